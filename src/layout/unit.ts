@@ -1,0 +1,47 @@
+/** What the layout says about a directory, before anything of it is measured. */
+
+import type { Leaf } from '../quota/index.ts';
+
+/** The `[storage.*]` sections; their order is the order of precedence between equal templates. */
+export const storageKinds = [
+  'repos',
+  'wiki',
+  'lfs',
+  'attachments.issues',
+  'attachments.releases',
+  'artifacts',
+  'packages',
+] as const;
+
+export type StorageKind = (typeof storageKinds)[number];
+
+/** How a unit's owner is told (`[storage.*] OWNER`). */
+export type OwnerSource =
+  | { readonly by: 'path' }
+  | { readonly by: 'file'; readonly name: string }
+  | { readonly by: 'git-config'; readonly key: string }
+  | { readonly by: 'fixed'; readonly name: string };
+
+/** `[storage.repos] VISIBILITY`. */
+export type Visibility = 'export-ok' | 'public' | 'private';
+
+/** One `[storage.*]` section, as configured. */
+export interface StorageSettings {
+  readonly kind: StorageKind;
+  /** Absolute templates, as written. */
+  readonly templates: readonly string[];
+  readonly owner: OwnerSource;
+  /** Of storage.repos only. */
+  readonly visibility: Visibility;
+}
+
+/** A directory that is a unit. */
+export interface Unit {
+  /** Physical and absolute (see path.ts for bytes that are not UTF-8). */
+  readonly path: string;
+  readonly kind: StorageKind;
+  /** Null where nobody can be told; `ownerFault` says why. */
+  readonly owner: string | null;
+  readonly ownerFault?: string;
+  readonly leaf: Leaf;
+}

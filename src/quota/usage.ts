@@ -1,0 +1,39 @@
+/**
+ * What an owner stores: bytes per leaf, in the order of `leaves`.
+ *
+ * Sizes are whole numbers of bytes up to 2^53 - 1. A sum beyond that is an error, never a
+ * rounded number.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import { type Leaf, leaves } from './subjects.ts';
+
+export type Usage = readonly number[];
+
+export const noUsage: Usage = Object.freeze(leaves.map(() => 0));
+
+/** Usage from bytes by leaf; leaves that are not named hold nothing. */
+export function usageOf(bytes: Readonly<Partial<Record<Leaf, number>>>): Usage {
+  return leaves.map(leaf => bytes[leaf] ?? 0);
+}
+
+/** `a + b`; throws `sum_too_large` where the sum is not exact. */
+export function addBytes(a: number, b: number): number {
+  const sum = a + b;
+  if (!Number.isSafeInteger(sum)) {
+    throw new SoftquotaError('sum_too_large', `${a} and ${b} bytes together pass 2^53 - 1 bytes`);
+  }
+  return sum;
+}
+
+/** The bytes of the leaves in `mask`, each counted once; throws `sum_too_large`. */
+export function bytesUnder(usage: Usage, mask: number): number {
+  let sum = 0;
+  for (let index = 0; index < usage.length; index++) {
+    if ((mask & (1 << index)) !== 0) sum += usage[index] ?? 0;
+  }
+  if (sum > Number.MAX_SAFE_INTEGER) {
+    throw new SoftquotaError('sum_too_large', 'the bytes of these subjects together pass 2^53 - 1');
+  }
+  return sum;
+}

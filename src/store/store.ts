@@ -1,0 +1,101 @@
+/**
+ * Where the ledger is kept.
+ *
+ * A store holds plain records and knows no rules. `write` is one atomic step: after a crash
+ * either all of a `Changes` is there or nothing of it, and once its promise resolves it is on the
+ * disk. Every implementation passes test/store/contract.ts.
+ */
+
+import type { Leaf } from '../quota/index.ts';
+
+/** One thing that takes space. */
+export interface UnitRecord {
+  /** What it is known by: the path of a walked unit; `owner key \0 leaf \0 name` of a reported one. */
+  readonly id: string;
+  readonly kind: 'walked' | 'reported';
+  readonly host: string;
+  /** Path of a walked unit (bytes that are not UTF-8 stand as lone surrogates, see layout/path.ts), name of a reported one. */
+  readonly name: string;
+  /** The owner's name as found; null where nobody could be told. */
+  readonly owner: string | null;
+  readonly leaf: Leaf;
+  readonly bytes: number;
+  /** Regular files counted; 0 for a reported unit. */
+  readonly files: number;
+  /** Some of it could not be read, and counts with its last known bytes. */
+  readonly partial: boolean;
+  /** Milliseconds since 1970. */
+  readonly measuredAt: number;
+  /** The place in the order of things at which the walk began, or the report came. */
+  readonly seq: number;
+}
+
+/** Bytes that a trusted program reported between two walks. */
+export interface DeltaRecord {
+  readonly seq: number;
+  readonly owner: string;
+  readonly leaf: Leaf;
+  /** May be negative. */
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** An owner; it stays when its last unit goes. */
+export interface OwnerRecord {
+  /** What names are compared by (quota/names.ts). */
+  readonly key: string;
+  /** As first seen. */
+  readonly name: string;
+  readonly type: 'user' | 'organization';
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** A storage root as it was when its units were last found. */
+export interface RootRecord {
+  readonly path: string;
+  readonly device: bigint;
+  readonly inode: bigint;
+}
+
+export interface SweepRecord {
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  readonly units: number;
+}
+
+/** All that a store holds. */
+export interface Kept {
+  readonly units: readonly UnitRecord[];
+  readonly deltas: readonly DeltaRecord[];
+  readonly owners: readonly OwnerRecord[];
+  readonly roots: readonly RootRecord[];
+  /** The last sweep that ended; null before the first. */
+  readonly sweep: SweepRecord | null;
+}
+
+/** What one atomic write puts in (replacing what has the same id, key, seq or path) and takes out. */
+export interface Changes {
+  readonly units?: readonly UnitRecord[];
+  readonly goneUnits?: readonly string[];
+  readonly deltas?: readonly DeltaRecord[];
+  readonly goneDeltas?: readonly number[];
+  readonly owners?: readonly OwnerRecord[];
+  readonly goneOwners?: readonly string[];
+  readonly roots?: readonly RootRecord[];
+  readonly goneRoots?: readonly string[];
+  readonly sweep?: SweepRecord;
+}
+
+export interface Store {
+  /** Everything that is kept. */
+  load(): Promise<Kept>;
+  /**
+   * Writes all of it or nothing. Rejects with `store_away` where the store cannot take it at
+   * the moment (disk full, no connection); the caller may try again.
+   */
+  write(changes: Changes): Promise<void>;
+  /** Ends after the writes under way. */
+  close(): Promise<void>;
+}
