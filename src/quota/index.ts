@@ -1,0 +1,28 @@
+/**
+ * The heart: what may start, and why.
+ *
+ * Subjects and usage, rules and groups, the decision, its explanation, its words, and the
+ * faults of a policy. Pure functions over plain data: nothing here reads a disk, a clock or a
+ * setting, so the same question always has the same answer.
+ */
+
+export { type Decision, decide, type LadderStep, type QuotaSettings, type Standing } from './decide.ts';
+export { type Explanation, explain } from './explain.ts';
+export { type Finding, type LintedPolicy, lint } from './lint.ts';
+export { nameFault, ownerKey, printable } from './names.ts';
+export { type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
+export { formatBytes, formatUse, type ParsedSize, parseSize } from './sizes.ts';
+export {
+  isLeaf,
+  isSubject,
+  type Leaf,
+  leafIndex,
+  leafMask,
+  leaves,
+  type RuleSubject,
+  type Subject,
+  subjects,
+  withAncestors,
+} from './subjects.ts';
+export { addBytes, bytesUnder, noUsage, type Usage, usageOf } from './usage.ts';
+export { decidedBy, refusal, subjectWords, warning } from './words.ts';
