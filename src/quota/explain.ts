@@ -1,41 +1,75 @@
-/** The whole reasoning of a decision, as plain data. */
+/**
+ * The whole reasoning of a decision, as plain data that survives JSON.
+ *
+ * The decision is `decide`'s own, and every verdict beside it comes from the functions that `decide`
+ * uses: an explanation cannot tell another story than the answer.
+ */
 
-import { type Decision, decide, type LadderStep, type QuotaSettings, type Standing } from './decide.ts';
+import {
+  countedAdding,
+  type Decision,
+  decide,
+  groupsAt,
+  headroom,
+  type LadderStep,
+  ladder,
+  type QuotaSettings,
+  refuses,
+  type Standing,
+  tightest,
+} from './decide.ts';
+import { type BuiltinGroup, type CompiledGroup, type CompiledRule, subjectBit } from './policy.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
-import type { Usage } from './usage.ts';
+import { bytesUnder, type Usage } from './usage.ts';
 
-export interface RuleExplanation {
+/** A rule that covers the asked subject. */
+export interface ExplainedRule {
+  /** Null for the built-in group's. */
   readonly rule: string | null;
   readonly subjects: readonly RuleSubject[];
+  /** The bytes that it counts. */
   readonly used: number;
+  /** -1: unlimited. */
   readonly limit: number;
-  /** limit - used; null: endless. */
+  /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
   readonly verdict: 'allows' | 'refuses';
+  /** It is the one that decided. */
   readonly decided: boolean;
 }
 
-export interface GroupExplanation {
+export interface ExplainedGroup {
+  /** Null for the built-in one. */
   readonly group: string | null;
+  /** `silent`: no rule of it covers the subject. */
   readonly verdict: 'allows' | 'refuses' | 'silent';
-  readonly rules: readonly RuleExplanation[];
+  /** Those that cover the subject, as the group has them. */
+  readonly rules: readonly ExplainedRule[];
+  /** It has the rule that decided. */
   readonly decided: boolean;
 }
 
-export interface StepExplanation {
+/** A step that was come to: the last one answered, those before it were silent or had no groups. */
+export interface ExplainedStep {
   readonly step: LadderStep;
-  readonly verdict: 'allows' | 'refuses' | 'silent' | 'empty';
-  readonly groups: readonly GroupExplanation[];
+  readonly groups: readonly ExplainedGroup[];
 }
 
 export interface Explanation {
   readonly subject: Subject;
-  readonly settings: Pick<QuotaSettings, 'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode'>;
+  /** What of the settings bears on the answer. */
+  readonly settings: Pick<
+    QuotaSettings,
+    'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode' | 'totalBytes'
+  >;
+  /** Bytes about to be added, as far as they count: 0 unless `precise`. */
   readonly addingBytes: number;
-  readonly steps: readonly StepExplanation[];
+  /** In the order in which they were asked; none when quotas are switched off. */
+  readonly steps: readonly ExplainedStep[];
   readonly decision: Decision;
 }
 
+/** Explains what `decide` answers to the same arguments; throws as it does. */
 export function explain(
   settings: QuotaSettings,
   standing: Standing,
@@ -43,13 +77,47 @@ export function explain(
   subject: Subject,
   addingBytes = 0,
 ): Explanation {
-  const { enabled, refuseWhen, uncovered, precise, mode } = settings;
+  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   const decision = decide(settings, standing, usage, subject, addingBytes);
+  const adding = countedAdding(settings, addingBytes);
+  const asked = subjectBit(subject);
+  const verdict = (room: number) => (refuses(settings, room, adding) ? 'refuses' : 'allows');
+
+  const explainRule = (rule: CompiledRule, decided: boolean): ExplainedRule => {
+    const used = bytesUnder(usage, rule.counts);
+    return {
+      rule: rule.name,
+      subjects: rule.subjects,
+      used,
+      limit: rule.limitBytes,
+      headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
+      verdict: verdict(headroom(rule.limitBytes, used)),
+      decided,
+    };
+  };
+
+  const explainGroup = (group: CompiledGroup | BuiltinGroup, step: LadderStep): ExplainedGroup => {
+    const speaker = tightest(group, asked, usage);
+    const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
+    return {
+      group: group.name,
+      verdict: speaker === null ? 'silent' : verdict(speaker.room),
+      rules: group.rules
+        .filter(rule => (rule.covers & asked) !== 0)
+        .map(rule => explainRule(rule, decided && rule.name === decision.rule)),
+      decided,
+    };
+  };
+
+  const steps = ladder.slice(0, decision.step === null ? 0 : ladder.indexOf(decision.step) + 1);
   return {
     subject,
-    settings: { enabled, refuseWhen, uncovered, precise, mode },
-    addingBytes,
-    steps: [],
+    settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
+    addingBytes: adding,
+    steps: steps.map(step => ({
+      step,
+      groups: groupsAt(step, settings, standing).map(group => explainGroup(group, step)),
+    })),
     decision,
   };
 }

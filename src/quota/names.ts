@@ -1,19 +1,48 @@
-/** Names. */
+/**
+ * Names: what they are compared by, which cannot be taken, and how any text is shown.
+ *
+ * Names come from directories, requests and tokens, so that a stranger may have chosen them.
+ */
 
+/**
+ * What owners' names are compared by: Unicode NFC, and with `foldCase` ASCII letters in small.
+ * Keys are their own keys.
+ */
 export function ownerKey(name: string, foldCase: boolean): string {
   const composed = name.normalize('NFC');
-  return foldCase ? composed.replace(/[A-Z]+/g, letters => letters.toLowerCase()) : composed;
+  if (!foldCase) return composed;
+  // Composed again: h with a line below is one character, H with a line below is two.
+  return composed.replace(/[A-Z]+/g, letters => letters.toLowerCase()).normalize('NFC');
 }
 
-/** Why a name cannot be taken, or null. */
+const longestName = 255;
+
+/**
+ * Why a name of an owner, rule, group or token cannot be taken, or null. The reason completes
+ * `this name …`.
+ */
 export function nameFault(name: string): string | null {
-  return name === '' ? 'it is empty' : null;
+  if (name === '') return 'is empty';
+  if (name.trim() === '') return 'has only spaces';
+  if (name === '.' || name === '..') return `is "${name}", which stands for a directory`;
+  if (!name.isWellFormed()) return 'is not well-formed Unicode';
+  if (/\p{Cc}/u.test(name)) return 'has control characters';
+  if ([...name].length > longestName) return `is longer than ${longestName} characters`;
+  return null;
 }
 
-/** The text with everything escaped that could mislead on a terminal. */
+/**
+ * What moves the cursor, breaks the line, turns the reading direction, or cannot be seen at all:
+ * controls, format characters, line and paragraph separators, halves of surrogate pairs, and all that
+ * Unicode lets a font leave out. The zero-width joiners are among them: some scripts and emoji
+ * need them, but between other letters they make one owner's name look like another's.
+ */
+const misleading = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * Any text, harmless on a terminal and on one line: what could mislead stands as `\u{202e}`, everything
+ * else as it is.
+ */
 export function printable(text: string): string {
-  return text.replace(
-    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
-    character => `\\u{${character.codePointAt(0)?.toString(16)}}`,
-  );
+  return text.replace(misleading, character => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

@@ -20,13 +20,13 @@ export interface Group {
 }
 
 export interface CompiledRule {
-  /** Null for the one rule of the built-in group. */
+  /** Null for the built-in group's only rule. */
   readonly name: string | null;
   readonly limitBytes: number;
   readonly subjects: readonly RuleSubject[];
-  /** The subjects that may be asked and that it covers, as `subjectBit`s. */
+  /** The subjects that it answers for, as `subjectBit`s: those it names and all below them. */
   readonly covers: number;
-  /** The leaves whose bytes it counts, as in `leafMask`: overlapping subjects count once. */
+  /** The leaves whose bytes it counts, as in `leafMask`: what lies below two of its subjects counts once. */
   readonly counts: number;
 }
 
@@ -35,7 +35,13 @@ export interface CompiledGroup {
   readonly rules: readonly CompiledRule[];
 }
 
-const subjectBits: ReadonlyMap<Subject, number> = new Map(
+/** The group below all others, which administrators cannot name: one rule over everything. */
+export interface BuiltinGroup {
+  readonly name: null;
+  readonly rules: readonly CompiledRule[];
+}
+
+const subjectBits: ReadonlyMap<string, number> = new Map(
   subjects.map((subject, index) => [subject, 1 << index]),
 );
 
@@ -44,38 +50,32 @@ export function subjectBit(subject: Subject): number {
   return subjectBits.get(subject) ?? 0;
 }
 
-/** A rule covers a subject when it names the subject or one above it. */
 function coverMask(named: readonly RuleSubject[]): number {
   return subjects
     .filter(subject => withAncestors(subject).some(above => named.includes(above)))
     .reduce((mask, subject) => mask | subjectBit(subject), 0);
 }
 
+function countMask(named: readonly RuleSubject[]): number {
+  return named.reduce((mask, subject) => mask | leafMask(subject), 0);
+}
+
 export function compileRule(rule: Rule): CompiledRule {
-  return {
-    name: rule.name,
-    limitBytes: rule.limitBytes,
-    subjects: rule.subjects,
-    covers: coverMask(rule.subjects),
-    counts: rule.subjects.reduce((mask, subject) => mask | leafMask(subject), 0),
-  };
+  return { ...rule, covers: coverMask(rule.subjects), counts: countMask(rule.subjects) };
 }
 
 export function compileGroup(group: Group): CompiledGroup {
   return { name: group.name, rules: group.rules.map(compileRule) };
 }
 
-const everything: readonly RuleSubject[] = Object.freeze(['size:all'] as const);
-const coversEverything = coverMask(everything);
-const countsEverything = leafMask('size:all');
+const everything: Omit<CompiledRule, 'limitBytes'> = {
+  name: null,
+  subjects: ['size:all'],
+  covers: coverMask(['size:all']),
+  counts: countMask(['size:all']),
+};
 
-/** The built-in group's rule, which stands below all others: `[quota.default] TOTAL` over everything. */
-export function builtinRule(totalBytes: number): CompiledRule {
-  return {
-    name: null,
-    limitBytes: totalBytes,
-    subjects: everything,
-    covers: coversEverything,
-    counts: countsEverything,
-  };
+/** `[quota.default] TOTAL` as a group. */
+export function builtinGroup(totalBytes: number): BuiltinGroup {
+  return { name: null, rules: [{ ...everything, limitBytes: totalBytes }] };
 }

@@ -1,26 +1,105 @@
-/** Sizes, as configured and as shown. */
+/**
+ * Sizes: as administrators write them, and as people read them.
+ *
+ * What is written is read exactly, never through a rounded number. What is shown is rounded to
+ * about three digits, in powers of 1000, as M and G in app.ini are.
+ */
 
 export type ParsedSize =
   | { readonly ok: true; readonly bytes: number }
+  /** `reason` completes `TOTAL = "10 gigs": …`; what is expected instead is for the asker to say. */
   | { readonly ok: false; readonly reason: string };
 
+/** Digits with commas before groups of three, a fraction, blanks, a unit; one side of the point may be empty. */
+const sizePattern = /^(?:(\d+(?:,\d{3})*)(?:\.(\d*))?|\.(\d+))[ \t]*(?:([kmgtpe])(i?)b?|b)?$/i;
+const prefixes = 'kmgtpe';
+
+/**
+ * Reads a size: `500M`, `10 GB`, `1.5GiB`, `1,024 KiB`, `.5G`, or -1 for no limit. Units, in any case,
+ * are powers of 1000 (k, M, G, T, P, E, with or without B) or of 1024 (Ki, Mi …). Fractions of a
+ * byte are dropped; a size above 0 that comes to 0 bytes, and one above 2^53 - 1, are faults.
+ */
 export function parseSize(text: string): ParsedSize {
-  return /^(-1|\d+)$/.test(text) ? { ok: true, bytes: Number(text) } : { ok: false, reason: 'not a size' };
+  const written = text.trim();
+  if (written === '-1') return { ok: true, bytes: -1 };
+  if (written === '') return fault('empty');
+  const match = sizePattern.exec(written);
+  if (match === null) {
+    return fault(
+      /^-\s*[\d.]/.test(written) ? 'below 0, where only -1 (no limit) has a meaning' : 'not a size',
+    );
+  }
+  const [, whole = '', fractionAfter = '', fractionAlone = '', prefix = '', binary = ''] = match;
+  const fraction = fractionAfter + fractionAlone;
+  const digits = BigInt(whole.replaceAll(',', '') + fraction);
+  const power = prefixes.indexOf(prefix.toLowerCase()) + (prefix === '' ? 0 : 1);
+  const unit = (binary === '' ? 1000n : 1024n) ** BigInt(power);
+  const bytes = (digits * unit) / 10n ** BigInt(fraction.length);
+  if (bytes > BigInt(Number.MAX_SAFE_INTEGER)) {
+    return fault('too large: at most 9007199254740991 bytes (2^53 - 1) can be counted');
+  }
+  if (bytes === 0n && digits > 0n) return fault('less than a byte, but more than 0');
+  return { ok: true, bytes: Number(bytes) };
 }
 
-/** Bytes for people: `8.1 GB`. */
+function fault(reason: string): ParsedSize {
+  return { ok: false, reason };
+}
+
+const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
+const shownDigits = 3;
+const mostDigits = 5;
+
+/** Bytes for people, to about three digits: `0 B`, `999 B`, `8.1 GB`, `124 GB`. */
 export function formatBytes(bytes: number): string {
-  return `${bytes} B`;
+  return bytes < 0 ? `-${rounded(-bytes, shownDigits)}` : rounded(bytes, shownDigits);
 }
 
-/** Usage beside a limit, for people: `12.4 GB`, `10 GB`, `124 %`. */
+function rounded(bytes: number, digits: number): string {
+  let unit = 0;
+  let shown = bytes;
+  // Rounded before the unit is settled: 999,999 B are 1 MB, not 1000 kB.
+  while (shown >= 1000 && unit < units.length - 1) {
+    unit++;
+    shown = Math.max(1, Number((bytes / 1000 ** unit).toPrecision(digits)));
+  }
+  return `${shown} ${units[unit]}`;
+}
+
+function grouped(number: number | bigint): string {
+  return number.toLocaleString('en-US');
+}
+
+/**
+ * Usage beside a limit, for people: `12.4 GB`, `10 GB`, `124 %`.
+ *
+ * Two sizes that differ never read alike: they get more digits, at last down to the byte. The
+ * percent is rounded down, and `100 %` stands only for what is equal: anything above it and below
+ * 101 % is `over 100 %`, anything between 0 and 1 % `under 1 %`. Limit -1 reads `unlimited`; there, and of
+ * limit 0, nothing is a percentage: `-`.
+ */
 export function formatUse(
   usedBytes: number,
   limitBytes: number,
 ): { readonly used: string; readonly limit: string; readonly percent: string } {
-  return {
-    used: formatBytes(usedBytes),
-    limit: formatBytes(limitBytes),
-    percent: `${Math.round((usedBytes / limitBytes) * 100)} %`,
-  };
+  if (limitBytes === -1) return { used: formatBytes(usedBytes), limit: 'unlimited', percent: '-' };
+  const [used, limit] = toldApart(usedBytes, limitBytes);
+  return { used, limit, percent: limitBytes === 0 ? '-' : percentOf(usedBytes, limitBytes) };
+}
+
+function toldApart(usedBytes: number, limitBytes: number): [string, string] {
+  for (let digits = shownDigits; digits <= mostDigits; digits++) {
+    const used = rounded(usedBytes, digits);
+    const limit = rounded(limitBytes, digits);
+    if (used !== limit || usedBytes === limitBytes) return [used, limit];
+  }
+  return [`${grouped(usedBytes)} B`, `${grouped(limitBytes)} B`];
+}
+
+function percentOf(usedBytes: number, limitBytes: number): string {
+  // Rounded down, so that a threshold is never shown before it is reached; in big integers, to be exact.
+  const whole = (BigInt(usedBytes) * 100n) / BigInt(limitBytes);
+  if (whole === 100n && usedBytes > limitBytes) return 'over 100 %';
+  if (whole === 0n && usedBytes > 0) return 'under 1 %';
+  return `${grouped(whole)} %`;
 }

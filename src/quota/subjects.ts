@@ -1,5 +1,5 @@
 /**
- * The tree of subjects: the kinds of data that rules limit (INTERFACES: subjects).
+ * The tree of subjects: the kinds of data that rules limit.
  *
  * Bytes are measured under leaves. A set of leaves is a bit mask, bit `i` standing for
  * `leaves[i]`, so that the bytes of overlapping subjects are each counted once.
@@ -94,4 +94,15 @@ const masks: ReadonlyMap<string, number> = new Map(
 /** The leaves below a subject (itself, if it is one) as a bit mask; `none` has none. */
 export function leafMask(subject: RuleSubject): number {
   return masks.get(subject) ?? 0;
+}
+
+/** The fewest subjects that together hold exactly these leaves. */
+export function subjectsWithin(mask: number): readonly Subject[] {
+  let left = mask;
+  return subjects.filter(subject => {
+    const below = leafMask(subject);
+    if ((left & below) !== below) return false;
+    left &= ~below;
+    return true;
+  });
 }

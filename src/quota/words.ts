@@ -1,20 +1,86 @@
-/** The lines a person reads about a decision. */
+/**
+ * The lines that a person reads about a decision: one line each, true as they stand, and with nothing
+ * in them that a terminal would obey.
+ */
 
 import type { Decision } from './decide.ts';
-import type { RuleSubject, Subject } from './subjects.ts';
+import { printable } from './names.ts';
+import { formatUse } from './sizes.ts';
+import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
+/** A decision that refuses. */
+export type Refusal = Extract<Decision, { readonly allowed: false }>;
+
+/** Each in words that go before "use" and behind "store"; a list, so that several make one enumeration. */
+const words: Readonly<Record<Exclude<Subject, 'size:all'>, readonly string[]>> = {
+  'size:git:all': ['repositories', 'LFS objects'],
+  'size:repos:all': ['repositories'],
+  'size:repos:public': ['public repositories'],
+  'size:repos:private': ['private repositories'],
+  'size:git:lfs': ['LFS objects'],
+  'size:assets:all': ['attachments', 'artifacts', 'packages', 'wikis'],
+  'size:assets:attachments:all': ['attachments'],
+  'size:assets:attachments:issues': ['issue attachments'],
+  'size:assets:attachments:releases': ['release attachments'],
+  'size:assets:artifacts': ['artifacts'],
+  'size:assets:packages:all': ['packages'],
+  'size:assets:wiki': ['wikis'],
+};
+
+/** A subject for people: `LFS objects`, `repositories and LFS objects`, `everything`. */
 export function subjectWords(subject: RuleSubject): string {
-  return subject;
+  if (subject === 'none') return 'nothing';
+  return subject === 'size:all' ? 'everything' : enumerated(words[subject]);
 }
 
-export function refusal(ownerName: string, subject: Subject, decision: Decision): string {
-  return `Quota exceeded: ${ownerName} ${subject} ${decision.used} of ${decision.limit}.`;
+function enumerated(parts: readonly string[]): string {
+  return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`;
 }
 
+/**
+ * Why something may not start: `Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).` `subject` is what
+ * was asked about.
+ */
+export function refusal(ownerName: string, subject: Subject, decision: Refusal): string {
+  const owner = printable(ownerName);
+  if (decision.by === 'silence') {
+    const what = subject === 'size:all' ? `all that ${owner} stores` : `${owner}'s ${subjectWords(subject)}`;
+    return `Quota refused: no rule covers ${what}.`;
+  }
+  if (decision.limit === 0) {
+    return `Quota is 0: ${owner} may not store ${subject === 'size:all' ? 'anything' : subjectWords(subject)}.`;
+  }
+  return `${refusedBecause(decision.used, decision.limit)}: ${use(owner, decision)}.`;
+}
+
+/** Usage is not over the limit where reaching it refuses, or where what was to be added counted. */
+function refusedBecause(used: number, limit: number): string {
+  if (used > limit) return 'Quota exceeded';
+  return used === limit ? 'Quota reached' : 'Quota too small for this';
+}
+
+/** That a threshold is reached: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null: none is. */
 export function warning(ownerName: string, decision: Decision): string | null {
-  return decision.warnPercent === null ? null : `Quota warning: ${ownerName}.`;
+  if (decision.warnPercent === null) return null;
+  return `Quota warning: ${use(printable(ownerName), decision)}.`;
 }
 
+type Measured = Extract<Decision, { readonly by: 'rule' }>;
+
+function use(owner: string, decision: Measured): string {
+  const { used, limit, percent } = formatUse(decision.used, decision.limit);
+  return `${user(owner, decision.subjects)} ${used} of ${limit} (${percent})`;
+}
+
+/** Who or what uses the bytes. Subjects that make up a larger one, or lie below another, are not told apart. */
+function user(owner: string, subjects: readonly RuleSubject[]): string {
+  const counted = subjectsWithin(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
+  const parts = counted.flatMap(subject => (subject === 'size:all' ? [] : words[subject]));
+  return parts.length === 0 ? `${owner} uses` : `${owner}'s ${enumerated(parts)} use`;
+}
+
+/** The rule behind it: `Decided by rule "total" of group "free".`; null where none of a named group decided. */
 export function decidedBy(decision: Decision): string | null {
-  return decision.rule === null ? null : `Decided by rule "${decision.rule}" of group "${decision.group}".`;
+  if (decision.rule === null || decision.group === null) return null;
+  return `Decided by rule "${printable(decision.rule)}" of group "${printable(decision.group)}".`;
 }
