@@ -1,5 +1,14 @@
-/** From storage templates to units: which directories are one, whose they are, and of what leaf. */
+/**
+ * From storage templates to units: which directories are one, whose they are, and of what leaf.
+ *
+ * A layout is plain data. All that touches the disk is synchronous and meant for worker threads;
+ * what it finds there comes back as a value, never as an exception.
+ */
 
+export { discover, type Found } from './discover.ts';
+export { isUnchanged, type Layout, type Root, resolveLayout, underRoots } from './layout.ts';
+export { inspect, type Located, locate } from './locate.ts';
+export { decodePath, encodePath, isUtf8 } from './path.ts';
 export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
 export {
   type OwnerSource,

@@ -1,0 +1,150 @@
+/**
+ * Finds all units of a layout by walking the directories above them.
+ *
+ * One walk serves all templates: each directory is listed once, and only where some template can
+ * still match below. Never follows a link, never looks into a unit for more than the literal
+ * places that other templates name, and never throws for what is on the disk. Synchronous, for
+ * worker threads; a caller that wants to stop stops taking values.
+ */
+
+import { directoriesIn, entryAt } from './disk.ts';
+import { isUnchanged, type Layout, type Root } from './layout.ts';
+import { advance, isComplete, onlyNext, type State, statesAt } from './match.ts';
+import { below, isWithin, namesOf } from './path.ts';
+import { type PlacedUnit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
+
+export type Found =
+  | ({ readonly type: 'unit' } & PlacedUnit)
+  /** Units known at this path or below it must be kept: whether they are there is not known. */
+  | ({ readonly type: 'unread' } & Unread)
+  /** Something there is not as it should be; `what` says it for a person. */
+  | { readonly type: 'fault'; readonly path: string; readonly what: string }
+  /** A directory above the units was looked through. */
+  | { readonly type: 'listed'; readonly path: string };
+
+/** Every unit exactly once, and what could not be told. */
+export function* discover(layout: Layout): Generator<Found, void> {
+  const present = layout.roots.filter(root => root.state === 'present');
+  for (const { state, path, error } of layout.roots) {
+    if (state !== 'present') yield { type: 'unread', path, error: error ?? absence[state] };
+  }
+  const told = new Set<string>();
+  for (const root of outermost(present)) {
+    for (const found of walk(layout, root.path)) {
+      if (found.type === 'fault') {
+        // One owner's directory is at fault once, not once for each unit in it.
+        const fault = `${found.path}\0${found.what}`;
+        if (told.has(fault)) continue;
+        told.add(fault);
+      }
+      yield found;
+    }
+  }
+  // Asked at the end, for a root that was unmounted during the walk looks like one without units.
+  for (const root of present) {
+    try {
+      if (!isUnchanged(root)) yield { type: 'unread', path: root.path, error: 'ESTALE' };
+    } catch (error) {
+      yield { type: 'unread', ...unreadAt(root.path, error) };
+    }
+  }
+}
+
+const absence = { missing: 'ENOENT', unreadable: 'EACCES', 'not a directory': 'ENOTDIR' } as const;
+
+interface Directory {
+  readonly path: string;
+  /** What may still match below; never empty. */
+  readonly states: readonly State[];
+}
+
+function* walk(layout: Layout, root: string): Generator<Found, void> {
+  const pending: Directory[] = [];
+  yield* look(layout, { path: root, states: statesAt(layout, namesOf(root)) }, pending);
+  for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
+    const { names, unread } = namesIn(directory);
+    for (const place of unread) yield { type: 'unread', ...place };
+    for (const name of names) {
+      const states = advance(layout, directory.states, name);
+      if (states.length > 0) yield* look(layout, { path: below(directory.path, name), states }, pending);
+    }
+    yield { type: 'listed', path: directory.path };
+  }
+}
+
+/** Yields the units of a directory, or puts it on the list of those to look through. */
+function* look(layout: Layout, { path, states }: Directory, pending: Directory[]): Generator<Found, void> {
+  if (states.some(isComplete)) {
+    let here: Units | null;
+    try {
+      here = unitsAt(layout, path, states);
+    } catch (error) {
+      yield { type: 'unread', ...unreadAt(path, error) };
+      return;
+    }
+    if (here !== null) {
+      for (const placed of here.units) yield { type: 'unit', ...placed };
+      for (const place of here.unread) yield { type: 'unread', ...place };
+      for (const fault of here.ownerFaults) yield { type: 'fault', ...fault };
+      yield* lostTemplates(layout, path, here.takers);
+      return;
+    }
+  }
+  const unfinished = states.filter(state => !isComplete(state));
+  if (unfinished.length > 0) pending.push({ path, states: unfinished });
+}
+
+/** The names of the directories in one that may lead to a unit, and what could not be read. */
+function namesIn({ path, states }: Directory): { names: readonly string[]; unread: Unread[] } {
+  const only = states.map(onlyNext);
+  const literals = new Set(only.filter(name => name !== null));
+  if (!only.includes(null)) return those(literals, path);
+  try {
+    return { names: directoriesIn(path) ?? [], unread: [] };
+  } catch (error) {
+    // What may not be listed may still be passed through to a name that is known.
+    return { names: those(literals, path).names, unread: [unreadAt(path, error)] };
+  }
+}
+
+function those(names: Iterable<string>, directory: string): { names: string[]; unread: Unread[] } {
+  const there: string[] = [];
+  const unread: Unread[] = [];
+  for (const name of names) {
+    const path = below(directory, name);
+    try {
+      if (entryAt(path) === 'directory') there.push(name);
+    } catch (error) {
+      unread.push(unreadAt(path, error));
+    }
+  }
+  return { names: there, unread };
+}
+
+/** The templates that begin inside a unit, where nothing is a unit by a template of its own. */
+function* lostTemplates(layout: Layout, unit: string, takers: readonly State[]): Generator<Found, void> {
+  const inside = layout.roots.filter(root => isWithin(root.path, unit));
+  if (inside.length === 0) return;
+  const heard = new Set(
+    takers.flatMap(({ track }) => [track, ...track.continuations.map(next => layout.tracks[next.track])]),
+  );
+  for (const track of layout.tracks) {
+    const root = layout.roots[track.root];
+    if (root === undefined || !inside.includes(root) || heard.has(track)) continue;
+    const isSamePlace = root.path === unit && track.pattern.length === track.fixedLength;
+    if (isSamePlace) continue;
+    const what = `nothing here is a unit by ${track.template.text}, since ${unit} as a whole is one`;
+    yield { type: 'fault', path: root.path, what };
+  }
+}
+
+/** Of these roots, those that lie in no other one; of several in one place, one. */
+function outermost(roots: readonly Root[]): Root[] {
+  return roots.filter(
+    (root, index) =>
+      !roots.some((other, at) => {
+        if (other.path === root.path) return at < index;
+        return isWithin(root.path, other.path);
+      }),
+  );
+}

@@ -1,0 +1,108 @@
+/**
+ * What the layout asks the disk: what is there, what a directory holds, where a path leads.
+ *
+ * That something is not there is an answer; any other failure of the system is thrown, since
+ * nobody may take it for an absence.
+ */
+
+import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
+
+export type Entry = 'directory' | 'link' | 'other';
+
+const absences: ReadonlySet<string | null> = new Set(['ENOENT', 'ENOTDIR']);
+
+/** What lies at `path`, not following a link at its end; null where nothing does. */
+export function entryAt(path: string): Entry | null {
+  try {
+    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+    if (stats === undefined) return null;
+    return stats.isDirectory() ? 'directory' : stats.isSymbolicLink() ? 'link' : 'other';
+  } catch (error) {
+    if (absences.has(systemCode(error))) return null;
+    throw error;
+  }
+}
+
+/** The names of the directories in a directory; null where it is gone. */
+export function directoriesIn(path: string): string[] | null {
+  const location = encodePath(path);
+  // Where a file system does not tell what its entries are, Node asks for each, and one that
+  // vanishes meanwhile fails the whole listing with ENOENT: that is not the directory's absence.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const entries = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
+      return entries.filter(entry => entry.isDirectory()).map(entry => decodePath(entry.name));
+    } catch (error) {
+      if (!absences.has(systemCode(error))) throw error;
+      if (entryAt(path) !== 'directory') return null;
+      if (attempt === 5) throw error;
+    }
+  }
+}
+
+/** Where a path leads, as far as it exists. */
+export interface Destination {
+  /** The names from `/`, links resolved; those that do not exist follow as they were written. */
+  readonly names: readonly string[];
+  /** How many of the names exist. */
+  readonly existing: number;
+  /** Whether the last existing one is a directory. */
+  readonly directory: boolean;
+  /** The system's code where it would not say what the next name is; null where that is not there. */
+  readonly error: string | null;
+}
+
+const mostLinks = 40;
+
+/** Follows an absolute path; null where `..` comes after what does not exist. */
+export function follow(path: string): Destination | null {
+  const pending = namesOf(path).reverse();
+  let names: string[] = [];
+  let directory = true;
+  let links = 0;
+  const stoppedAt = (error: string | null): Destination | null => {
+    if (pending.includes('..')) return null;
+    return { names: [...names, ...pending.reverse()], existing: names.length, directory, error };
+  };
+  for (let name = pending.at(-1); name !== undefined; name = pending.at(-1)) {
+    if (name === '..') {
+      if (!directory) return null;
+      names.pop();
+      pending.pop();
+      continue;
+    }
+    const at = pathOf([...names, name]);
+    try {
+      const entry = entryAt(at);
+      if (entry === null) return stoppedAt(null);
+      if (entry === 'link') {
+        links += 1;
+        if (links > mostLinks) return stoppedAt('ELOOP');
+        const target = decodePath(readlinkSync(encodePath(at), { encoding: 'buffer' }));
+        if (target.startsWith('/')) names = [];
+        pending.splice(-1, 1, ...namesOf(target).reverse());
+        continue;
+      }
+      directory = entry === 'directory';
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === null) throw error;
+      return stoppedAt(absences.has(code) ? null : code);
+    }
+    names.push(name);
+    pending.pop();
+  }
+  return stoppedAt(null);
+}
+
+/** Whether these names lead from a directory to another one, over directories alone, no links. */
+export function leadToDirectory(directory: string, names: readonly string[]): boolean {
+  let path = directory;
+  for (const name of names) {
+    path = below(path, name);
+    if (entryAt(path) !== 'directory') return false;
+  }
+  return true;
+}

@@ -1,0 +1,77 @@
+/**
+ * One value of a git configuration file, as `git config --file FILE --no-includes KEY` would say it.
+ *
+ * Includes are not followed: who may write a repository's configuration must not be able to
+ * have other files read.
+ */
+
+export type ConfigValue =
+  | { readonly found: 'value'; readonly value: string }
+  /** The key stands alone on its line, which git takes as true. */
+  | { readonly found: 'no value' }
+  | { readonly found: 'nothing' }
+  /** The file is none that git would read. */
+  | { readonly found: 'fault'; readonly line: number };
+
+const blank = /(?:[ \t\r\n]|[#;][^\n]*)*/y;
+/** `[name]`, `[name "sub section"]`, or the old `[name.sub]`, which has no case. */
+const header = /\[([a-z0-9.-]*)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iy;
+/** `name`, or `name = value` with quotes, escapes and continued lines. */
+const variable =
+  /([a-z][a-z0-9-]*)[ \t]*(?:=((?:"(?:[^"\\\n]|\\["\\ntb\n])*"|\\["\\ntb\n]|[^"\\\n#;])*)(?:[#;][^\n]*)?)?(?:\n|$)/iy;
+
+/** The last value of `section.key` or `section.subsection.key` in a configuration file's text. */
+export function configValue(text: string, key: string): ConfigValue {
+  // To git, \r\n is \n everywhere, and a byte order mark at the start is nothing.
+  const source = text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n');
+  const wanted = foldKey(key);
+  let result: ConfigValue = { found: 'nothing' };
+  let section = '';
+  let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(source);
+    at += match?.[0].length ?? 0;
+    return match;
+  };
+  for (take(blank); at < source.length; take(blank)) {
+    const opened = take(header);
+    if (opened !== null) {
+      const [, name = '', subsection] = opened;
+      section =
+        name.toLowerCase() + (subsection === undefined ? '' : `.${subsection.replaceAll(/\\(.)/g, '$1')}`);
+      continue;
+    }
+    const assigned = take(variable);
+    if (assigned === null) return { found: 'fault', line: source.slice(0, at).split('\n').length };
+    const [, name = '', raw] = assigned;
+    if (`${section}.${name.toLowerCase()}` !== wanted) continue;
+    result = raw === undefined ? { found: 'no value' } : { found: 'value', value: plain(raw) };
+  }
+  return result;
+}
+
+/** Names of sections and variables compare without case, of subsections with it. */
+function foldKey(key: string): string {
+  const first = key.indexOf('.');
+  const last = key.lastIndexOf('.');
+  return key.slice(0, first).toLowerCase() + key.slice(first, last) + key.slice(last).toLowerCase();
+}
+
+const escaped: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '\n': '' };
+
+/** A value without its quotes and escapes, and without the blanks around it. */
+function plain(raw: string): string {
+  let value = '';
+  let blanks = '';
+  for (const [token] of raw.matchAll(/"(?:[^"\\]|\\.)*"|\\.|[ \t\r]+|[^"\\ \t\r]+/gs)) {
+    if (/^[ \t\r]/.test(token)) {
+      if (value !== '') blanks += token;
+      continue;
+    }
+    const words = token.startsWith('"') ? token.slice(1, -1) : token;
+    value += blanks + words.replaceAll(/\\(.)/gs, (_, character: string) => escaped[character] ?? character);
+    blanks = '';
+  }
+  return value;
+}

@@ -1,0 +1,161 @@
+/**
+ * The configured storage, laid upon this machine's disk.
+ *
+ * A layout is plain data that can be handed to a thread. It holds where the templates' fixed
+ * parts really are at the time it is made; whoever keeps one makes it anew before each sweep.
+ */
+
+import { accessSync, constants, lstatSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import { type Destination, follow } from './disk.ts';
+import { encodePath, isWithin, namesOf, pathOf } from './path.ts';
+import { parseTemplate, type Segment, type Template } from './template.ts';
+import {
+  type OwnerSource,
+  type StorageKind,
+  type StorageSettings,
+  storageKinds,
+  type Visibility,
+} from './unit.ts';
+
+/** A template's fixed part. */
+export interface Root {
+  /** As configured, with single slashes. */
+  readonly written: string;
+  /** Where it really is, links resolved; what of it does not exist is as written. */
+  readonly path: string;
+  readonly state: 'present' | 'missing' | 'unreadable' | 'not a directory';
+  /** What file system and directory it is; 0 where it is not present. */
+  readonly device: bigint;
+  readonly inode: bigint;
+  /** The system's code where it is `unreadable`. */
+  readonly error?: string;
+}
+
+/** One template with the settings of its section. */
+export interface Track {
+  readonly kind: StorageKind;
+  readonly owner: OwnerSource;
+  readonly visibility: Visibility;
+  readonly template: Template;
+  /** Its fixed part, as an index into the layout's roots. */
+  readonly root: number;
+  /** The whole template from `/`, its fixed part where it really is. */
+  readonly pattern: readonly Segment[];
+  /** How many of the pattern's segments are its fixed part. */
+  readonly fixedLength: number;
+  /** The tracks that continue this one by literal segments, and by which. */
+  readonly continuations: readonly Continuation[];
+}
+
+export interface Continuation {
+  /** An index into the layout's tracks. */
+  readonly track: number;
+  readonly names: readonly string[];
+}
+
+export interface Layout {
+  /** One for each fixed part as written. */
+  readonly roots: readonly Root[];
+  /** The one that wins a directory before the others. */
+  readonly tracks: readonly Track[];
+  /** Names of directories that are left out below the fixed parts. */
+  readonly exclude: readonly string[];
+}
+
+/**
+ * Resolves the templates' fixed parts. Throws `configuration` for a template that is none; what
+ * is wrong on the disk is said by the roots' states.
+ */
+export function resolveLayout(storages: readonly StorageSettings[], exclude: readonly string[]): Layout {
+  const written = storages.flatMap(settings =>
+    settings.templates.map(text => ({ settings, template: templateOf(settings.kind, text) })),
+  );
+  const fixedParts = [...new Set(written.map(({ template }) => template.fixed))];
+  const roots = fixedParts.map(rootAt);
+  const tracks = written
+    .map(({ settings: { kind, owner, visibility }, template }): Track => {
+      const root = fixedParts.indexOf(template.fixed);
+      const fixed = namesOf(roots[root]?.path ?? template.fixed);
+      const pattern = [...fixed.map((text): Segment => ({ is: 'literal', text })), ...template.segments];
+      const fixedLength = fixed.length;
+      return { kind, owner, visibility, template, root, pattern, fixedLength, continuations: [] };
+    })
+    .sort(byPrecedence);
+  return {
+    roots,
+    tracks: tracks.map(track => ({ ...track, continuations: continuationsOf(track, tracks, exclude) })),
+    exclude: [...exclude],
+  };
+}
+
+/**
+ * The physical form of a path that is written through a linked fixed part. Only text is compared:
+ * links below the fixed part stay in the path.
+ */
+export function underRoots(layout: Layout, path: string): string {
+  const names = namesOf(path);
+  const normalized = pathOf(names);
+  const [nearest] = layout.roots
+    .filter(root => isWithin(normalized, root.written))
+    .sort((a, b) => b.written.length - a.written.length);
+  if (nearest === undefined) return normalized;
+  return pathOf([...namesOf(nearest.path), ...names.slice(namesOf(nearest.written).length)]);
+}
+
+/** Whether a root is still the directory that it was when the layout was made. */
+export function isUnchanged(root: Root): boolean {
+  if (root.state !== 'present') return false;
+  const stats = lstatSync(encodePath(root.path), { bigint: true, throwIfNoEntry: false });
+  return stats?.isDirectory() === true && stats.dev === root.device && stats.ino === root.inode;
+}
+
+function templateOf(kind: StorageKind, text: string): Template {
+  const parsed = parseTemplate(text);
+  if (parsed.ok) return parsed.template;
+  throw new SoftquotaError(
+    'configuration',
+    `[storage.${kind}] PATH: "${text}" is no template: ${parsed.reason}`,
+  );
+}
+
+function byPrecedence(a: Track, b: Track): number {
+  return (
+    b.template.literalCharacters - a.template.literalCharacters ||
+    storageKinds.indexOf(a.kind) - storageKinds.indexOf(b.kind)
+  );
+}
+
+function rootAt(written: string): Root {
+  const destination = follow(written);
+  const path = destination === null ? written : pathOf(destination.names);
+  return { written, path, device: 0n, inode: 0n, ...stateAt(path, destination) };
+}
+
+function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Partial<Root> {
+  if (to !== null && to.error !== null) return { state: 'unreadable', error: to.error };
+  if (to === null || to.existing < to.names.length) return { state: 'missing' };
+  if (!to.directory) return { state: 'not a directory' };
+  try {
+    const { dev: device, ino: inode } = lstatSync(encodePath(path), { bigint: true });
+    accessSync(encodePath(path), constants.R_OK | constants.X_OK);
+    return { state: 'present', device, inode };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return { state: 'unreadable', error: code };
+  }
+}
+
+function continuationsOf(track: Track, tracks: readonly Track[], exclude: readonly string[]): Continuation[] {
+  return tracks.flatMap((other, index) => {
+    const begins = track.pattern.every((segment, at) => isDeepStrictEqual(segment, other.pattern[at]));
+    const rest = other.pattern.slice(track.pattern.length);
+    if (!begins || rest.length === 0) return [];
+    const names = rest.flatMap(segment => (segment.is === 'literal' ? [segment.text] : []));
+    if (names.length < rest.length) return [];
+    const outside = Math.max(other.fixedLength - track.pattern.length, 0);
+    return names.slice(outside).some(name => exclude.includes(name)) ? [] : [{ track: index, names }];
+  });
+}

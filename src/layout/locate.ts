@@ -1,0 +1,129 @@
+/**
+ * From a path to the unit that it is or lies in.
+ *
+ * Links are followed to where they lead, so that a link in one owner's tree to another's is the
+ * other's unit. What does not exist yet is taken by its name: it matches a template, or it does
+ * not. Synchronous, and a disk may hang: for worker threads.
+ */
+
+import { type Destination, follow } from './disk.ts';
+import { isUnchanged, type Layout } from './layout.ts';
+import { advance, isComplete, type State, startStates } from './match.ts';
+import { below, canonicalPath, isWithin, namesOf, pathOf } from './path.ts';
+import type { Unit } from './unit.ts';
+import { continuedPlaces, type Units, type Unread, unitsAt, unitToBe, unreadAt } from './units.ts';
+
+export type Located =
+  | {
+      readonly found: 'unit';
+      readonly unit: Unit;
+      /** The places inside that are not the unit's own. */
+      readonly inner: readonly string[];
+      /** Whether the unit is there already. */
+      readonly exists: boolean;
+    }
+  | { readonly found: 'none' }
+  /** Whether a unit is there could not be told. */
+  | ({ readonly found: 'unread' } & Unread);
+
+const none: Located = { found: 'none' };
+
+/** The unit of an absolute path: of a unit, of anything inside one, or of what is yet to be made. */
+export function locate(layout: Layout, path: string): Located {
+  const canonical = canonicalPath(path);
+  if (canonical === null || !canonical.startsWith('/')) return none;
+  const destination = follow(canonical);
+  return destination === null ? none : unitOnTheWay(layout, destination);
+}
+
+/**
+ * The unit that the directory at this very path is now. `none` says that it is no unit any more;
+ * where its storage is not mounted, or another one is, the answer is `unread`.
+ */
+export function inspect(layout: Layout, path: string): Located {
+  for (const root of layout.roots) {
+    if (!isWithin(path, root.path)) continue;
+    try {
+      if (!isUnchanged(root)) return { found: 'unread', path: root.path, error: 'ESTALE' };
+    } catch (error) {
+      return { found: 'unread', ...unreadAt(root.path, error) };
+    }
+  }
+  const located = locate(layout, path);
+  return located.found === 'unit' && !(located.exists && located.unit.path === path) ? none : located;
+}
+
+interface Way extends Destination {
+  /** The path that the names make. */
+  readonly target: string;
+}
+
+/** The outermost match on the way from `/`, then the place inside it that the way leads to. */
+function unitOnTheWay(layout: Layout, destination: Destination): Located {
+  const way = { ...destination, target: pathOf(destination.names) };
+  let path = '/';
+  let states = startStates(layout);
+  for (let depth = 0; states.length > 0; depth++) {
+    if (depth === way.existing && !way.directory) return none;
+    const complete = states.filter(isComplete);
+    if (complete.length > 0) {
+      const located =
+        depth <= way.existing
+          ? unitHere(layout, path, complete, way)
+          : unitLater(layout, path, complete, way);
+      if (located !== null) return located;
+    }
+    const name = way.names[depth];
+    if (name === undefined) return none;
+    path = below(path, name);
+    if (depth === way.existing && way.error !== null) return { found: 'unread', path, error: way.error };
+    states = advance(layout, states, name);
+  }
+  return none;
+}
+
+/** Of the units in an existing directory, the one that the way ends in; null where there is none. */
+function unitHere(layout: Layout, path: string, states: readonly State[], way: Way): Located | null {
+  let here: Units | null;
+  try {
+    here = unitsAt(layout, path, states);
+  } catch (error) {
+    return { found: 'unread', ...unreadAt(path, error) };
+  }
+  if (here === null) return null;
+  const unread = here.unread.find(place => isWithin(way.target, place.path));
+  if (unread !== undefined) return { found: 'unread', ...unread };
+  const continued = continuationLater(layout, path, here.takers, way);
+  if (continued !== null) return continued;
+  const [deepest] = here.units
+    .filter(({ unit }) => isWithin(way.target, unit.path))
+    .sort((a, b) => b.unit.path.length - a.unit.path.length);
+  return deepest === undefined ? null : { found: 'unit', ...deepest, exists: true };
+}
+
+/** The unit that a directory which does not exist yet will be, or the place inside it. */
+function unitLater(layout: Layout, path: string, states: readonly State[], way: Way): Located | null {
+  return continuationLater(layout, path, states, way) ?? later(path, states, way);
+}
+
+/** The place inside a unit that the way leads to, if it does not exist yet. */
+function continuationLater(layout: Layout, path: string, takers: readonly State[], way: Way): Located | null {
+  if (!way.directory) return null;
+  const [deepest] = [...continuedPlaces(layout, path, takers)]
+    .filter(([place]) => isWithin(way.target, place) && namesOf(place).length > way.existing)
+    .sort(([a], [b]) => b.length - a.length);
+  if (deepest === undefined) return null;
+  const [place, states] = deepest;
+  return way.error === null ? later(place, states, way) : { found: 'unread', path: place, error: way.error };
+}
+
+function later(path: string, states: readonly State[], { names, existing }: Way): Located | null {
+  const [winner] = states;
+  if (winner === undefined) return null;
+  const { fixedLength } = winner.track;
+  if (fixedLength > existing) {
+    // The storage itself is not there: that is no word on what it holds once it is mounted.
+    return { found: 'unread', path: pathOf(names.slice(0, fixedLength)), error: 'ENOENT' };
+  }
+  return { found: 'unit', unit: unitToBe(path, winner), inner: [], exists: false };
+}

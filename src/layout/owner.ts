@@ -1,0 +1,102 @@
+/**
+ * Whose a unit is.
+ *
+ * What stands in a directory's name is an owner whatever its characters are, for its bytes must
+ * count; what stands in a file must be a name that softquota takes. A file is read only where
+ * reading cannot block or lead elsewhere: a regular one of at most 4 KiB, never through a link.
+ */
+
+import { isUtf8 as areUtf8 } from 'node:buffer';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { nameFault } from '../quota/index.ts';
+import { configValue } from './gitconfig.ts';
+import { below, encodePath, isUtf8 } from './path.ts';
+import type { OwnerSource } from './unit.ts';
+
+export type Ownership =
+  | { readonly owner: string }
+  /** Nobody can be told; `fault` says why, for a person. */
+  | { readonly owner: null; readonly fault: string };
+
+/**
+ * The owner of the unit at `path`; `captured` is what its template's `{owner}` stands for. Throws
+ * the system's error where the file that tells could not be read though it is there: then
+ * nothing is known, not even that nobody owns it.
+ */
+export function ownerOf(source: OwnerSource, path: string, captured: string | null): Ownership {
+  switch (source.by) {
+    case 'fixed':
+      return { owner: source.name };
+    case 'path':
+      if (captured === null) return nobody('its template has no {owner}, and no other OWNER is set');
+      return isUtf8(captured) ? { owner: captured } : nobody("the owner's name is not UTF-8");
+    case 'file': {
+      const file = smallFile(path, source.name);
+      if (!file.ok) return nobody(file.fault);
+      const [line = ''] = file.text.split('\n', 1);
+      return named(line.trim(), `the first line of the file ${source.name}`);
+    }
+    case 'git-config': {
+      const file = smallFile(path, 'config');
+      if (!file.ok) return nobody(file.fault);
+      const value = configValue(file.text, source.key);
+      if (value.found === 'value') return named(value.value, `${source.key} in the file config`);
+      if (value.found === 'fault')
+        return nobody(`line ${value.line} of the file config is not what git writes there`);
+      return nobody(
+        `the file config ${value.found === 'nothing' ? 'has no' : 'gives no value to'} ${source.key}`,
+      );
+    }
+  }
+}
+
+function nobody(fault: string): Ownership {
+  return { owner: null, fault };
+}
+
+function named(name: string, where: string): Ownership {
+  const fault = nameFault(name);
+  return fault === null ? { owner: name } : nobody(`${where} is not the name of an owner: ${fault}`);
+}
+
+const mostBytes = 4096;
+
+type SmallFile =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly fault: string };
+
+function smallFile(directory: string, name: string): SmallFile {
+  const fault = (why: string): SmallFile => ({ ok: false, fault: `the file ${name} ${why}` });
+  let file: number;
+  try {
+    file = openSync(
+      encodePath(below(directory, name)),
+      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY,
+    );
+  } catch (error) {
+    switch (systemCode(error)) {
+      case 'ENOENT':
+      case 'ENOTDIR':
+        return fault('is not there');
+      case 'ELOOP':
+        return fault('is a link, not a regular file');
+      case 'ENXIO':
+        return fault('is a socket or a device, not a regular file');
+    }
+    throw error;
+  }
+  try {
+    if (!fstatSync(file).isFile()) return fault('is not a regular file');
+    const bytes = Buffer.alloc(mostBytes + 1);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    }
+    if (length > mostBytes) return fault('is over 4 KiB');
+    const text = bytes.subarray(0, length);
+    return areUtf8(text) ? { ok: true, text: text.toString() } : fault('is not UTF-8');
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Paths whose names are any bytes, as strings that lose nothing.
+ *
+ * A name on the disk need not be UTF-8. Bytes of it that are no valid UTF-8 stand in the string as
+ * lone surrogates, U+DC80 for 0x80 up to U+DCFF for 0xFF (what Python calls surrogateescape), so
+ * that paths compare, split and join as strings, and still lead back to the very same bytes.
+ */
+
+import { isUtf8 as areUtf8 } from 'node:buffer';
+import { SoftquotaError } from '../errors.ts';
+
+/** The path that these bytes are; any bytes are one. */
+export function decodePath(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (areUtf8(buffer)) return buffer.toString();
+  let path = '';
+  for (let at = 0; at < buffer.length; ) {
+    const first = buffer[at] ?? 0;
+    const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    const character = buffer.subarray(at, at + length);
+    if (areUtf8(character)) {
+      path += character.toString();
+      at += character.length;
+    } else {
+      path += String.fromCharCode(0xdc00 + first);
+      at += 1;
+    }
+  }
+  return path;
+}
+
+/**
+ * What the file system calls take for this path: itself where it is UTF-8, else its bytes.
+ * Throws `bad_parameter` for a lone surrogate that stands for no byte: no file can be named so.
+ */
+export function encodePath(path: string): string | Buffer {
+  if (path.isWellFormed()) return path;
+  return Buffer.concat(Array.from(path, bytesOf));
+}
+
+function bytesOf(character: string): Buffer {
+  if (character.isWellFormed()) return Buffer.from(character);
+  const byte = character.charCodeAt(0) - 0xdc00;
+  if (byte < 0x80 || byte > 0xff) {
+    throw new SoftquotaError('bad_parameter', 'the path has a lone surrogate that stands for no byte');
+  }
+  return Buffer.of(byte);
+}
+
+// In a pattern with the flag u, a surrogate matches only where it is a lone one.
+const standsForNoByte = /[\ud800-\udc7f\udd00-\udfff]/u;
+
+/**
+ * The one spelling that `decodePath` would give this path; null where no file can have it. A path
+ * from outside may spell by surrogates what is UTF-8 after all.
+ */
+export function canonicalPath(path: string): string | null {
+  if (path.includes('\0') || standsForNoByte.test(path)) return null;
+  const encoded = encodePath(path);
+  return typeof encoded === 'string' ? encoded : decodePath(encoded);
+}
+
+/** Whether every name of the path is UTF-8. */
+export function isUtf8(path: string): boolean {
+  return path.isWellFormed();
+}
+
+/** The path of `name` in a directory. */
+export function below(directory: string, name: string): string {
+  return directory === '/' ? `/${name}` : `${directory}/${name}`;
+}
+
+/** Whether `path` is `directory` or lies somewhere below it; both are normalized. */
+export function isWithin(path: string, directory: string): boolean {
+  return path === directory || directory === '/' || path.startsWith(`${directory}/`);
+}
+
+/** The names on the way from `/`; `.` and doubled slashes are none. */
+export function namesOf(path: string): string[] {
+  return path.split('/').filter(name => name !== '' && name !== '.');
+}
+
+/** The path that these names make, from `/`. */
+export function pathOf(names: readonly string[]): string {
+  return `/${names.join('/')}`;
+}

@@ -1,0 +1,155 @@
+/**
+ * Which units a matched directory is: itself, and those of its own inside it.
+ *
+ * The outermost directory that a whole template matches, and that is what its section keeps, is
+ * the unit. Nothing inside is a unit, except where a template continues, by literal segments
+ * alone, one that took the unit; so no name that somebody chose for a branch makes a unit.
+ */
+
+import { systemCode } from '../errors.ts';
+import type { Leaf } from '../quota/index.ts';
+import { entryAt, leadToDirectory } from './disk.ts';
+import type { Layout, Track } from './layout.ts';
+import { isComplete, type State } from './match.ts';
+import { ownerOf } from './owner.ts';
+import { below, isWithin, namesOf, pathOf } from './path.ts';
+import type { StorageKind, Unit } from './unit.ts';
+
+/** A place that could not be looked into: nothing is known of what lies there or below. */
+export interface Unread {
+  readonly path: string;
+  /** The system's code. */
+  readonly error: string;
+}
+
+export interface PlacedUnit {
+  readonly unit: Unit;
+  /** The places inside that are not the unit's own; what lies below one of them is not listed. */
+  readonly inner: readonly string[];
+}
+
+export interface Units {
+  /** The outermost first. */
+  readonly units: readonly PlacedUnit[];
+  /** Places inside of which it could not be told whether they are units; each is in an `inner`. */
+  readonly unread: readonly Unread[];
+  /** Whose owners could not be told, and why: the owner's directory, or the unit itself. */
+  readonly ownerFaults: readonly { readonly path: string; readonly what: string }[];
+  /** The complete states that took the outermost directory. */
+  readonly takers: readonly State[];
+}
+
+/**
+ * The units that the directory `path` and its inside are, from the states in it; null where no
+ * template takes it. Throws the system's error where the directory could not be looked into.
+ */
+export function unitsAt(layout: Layout, path: string, states: readonly State[]): Units | null {
+  const takers = takersOf(path, states);
+  const [winner] = takers;
+  if (winner === undefined) return null;
+  const taken = [{ unit: unitOf(path, winner, true), state: winner }];
+  const unread: Unread[] = [];
+  for (const [place, continuing] of continuedPlaces(layout, path, takers)) {
+    try {
+      const [state] = leadToDirectory(path, namesOf(place.slice(path.length)))
+        ? takersOf(place, continuing)
+        : [];
+      if (state !== undefined) taken.push({ unit: unitOf(place, state, true), state });
+    } catch (error) {
+      unread.push(unreadAt(place, error));
+    }
+  }
+  const places = [...taken.map(({ unit }) => unit.path), ...unread.map(place => place.path)];
+  return {
+    units: taken.map(({ unit }) => ({ unit, inner: nearestWithin(unit.path, places) })),
+    unread,
+    ownerFaults: taken.flatMap(({ unit, state }) =>
+      unit.ownerFault === undefined ? [] : [{ path: ownerPlace(unit, state), what: unit.ownerFault }],
+    ),
+    takers,
+  };
+}
+
+/** The unit that `path`, which does not exist yet, will be by its name alone. */
+export function unitToBe(path: string, state: State): Unit {
+  return unitOf(path, state, false);
+}
+
+/** Where templates continue those that took the directory, and the states there. */
+export function continuedPlaces(
+  layout: Layout,
+  path: string,
+  takers: readonly State[],
+): ReadonlyMap<string, readonly State[]> {
+  const continued = takers.flatMap(({ track, owner }) =>
+    track.continuations.map(({ track: index, names }) => ({
+      index,
+      place: names.reduce(below, path),
+      owner,
+    })),
+  );
+  const places = new Map<string, State[]>();
+  for (const [index, track] of layout.tracks.entries()) {
+    for (const { place, owner } of continued.filter(next => next.index === index)) {
+      const state = { track, at: track.pattern.length, open: false, owner };
+      places.set(place, [...(places.get(place) ?? []), state]);
+    }
+  }
+  return places;
+}
+
+/** An `Unread` from what a call to the system threw; anything else that is thrown goes on. */
+export function unreadAt(path: string, error: unknown): Unread {
+  const code = systemCode(error);
+  if (code === null) throw error;
+  return { path, error: code };
+}
+
+function takersOf(path: string, states: readonly State[]): State[] {
+  const complete = states.filter(isComplete);
+  if (!complete.some(({ track }) => holdsRepositories(track.kind))) return complete;
+  const isRepository = ['HEAD', 'objects', 'refs'].every(name => entryAt(below(path, name)) !== null);
+  return isRepository ? complete : complete.filter(({ track }) => !holdsRepositories(track.kind));
+}
+
+function holdsRepositories(kind: StorageKind): boolean {
+  return kind === 'repos' || kind === 'wiki';
+}
+
+function unitOf(path: string, { track, owner: captured }: State, exists: boolean): Unit {
+  const leaf = leafOf(track, path, exists);
+  const ownership = ownerOf(track.owner, path, captured);
+  if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf };
+  return { path, kind: track.kind, owner: null, ownerFault: ownership.fault, leaf };
+}
+
+const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {
+  wiki: 'size:assets:wiki',
+  lfs: 'size:git:lfs',
+  'attachments.issues': 'size:assets:attachments:issues',
+  'attachments.releases': 'size:assets:attachments:releases',
+  artifacts: 'size:assets:artifacts',
+  packages: 'size:assets:packages:all',
+};
+
+function leafOf({ kind, visibility }: Track, path: string, exists: boolean): Leaf {
+  if (kind !== 'repos') return leafOfKind[kind];
+  const isPublic =
+    visibility === 'export-ok'
+      ? exists && entryAt(below(path, 'git-daemon-export-ok')) !== null
+      : visibility === 'public';
+  return isPublic ? 'size:repos:public' : 'size:repos:private';
+}
+
+/** The directory that names the unit's owner, where one does. */
+function ownerPlace({ path }: Unit, { track, owner }: State): string {
+  if (track.owner.by !== 'path' || owner === null) return path;
+  const at = track.pattern.findIndex(segment => segment.is === 'owner');
+  return pathOf(namesOf(path).slice(0, at + 1));
+}
+
+/** Of these places, those inside `path` that lie in no other one inside it. */
+function nearestWithin(path: string, places: readonly string[]): string[] {
+  const inside = places.filter(place => place !== path && isWithin(place, path));
+  return inside.filter(place => !inside.some(other => other !== place && isWithin(place, other)));
+}
