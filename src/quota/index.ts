@@ -7,8 +7,14 @@
  */
 
 export { type Decision, decide, type LadderStep, type QuotaSettings, type Standing } from './decide.ts';
-export { type Explanation, explain } from './explain.ts';
-export { type Finding, type LintedPolicy, lint } from './lint.ts';
+export {
+  type ExplainedGroup,
+  type ExplainedRule,
+  type ExplainedStep,
+  type Explanation,
+  explain,
+} from './explain.ts';
+export { type Finding, type FindingCode, type LintedPolicy, lint } from './lint.ts';
 export { nameFault, ownerKey, printable } from './names.ts';
 export { type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
 export { formatBytes, formatUse, type ParsedSize, parseSize } from './sizes.ts';
@@ -22,7 +28,8 @@ export {
   type RuleSubject,
   type Subject,
   subjects,
+  subjectsWithin,
   withAncestors,
 } from './subjects.ts';
 export { addBytes, bytesUnder, noUsage, type Usage, usageOf } from './usage.ts';
-export { decidedBy, refusal, subjectWords, warning } from './words.ts';
+export { decidedBy, type Refusal, refusal, subjectWords, warning } from './words.ts';

@@ -1,33 +1,200 @@
-/** Faults of a policy. */
+/**
+ * Faults of a policy: what is allowed to stand, but hardly meant.
+ *
+ * Each finding says what would follow from it. Those about rules and groups that never decide are exact
+ * in one direction: taking all of them out at once changes no answer, whatever anybody stores. (A rule
+ * that only several others together make superfluous is not found.)
+ */
 
 import type { QuotaSettings } from './decide.ts';
-import type { Group } from './policy.ts';
-import type { Subject } from './subjects.ts';
+import { printable } from './names.ts';
+import { type CompiledGroup, type CompiledRule, compileGroup, type Group } from './policy.ts';
+import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
+import { subjectWords } from './words.ts';
 
 export interface LintedPolicy {
   readonly groups: readonly Group[];
+  /** The names in DEFAULT_GROUPS. */
   readonly defaultGroups: readonly string[];
-  /** Group to the number of owners assigned to it. */
+  /** How many owners each group is assigned to; left out where nobody knows, as for a draft. */
   readonly assignments?: ReadonlyMap<string, number>;
   readonly settings: QuotaSettings;
 }
 
+export type FindingCode =
+  /** DEFAULT_GROUPS names a group that does not exist. */
+  | 'missing_default_group'
+  /** A group has no rules, and so is always silent. */
+  | 'empty_group'
+  /** A group is neither assigned to anybody nor a default one. */
+  | 'unused_group'
+  /** A default group of which another one always allows at least as much. */
+  | 'shadowed_default_group'
+  /** A rule names no subject but `none`. */
+  | 'matches_nothing'
+  /** A rule that never decides, since others of its group never leave more room for what it covers. */
+  | 'unreachable_rule'
+  /** What no rule covers, and is therefore refused or not limited at all. */
+  | 'uncovered_subject';
+
 export interface Finding {
-  readonly code:
-    | 'uncovered_subject'
-    | 'unreachable_rule'
-    | 'missing_default_group'
-    | 'empty_group'
-    | 'matches_nothing';
+  readonly code: FindingCode;
   readonly group?: string;
   readonly rule?: string;
+  /** The largest subjects that say it: `size:assets:all` rather than each leaf below it. */
   readonly subject?: Subject;
+  /** One line for people. */
   readonly message: string;
 }
 
+/** Finds the faults of a policy, in the order of `FindingCode`, then in that of the policy. */
 export function lint(policy: LintedPolicy): readonly Finding[] {
-  const existing = new Set(policy.groups.map(group => group.name));
-  return policy.defaultGroups
-    .filter(name => !existing.has(name))
-    .map(name => ({ code: 'missing_default_group', group: name, message: `There is no group "${name}".` }));
+  const { assignments, defaultGroups, settings } = policy;
+  const groups = policy.groups.map(compileGroup);
+  const defaults = groups.filter(group => defaultGroups.includes(group.name));
+  const assigned = groups.filter(
+    group => assignments === undefined || (assignments.get(group.name) ?? 0) > 0,
+  );
+  return [
+    ...missingDefaults(defaultGroups, groups),
+    ...groups.flatMap(emptyGroup),
+    ...groups.filter(group => !assigned.includes(group) && !defaults.includes(group)).map(unusedGroup),
+    ...defaults.flatMap(group => shadowedDefault(group, defaults)),
+    ...groups.flatMap(group => group.rules.flatMap(rule => matchesNothing(rule, group))),
+    ...groups.flatMap(group => group.rules.flatMap(rule => unreachable(rule, group))),
+    ...assigned.flatMap(group => uncoveredOfGroup(group, defaults, settings)),
+    ...uncoveredOfOthers(defaults, settings),
+  ];
+}
+
+function missingDefaults(names: readonly string[], groups: readonly CompiledGroup[]): readonly Finding[] {
+  return [...new Set(names)]
+    .filter(name => !groups.some(group => group.name === name))
+    .map(name => ({
+      code: 'missing_default_group',
+      group: name,
+      message: `DEFAULT_GROUPS names ${quoted(name)}, which does not exist: it is passed over.`,
+    }));
+}
+
+function emptyGroup(group: CompiledGroup): readonly Finding[] {
+  if (group.rules.length > 0) return [];
+  const message = `Group ${quoted(group.name)} has no rules: it neither allows nor refuses anything.`;
+  return [{ code: 'empty_group', group: group.name, message }];
+}
+
+function unusedGroup(group: CompiledGroup): Finding {
+  const message = `Group ${quoted(group.name)} is assigned to nobody and not among DEFAULT_GROUPS: it has no effect.`;
+  return { code: 'unused_group', group: group.name, message };
+}
+
+function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Finding[] {
+  if (rule.covers !== 0) return [];
+  const message = `${ruleOf(rule, group)} names no subject: it never applies.`;
+  return [{ code: 'matches_nothing', group: group.name, rule: nameOf(rule), message }];
+}
+
+function unreachable(rule: CompiledRule, group: CompiledGroup): readonly Finding[] {
+  const before = group.rules.filter(other => other !== rule && speaksBefore(other, rule));
+  const left = before.reduce((mask, other) => mask & ~other.covers, rule.covers);
+  if (rule.covers === 0 || left !== 0) return [];
+  const others = before.filter(other => (other.covers & rule.covers) !== 0).map(nameOf);
+  const message = `${ruleOf(rule, group)} never decides: what it covers is always limited at least as tightly by ${others.map(quoted).join(', ')}.`;
+  return [{ code: 'unreachable_rule', group: group.name, rule: nameOf(rule), message }];
+}
+
+/** Whether `a` leaves no more headroom than `b`, whatever is stored. */
+function neverMoreRoom(a: CompiledRule, b: CompiledRule): boolean {
+  if (a.limitBytes === 0 || b.limitBytes === -1) return true;
+  if (b.limitBytes === 0 || a.limitBytes === -1) return false;
+  return a.limitBytes <= b.limitBytes && (a.counts & b.counts) === b.counts;
+}
+
+/**
+ * Whether `b` is not needed beside `a` where both cover. Of two that always leave the same, exactly
+ * one is needed: the one that covers more, else the first by name.
+ */
+function speaksBefore(a: CompiledRule, b: CompiledRule): boolean {
+  if (!neverMoreRoom(a, b)) return false;
+  if (!neverMoreRoom(b, a)) return true;
+  const difference = size(a.covers) - size(b.covers);
+  return difference === 0 ? nameOf(a) < nameOf(b) : difference > 0;
+}
+
+function shadowedDefault(group: CompiledGroup, defaults: readonly CompiledGroup[]): readonly Finding[] {
+  if (covered(group) === 0) return [];
+  const shadow = defaults.find(
+    other =>
+      other !== group &&
+      alwaysAllowsAsMuch(other, group) &&
+      (!alwaysAllowsAsMuch(group, other) || other.name < group.name),
+  );
+  if (shadow === undefined) return [];
+  const message = `Default group ${quoted(group.name)} makes no difference as such: ${quoted(shadow.name)}, a default group too, always allows at least as much of what it covers.`;
+  return [{ code: 'shadowed_default_group', group: group.name, message }];
+}
+
+/** Whether `a` covers all that `b` does, and there leaves no less headroom, whatever is stored. */
+function alwaysAllowsAsMuch(a: CompiledGroup, b: CompiledGroup): boolean {
+  const subjects = covered(b);
+  if ((covered(a) & subjects) !== subjects) return false;
+  return a.rules.every(rule => {
+    const tighter = b.rules.filter(other => neverMoreRoom(other, rule));
+    return tighter.reduce((mask, other) => mask & ~other.covers, rule.covers & subjects) === 0;
+  });
+}
+
+function uncoveredOfGroup(
+  group: CompiledGroup,
+  defaults: readonly CompiledGroup[],
+  settings: QuotaSettings,
+): readonly Finding[] {
+  const asked = settings.uncovered === 'deny' ? [group] : [group, ...defaults];
+  return uncovered(asked, settings, `Owners whose only group is ${quoted(group.name)}`).map(finding => ({
+    ...finding,
+    group: group.name,
+  }));
+}
+
+function uncoveredOfOthers(defaults: readonly CompiledGroup[], settings: QuotaSettings): readonly Finding[] {
+  return uncovered(defaults, settings, 'Owners without a group');
+}
+
+/** What none of the groups covers, where this ends in a refusal or in no limit, not in the built-in limit. */
+function uncovered(
+  groups: readonly CompiledGroup[],
+  settings: QuotaSettings,
+  who: string,
+): readonly Finding[] {
+  const denied = settings.uncovered === 'deny' && groups.length > 0;
+  if (!denied && settings.totalBytes !== -1) return [];
+  const follows = denied
+    ? 'UNCOVERED = deny refuses it'
+    : 'with [quota.default] TOTAL = -1 nothing limits it';
+  const counted = groups.flatMap(group => group.rules).reduce((mask, rule) => mask | rule.counts, 0);
+  return subjectsWithin(leafMask('size:all') & ~counted).map(subject => {
+    const what = subject === 'size:all' ? 'anything' : subjectWords(subject);
+    return { code: 'uncovered_subject', subject, message: `${who}: no rule covers ${what}; ${follows}.` };
+  });
+}
+
+function covered(group: CompiledGroup): number {
+  return group.rules.reduce((mask, rule) => mask | rule.covers, 0);
+}
+
+function size(mask: number): number {
+  return mask === 0 ? 0 : (mask & 1) + size(mask >>> 1);
+}
+
+function ruleOf(rule: CompiledRule, group: CompiledGroup): string {
+  return `Rule ${quoted(nameOf(rule))} of group ${quoted(group.name)}`;
+}
+
+/** Only the built-in rule has none, and no policy holds it. */
+function nameOf(rule: CompiledRule): string {
+  return rule.name ?? '';
+}
+
+function quoted(name: string): string {
+  return `"${printable(name)}"`;
 }

@@ -18,16 +18,16 @@ export function ownerKey(name: string, foldCase: boolean): string {
 const longestName = 255;
 
 /**
- * Why a name of an owner, rule, group or token cannot be taken, or null. The reason completes
- * `this name …`.
+ * Why a name of an owner, rule, group or token cannot be taken, or null. The reason
+ * stands behind a colon: `not a name: it is empty`.
  */
 export function nameFault(name: string): string | null {
-  if (name === '') return 'is empty';
-  if (name.trim() === '') return 'has only spaces';
-  if (name === '.' || name === '..') return `is "${name}", which stands for a directory`;
-  if (!name.isWellFormed()) return 'is not well-formed Unicode';
-  if (/\p{Cc}/u.test(name)) return 'has control characters';
-  if ([...name].length > longestName) return `is longer than ${longestName} characters`;
+  if (name === '') return 'it is empty';
+  if (name.trim() === '') return 'it has only spaces';
+  if (name === '.' || name === '..') return `it is "${name}", which stands for a directory`;
+  if (!name.isWellFormed()) return 'it is not well-formed Unicode';
+  if (/\p{Cc}/u.test(name)) return 'it has control characters';
+  if ([...name].length > longestName) return `it is longer than ${longestName} characters`;
   return null;
 }
 

@@ -1,0 +1,79 @@
+/** Policies and usage for laws: small numbers and few names, so that ties and overlaps are common. */
+
+import fc from 'fast-check';
+import {
+  compileGroup,
+  type Group,
+  leaves,
+  type QuotaSettings,
+  type Rule,
+  type RuleSubject,
+  type Standing,
+  subjects,
+  type Usage,
+} from '../../src/quota/index.ts';
+
+export const subject = fc.constantFrom(...subjects);
+const ruleSubject: fc.Arbitrary<RuleSubject> = fc.oneof(
+  { weight: 12, arbitrary: subject },
+  { weight: 1, arbitrary: fc.constant<RuleSubject>('none') },
+);
+
+export const limit = fc.oneof(fc.constantFrom(-1, 0), fc.nat(40), fc.nat(200));
+
+export const usage: fc.Arbitrary<Usage> = fc.array(fc.oneof(fc.constant(0), fc.nat(20)), {
+  minLength: leaves.length,
+  maxLength: leaves.length,
+});
+
+const names = ['a', 'b', 'c', 'd', 'é'] as const;
+
+const rule: fc.Arbitrary<Rule> = fc.record({
+  name: fc.constantFrom(...names),
+  limitBytes: limit,
+  subjects: fc.array(ruleSubject, { maxLength: 4 }),
+});
+
+export const group: fc.Arbitrary<Group> = fc.record({
+  name: fc.constantFrom(...names),
+  rules: fc.uniqueArray(rule, { maxLength: 4, selector: one => one.name }),
+});
+
+export const groups: fc.Arbitrary<readonly Group[]> = fc.uniqueArray(group, {
+  maxLength: 4,
+  selector: one => one.name,
+});
+
+export const settings: fc.Arbitrary<QuotaSettings> = fc.record({
+  enabled: fc.constant(true),
+  refuseWhen: fc.constantFrom('exceeded', 'reached'),
+  uncovered: fc.constantFrom('default', 'deny'),
+  precise: fc.boolean(),
+  mode: fc.constant('enforce'),
+  warnAt: fc
+    .uniqueArray(fc.integer({ min: 1, max: 100 }), { maxLength: 3 })
+    .map(each => each.sort((a, b) => a - b)),
+  totalBytes: limit,
+});
+
+export const adding = fc.oneof(fc.constant(0), fc.nat(30));
+
+/** A question with all that bears on it; groups are not compiled yet, so that a law can change them. */
+export const question = fc.record({ settings, assigned: groups, defaults: groups, usage, subject, adding });
+
+export type Question = typeof question extends fc.Arbitrary<infer Value> ? Value : never;
+
+export function standing(assigned: readonly Group[], defaults: readonly Group[]): Standing {
+  return { assigned: assigned.map(compileGroup), defaults: defaults.map(compileGroup) };
+}
+
+/** Settings as app.ini has them when it only switches quotas on. */
+export const plainSettings: QuotaSettings = {
+  enabled: true,
+  refuseWhen: 'exceeded',
+  uncovered: 'default',
+  precise: false,
+  mode: 'enforce',
+  warnAt: [80, 90],
+  totalBytes: -1,
+};

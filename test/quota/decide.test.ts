@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  decide,
+  type Group,
+  leaves,
+  noUsage,
+  type QuotaSettings,
+  type Rule,
+  type RuleSubject,
+  type Subject,
+  type Usage,
+  usageOf,
+} from '../../src/quota/index.ts';
+import { plainSettings, standing, usage } from './arbitraries.ts';
+
+const rule = (name: string, limitBytes: number, ...subjects: RuleSubject[]): Rule => ({
+  name,
+  limitBytes,
+  subjects,
+});
+const group = (name: string, ...rules: Rule[]): Group => ({ name, rules });
+
+function ask(
+  stored: Usage,
+  subject: Subject,
+  groups: { readonly assigned?: readonly Group[]; readonly defaults?: readonly Group[] } = {},
+  settings: Partial<QuotaSettings> = {},
+  addingBytes?: number,
+) {
+  const { assigned = [], defaults = [] } = groups;
+  return decide(
+    { ...plainSettings, ...settings },
+    standing(assigned, defaults),
+    stored,
+    subject,
+    addingBytes,
+  );
+}
+
+const lfs = (bytes: number) => usageOf({ 'size:git:lfs': bytes });
+
+t.test('with quotas switched off everything is allowed, and all bytes are still told', async t => {
+  const assigned = [group('g', rule('r', 0, 'size:all'))];
+  const decision = ask(
+    usageOf({ 'size:git:lfs': 5, 'size:assets:wiki': 7 }),
+    'size:git:lfs',
+    { assigned },
+    {
+      enabled: false,
+      totalBytes: 0,
+    },
+  );
+  t.same(decision, {
+    by: 'disabled',
+    allowed: true,
+    step: null,
+    used: 12,
+    limit: -1,
+    group: null,
+    rule: null,
+    subjects: ['size:all'],
+    warnPercent: null,
+  });
+});
+
+t.test('an owner without any group is held to the built-in limit', async t => {
+  t.same(ask(lfs(11), 'size:assets:wiki', {}, { totalBytes: 10 }), {
+    by: 'rule',
+    allowed: false,
+    step: 'builtin',
+    used: 11,
+    limit: 10,
+    group: null,
+    rule: null,
+    subjects: ['size:all'],
+    warnPercent: null,
+  });
+});
+
+t.test('usage at its limit is refused only where reaching it refuses', async t => {
+  t.ok(ask(lfs(10), 'size:git:lfs', {}, { totalBytes: 10 }).allowed);
+  t.notOk(ask(lfs(10), 'size:git:lfs', {}, { totalBytes: 10, refuseWhen: 'reached' }).allowed);
+  t.notOk(ask(lfs(11), 'size:git:lfs', {}, { totalBytes: 10 }).allowed);
+  t.ok(ask(lfs(9), 'size:git:lfs', {}, { totalBytes: 10, refuseWhen: 'reached' }).allowed);
+});
+
+t.test('a limit of 0 refuses also who stores nothing', async t => {
+  t.notOk(ask(noUsage, 'size:git:lfs', {}, { totalBytes: 0 }).allowed);
+});
+
+t.test('default groups are asked only where no assigned group covers the subject', async t => {
+  const assigned = [group('packages', rule('packages', -1, 'size:assets:packages:all'))];
+  const defaults = [group('free', rule('total', 10, 'size:all'))];
+  const groups = { assigned, defaults };
+  t.match(ask(lfs(11), 'size:assets:packages:all', groups), { allowed: true, step: 'assigned' });
+  t.match(ask(lfs(11), 'size:git:lfs', groups), { allowed: false, step: 'defaults', group: 'free' });
+  t.match(ask(lfs(11), 'size:git:lfs', { assigned }), { allowed: true, step: 'builtin' });
+});
+
+t.test('what no rule covers is refused where the policy says deny', async t => {
+  const groups = { assigned: [group('g', rule('r', -1, 'size:assets:all'))] };
+  t.same(ask(noUsage, 'size:git:lfs', groups, { uncovered: 'deny' }), {
+    by: 'silence',
+    allowed: false,
+    step: 'assigned',
+    used: null,
+    limit: null,
+    group: null,
+    rule: null,
+    subjects: [],
+    warnPercent: null,
+  });
+  t.match(ask(noUsage, 'size:git:lfs', { defaults: groups.assigned }, { uncovered: 'deny' }), {
+    by: 'silence',
+    step: 'defaults',
+  });
+});
+
+t.test('with deny, an owner without any group is still held to the built-in limit', async t => {
+  t.match(ask(noUsage, 'size:git:lfs', {}, { uncovered: 'deny' }), { allowed: true, step: 'builtin' });
+});
+
+t.test('of several groups the one that leaves most room decides, by its tightest rule', async t => {
+  const assigned = [
+    group('small', rule('total', 20, 'size:all')),
+    group('large', rule('total', 100, 'size:all'), rule('lfs', 50, 'size:git:lfs')),
+  ];
+  t.match(ask(lfs(30), 'size:git:lfs', { assigned }), {
+    allowed: true,
+    group: 'large',
+    rule: 'lfs',
+    limit: 50,
+  });
+  t.match(ask(lfs(60), 'size:git:lfs', { assigned }), { allowed: false, group: 'large', rule: 'lfs' });
+});
+
+t.test('an allowing group decides before a refusing one, and no limit leaves most room of all', async t => {
+  const assigned = [group('a', rule('r', 10, 'size:all')), group('b', rule('r', -1, 'size:all'))];
+  t.match(ask(lfs(11), 'size:git:lfs', { assigned }), {
+    allowed: true,
+    group: 'b',
+    limit: -1,
+    warnPercent: null,
+  });
+});
+
+t.test('a limit of 0 leaves less room than a limit far exceeded', async t => {
+  const assigned = [group('nothing', rule('r', 0, 'size:all')), group('over', rule('r', 1, 'size:all'))];
+  t.match(ask(lfs(1000), 'size:git:lfs', { assigned }), { allowed: false, group: 'over' });
+  const together = [group('g', rule('over', 1, 'size:all'), rule('zero', 0, 'size:git:lfs'))];
+  t.match(ask(lfs(1000), 'size:git:lfs', { assigned: together }), { allowed: false, rule: 'zero' });
+});
+
+t.test('where two leave the same room, the first by name is told', async t => {
+  const rules = [rule('b', 10, 'size:all'), rule('a', 10, 'size:git:all')];
+  const assigned = [group('y', ...rules), group('x', ...rules)];
+  t.match(ask(lfs(4), 'size:git:lfs', { assigned }), { group: 'x', rule: 'a', subjects: ['size:git:all'] });
+});
+
+t.test('bytes about to be added count only in precise mode, and are not told as used', async t => {
+  const settings = { totalBytes: 10 };
+  t.match(ask(lfs(8), 'size:git:lfs', {}, settings, 3), { allowed: true, used: 8 });
+  t.match(ask(lfs(8), 'size:git:lfs', {}, { ...settings, precise: true }, 3), { allowed: false, used: 8 });
+  t.match(ask(lfs(8), 'size:git:lfs', {}, { ...settings, precise: true }, 2), { allowed: true, used: 8 });
+  const reached = { ...settings, precise: true, refuseWhen: 'reached' } as const;
+  t.match(ask(lfs(8), 'size:git:lfs', {}, reached, 2), { allowed: false, used: 8 });
+});
+
+t.test('adding bytes to the largest usage there can be is compared exactly', async t => {
+  const most = Number.MAX_SAFE_INTEGER;
+  const settings = { totalBytes: most, precise: true };
+  t.notOk(ask(lfs(most), 'size:git:lfs', {}, settings, 1).allowed);
+  t.notOk(ask(lfs(most - 1), 'size:git:lfs', {}, settings, 2).allowed);
+  t.ok(ask(lfs(most - 1), 'size:git:lfs', {}, settings, 1).allowed);
+});
+
+t.test('usage that passes 2^53 - 1 is an error, never a rounded answer', async t => {
+  const stored = leaves.map(() => Number.MAX_SAFE_INTEGER);
+  t.throws(() => ask(stored, 'size:git:lfs'), { code: 'sum_too_large' });
+});
+
+t.test('the highest threshold that usage reaches is told, and none of a refusal', async t => {
+  const at = (bytes: number) => ask(lfs(bytes), 'size:git:lfs', {}, { totalBytes: 1000 }).warnPercent;
+  t.same([799, 800, 899, 900, 1000, 1001].map(at), [null, 80, 80, 90, 90, null]);
+});
+
+t.test('a threshold is reached to the byte, whatever the limit', async () => {
+  const limit = fc.oneof(
+    fc.integer({ min: 1, max: 300 }),
+    fc.maxSafeNat().filter(bytes => bytes > 0),
+  );
+  fc.assert(
+    fc.property(
+      limit,
+      fc.integer({ min: 1, max: 100 }),
+      fc.integer({ min: -2, max: 2 }),
+      (bytes, percent, off) => {
+        const near = Number((BigInt(bytes) * BigInt(percent)) / 100n) + off;
+        const used = Math.min(bytes, Math.max(0, near));
+        const decision = ask(lfs(used), 'size:git:lfs', {}, { totalBytes: bytes, warnAt: [percent] });
+        const reached = BigInt(used) * 100n >= BigInt(percent) * BigInt(bytes);
+        return decision.warnPercent === (reached ? percent : null);
+      },
+    ),
+  );
+});
+
+t.test('report mode is decided like any other', async () => {
+  fc.assert(
+    fc.property(usage, stored => {
+      const asked = (mode: 'report' | 'enforce') => ask(stored, 'size:all', {}, { totalBytes: 50, mode });
+      return JSON.stringify(asked('report')) === JSON.stringify(asked('enforce'));
+    }),
+  );
+});

@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  decide,
+  type Finding,
+  type Group,
+  type LintedPolicy,
+  lint,
+  type Rule,
+  type RuleSubject,
+} from '../../src/quota/index.ts';
+import { group, groups, plainSettings, question, standing } from './arbitraries.ts';
+
+const rule = (name: string, limitBytes: number, ...subjects: RuleSubject[]): Rule => ({
+  name,
+  limitBytes,
+  subjects,
+});
+
+/** Findings of a policy whose built-in limit covers what nothing else does, unless settings say otherwise. */
+function found(
+  policy: Partial<LintedPolicy>,
+  settings: Partial<LintedPolicy['settings']> = {},
+): readonly Finding[] {
+  return lint({
+    groups: [],
+    defaultGroups: [],
+    ...policy,
+    settings: { ...plainSettings, totalBytes: 1000, ...settings },
+  });
+}
+
+/** Findings without their words. */
+function faults(...[policy, settings]: Parameters<typeof found>): readonly Omit<Finding, 'message'>[] {
+  return found(policy, settings).map(({ message, ...rest }) => {
+    t.match(message, /^\P{Cc}+\.$/u);
+    return rest;
+  });
+}
+
+const total = rule('total', 100, 'size:all');
+
+t.test('a sound policy has no findings', async t => {
+  const free: Group = { name: 'free', rules: [total, rule('lfs', 50, 'size:git:lfs')] };
+  const large: Group = { name: 'large', rules: [rule('more', 900, 'size:all')] };
+  const policy = { groups: [free, large], defaultGroups: ['free'], assignments: new Map([['large', 3]]) };
+  t.same(found(policy), []);
+  t.same(found(policy, { uncovered: 'deny', totalBytes: -1 }), []);
+});
+
+t.test('a default group that does not exist is named once', async t => {
+  t.same(faults({ defaultGroups: ['gone', 'gone'] }), [{ code: 'missing_default_group', group: 'gone' }]);
+});
+
+t.test('a group without rules, and a rule without subjects, are named', async t => {
+  const policy = {
+    groups: [
+      { name: 'empty', rules: [] },
+      { name: 'idle', rules: [rule('none', 5, 'none'), rule('nothing', 5), total] },
+    ],
+  };
+  t.same(faults(policy), [
+    { code: 'empty_group', group: 'empty' },
+    { code: 'matches_nothing', group: 'idle', rule: 'none' },
+    { code: 'matches_nothing', group: 'idle', rule: 'nothing' },
+  ]);
+});
+
+t.test('a group that nobody is in is named where it is known who is in which', async t => {
+  const policy = { groups: [{ name: 'staff', rules: [total] }] };
+  t.same(faults(policy), []);
+  t.same(faults({ ...policy, assignments: new Map([['staff', 0]]) }), [
+    { code: 'unused_group', group: 'staff' },
+  ]);
+  t.same(faults({ ...policy, assignments: new Map(), defaultGroups: ['staff'] }), []);
+});
+
+t.test('a rule is unreachable where others of its group are always as tight', async t => {
+  const unreachable = (...rules: Rule[]) =>
+    faults({ groups: [{ name: 'g', rules }] })
+      .filter(finding => finding.code === 'unreachable_rule')
+      .map(finding => finding.rule);
+  t.same(unreachable(total, rule('wide', 200, 'size:all')), ['wide'], 'a larger limit on the same');
+  t.same(unreachable(total, rule('lfs', 100, 'size:git:lfs')), ['lfs'], 'the same limit on a part');
+  t.same(unreachable(total, rule('lfs', 99, 'size:git:lfs')), [], 'a smaller limit on a part');
+  t.same(unreachable(total, rule('any', -1, 'size:git:lfs')), ['any'], 'no limit beside a limit');
+  t.same(
+    unreachable(rule('any', -1, 'size:all'), rule('lfs', 5, 'size:git:lfs')),
+    [],
+    'no limit on the rest',
+  );
+  t.same(unreachable(rule('zero', 0, 'size:git:all'), rule('lfs', 5, 'size:git:lfs')), ['lfs'], 'beside a 0');
+  t.same(
+    unreachable(
+      rule('lfs', 5, 'size:git:lfs'),
+      rule('wiki', 5, 'size:assets:wiki'),
+      rule('both', 10, 'size:git:lfs', 'size:assets:wiki'),
+    ),
+    [],
+    'the sum of two',
+  );
+  t.same(unreachable(rule('git', 50, 'size:all'), rule('both', -1, 'size:repos:public', 'size:git:lfs')), [
+    'both',
+  ]);
+});
+
+t.test('of two rules that always say the same exactly one is unreachable', async t => {
+  const twins = [rule('b', 100, 'size:repos:all'), rule('a', 100, 'size:repos:all')];
+  t.match(faults({ groups: [{ name: 'g', rules: twins }] }), [{ code: 'unreachable_rule', rule: 'b' }]);
+  const parts = rule('a', 100, 'size:repos:public', 'size:repos:private');
+  const whole = rule('b', 100, 'size:repos:all');
+  t.match(
+    faults({ groups: [{ name: 'g', rules: [parts, whole] }] }),
+    [{ code: 'unreachable_rule', rule: 'a' }],
+    'the one that covers less',
+  );
+});
+
+t.test('a default group beside one that always allows as much makes no difference', async t => {
+  const free: Group = { name: 'free', rules: [total] };
+  const open: Group = { name: 'open', rules: [rule('open', -1, 'size:all')] };
+  const shadowed = { code: 'shadowed_default_group', group: 'free' };
+  t.same(faults({ groups: [free, open], defaultGroups: ['free', 'open'] }), [shadowed]);
+  t.same(faults({ groups: [free, open], defaultGroups: ['free'] }), []);
+  const part: Group = { name: 'part', rules: [rule('lfs', -1, 'size:git:lfs')] };
+  t.same(faults({ groups: [free, part], defaultGroups: ['free', 'part'] }), []);
+});
+
+t.test('what no rule covers is named where that means a refusal', async t => {
+  const git: Group = { name: 'git', rules: [rule('git', 100, 'size:git:all')] };
+  const deny = { uncovered: 'deny' } as const;
+  const policy = { groups: [git], assignments: new Map([['git', 1]]) };
+  const gap = { code: 'uncovered_subject', subject: 'size:assets:all' };
+  t.same(faults(policy), [], 'the built-in limit covers it');
+  t.same(faults(policy, deny), [{ ...gap, group: 'git' }]);
+  t.same(faults({ ...policy, defaultGroups: ['git'] }, deny), [{ ...gap, group: 'git' }, gap]);
+  t.match(found(policy, deny), [{ message: /attachments, artifacts, packages and wikis; UNCOVERED = deny/ }]);
+});
+
+t.test('what no rule covers is named where that means no limit at all', async t => {
+  const git: Group = { name: 'git', rules: [rule('git', 100, 'size:git:all')] };
+  const rest: Group = { name: 'rest', rules: [rule('rest', 100, 'size:assets:all')] };
+  const open = { totalBytes: -1 };
+  t.same(
+    faults({}, open),
+    [{ code: 'uncovered_subject', subject: 'size:all' }],
+    'a policy that limits nothing',
+  );
+  const policy = { groups: [git, rest], defaultGroups: ['rest'], assignments: new Map([['git', 1]]) };
+  t.same(faults(policy, open), [{ code: 'uncovered_subject', subject: 'size:git:all' }]);
+});
+
+t.test('names that a terminal would obey are escaped', async t => {
+  t.match(found({ defaultGroups: ['a\u202eb'] }), [{ group: 'a\u202eb', message: /"a\\u\{202e\}b"/ }]);
+});
+
+t.test('taking out every rule that never decides changes no answer', async () => {
+  fc.assert(
+    fc.property(question, group, (asked, one) => {
+      const findings = found({ groups: [one] });
+      const idle = new Set(
+        findings
+          .filter(({ code }) => code === 'unreachable_rule' || code === 'matches_nothing')
+          .map(finding => finding.rule),
+      );
+      fc.pre(idle.size > 0);
+      const without = { ...one, rules: one.rules.filter(each => !idle.has(each.name)) };
+      const answer = (assigned: Group) => {
+        const { settings, usage, subject, adding } = asked;
+        return decide(settings, standing([assigned], asked.defaults), usage, subject, adding).allowed;
+      };
+      return answer(one) === answer(without);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+t.test('taking out every shadowed default group changes no answer', async () => {
+  fc.assert(
+    fc.property(question, groups, (asked, defaults) => {
+      const findings = found({ groups: defaults, defaultGroups: defaults.map(each => each.name) });
+      const idle = new Set(
+        findings.filter(({ code }) => code === 'shadowed_default_group').map(finding => finding.group),
+      );
+      fc.pre(idle.size > 0);
+      const answer = (kept: readonly Group[]) => {
+        const { settings, usage, subject, adding } = asked;
+        return decide(settings, standing(asked.assigned, kept), usage, subject, adding).allowed;
+      };
+      return answer(defaults) === answer(defaults.filter(each => !idle.has(each.name)));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+t.test('a lone rule that is always as tight is never overlooked', async () => {
+  const bytes = fc.nat(5).map(each => each - 1);
+  fc.assert(
+    fc.property(question, bytes, bytes, (asked, one, other) => {
+      const subjects = [asked.subject];
+      const rules = [rule('a', one, ...subjects), rule('b', other, ...subjects)];
+      const findings = found({ groups: [{ name: 'g', rules }] });
+      return findings.filter(({ code }) => code === 'unreachable_rule').length === 1;
+    }),
+  );
+});
