@@ -3,7 +3,8 @@
  *
  * A store holds plain records and knows no rules. `write` is one atomic step: after a crash
  * either all of a `Changes` is there or nothing of it, and once its promise resolves it is on the
- * disk. Every implementation passes test/store/contract.ts.
+ * disk. Strings of any kind survive, lone surrogates and NUL among them, and numbers are whole,
+ * from -(2^53 - 1) to 2^53 - 1. Every implementation passes test/store/contract.ts.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -68,6 +69,7 @@ export interface SweepRecord {
 /** All that a store holds. */
 export interface Kept {
   readonly units: readonly UnitRecord[];
+  /** In the order of `seq`; all else is in no order. */
   readonly deltas: readonly DeltaRecord[];
   readonly owners: readonly OwnerRecord[];
   readonly roots: readonly RootRecord[];
@@ -75,7 +77,12 @@ export interface Kept {
   readonly sweep: SweepRecord | null;
 }
 
-/** What one atomic write puts in (replacing what has the same id, key, seq or path) and takes out. */
+/**
+ * What one atomic write puts in (replacing what has the same id, key, seq or path) and takes out.
+ *
+ * Taking out comes first, so what is named in both is there afterwards. Of two records with the
+ * same id the later one stays. Taking out what is not there is no fault.
+ */
 export interface Changes {
   readonly units?: readonly UnitRecord[];
   readonly goneUnits?: readonly string[];
@@ -89,13 +96,21 @@ export interface Changes {
 }
 
 export interface Store {
-  /** Everything that is kept. */
+  /**
+   * Everything that is kept, the writes asked for before included. Rejects with `store_refused`
+   * where what is kept cannot be understood.
+   */
   load(): Promise<Kept>;
   /**
-   * Writes all of it or nothing. Rejects with `store_away` where the store cannot take it at
-   * the moment (disk full, no connection); the caller may try again.
+   * Writes all of it or nothing; writes take effect in the order in which they are asked for.
+   *
+   * Rejects with `store_away` where the store cannot take it at the moment (disk full, no
+   * connection), and with `invalid` where a record is none (a size below 0, a fraction, an
+   * unknown leaf). Neither touches the writes before and after it. The caller may try again;
+   * where the connection broke during a write it may have been kept after all, which
+   * writing it again does not harm.
    */
   write(changes: Changes): Promise<void>;
-  /** Ends after the writes under way. */
+  /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
   close(): Promise<void>;
 }

@@ -1,0 +1,32 @@
+/**
+ * Where the ledger is kept.
+ *
+ * A `Store` holds records and knows no rules: it takes them in atomic writes that are on the
+ * disk once acknowledged, and gives all of them back when asked. Whatever keeps them passes
+ * test/store/contract.ts.
+ */
+
+import { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
+import type { Store } from './store.ts';
+
+export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
+export type {
+  Changes,
+  DeltaRecord,
+  Kept,
+  OwnerRecord,
+  RootRecord,
+  Store,
+  SweepRecord,
+  UnitRecord,
+} from './store.ts';
+
+export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
+
+/** Opens the store that the settings name; rejects with `store_refused` where it cannot be used. */
+export function openStore(settings: StoreSettings): Promise<Store> {
+  switch (settings.adapter) {
+    case 'sqlite':
+      return openSqliteStore(settings);
+  }
+}

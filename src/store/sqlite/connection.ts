@@ -1,0 +1,116 @@
+/** A store's thread, seen from the outside: questions become promises. */
+
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import type {
+  Changes,
+  DeltaRecord,
+  Kept,
+  OwnerRecord,
+  RootRecord,
+  SweepRecord,
+  UnitRecord,
+} from '../store.ts';
+import { away } from './faults.ts';
+import {
+  type Answer,
+  errorOf,
+  opening,
+  type Question,
+  type Request,
+  type ThreadSettings,
+} from './messages.ts';
+
+/** Source and compiled code lie side by side in the same way; only the endings differ. */
+const threadUrl = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+  readonly chunk?: (chunk: Partial<Kept>) => void;
+}
+
+export class Connection {
+  /** Resolves when the thread is no more, with what the requests that were still open were told. */
+  readonly ended: Promise<Error>;
+
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = opening;
+  #end: Error | null = null;
+
+  private constructor(worker: Worker, file: string) {
+    this.#worker = worker;
+    let cause: unknown;
+    worker.on('error', error => {
+      cause = error;
+    });
+    worker.on('message', (answer: Answer) => this.#take(answer));
+    this.ended = new Promise(resolve => {
+      worker.on('exit', () => {
+        const end = away(file, 'its thread has ended; the next write starts another', cause);
+        this.#end = end;
+        for (const { reject } of this.#waiting.values()) reject(end);
+        this.#waiting.clear();
+        resolve(end);
+      });
+    });
+  }
+
+  /** Rejects with `store_refused` where the file cannot be used. */
+  static async open(settings: ThreadSettings): Promise<Connection> {
+    const worker = new Worker(threadUrl, { workerData: settings, name: 'store' });
+    const connection = new Connection(worker, settings.file);
+    await connection.#answered(opening);
+    return connection;
+  }
+
+  write(changes: Changes): Promise<void> {
+    return this.#ask({ id: ++this.#lastId, ask: 'write', changes });
+  }
+
+  async load(): Promise<Kept> {
+    const units: UnitRecord[] = [];
+    const deltas: DeltaRecord[] = [];
+    const owners: OwnerRecord[] = [];
+    const roots: RootRecord[] = [];
+    let sweep: SweepRecord | null = null;
+    await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
+      units.push(...(chunk.units ?? []));
+      deltas.push(...(chunk.deltas ?? []));
+      owners.push(...(chunk.owners ?? []));
+      roots.push(...(chunk.roots ?? []));
+      sweep = chunk.sweep ?? sweep;
+    });
+    return { units, deltas, owners, roots, sweep };
+  }
+
+  /** Ends the thread after it has done what was asked before. */
+  async close(): Promise<void> {
+    this.#worker.postMessage({ ask: 'close' } satisfies Request);
+    await this.ended;
+  }
+
+  async #ask(request: Question, chunk?: (chunk: Partial<Kept>) => void): Promise<void> {
+    if (this.#end) throw this.#end;
+    this.#worker.postMessage(request);
+    await this.#answered(request.id, chunk);
+  }
+
+  #answered(id: number, chunk?: (chunk: Partial<Kept>) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, chunk ? { resolve, reject, chunk } : { resolve, reject });
+    });
+  }
+
+  #take(answer: Answer): void {
+    const waiting = this.#waiting.get(answer.id);
+    if (answer.is === 'chunk') {
+      waiting?.chunk?.(answer.chunk);
+      return;
+    }
+    this.#waiting.delete(answer.id);
+    if (answer.is === 'done') waiting?.resolve();
+    else waiting?.reject(errorOf(answer.fault));
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Opens the store's file, makes it where there is none, and refuses what is not a sound store.
+ *
+ * A file that is refused keeps every byte, and so does its -wal: SQLite would carry the log of a
+ * crashed daemon over into a file when it closes it, so such a file is first looked at through a
+ * connection that cannot write.
+ *
+ * A file appears whole or not at all: it is made under another name and then linked to its own.
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  readSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { SoftquotaError } from '../../errors.ts';
+import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
+import type { ThreadSettings } from './messages.ts';
+import { reader } from './records.ts';
+import { applicationId, schema, schemaVersion } from './schema.ts';
+
+/**
+ * How the log is kept: every commit is on the disk before it is answered, no other process comes
+ * in, and after a large write the log shrinks again.
+ */
+const settings = `
+PRAGMA locking_mode = EXCLUSIVE;
+PRAGMA synchronous = FULL;
+PRAGMA temp_store = MEMORY;
+PRAGMA journal_size_limit = ${8 * 1024 * 1024};
+`;
+
+/** Throws `store_refused` where the file cannot be used as a store. */
+export function openDatabase({ file, missing }: ThreadSettings): DatabaseSync {
+  let db: DatabaseSync | null = null;
+  try {
+    if (!exists(file)) {
+      if (missing === 'refuse') throw new Error('it has gone since it was opened first');
+      create(file);
+    }
+    checkFile(file);
+    const checked = existsSync(`${file}-wal`) && checkedReadOnly(file);
+    db = new DatabaseSync(file);
+    db.exec(settings);
+    if (!checked) checkContent(db, file);
+    db.exec('PRAGMA journal_mode = WAL');
+    removeUnfinished(file);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw refusalOf(file, error);
+  }
+}
+
+function exists(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Where another daemon makes the same file at the same time, one of the two files is it. */
+function create(file: string): void {
+  if (existsSync(`${file}-wal`)) {
+    throw damaged(file, `the file is missing, while ${file}-wal, which belongs to it, is there`);
+  }
+  const unfinished = `${file}.new-${randomBytes(6).toString('hex')}`;
+  try {
+    closeSync(openSync(unfinished, 'wx', 0o600));
+    const db = new DatabaseSync(unfinished);
+    try {
+      db.exec(`PRAGMA journal_mode = MEMORY; BEGIN; ${schema} COMMIT; PRAGMA journal_mode = WAL`);
+    } finally {
+      db.close();
+    }
+    linkSync(unfinished, file);
+    syncDirectory(dirname(file));
+  } catch (error) {
+    if (!exists(file)) throw error;
+  } finally {
+    rmSync(unfinished, { force: true });
+  }
+}
+
+function syncDirectory(path: string): void {
+  const handle = openSync(path, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** What a daemon left that was killed while making the file. The lock on the file is held. */
+function removeUnfinished(file: string): void {
+  const directory = dirname(file);
+  for (const name of readdirSync(directory)) {
+    if (name.startsWith(`${basename(file)}.new-`)) rmSync(join(directory, name), { force: true });
+  }
+}
+
+/** What can be told without SQLite, which might begin with mending what is another program's. */
+function checkFile(file: string): void {
+  const { size } = statFile(file);
+  accessSync(file, constants.R_OK | constants.W_OK);
+  accessSync(dirname(file), constants.W_OK | constants.X_OK);
+  if (size === 0) throw damaged(file, 'it is empty');
+  const header = Buffer.alloc(100);
+  const handle = openSync(file, 'r');
+  try {
+    readSync(handle, header);
+  } finally {
+    closeSync(handle);
+  }
+  if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
+    throw damaged(file, 'it is no SQLite database');
+  }
+  if (header.readUInt32BE(68) !== applicationId) {
+    throw new SoftquotaError(
+      'store_refused',
+      `${file} is a database of another program. It was left as it is. Move it aside, or give softquota ` +
+        'a DATA_PATH of its own.',
+    );
+  }
+}
+
+function statFile(file: string): { readonly size: number } {
+  const stat = statSync(file);
+  if (stat.isFile()) return stat;
+  throw new Error(stat.isDirectory() ? 'it is a directory' : 'it is no regular file');
+}
+
+/**
+ * Checks the content, the log included, through a connection that cannot change either.
+ *
+ * False where that cannot be done: it needs an index beside the file, for which a full disk has no
+ * room, and a full disk shall not keep a daemon from starting.
+ */
+function checkedReadOnly(file: string): boolean {
+  const db = new DatabaseSync(file, { readOnly: true });
+  try {
+    checkContent(db, file);
+    return true;
+  } catch (error) {
+    if (lacksIndexRoom(error)) return false;
+    throw error;
+  } finally {
+    db.close();
+    rmSync(`${file}-shm`, { force: true });
+  }
+}
+
+function checkContent(db: DatabaseSync, file: string): void {
+  const version = Number(db.prepare('PRAGMA user_version').get()?.user_version);
+  if (version > schemaVersion) {
+    throw new SoftquotaError(
+      'store_refused',
+      `${file} was written by a newer softquota: it has version ${version}, and this one knows up to ` +
+        `${schemaVersion}. It was left as it is. Start the newer softquota again, or put back a backup made before.`,
+    );
+  }
+  if (version < 1) throw damaged(file, `its version is ${version}, which there never was`);
+  const [finding] = db.prepare('PRAGMA quick_check(1)').all();
+  if (finding?.quick_check !== 'ok') throw damaged(file, String(finding?.quick_check));
+  try {
+    reader(db, file);
+  } catch (error) {
+    throw damaged(file, error instanceof Error ? error.message : String(error), error);
+  }
+}

@@ -1,0 +1,124 @@
+/** What SQLite and the system report, in the words and codes that softquota's users read. */
+
+import { SoftquotaError, systemCode } from '../../errors.ts';
+
+/** The result codes of SQLite that are told apart, in their primary form. */
+const sqlite = {
+  busy: 5,
+  readonly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  constraint: 19,
+  notADatabase: 26,
+} as const;
+
+/** SQLITE_IOERR_SHMSIZE. */
+const noRoomForIndex = 4874;
+
+/** The extended result code of an error that SQLite reported, else null. */
+function resultCode(error: unknown): number | null {
+  if (error instanceof Error && 'errcode' in error && typeof error.errcode === 'number') return error.errcode;
+  return null;
+}
+
+function primaryCode(error: unknown): number | null {
+  const code = resultCode(error);
+  return code === null ? null : code & 0xff;
+}
+
+/** Whether the -shm file that a second look at a log needs could not be made for want of room. */
+export function lacksIndexRoom(error: unknown): boolean {
+  return resultCode(error) === noRoomForIndex || primaryCode(error) === sqlite.cannotOpen;
+}
+
+/** Whether it was a fault of the write itself, which would be the same another time. */
+export function isFaultOfWrite(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === null || code === sqlite.constraint;
+}
+
+function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The file holds what no daemon wrote, or has lost some of what one did. */
+export function damaged(file: string, what: string, cause?: unknown): SoftquotaError {
+  return new SoftquotaError(
+    'store_refused',
+    `${file} is damaged: ${what}. It was left as it is. Put a backup in its place, or move it and (if there) ` +
+      `${file}-wal aside and start again: usage is measured anew then, but rules, groups and users that ` +
+      'were kept in it have to be entered again.',
+    { cause },
+  );
+}
+
+/** The file is used by another store that is open. */
+export function inUse(file: string, cause?: unknown): SoftquotaError {
+  return new SoftquotaError(
+    'store_refused',
+    `${file} is in use by another softquota daemon. One file serves one daemon: stop the other, or give this one ` +
+      'a DATA_PATH of its own.',
+    { cause },
+  );
+}
+
+/** Why a file cannot be opened as a store. */
+export function refusalOf(file: string, error: unknown): SoftquotaError {
+  if (error instanceof SoftquotaError) return error;
+  switch (primaryCode(error)) {
+    case sqlite.busy:
+      return inUse(file, error);
+    case sqlite.corrupt:
+    case sqlite.notADatabase:
+      return damaged(file, words(error), error);
+  }
+  const advice =
+    systemCode(error) === 'ENOSPC' || primaryCode(error) === sqlite.full
+      ? 'The disk is full: make room for it'
+      : 'It is expected to be a file that the daemon may read and write, in a directory where it may create files';
+  return new SoftquotaError('store_refused', `${file} cannot be opened: ${words(error)}. ${advice}.`, {
+    cause: error,
+  });
+}
+
+/** Why rows could not be read. */
+export function unreadable(file: string, table: string, error: unknown): SoftquotaError {
+  const code = primaryCode(error);
+  if (code !== null && code !== sqlite.corrupt) return failureOf(file, error);
+  return damaged(file, `the table ${table} cannot be read (${words(error)})`, error);
+}
+
+/** Why a write was not taken. */
+export function failureOf(file: string, error: unknown): SoftquotaError {
+  if (error instanceof SoftquotaError) return error;
+  const code = primaryCode(error);
+  if (code === null) {
+    return new SoftquotaError('internal', `${file}: a write could not be understood: ${words(error)}`, {
+      cause: error,
+    });
+  }
+  if (code === sqlite.constraint) {
+    return new SoftquotaError(
+      'invalid',
+      `${file} took nothing of a write with a faulty record: ${words(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return away(file, reasons.get(code) ?? words(error), error);
+}
+
+const reasons: ReadonlyMap<number, string> = new Map([
+  [sqlite.full, 'the disk is full'],
+  [sqlite.readonly, 'it cannot be written (is the file system read-only?)'],
+  [sqlite.ioError, 'the disk reports an error when it is read or written'],
+  [sqlite.corrupt, 'it has been damaged while it was open; the next start will say more'],
+]);
+
+/** The store cannot do it now, but may later. */
+export function away(file: string, reason: string, cause?: unknown): SoftquotaError {
+  return new SoftquotaError('store_away', `${file} cannot be used at the moment: ${reason}`, { cause });
+}

@@ -1,0 +1,42 @@
+/** What a store and its thread say to each other. */
+
+import { type ErrorCode, SoftquotaError } from '../../errors.ts';
+import type { Changes, Kept } from '../store.ts';
+
+/** What a thread is started with; it answers with `opening` as the id. */
+export interface ThreadSettings {
+  readonly file: string;
+  /** Whether a file that is not there is made, or refused. */
+  readonly missing: 'create' | 'refuse';
+}
+
+export const opening = 0;
+
+export type Question =
+  | { readonly id: number; readonly ask: 'write'; readonly changes: Changes }
+  | { readonly id: number; readonly ask: 'load' };
+
+/** `close` has no answer but the thread's end. */
+export type Request = Question | { readonly ask: 'close' };
+
+/** To each question any number of chunks, then `done` or `fault`. */
+export type Answer =
+  | { readonly id: number; readonly is: 'chunk'; readonly chunk: Partial<Kept> }
+  | { readonly id: number; readonly is: 'done' }
+  | { readonly id: number; readonly is: 'fault'; readonly fault: Fault };
+
+/** A `SoftquotaError`; between threads an error would lose its class and its code. */
+export interface Fault {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly cause: unknown;
+}
+
+export function faultOf(error: SoftquotaError): Fault {
+  const { code, message, cause } = error;
+  return { code, message, cause: cause instanceof Error ? cause.message : undefined };
+}
+
+export function errorOf({ code, message, cause }: Fault): SoftquotaError {
+  return new SoftquotaError(code, message, { cause });
+}

@@ -1,0 +1,194 @@
+/**
+ * Records as rows, and rows as records.
+ *
+ * The tables check what goes in (whole numbers in range, nothing missing); a leaf is checked
+ * here, in both directions. What is read is not trusted: a row that no record can have made is
+ * damage, never a guess.
+ */
+
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { SoftquotaError } from '../../errors.ts';
+import { isLeaf, type Leaf } from '../../quota/index.ts';
+import type {
+  Changes,
+  DeltaRecord,
+  Kept,
+  OwnerRecord,
+  RootRecord,
+  SweepRecord,
+  UnitRecord,
+} from '../store.ts';
+import { unreadable } from './faults.ts';
+import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
+
+/** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
+const chunkRows = 1000;
+
+/** Puts in and takes out what `changes` names, inside the caller's transaction. */
+export type Apply = (changes: Changes) => void;
+
+/** The statements that writing takes, prepared once. */
+export function writer(db: DatabaseSync): Apply {
+  const dropUnit = db.prepare('DELETE FROM units WHERE id = ?');
+  const dropDelta = db.prepare('DELETE FROM deltas WHERE seq = ?');
+  const dropOwner = db.prepare('DELETE FROM owners WHERE key = ?');
+  const dropRoot = db.prepare('DELETE FROM roots WHERE path = ?');
+  const putUnit = db.prepare(
+    'REPLACE INTO units (id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq) ' +
+      'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
+  const putDelta = db.prepare('REPLACE INTO deltas (seq, owner, leaf, bytes, at) VALUES (?, ?, ?, ?, ?)');
+  const putOwner = db.prepare('REPLACE INTO owners (key, name, type, since) VALUES (?, ?, ?, ?)');
+  const putRoot = db.prepare('REPLACE INTO roots (path, device, inode) VALUES (?, ?, ?)');
+  const putSweep = db.prepare('REPLACE INTO sweep (one, started_at, finished_at, units) VALUES (1, ?, ?, ?)');
+
+  return changes => {
+    for (const id of changes.goneUnits ?? []) dropUnit.run(encodeWtf8(id));
+    for (const seq of changes.goneDeltas ?? []) dropDelta.run(seq);
+    for (const key of changes.goneOwners ?? []) dropOwner.run(encodeWtf8(key));
+    for (const path of changes.goneRoots ?? []) dropRoot.run(encodeWtf8(path));
+    for (const unit of changes.units ?? []) {
+      putUnit.run(
+        encodeWtf8(unit.id),
+        unit.kind,
+        encodeWtf8(unit.host),
+        encodeWtf8(unit.name),
+        unit.owner === null ? null : encodeWtf8(unit.owner),
+        leafToKeep(unit.leaf),
+        unit.bytes,
+        unit.files,
+        Number(unit.partial),
+        unit.measuredAt,
+        unit.seq,
+      );
+    }
+    for (const { seq, owner, leaf, bytes, at } of changes.deltas ?? []) {
+      putDelta.run(seq, encodeWtf8(owner), leafToKeep(leaf), bytes, at);
+    }
+    for (const { key, name, type, since } of changes.owners ?? []) {
+      putOwner.run(encodeWtf8(key), encodeWtf8(name), type, since);
+    }
+    for (const { path, device, inode } of changes.roots ?? []) {
+      putRoot.run(encodeWtf8(path), device.toString(), inode.toString());
+    }
+    if (changes.sweep) {
+      putSweep.run(changes.sweep.startedAt, changes.sweep.finishedAt, changes.sweep.units);
+    }
+  };
+}
+
+function leafToKeep(leaf: string): Leaf {
+  if (!isLeaf(leaf)) throw new SoftquotaError('invalid', `a record has the leaf ${leaf}, which there is not`);
+  return leaf;
+}
+
+/** Hands everything over in chunks, or throws `store_refused` at the first row that cannot be one. */
+export type Read = (emit: (chunk: Partial<Kept>) => void) => void;
+
+/** The statements that reading takes; throws where a table or a column is missing. */
+export function reader(db: DatabaseSync, file: string): Read {
+  const units = db.prepare(
+    'SELECT id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq FROM units',
+  );
+  const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
+  const owners = db.prepare('SELECT key, name, type, since FROM owners');
+  const roots = db.prepare('SELECT path, device, inode FROM roots');
+  const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
+
+  function* chunks<T>(table: string, rows: StatementSync, record: (row: Row) => T): Generator<T[]> {
+    let chunk: T[] = [];
+    try {
+      for (const row of rows.iterate()) {
+        chunk.push(record(row));
+        if (chunk.length < chunkRows) continue;
+        yield chunk;
+        chunk = [];
+      }
+    } catch (error) {
+      throw unreadable(file, table, error);
+    }
+    yield chunk;
+  }
+
+  return emit => {
+    for (const chunk of chunks('units', units, unitOf)) emit({ units: chunk });
+    for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
+    for (const chunk of chunks('owners', owners, ownerOf)) emit({ owners: chunk });
+    for (const chunk of chunks('roots', roots, rootOf)) emit({ roots: chunk });
+    for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) emit({ sweep });
+  };
+}
+
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+const unitOf = (row: Row): UnitRecord => ({
+  id: text(row, 'id'),
+  kind: oneOf(row, 'kind', ['walked', 'reported']),
+  host: text(row, 'host'),
+  name: text(row, 'name'),
+  owner: row.owner === null ? null : text(row, 'owner'),
+  leaf: leaf(row),
+  bytes: whole(row, 'bytes'),
+  files: whole(row, 'files'),
+  partial: whole(row, 'partial') === 1,
+  measuredAt: whole(row, 'measured_at'),
+  seq: whole(row, 'seq'),
+});
+
+const deltaOf = (row: Row): DeltaRecord => ({
+  seq: whole(row, 'seq'),
+  owner: text(row, 'owner'),
+  leaf: leaf(row),
+  bytes: whole(row, 'bytes'),
+  at: whole(row, 'at'),
+});
+
+const ownerOf = (row: Row): OwnerRecord => ({
+  key: text(row, 'key'),
+  name: text(row, 'name'),
+  type: oneOf(row, 'type', ['user', 'organization']),
+  since: whole(row, 'since'),
+});
+
+const rootOf = (row: Row): RootRecord => ({
+  path: text(row, 'path'),
+  device: digits(row, 'device'),
+  inode: digits(row, 'inode'),
+});
+
+const sweepOf = (row: Row): SweepRecord => ({
+  startedAt: whole(row, 'started_at'),
+  finishedAt: whole(row, 'finished_at'),
+  units: whole(row, 'units'),
+});
+
+function text(row: Row, column: string): string {
+  const value = row[column];
+  const decoded = value instanceof Uint8Array ? decodeWtf8(value) : null;
+  if (decoded === null) throw new TypeError(`${column} is no text`);
+  return decoded;
+}
+
+function whole(row: Row, column: string): number {
+  const value = row[column];
+  if (!Number.isSafeInteger(value)) throw new TypeError(`${column} is no whole number`);
+  return Number(value);
+}
+
+function digits(row: Row, column: string): bigint {
+  const value = row[column];
+  if (typeof value !== 'string' || !/^-?\d+$/.test(value)) throw new TypeError(`${column} is no number`);
+  return BigInt(value);
+}
+
+function leaf(row: Row): Leaf {
+  const value = row.leaf;
+  if (typeof value !== 'string' || !isLeaf(value)) throw new TypeError('leaf is no leaf');
+  return value;
+}
+
+function oneOf<T extends string>(row: Row, column: string, known: readonly T[]): T {
+  const value = known.find(one => one === row[column]);
+  if (value === undefined) throw new TypeError(`${column} is none of ${known.join(', ')}`);
+  return value;
+}

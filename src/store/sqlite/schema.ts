@@ -1,0 +1,69 @@
+/**
+ * The tables, and the marks by which a file is known to be a store.
+ *
+ * Names, ids and owners are BLOBs (see wtf8.ts); a leaf goes in by its name, so that the order of
+ * the leaves may change. Device and inode are decimal digits: SQLite's integers end at 2^63 - 1,
+ * a file system's numbers do not.
+ *
+ * A change of these tables is a new `schemaVersion`, with the statements that lead there from the
+ * version before.
+ */
+
+/** `PRAGMA application_id`: "sqta". A database without it belongs to another program. */
+export const applicationId = 0x73717461;
+
+/** `PRAGMA user_version`. */
+export const schemaVersion = 1;
+
+const limit = Number.MAX_SAFE_INTEGER;
+const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
+const whole = (column: string) =>
+  `${column} INTEGER NOT NULL CHECK (${column} BETWEEN -${limit} AND ${limit})`;
+
+export const schema = `
+PRAGMA application_id = ${applicationId};
+PRAGMA user_version = ${schemaVersion};
+
+CREATE TABLE units (
+  id BLOB NOT NULL PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('walked', 'reported')),
+  host BLOB NOT NULL,
+  name BLOB NOT NULL,
+  owner BLOB,
+  leaf TEXT NOT NULL,
+  ${size('bytes')},
+  ${size('files')},
+  partial INTEGER NOT NULL CHECK (partial IN (0, 1)),
+  ${whole('measured_at')},
+  ${whole('seq')}
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE deltas (
+  ${whole('seq')} PRIMARY KEY,
+  owner BLOB NOT NULL,
+  leaf TEXT NOT NULL,
+  ${whole('bytes')},
+  ${whole('at')}
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE owners (
+  key BLOB NOT NULL PRIMARY KEY,
+  name BLOB NOT NULL,
+  type TEXT NOT NULL CHECK (type IN ('user', 'organization')),
+  ${whole('since')}
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE roots (
+  path BLOB NOT NULL PRIMARY KEY,
+  device TEXT NOT NULL,
+  inode TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The last sweep that ended: one row, or none.
+CREATE TABLE sweep (
+  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  ${whole('started_at')},
+  ${whole('finished_at')},
+  ${size('units')}
+) STRICT, WITHOUT ROWID;
+`;

@@ -1,0 +1,126 @@
+/**
+ * The embedded store: one SQLite file, held by a thread of its own.
+ *
+ * An acknowledged write is on the disk (WAL, synchronous=FULL). One store has the file to itself,
+ * across processes and within this one. Where the thread ends unexpectedly, what it had not
+ * answered is rejected with `store_away`, and the next request starts another thread.
+ */
+
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { SoftquotaError } from '../../errors.ts';
+import type { Changes, Kept, Store } from '../store.ts';
+import { Connection } from './connection.ts';
+import { away, inUse } from './faults.ts';
+
+/** What a store tells beside its answers; pino's loggers are such. */
+export interface StoreLog {
+  warn(details: object, message: string): void;
+}
+
+export interface SqliteSettings {
+  /** Made, readable by its owner only, where it does not exist; its directory must exist. */
+  readonly file: string;
+  readonly log?: StoreLog;
+}
+
+/**
+ * Rejects with `store_refused` where the file is damaged, of a newer version, another program's,
+ * in use, or not to be read and written; it is then left exactly as it was.
+ */
+export async function openSqliteStore({ file, log }: SqliteSettings): Promise<Store> {
+  const path = physical(resolve(file));
+  // The lock on the file is the process's, and would be lost if the file were even looked at again.
+  if (openHere.has(path)) throw inUse(file);
+  openHere.add(path);
+  try {
+    const connection = await Connection.open({ file: path, missing: 'create' });
+    return new SqliteStore(path, connection, log);
+  } catch (error) {
+    openHere.delete(path);
+    throw error;
+  }
+}
+
+/** The files that stores of this process hold. */
+const openHere = new Set<string>();
+
+/** One name for one file, however it is reached; what does not exist yet goes by its directory's. */
+function physical(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(physical(parent), basename(path));
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #file: string;
+  readonly #log: StoreLog | undefined;
+  /** Null after a thread has ended, until the next request. */
+  #connection: Promise<Connection> | null;
+  #closed: Promise<void> | null = null;
+
+  constructor(file: string, connection: Connection, log: StoreLog | undefined) {
+    this.#file = file;
+    this.#log = log;
+    this.#connection = this.#watched(Promise.resolve(connection));
+  }
+
+  async load(): Promise<Kept> {
+    const connection = await this.#connected();
+    return connection.load();
+  }
+
+  async write(changes: Changes): Promise<void> {
+    const connection = await this.#connected();
+    await connection.write(changes);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  /** All requests await the same promise, and so are served in the order in which they were made. */
+  #connected(): Promise<Connection> {
+    if (this.#closed) throw away(this.#file, 'the store has been closed');
+    this.#connection ??= this.#watched(this.#reopened());
+    return this.#connection;
+  }
+
+  /** The file is there, so a new one would only hide that it has gone. */
+  async #reopened(): Promise<Connection> {
+    try {
+      return await Connection.open({ file: this.#file, missing: 'refuse' });
+    } catch (error) {
+      throw away(
+        this.#file,
+        error instanceof SoftquotaError ? error.message : 'its thread cannot start',
+        error,
+      );
+    }
+  }
+
+  #watched(connection: Promise<Connection>): Promise<Connection> {
+    const forget = (reason: unknown) => {
+      if (this.#connection === connection) this.#connection = null;
+      if (!this.#closed)
+        this.#log?.warn({ err: reason, file: this.#file }, 'the store has to be opened again');
+    };
+    connection.then(open => open.ended).then(forget, forget);
+    return connection;
+  }
+
+  async #close(): Promise<void> {
+    try {
+      const connection = await this.#connection;
+      await connection?.close();
+    } catch {
+      // It could not be opened again, so there is nothing to end, and nothing that was not rejected.
+    } finally {
+      openHere.delete(this.#file);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * The thread that holds the database: node:sqlite blocks, so nothing of it runs elsewhere.
+ *
+ * Requests are served in the order in which they come. Writes that came while another was under
+ * way are put into one transaction, since it is the wait for the disk that costs; where that fails,
+ * each is tried alone, so that no write is harmed by its neighbours. Whatever cannot be
+ * answered for ends the thread, and the store opens another.
+ */
+
+import type { DatabaseSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import { openDatabase } from './database.ts';
+import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
+import { type Answer, faultOf, opening, type Request, type ThreadSettings } from './messages.ts';
+import { reader, writer } from './records.ts';
+
+type Write = Extract<Request, { ask: 'write' }>;
+
+if (parentPort === null) throw new Error('this is a thread of the store, not a program');
+const port = parentPort;
+// What the store passes to the threads that it starts.
+const settings = workerData as ThreadSettings;
+const { file } = settings;
+
+const answer = (message: Answer) => port.postMessage(message);
+
+function serve(db: DatabaseSync): void {
+  const apply = writer(db);
+  const read = reader(db, file);
+  let waiting: Request[] = [];
+
+  port.on('message', (request: Request) => {
+    // All that has come meanwhile is delivered before setImmediate's turn.
+    if (waiting.push(request) === 1) setImmediate(work);
+  });
+  answer({ id: opening, is: 'done' });
+
+  function work(): void {
+    const requests = waiting;
+    waiting = [];
+    let writes: Write[] = [];
+    for (const request of requests) {
+      if (request.ask === 'write') {
+        writes.push(request);
+        continue;
+      }
+      write(writes);
+      writes = [];
+      if (request.ask === 'load') load(request.id);
+      else close();
+    }
+    write(writes);
+  }
+
+  function write(writes: readonly Write[]): void {
+    if (writes.length === 0) return;
+    try {
+      commit(writes);
+    } catch (error) {
+      if (!isFaultOfWrite(error)) shrinkLog();
+      for (const one of writes) writeAlone(one);
+      return;
+    }
+    for (const { id } of writes) answer({ id, is: 'done' });
+  }
+
+  function writeAlone(one: Write): void {
+    try {
+      commit([one]);
+    } catch (error) {
+      answer({ id: one.id, is: 'fault', fault: faultOf(failureOf(file, error)) });
+      return;
+    }
+    answer({ id: one.id, is: 'done' });
+  }
+
+  function commit(writes: readonly Write[]): void {
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      for (const { changes } of writes) apply(changes);
+      db.exec('COMMIT');
+    } catch (error) {
+      // On some faults SQLite has rolled back by itself.
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** On a full disk the log's own room may be what is wanting. */
+  function shrinkLog(): void {
+    try {
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // No room for that either: the log stays as it is, with all that was acknowledged.
+    }
+  }
+
+  function load(id: number): void {
+    try {
+      read(chunk => answer({ id, is: 'chunk', chunk }));
+      answer({ id, is: 'done' });
+    } catch (error) {
+      answer({ id, is: 'fault', fault: faultOf(failureOf(file, error)) });
+    }
+  }
+
+  function close(): void {
+    db.close();
+    port.close();
+  }
+}
+
+try {
+  serve(openDatabase(settings));
+} catch (error) {
+  answer({ id: opening, is: 'fault', fault: faultOf(refusalOf(file, error)) });
+  port.close();
+}

@@ -1,0 +1,121 @@
+/** Records to try a store with: plain ones, and any that there can be. */
+
+import fc from 'fast-check';
+import { leaves } from '../../src/quota/index.ts';
+import type { Changes, OwnerRecord, UnitRecord } from '../../src/store/index.ts';
+
+export function unit(id: string, differing: Partial<UnitRecord> = {}): UnitRecord {
+  return {
+    id,
+    kind: 'walked',
+    host: 'host-1',
+    name: id,
+    owner: 'alice',
+    leaf: 'size:repos:private',
+    bytes: 1000,
+    files: 10,
+    partial: false,
+    measuredAt: 1_795_000_000_000,
+    seq: 1,
+    ...differing,
+  };
+}
+
+export function owner(key: string, differing: Partial<OwnerRecord> = {}): OwnerRecord {
+  return { key, name: key, type: 'user', since: 1_795_000_000_000, ...differing };
+}
+
+/** Strings that stores get wrong: NUL, surrogates alone, paired and the wrong way round, two forms of one letter. */
+export const oddStrings: readonly string[] = [
+  '',
+  '\0',
+  'a\0b',
+  'a',
+  'A',
+  '\udc80',
+  '/srv/git/\udcff\udc80/\udcc3\udca9.git',
+  '\ud83d',
+  '\ud83d\ude00',
+  '\ude00\ud83d',
+  '\ud83d\ud83d\ude00\ude00',
+  '\ufeffé',
+  'e\u0301',
+  "'; DROP TABLE units; --",
+];
+
+/** Records as programs write them: fast-check's own have no prototype, which comparing minds. */
+const plain = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  fc.record(model, { noNullPrototype: true });
+
+const anyString = fc.oneof(
+  fc.constantFrom(...oddStrings),
+  fc.array(fc.integer({ min: 0, max: 0xffff })).map(codes => String.fromCharCode(...codes)),
+);
+/** Few enough that records are replaced and taken out. */
+const anyId = fc.constantFrom(...oddStrings);
+const anySeq = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.maxSafeInteger());
+const anyLeaf = fc.constantFrom(...leaves);
+const any64Bits = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n });
+
+const anyUnit = plain({
+  id: anyId,
+  kind: fc.constantFrom('walked' as const, 'reported' as const),
+  host: anyString,
+  name: anyString,
+  owner: fc.option(anyString),
+  leaf: anyLeaf,
+  bytes: fc.maxSafeNat(),
+  files: fc.maxSafeNat(),
+  partial: fc.boolean(),
+  measuredAt: fc.maxSafeInteger(),
+  seq: fc.maxSafeInteger(),
+});
+
+export const anyChanges: fc.Arbitrary<Changes> = fc.record(
+  {
+    units: fc.array(anyUnit),
+    goneUnits: fc.array(anyId),
+    deltas: fc.array(
+      plain({
+        seq: anySeq,
+        owner: anyString,
+        leaf: anyLeaf,
+        bytes: fc.maxSafeInteger(),
+        at: fc.maxSafeInteger(),
+      }),
+    ),
+    goneDeltas: fc.array(anySeq),
+    owners: fc.array(
+      plain({
+        key: anyId,
+        name: anyString,
+        type: fc.constantFrom('user' as const, 'organization' as const),
+        since: fc.maxSafeInteger(),
+      }),
+    ),
+    goneOwners: fc.array(anyId),
+    roots: fc.array(plain({ path: anyId, device: any64Bits, inode: any64Bits })),
+    goneRoots: fc.array(anyId),
+    sweep: plain({
+      startedAt: fc.maxSafeInteger(),
+      finishedAt: fc.maxSafeInteger(),
+      units: fc.maxSafeNat(),
+    }),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+);
+
+/** Writes that no store may take, each with a sound record beside the faulty one. */
+export const faultyChanges: Readonly<Record<string, Changes>> = {
+  'a size below 0': { units: [unit('sound'), unit('faulty', { bytes: -1 })] },
+  'a size beyond 2^53 - 1': { units: [unit('sound'), unit('faulty', { bytes: 2 ** 53 })] },
+  'a fraction of a byte': { units: [unit('sound'), unit('faulty', { bytes: 0.5 })] },
+  'a size that is no number': { units: [unit('sound'), unit('faulty', { bytes: Number.NaN })] },
+  'an endless size': { units: [unit('sound'), unit('faulty', { bytes: Number.POSITIVE_INFINITY })] },
+  // What a program that is not checked by TypeScript, or a later version, might hand over.
+  'an unknown leaf': { units: [unit('sound'), unit('faulty', { leaf: 'size:all' as 'size:git:lfs' })] },
+  'a delta beyond 2^53 - 1': {
+    owners: [owner('sound')],
+    deltas: [{ seq: 1, owner: 'alice', leaf: 'size:git:lfs', bytes: -(2 ** 53), at: 0 }],
+  },
+};
