@@ -1,0 +1,93 @@
+/**
+ * The pages of the ledger: every owner's account and every unit, and the ways to find them.
+ *
+ * Only memory: nothing here knows the store, a clock, or a rule.
+ */
+
+import { ownerKey } from '../quota/index.ts';
+import type { OwnerRecord, UnitRecord } from '../store/index.ts';
+import { Account } from './account.ts';
+
+export class Book {
+  readonly #foldCase: boolean;
+  readonly #accounts = new Map<string, Account>();
+  readonly #units = new Map<string, UnitRecord>();
+
+  /** With `foldCase` the case of ASCII letters does not tell owners apart. */
+  constructor(foldCase: boolean) {
+    this.#foldCase = foldCase;
+  }
+
+  get accounts(): Iterable<Account> {
+    return this.#accounts.values();
+  }
+
+  get units(): Iterable<UnitRecord> {
+    return this.#units.values();
+  }
+
+  get unitCount(): number {
+    return this.#units.size;
+  }
+
+  keyOf(ownerName: string): string {
+    return ownerKey(ownerName, this.#foldCase);
+  }
+
+  account(ownerName: string): Account | undefined {
+    return this.#accounts.get(this.keyOf(ownerName));
+  }
+
+  unit(id: string): UnitRecord | undefined {
+    return this.#units.get(id);
+  }
+
+  /** The record that an owner who is not in the book would get. */
+  newOwner(name: string, since: number): OwnerRecord {
+    return { key: this.keyOf(name), name: name.normalize('NFC'), type: 'user', since };
+  }
+
+  /** The owner's account, opened if there is none. */
+  open(owner: OwnerRecord): Account {
+    const known = this.#accounts.get(owner.key);
+    if (known !== undefined) return known;
+    const account = new Account(owner);
+    this.#accounts.set(owner.key, account);
+    return account;
+  }
+
+  /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
+  put(unit: UnitRecord): void {
+    const before = this.#units.get(unit.id);
+    if (before !== undefined && before.owner !== unit.owner) this.remove(before);
+    this.#units.set(unit.id, unit);
+    this.#accountOf(unit)?.put(unit);
+  }
+
+  remove(unit: UnitRecord): void {
+    this.#units.delete(unit.id);
+    this.#accountOf(unit)?.take(unit.id);
+  }
+
+  /** The walked unit that this path is, or lies in; the innermost where units continue one another. */
+  unitAt(path: string): UnitRecord | null {
+    for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+      const unit = this.#units.get(at);
+      if (unit !== undefined && unit.kind === 'walked') return unit;
+    }
+    return null;
+  }
+
+  /** The paths of the walked units at or below a directory. */
+  *pathsBelow(directory: string): Generator<string> {
+    const prefix = directory === '/' ? directory : `${directory}/`;
+    for (const unit of this.#units.values()) {
+      if (unit.kind === 'walked' && (unit.name === directory || unit.name.startsWith(prefix)))
+        yield unit.name;
+    }
+  }
+
+  #accountOf(unit: UnitRecord): Account | undefined {
+    return unit.owner === null ? undefined : this.account(unit.owner);
+  }
+}

@@ -1,0 +1,355 @@
+/**
+ * Policy and usage in memory, kept true to the store: decides, and records what was measured.
+ *
+ * What is measured counts at once and is written behind; what a trusted program reports is written first,
+ * because its acknowledgement promises that it survives a restart. The order of walks and
+ * reports is told by sequence numbers, never by a clock.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import {
+  addBytes,
+  bytesUnder,
+  type Decision,
+  decide,
+  type Explanation,
+  explain,
+  type Leaf,
+  leafMask,
+  noUsage,
+  printable,
+  type QuotaSettings,
+  type Standing,
+  type Subject,
+  type Usage,
+} from '../quota/index.ts';
+import type { DeltaRecord, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
+import type { Account } from './account.ts';
+import { Book } from './book.ts';
+import { type Away, Keeper, type KeeperLog } from './keeper.ts';
+
+/** How long a delta counts whose owner has no walked units to overtake it. */
+const deltaLapseMs = 3_600_000;
+const lapseCheckMs = 60_000;
+
+/** Until administrators can make groups, nobody has any. */
+const noGroups: Standing = { assigned: [], defaults: [] };
+
+export interface LedgerOptions {
+  readonly store: Store;
+  /** Names this machine's part of the usage. */
+  readonly host: string;
+  readonly settings: QuotaSettings;
+  /** Owners' names compare without the case of ASCII letters. */
+  readonly foldCase: boolean;
+  readonly log: KeeperLog;
+}
+
+/** What a walk found a unit to hold; see `UnitRecord`. */
+export type WalkedUnit = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
+
+/** What is known of one owner. */
+export interface OwnerUsage {
+  /** As first seen; as asked for one never heard of. */
+  readonly name: string;
+  readonly type: OwnerRecord['type'];
+  readonly usage: Usage;
+  /** When the oldest measurement in it was made; null without any. */
+  readonly measuredAt: number | null;
+  /** Some bytes are last known ones, or no sweep has ended yet. */
+  readonly partial: boolean;
+  /** What others keep in the store may be unknown here. Never so with a store of this machine's own. */
+  readonly stale: boolean;
+}
+
+export interface Answer {
+  readonly owner: OwnerUsage;
+  readonly decision: Decision;
+}
+
+export class Ledger {
+  readonly #store: Store;
+  readonly #host: string;
+  readonly #keeper: Keeper;
+  readonly #book: Book;
+  /** Accounts with deltas. */
+  readonly #unsettled = new Set<Account>();
+  readonly #roots = new Map<string, RootRecord>();
+  readonly #lapse: NodeJS.Timeout;
+  #settings: QuotaSettings;
+  #sweep: SweepRecord | null = null;
+  #seq = 0;
+
+  private constructor(options: LedgerOptions) {
+    this.#store = options.store;
+    this.#host = options.host;
+    this.#settings = options.settings;
+    this.#book = new Book(options.foldCase);
+    this.#keeper = new Keeper(options.store, options.log);
+    this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
+  }
+
+  /** Opens the ledger with all that the store holds; rejects with `store_refused`. */
+  static async open(options: LedgerOptions): Promise<Ledger> {
+    const ledger = new Ledger(options);
+    try {
+      await ledger.#load();
+    } catch (error) {
+      clearInterval(ledger.#lapse);
+      throw error;
+    }
+    return ledger;
+  }
+
+  get settings(): QuotaSettings {
+    return this.#settings;
+  }
+
+  /** Takes changed settings for the next decision on. */
+  reconfigure(settings: QuotaSettings): void {
+    this.#settings = settings;
+  }
+
+  /** Null while the store takes what is measured. */
+  get storeAway(): Away | null {
+    return this.#keeper.away;
+  }
+
+  /** The last sweep that ended, of this life or an earlier one. */
+  get lastSweep(): SweepRecord | null {
+    return this.#sweep;
+  }
+
+  /** Finding things: read only. */
+  get book(): Pick<Book, 'keyOf' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'> {
+    return this.#book;
+  }
+
+  rootRecord(path: string): RootRecord | undefined {
+    return this.#roots.get(path);
+  }
+
+  /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
+  decide(ownerName: string, subject: Subject, addingBytes = 0): Answer {
+    const owner = this.ownerUsage(ownerName);
+    return { owner, decision: decide(this.#settings, noGroups, owner.usage, subject, addingBytes) };
+  }
+
+  /** The whole reasoning of what `decide` answers. */
+  explain(ownerName: string, subject: Subject): Explanation {
+    return explain(this.#settings, noGroups, this.ownerUsage(ownerName).usage, subject);
+  }
+
+  /** What an owner uses; one never heard of uses nothing. Throws `sum_too_large`. */
+  ownerUsage(ownerName: string): OwnerUsage {
+    return this.#usageOf(this.#book.account(ownerName), ownerName);
+  }
+
+  /** Every owner, in no order, but for those whose bytes cannot be added up exactly. */
+  *owners(): Generator<OwnerUsage> {
+    for (const account of this.#book.accounts) {
+      if (account.fits) yield this.#usageOf(account, account.owner.name);
+    }
+  }
+
+  /** The owners whose units together pass 2^53 - 1 bytes. */
+  ownersTooLarge(): readonly string[] {
+    return [...this.#book.accounts].filter(account => !account.fits).map(account => account.owner.name);
+  }
+
+  /** Names that are the same owner's, though directories spell them differently. */
+  spellings(): readonly (readonly string[])[] {
+    return [...this.#book.accounts]
+      .map(account => [...new Set([...account.units].flatMap(unit => unit.owner ?? []))].sort())
+      .filter(names => names.length > 1);
+  }
+
+  /** An owner's units, largest first. */
+  unitsOf(ownerName: string): readonly UnitRecord[] {
+    return [...(this.#book.account(ownerName)?.units ?? [])].sort((a, b) => b.bytes - a.bytes);
+  }
+
+  /** The next place in the order of walks and reports. */
+  nextSeq(): number {
+    return ++this.#seq;
+  }
+
+  /** Takes a walk's result, unless a later walk of the unit was taken already. */
+  record(walked: WalkedUnit): void {
+    const before = this.#book.unit(walked.path);
+    if (before !== undefined && before.seq > walked.seq) return;
+    const { path, ...measured } = walked;
+    const unit: UnitRecord = { id: path, kind: 'walked', host: this.#host, name: path, ...measured };
+    this.#put(unit);
+    this.#keeper.unit(unit);
+    this.#settleOwners(before, unit);
+  }
+
+  /** A walk that began at `seq` found no unit there any more. */
+  recordGone(path: string, seq: number): void {
+    const unit = this.#book.unit(path);
+    if (unit === undefined || unit.seq > seq) return;
+    this.#book.remove(unit);
+    this.#keeper.unitGone(unit.id);
+    this.#settleOwners(unit);
+  }
+
+  /** It could not be measured: what is known of it goes on counting, and is marked. */
+  recordUnread(path: string): void {
+    const unit = this.#book.unit(path);
+    if (unit === undefined || unit.partial) return;
+    const marked = { ...unit, partial: true };
+    this.#put(marked);
+    this.#keeper.unit(marked);
+  }
+
+  /** Walked units whose last walk began before `seq`. */
+  walkedBefore(seq: number): readonly UnitRecord[] {
+    return [...this.#book.units].filter(unit => unit.kind === 'walked' && unit.seq < seq);
+  }
+
+  /** A sweep has ended. `present` replaces what is remembered of those roots; `isConfigured` says which to forget. */
+  recordSweep(
+    sweep: SweepRecord,
+    present: readonly RootRecord[],
+    isConfigured: (rootPath: string) => boolean,
+  ): void {
+    const gone = [...this.#roots.keys()].filter(path => !isConfigured(path));
+    for (const path of gone) this.#roots.delete(path);
+    for (const root of present) this.#roots.set(root.path, root);
+    this.#sweep = sweep;
+    this.#keeper.swept(sweep, present, gone);
+  }
+
+  /** Resolves with whether all that was recorded by now is in the store; false: the store is away. */
+  kept(): Promise<boolean> {
+    return this.#keeper.kept();
+  }
+
+  /**
+   * Bytes that came or went between walks, as a trusted program tells. They count once they are kept, until
+   * every walked unit of that owner and leaf was walked anew, or, without any, for an hour. Rejects with
+   * `store_away` or `sum_too_large`, and then they do not count.
+   */
+  async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
+    const at = Date.now();
+    const owner = this.#ownerFor(ownerName, at);
+    this.#mustFit(owner, leaf, bytes);
+    const record: DeltaRecord = { seq: this.nextSeq(), owner: owner.name, leaf, bytes, at };
+    await this.#keeper.now({ deltas: [record], owners: [owner] });
+    const account = this.#book.open(owner);
+    account.addDelta({ record, lapsesAt: performance.now() + deltaLapseMs });
+    this.#unsettled.add(account);
+    this.#settle([account]);
+  }
+
+  /**
+   * A reported unit's size in place of what was reported before; 0 takes the unit out. Rejects with
+   * `store_away` or `sum_too_large`, and then nothing is changed.
+   */
+  async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
+    const measuredAt = Date.now();
+    const owner = this.#ownerFor(ownerName, measuredAt);
+    const id = `${owner.key}\0${leaf}\0${name}`;
+    const unit: UnitRecord = {
+      id,
+      kind: 'reported',
+      host: this.#host,
+      name,
+      owner: owner.name,
+      leaf,
+      bytes,
+      files: 0,
+      partial: false,
+      measuredAt,
+      seq: this.nextSeq(),
+    };
+    this.#mustFit(owner, leaf, bytes - (this.#book.unit(id)?.bytes ?? 0));
+    await this.#keeper.now({ owners: [owner], ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }) });
+    this.#book.open(owner);
+    // Several reports of one unit may have been under way: the store took them in this order too.
+    const known = this.#book.unit(id);
+    if (bytes > 0) this.#book.put(unit);
+    else if (known !== undefined) this.#book.remove(known);
+  }
+
+  /** Writes what waits, and closes the store. */
+  async close(): Promise<void> {
+    clearInterval(this.#lapse);
+    await this.#keeper.close();
+    await this.#store.close();
+  }
+
+  async #load(): Promise<void> {
+    const kept = await this.#store.load();
+    for (const owner of kept.owners) this.#book.open(owner);
+    for (const root of kept.roots) this.#roots.set(root.path, root);
+    this.#sweep = kept.sweep;
+    for (const unit of kept.units) {
+      this.#put(unit);
+      this.#seq = Math.max(this.#seq, unit.seq);
+    }
+    for (const record of kept.deltas) {
+      this.#seq = Math.max(this.#seq, record.seq);
+      const now = Date.now();
+      // The clock may have been set meanwhile: never longer than an hour from here.
+      const passedMs = Math.min(Math.max(now - record.at, 0), deltaLapseMs);
+      const account = this.#book.open(this.#ownerFor(record.owner, now));
+      account.addDelta({ record, lapsesAt: performance.now() + deltaLapseMs - passedMs });
+      this.#unsettled.add(account);
+    }
+    this.#settle(this.#unsettled);
+  }
+
+  #usageOf(account: Account | undefined, askedName: string): OwnerUsage {
+    return {
+      name: account?.owner.name ?? askedName,
+      type: account?.owner.type ?? 'user',
+      usage: account?.usage ?? noUsage,
+      measuredAt: account?.measuredAt ?? this.#sweep?.finishedAt ?? null,
+      partial: this.#sweep === null || (account?.partial ?? false),
+      stale: false,
+    };
+  }
+
+  #ownerFor(name: string, now: number): OwnerRecord {
+    return this.#book.account(name)?.owner ?? this.#book.newOwner(name, now);
+  }
+
+  /** Puts a walked or loaded unit in, and opens its owner's account where there is none yet. */
+  #put(unit: UnitRecord): void {
+    if (unit.owner !== null && this.#book.account(unit.owner) === undefined) {
+      const owner = this.#book.newOwner(unit.owner, Date.now());
+      this.#book.open(owner);
+      this.#keeper.owner(owner);
+    }
+    this.#book.put(unit);
+  }
+
+  #settleOwners(...units: readonly (UnitRecord | undefined)[]): void {
+    if (this.#unsettled.size === 0) return;
+    const accounts = units.map(unit => (unit?.owner == null ? undefined : this.#book.account(unit.owner)));
+    this.#settle(accounts.filter(account => account !== undefined));
+  }
+
+  #settle(accounts: Iterable<Account>): void {
+    const now = performance.now();
+    for (const account of accounts) {
+      for (const delta of account.settleDeltas(now)) this.#keeper.deltaGone(delta.seq);
+      if (account.deltas.length === 0) this.#unsettled.delete(account);
+    }
+  }
+
+  /** Throws `sum_too_large`, so that what could not be counted is not acknowledged. */
+  #mustFit(owner: OwnerRecord, leaf: Leaf, growth: number): void {
+    if (growth <= 0) return;
+    const usage = this.#book.account(owner.name)?.usage ?? noUsage;
+    try {
+      addBytes(bytesUnder(usage, leafMask('size:all')), growth);
+    } catch (cause) {
+      const whose = printable(owner.name);
+      const message = `${growth} more bytes of ${leaf} would bring ${whose}'s usage past 2^53 - 1 bytes`;
+      throw new SoftquotaError('sum_too_large', message, { cause });
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/**
+ * Unix sockets: taken over from the service manager, or made where the configuration says.
+ *
+ * A socket file that a dead daemon left is replaced, one that a living process answers on is not.
+ * Whatever is wrong with a path, a mode or a group is said before anybody is served.
+ */
+
+export { inheritedSockets } from './inherited.ts';
+export { listen, type SocketPlace } from './listen.ts';

@@ -1,0 +1,99 @@
+/** Makes a server listen on a Unix socket. */
+
+import { execFile } from 'node:child_process';
+import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
+import { connect, type Server } from 'node:net';
+import { promisify } from 'node:util';
+import { SoftquotaError, systemCode } from '../errors.ts';
+
+export interface SocketPlace {
+  /** Absolute. */
+  readonly path: string;
+  readonly mode: number;
+  /** A group's name or number; null leaves the daemon's own. */
+  readonly group: string | null;
+  /** What it is for, as it stands in a fault: `[server] SOCKET`. */
+  readonly setting: string;
+  /** A listening descriptor from the service manager; its path, mode and group are the manager's. */
+  readonly descriptor?: number;
+}
+
+/** Connections that may wait to be accepted; the system cuts it to its own limit. */
+const backlog = 4096;
+
+/** `sockaddr_un`'s path without its closing NUL. Node cuts longer ones without a word. */
+export const longestPathBytes = process.platform === 'linux' ? 107 : 103;
+
+/**
+ * Resolves once it listens with its mode and group; rejects with `configuration`, and then nothing is left
+ * behind. Whoever could connect before the mode is set is kept out by the process's umask.
+ */
+export async function listen(server: Server, place: SocketPlace): Promise<void> {
+  if (place.descriptor !== undefined) {
+    await listening(server, { fd: place.descriptor }, place);
+    return;
+  }
+  if (Buffer.byteLength(place.path) > longestPathBytes) {
+    throw fault(place, `a socket's path has at most ${longestPathBytes} bytes`);
+  }
+  await makeWay(place);
+  await listening(server, { path: place.path, backlog }, place);
+  try {
+    if (place.group !== null) await changeGroup(place.path, place.group);
+    chmodSync(place.path, place.mode);
+  } catch (error) {
+    await new Promise(resolve => server.close(resolve));
+    throw fault(place, `its ${place.group === null ? 'mode' : 'group or mode'} cannot be set`, error);
+  }
+}
+
+function listening(
+  server: Server,
+  where: { fd: number } | { path: string; backlog: number },
+  place: SocketPlace,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error) => reject(fault(place, 'nothing can listen there', error));
+    server.once('error', failed);
+    server.listen(where, () => {
+      server.off('error', failed);
+      resolve();
+    });
+  });
+}
+
+/** Takes away the socket file of a daemon that is no more. */
+async function makeWay(place: SocketPlace): Promise<void> {
+  const there = lstatSync(place.path, { throwIfNoEntry: false });
+  if (there === undefined) return;
+  if (!there.isSocket()) throw fault(place, 'something that is no socket is there; it is left as it is');
+  if (await isAnswered(place.path))
+    throw fault(place, 'another process serves it; is a daemon running already?');
+  try {
+    unlinkSync(place.path);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw fault(place, "a dead daemon's socket cannot be removed", error);
+  }
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    // EAGAIN is a living daemon with a full queue; who may not connect cannot know that nobody is there.
+    socket.once('error', error => resolve(!['ECONNREFUSED', 'ENOENT'].includes(systemCode(error) ?? '')));
+  });
+}
+
+/** By chgrp(1), which knows every source of groups that the system has. */
+async function changeGroup(path: string, group: string): Promise<void> {
+  await promisify(execFile)('chgrp', ['--', group, path]);
+}
+
+function fault(place: SocketPlace, what: string, cause?: unknown): SoftquotaError {
+  const why = cause instanceof Error ? `: ${cause.message.trim()}` : '';
+  return new SoftquotaError('configuration', `${place.setting} = ${place.path}: ${what}${why}`, { cause });
+}
