@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import {
   decide,
+  type ExplainedGroup,
   type ExplainedRule,
   type Explanation,
   explain,
@@ -92,6 +93,22 @@ t.test('every group says what its rules say, and only the last step is not silen
       );
       return (
         consistent && steps.slice(0, -1).every(step => step.groups.every(group => group.verdict === 'silent'))
+      );
+    }),
+    runs,
+  );
+});
+
+t.test('one group of the last step is told as the deciding one, and none where silence decided', async () => {
+  fc.assert(
+    fc.property(question, each => {
+      const { steps, decision } = explain(...asked(each));
+      const deciding = (groups: readonly ExplainedGroup[]) =>
+        groups.filter(group => group.decided).map(group => group.group);
+      const expected = decision.by === 'rule' ? [decision.group] : [];
+      return (
+        isDeepStrictEqual(deciding(steps.flatMap(step => step.groups)), expected) &&
+        isDeepStrictEqual(deciding(steps.at(-1)?.groups ?? []), expected)
       );
     }),
     runs,

@@ -142,8 +142,10 @@ t.test('usage that differs from its limit never reads like it', async t => {
   const use = (used: number, limit: number) => Object.values(formatUse(used, limit)).join(' | ');
   t.equal(use(10_040_000_000, 10_000_000_000), '10.04 GB | 10 GB | over 100 %');
   t.equal(use(10_004_000_000, 10_000_000_000), '10.004 GB | 10 GB | over 100 %');
+  t.equal(use(10_000_010_000, 10_000_000_000), '10,000,010,000 B | 10,000,000,000 B | over 100 %');
   t.equal(use(10_000_000_001, 10_000_000_000), '10,000,000,001 B | 10,000,000,000 B | over 100 %');
   t.equal(use(9_999_999_999, 10_000_000_000), '9,999,999,999 B | 10,000,000,000 B | 99 %');
+  t.equal(use(999_995, 1_000_000), '999,995 B | 1,000,000 B | 99 %');
   t.equal(use(1, 1_000_000), '1 B | 1 MB | under 1 %');
   const bytes = fc.oneof(fc.maxSafeNat(), fc.nat(3000)).filter(each => each > 0);
   fc.assert(
