@@ -15,7 +15,7 @@ export type ConfigValue =
 
 const blank = /(?:[ \t\r\n]|[#;][^\n]*)*/y;
 /** `[name]`, `[name "sub section"]`, or the old `[name.sub]`, which has no case. */
-const header = /\[([a-z0-9.-]*)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iy;
+const header = /\[([a-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iy;
 /** `name`, or `name = value` with quotes, escapes and continued lines. */
 const variable =
   /([a-z][a-z0-9-]*)[ \t]*(?:=((?:"(?:[^"\\\n]|\\["\\ntb\n])*"|\\["\\ntb\n]|[^"\\\n#;])*)(?:[#;][^\n]*)?)?(?:\n|$)/iy;

@@ -1,0 +1,358 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import t from 'tap';
+import { discover } from '../../src/layout/index.ts';
+import {
+  discovered,
+  emptyDirectory,
+  layoutOf,
+  makeDirectory,
+  makeFile,
+  makeLink,
+  makeRepository,
+  storage,
+  unitsOf,
+} from './world.ts';
+
+t.test('a repository is a unit of its owner, public when exported', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/alice/a.git`);
+  makeFile(`${makeRepository(`${at}/bob/b.git`)}/git-daemon-export-ok`);
+  const templates = [`${at}/{owner}/{repo}.git`];
+  t.same(unitsOf(layoutOf(storage({ templates }))), [
+    { path: `${at}/alice/a.git`, kind: 'repos', owner: 'alice', leaf: 'size:repos:private' },
+    { path: `${at}/bob/b.git`, kind: 'repos', owner: 'bob', leaf: 'size:repos:public' },
+  ]);
+  for (const visibility of ['public', 'private'] as const) {
+    const leaves = unitsOf(layoutOf(storage({ templates, visibility }))).map(unit => unit.leaf);
+    t.same(leaves, [`size:repos:${visibility}`, `size:repos:${visibility}`]);
+  }
+});
+
+t.test('every kind of storage has its leaf', async t => {
+  const at = emptyDirectory(t);
+  const leaves = {
+    wiki: 'size:assets:wiki',
+    lfs: 'size:git:lfs',
+    'attachments.issues': 'size:assets:attachments:issues',
+    'attachments.releases': 'size:assets:attachments:releases',
+    artifacts: 'size:assets:artifacts',
+    packages: 'size:assets:packages:all',
+  } as const;
+  for (const kind of Object.keys(leaves)) makeRepository(`${at}/${kind}/alice`);
+  const layout = layoutOf(
+    ...(Object.keys(leaves) as (keyof typeof leaves)[]) // Its own keys.
+      .map(kind => storage({ kind, templates: [`${at}/${kind}/{owner}`] })),
+  );
+  t.same(Object.fromEntries(unitsOf(layout).map(unit => [unit.kind, unit.leaf])), leaves);
+});
+
+t.test('a repository may lie several directories deep, and a group may be named like one', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/alice/group.git/sub/a.git`);
+  makeRepository(`${at}/alice/.git`);
+  makeRepository(`${at}/alice/notes`);
+  t.match(unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))), [
+    { path: `${at}/alice/group.git/sub/a.git`, owner: 'alice' },
+  ]);
+});
+
+t.test('text before and after a placeholder belongs to the template, not to the owner', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/u-alice-x/p-group/b/r.git/store`);
+  makeRepository(`${at}/u--x/p-a.git/store`);
+  makeRepository(`${at}/u-bob-x/group/p-a.git/store`);
+  t.match(unitsOf(layoutOf(storage({ templates: [`${at}/u-{owner}-x/p-{repo}.git/store`] }))), [
+    { path: `${at}/u-alice-x/p-group/b/r.git/store`, owner: 'alice' },
+  ]);
+});
+
+t.test('a star is any one directory', async t => {
+  const at = emptyDirectory(t);
+  for (const shard of ['00', '01']) makeDirectory(`${at}/${shard}/alice`);
+  makeDirectory(`${at}/00/x/bob`);
+  const layout = layoutOf(storage({ kind: 'packages', templates: [`${at}/*/{owner}`] }));
+  t.same(
+    unitsOf(layout).map(unit => [unit.path, unit.owner]),
+    [
+      [`${at}/00/alice`, 'alice'],
+      [`${at}/00/x`, 'x'],
+      [`${at}/01/alice`, 'alice'],
+    ],
+  );
+});
+
+t.test('a template without placeholders is one unit', async t => {
+  const at = emptyDirectory(t);
+  const layout = layoutOf(
+    storage({
+      kind: 'lfs',
+      templates: [`${makeDirectory(`${at}/lfs`)}/`],
+      owner: { by: 'fixed', name: 'all' },
+    }),
+  );
+  t.match(unitsOf(layout), [{ path: `${at}/lfs`, owner: 'all', leaf: 'size:git:lfs' }]);
+});
+
+t.test('no branch name makes a unit', async t => {
+  const at = emptyDirectory(t);
+  const repository = makeRepository(`${at}/alice/a.git`);
+  makeFile(`${repository}/refs/heads/a.git/lfs/x`);
+  makeRepository(`${repository}/refs/heads/b.git`);
+  makeDirectory(`${repository}/lfs/objects`);
+  const layout = layoutOf(
+    storage({ templates: [`${at}/{owner}/{repo}.git`] }),
+    storage({ kind: 'lfs', templates: [`${at}/{owner}/{repo}.git/lfs`] }),
+  );
+  t.same(discovered(layout).units, [
+    {
+      type: 'unit',
+      unit: { path: repository, kind: 'repos', owner: 'alice', leaf: 'size:repos:private' },
+      inner: [`${repository}/lfs`],
+    },
+    {
+      type: 'unit',
+      unit: { path: `${repository}/lfs`, kind: 'lfs', owner: 'alice', leaf: 'size:git:lfs' },
+      inner: [],
+    },
+  ]);
+});
+
+t.test('units inside a unit nest by literal segments, each over directories alone', async t => {
+  const at = emptyDirectory(t);
+  const a = makeRepository(`${at}/alice/a.git`);
+  makeRepository(`${a}/x/wiki.git`);
+  makeDirectory(`${a}/x/wiki.git/lfs`);
+  const b = makeRepository(`${at}/alice/b.git`);
+  makeLink(`${b}/x`, '../a.git/x');
+  makeDirectory(`${makeRepository(`${at}/alice/c.git`)}/x/wiki.git/lfs`);
+  const layout = layoutOf(
+    storage({ templates: [`${at}/{owner}/{repo}.git`] }),
+    storage({ kind: 'wiki', templates: [`${at}/{owner}/{repo}.git/x/wiki.git`] }),
+    storage({ kind: 'lfs', templates: [`${at}/{owner}/{repo}.git/x/wiki.git/lfs`] }),
+  );
+  t.same(
+    discovered(layout).units.map(({ unit, inner }) => [
+      unit.path.slice(at.length),
+      unit.kind,
+      inner.map(path => path.slice(at.length)),
+    ]),
+    [
+      ['/alice/a.git', 'repos', ['/alice/a.git/x/wiki.git']],
+      ['/alice/a.git/x/wiki.git', 'wiki', ['/alice/a.git/x/wiki.git/lfs']],
+      ['/alice/a.git/x/wiki.git/lfs', 'lfs', []],
+      ['/alice/b.git', 'repos', []],
+      ['/alice/c.git', 'repos', ['/alice/c.git/x/wiki.git/lfs']],
+      ['/alice/c.git/x/wiki.git/lfs', 'lfs', []],
+    ],
+  );
+});
+
+t.test('of two templates for one directory the one with more literal characters wins', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/alice/a.git`);
+  makeRepository(`${at}/alice/a.wiki.git`);
+  makeDirectory(`${at}/alice/b.wiki.git`);
+  const layout = layoutOf(
+    storage({ templates: [`${at}/{owner}/{repo}.git`] }),
+    storage({ kind: 'wiki', templates: [`${at}/{owner}/{repo}.wiki.git`] }),
+    storage({ kind: 'packages', templates: [`${at}/{owner}/*`] }),
+  );
+  t.same(
+    unitsOf(layout).map(unit => [unit.path.slice(at.length), unit.kind]),
+    [
+      ['/alice/a.git', 'repos'],
+      ['/alice/a.wiki.git', 'wiki'],
+      // No repository, so that only the least of the three can take it.
+      ['/alice/b.wiki.git', 'packages'],
+    ],
+  );
+});
+
+t.test('of equal templates the first in the order of the sections wins', async t => {
+  const at = emptyDirectory(t);
+  makeDirectory(`${at}/alice`);
+  const layout = layoutOf(
+    storage({ kind: 'packages', templates: [`${at}/{owner}`] }),
+    storage({ kind: 'lfs', templates: [`${at}/{owner}`] }),
+  );
+  t.match(unitsOf(layout), [{ kind: 'lfs' }]);
+});
+
+t.test('HEAD, objects and refs need only exist, be it as links', async t => {
+  const at = emptyDirectory(t);
+  makeLink(`${at}/alice/a.git/HEAD`, 'refs/heads/main');
+  makeLink(`${at}/alice/a.git/objects`, '/nowhere');
+  makeLink(`${at}/alice/a.git/refs`, '/nowhere');
+  t.equal(unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))).length, 1);
+});
+
+t.test('links are not followed', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/alice/a.git`);
+  makeLink(`${at}/mallory/a.git`, '../alice/a.git');
+  makeLink(`${at}/eve`, 'alice');
+  makeLink(`${at}/alice/loop`, '..');
+  t.match(unitsOf(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] }))), [{ owner: 'alice' }]);
+});
+
+t.test('a fixed part may be a link, and its units have their physical paths', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/disk/alice/a.git`);
+  makeLink(`${at}/git`, 'disk');
+  const layout = layoutOf(
+    storage({ templates: [`${at}/git/{owner}/{repo}.git`, `${at}/disk/{owner}/{repo}.git`] }),
+  );
+  t.match(unitsOf(layout), [{ path: `${at}/disk/alice/a.git` }]);
+});
+
+t.test('excluded names are left out below the fixed part, not in it', async t => {
+  const at = emptyDirectory(t);
+  for (const place of ['.snapshot/daily/alice', 'alice/.snapshot', 'alice/group/lost+found']) {
+    makeRepository(`${at}/.zfs/${place}/a.git`);
+  }
+  makeRepository(`${at}/.zfs/alice/a.git`);
+  t.match(unitsOf(layoutOf(storage({ templates: [`${at}/.zfs/{owner}/{repo}.git`] }))), [
+    { path: `${at}/.zfs/alice/a.git` },
+  ]);
+});
+
+t.test('one walk serves roots within roots, and lists each directory once', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/git/alice/a.git`);
+  makeRepository(`${at}/git/lost+found/team/bob/b.git`);
+  makeDirectory(`${at}/packages/alice`);
+  const layout = layoutOf(
+    storage({ templates: [`${at}/git/{owner}/{repo}.git`, `${at}/git/lost+found/team/{owner}/{repo}.git`] }),
+    storage({ kind: 'packages', templates: [`${at}/packages/{owner}`] }),
+    storage({ kind: 'lfs', templates: [`${at}/*/{owner}/{repo}.git/lfs`] }),
+  );
+  const { units, listed } = discovered(layout);
+  t.same(
+    units.map(({ unit }) => [unit.path.slice(at.length), unit.owner]),
+    [
+      ['/git/alice/a.git', 'alice'],
+      ['/git/lost+found/team/bob/b.git', 'bob'],
+      ['/packages/alice', 'alice'],
+    ],
+  );
+  t.same(listed, [...new Set(listed)]);
+});
+
+t.test('nothing is listed where no template can match', async t => {
+  const at = emptyDirectory(t);
+  makeDirectory(`${at}/alice/packages`);
+  makeDirectory(`${at}/alice/other/deep/deeper`);
+  const { units, listed } = discovered(
+    layoutOf(storage({ kind: 'packages', templates: [`${at}/{owner}/packages`] })),
+  );
+  t.equal(units.length, 1);
+  t.same(listed, [at, `${at}/alice`]);
+});
+
+t.test('a template that begins inside a unit of another one is a fault', async t => {
+  const at = emptyDirectory(t);
+  const repository = makeRepository(`${at}/alice/a.git`);
+  makeDirectory(`${repository}/files/bob`);
+  const layout = layoutOf(
+    storage({ templates: [`${at}/{owner}/{repo}.git`] }),
+    storage({ kind: 'packages', templates: [`${repository}/files/{owner}`] }),
+  );
+  const { units, faults } = discovered(layout);
+  t.equal(units.length, 1);
+  t.match(faults, [{ path: `${repository}/files`, what: /nothing here is a unit by .*files\/\{owner\}/ }]);
+});
+
+t.test('a literal template inside a literal one is its own', async t => {
+  const at = emptyDirectory(t);
+  makeDirectory(`${at}/data/lfs`);
+  const owner = { by: 'fixed', name: 'all' } as const;
+  const layout = layoutOf(
+    storage({ kind: 'packages', templates: [`${at}/data`], owner }),
+    storage({ kind: 'lfs', templates: [`${at}/data/lfs`], owner }),
+  );
+  const { units, faults } = discovered(layout);
+  t.match(units, [{ inner: [`${at}/data/lfs`] }, { unit: { kind: 'lfs' } }]);
+  t.same(faults, []);
+});
+
+t.test('names with control and bidirectional characters are owners like others', async t => {
+  const at = emptyDirectory(t);
+  const names = ['\x1b[2Jeve', '\u202eecila', 'a\nb'];
+  for (const name of names) makeRepository(`${at}/${name}/r\x07.git`);
+  const { units, faults } = discovered(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] })));
+  t.same(new Set(units.map(({ unit }) => unit.owner)), new Set(names));
+  t.same(faults, []);
+});
+
+t.test('an owner that is not UTF-8 is nobody and at fault once; a repository may be named so', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/b\udcff/a.git`);
+  makeRepository(`${at}/b\udcff/b.git`);
+  makeRepository(`${at}/alice/\udcc3(.git`);
+  const { units, faults } = discovered(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] })));
+  t.match(units, [
+    { unit: { path: `${at}/alice/\udcc3(.git`, owner: 'alice' } },
+    { unit: { path: `${at}/b\udcff/a.git`, owner: null, ownerFault: /not UTF-8/ } },
+    { unit: { path: `${at}/b\udcff/b.git`, owner: null } },
+  ]);
+  t.match(faults, [{ path: `${at}/b\udcff`, what: /not UTF-8/ }]);
+  t.equal(faults.length, 1);
+});
+
+t.test('a unit whose file does not name its owner is found, and at fault', async t => {
+  const at = emptyDirectory(t);
+  makeFile(`${makeRepository(`${at}/a.git`)}/owner`, 'alice\n');
+  execFileSync('mkfifo', [`${makeRepository(`${at}/b.git`)}/owner`]);
+  const layout = layoutOf(storage({ templates: [`${at}/{repo}.git`], owner: { by: 'file', name: 'owner' } }));
+  const { units, faults } = discovered(layout);
+  t.same(
+    units.map(({ unit }) => unit.owner),
+    ['alice', null],
+  );
+  t.match(faults, [{ path: `${at}/b.git`, what: /not a regular file/ }]);
+});
+
+t.test('what vanishes during the walk is no fault', async t => {
+  const at = emptyDirectory(t);
+  for (const owner of ['alice', 'bob', 'carol']) makeRepository(`${at}/${owner}/a.git`);
+  const found = [];
+  for (const one of discover(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] })))) {
+    // The owners are known once their parent is listed; now they go.
+    if (one.type === 'listed' && one.path === at) {
+      for (const owner of ['alice', 'bob']) rmSync(`${at}/${owner}`, { recursive: true });
+    }
+    found.push(one);
+  }
+  t.match(
+    found.filter(one => one.type !== 'listed'),
+    [{ type: 'unit', unit: { owner: 'carol' } }],
+  );
+});
+
+t.test('a root that is not there, or goes during the walk, is unread: its units are not gone', async t => {
+  const at = emptyDirectory(t);
+  const layout = layoutOf(storage({ templates: [`${at}/gone/{owner}`, `${at}/going/{owner}`] }));
+  t.same(discovered(layout).unread, [
+    { path: `${at}/going`, error: 'ENOENT' },
+    { path: `${at}/gone`, error: 'ENOENT' },
+  ]);
+  makeRepository(`${at}/going/alice`);
+  const later = layoutOf(storage({ templates: [`${at}/going/{owner}`] }));
+  renameSync(`${at}/going`, `${at}/kept`);
+  mkdirSync(`${at}/going`);
+  t.same(discovered(later).unread, [{ path: `${at}/going`, error: 'ESTALE' }]);
+});
+
+t.test('a tree may be thousands of directories deep; below what the system takes it is unread', async t => {
+  const at = emptyDirectory(t);
+  const deep = '/d'.repeat(1990);
+  const half = '/d'.repeat(1000);
+  makeRepository(`${at}/alice${deep}/a.git`);
+  makeRepository(`${at}/bob${half}/b.git`);
+  makeDirectory(`${at}/alice${deep.slice(0, -2)}/more`);
+  renameSync(`${at}/bob`, `${at}/alice${deep.slice(0, -2)}/more/bob`);
+  const { units, unread } = discovered(layoutOf(storage({ templates: [`${at}/{owner}/{repo}.git`] })));
+  t.match(units, [{ unit: { path: `${at}/alice${deep}/a.git`, owner: 'alice' } }]);
+  t.match(unread, [{ error: 'ENAMETOOLONG' }]);
+});
