@@ -1,0 +1,54 @@
+/**
+ * Writes what is generated from definitions in the code: `node scripts/generate.ts`.
+ *
+ * With `--check` nothing is written: exit 1 if a file is not what would be written, and its first
+ * line that differs.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { systemCode } from '../src/errors.ts';
+import { configurationReference } from './reference/configuration.ts';
+import { exampleFile } from './reference/example.ts';
+
+/** Each file, from the project's root, and what makes its text. */
+const generated: Readonly<Record<string, () => string>> = {
+  'app.ini.example': exampleFile,
+  'docs/configuration.md': configurationReference,
+};
+
+const root = new URL('../', import.meta.url);
+
+function present(file: string): string {
+  try {
+    return readFileSync(new URL(file, root), 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return '';
+    throw error;
+  }
+}
+
+function difference(file: string, is: string, shouldBe: string): string {
+  const wanted = shouldBe.split('\n');
+  const lines = is.split('\n');
+  const at = wanted.findIndex((line, index) => line !== lines[index]);
+  const number = at === -1 ? wanted.length : at;
+  const shown = (line: string | undefined): string => (line === undefined ? 'nothing' : `"${line}"`);
+  return [
+    `${file} is not current. Line ${number + 1} is ${shown(lines[number])},`,
+    `  and should be ${shown(wanted[number])}. Run: node scripts/generate.ts`,
+  ].join('\n');
+}
+
+const checks = process.argv.includes('--check');
+for (const [file, make] of Object.entries(generated)) {
+  const text = make();
+  const before = present(file);
+  if (before === text) continue;
+  if (checks) {
+    console.error(difference(file, before, text));
+    process.exitCode = 1;
+  } else {
+    writeFileSync(new URL(file, root), text);
+    console.log(`${file} written`);
+  }
+}

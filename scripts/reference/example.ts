@@ -1,0 +1,48 @@
+/** app.ini.example: a file to start from. The defaults stand in comments; what is set makes a working start. */
+
+import { type Key, type Section, sections } from '../../src/config/index.ts';
+
+const set: Readonly<Record<string, string>> = {
+  'quota.ENABLED': 'true',
+  'quota.default.TOTAL': '10G',
+  'storage.repos.PATH': '/srv/git/{owner}/{repo}.git',
+};
+
+const opening = `\
+# softquota reads this as ./app.ini, as /etc/softquota/app.ini, or wherever --config says.
+# What begins with ; is a default or an example. docs/configuration.md has the whole story.
+# "softquota serve --check-config" tells what is wrong with this file.
+`;
+
+export function exampleFile(): string {
+  const shown = sections.filter(section => section.keys.some(key => key.missing === null));
+  return [opening, ...shown.map(block)].join('\n');
+}
+
+function block(section: Section): string {
+  const keys = section.keys.filter(key => key.missing === null);
+  // What every storage section has in common is explained at the first.
+  const terse = section.name.startsWith('storage.') && section.name !== 'storage.repos';
+  const lines = terse
+    ? keys.filter(key => key.name === 'PATH').map(setting)
+    : keys.flatMap(key => [...comment(key), setting(key)]);
+  return [`# ${section.doc}`, `[${section.name}]`, ...lines, ''].join('\n');
+}
+
+function setting(key: Key<unknown>): string {
+  const value = set[`${key.section}.${key.name}`];
+  if (value !== undefined) return `${key.name} = ${value}`;
+  return `;${key.name} = ${key.text === '' ? (key.example ?? '') : key.text}`.trimEnd();
+}
+
+/** The first sentence, without the marks of Markdown. */
+function comment(key: Key<unknown>): string[] {
+  const [sentence = ''] = /^.*?\.(?=\s|$)/.exec(key.doc) ?? [];
+  const lines: string[] = [];
+  for (const word of sentence.replaceAll('`', '').split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + word.length < 95) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(`# ${word}`);
+  }
+  return lines;
+}

@@ -1,0 +1,99 @@
+/** Kinds of values that name places on a network. */
+
+import { BlockList, isIP } from 'node:net';
+import { z } from 'zod';
+import { type Kind, textKind } from './kinds.ts';
+
+const hostName =
+  /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/** Dots and digits alone are a mistyped address, never a name. */
+function isHost(text: string): boolean {
+  return isIP(text) !== 0 || (hostName.test(text) && !/^[\d.]+$/.test(text));
+}
+
+/** Where to listen: an address, or a name of this machine. */
+export const listenAddress: Kind<string> = textKind(
+  z
+    .string()
+    .trim()
+    .transform(text => text.replace(/^\[(.*)\]$/, '$1'))
+    .refine(isHost, 'neither an address nor a host name'),
+  'Write an IP address or a host name, such as 127.0.0.1, :: or localhost',
+);
+
+/** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
+export const network: Kind<string> = textKind(
+  z.string().trim().refine(isNetwork, 'not an address'),
+  'Write an IP address or a network, such as 10.0.0.7 or 10.0.0.0/8',
+);
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...others] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || others.length > 0 || address.includes('%')) return false;
+  if (bits === undefined) return true;
+  if (!/^\d{1,3}$/.test(bits)) return false;
+  try {
+    new BlockList().addSubnet(address, Number(bits), version === 4 ? 'ipv4' : 'ipv6');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** An address for browsers, with the slash that other addresses are appended to. */
+export const webAddress: Kind<string> = textKind(
+  z
+    .string()
+    .trim()
+    .refine(text => /^https?:\/\//i.test(text) && URL.canParse(text), {
+      error: 'not an http or https address',
+      abort: true,
+    })
+    // An empty query or fragment shows in the text only.
+    .refine(text => !/[?#]/.test(text), 'an address with a query or a fragment')
+    .refine(text => !/^https?:\/\/[^/]*@/i.test(text), 'an address with a user')
+    .transform(text => new URL(text).href.replace(/\/?$/, '/')),
+  'Write an address such as https://git.example/quota/, with nothing after the path',
+);
+
+const storeUrl =
+  /^(?<scheme>rediss?|redis\+sentinel|redis\+cluster):\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
+/** What may follow the hosts, by scheme: a database, a master and a database, nothing. */
+const storeRests: Readonly<Record<string, RegExp>> = {
+  redis: /^(?:\/\d{0,5})?$/,
+  rediss: /^(?:\/\d{0,5})?$/,
+  'redis+sentinel': /^\/[^/]+(?:\/\d{0,5})?$/,
+  'redis+cluster': /^\/?$/,
+};
+
+/** Where the shared store is. The password in it must not be shown: see `maskPassword`. */
+export const storeAddress: Kind<string> = textKind(
+  z.string().trim().refine(isStoreAddress, 'not an address of a store'),
+  'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, redis+sentinel://H1:P,H2:P/MASTER/0 or redis+cluster://H1:P,H2:P, each with USER:PASSWORD@, percent-encoded, before the host where needed',
+);
+
+function isStoreAddress(text: string): boolean {
+  const { scheme = '', hosts = '', rest = '' } = storeUrl.exec(text)?.groups ?? {};
+  const list = hosts.split(',');
+  const several = scheme.includes('+');
+  if (list.length > 1 && !several) return false;
+  return list.every(isHostAndPort) && (storeRests[scheme.toLowerCase()]?.test(rest) ?? false);
+}
+
+function isHostAndPort(text: string): boolean {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text);
+  if (match === null) return false;
+  const [, bracketed, plain, port] = match;
+  const good = bracketed === undefined ? isHost(plain ?? '') : isIP(bracketed) === 6;
+  return good && (port === undefined || (Number(port) >= 1 && Number(port) <= 65_535));
+}
+
+/** The text without what stands before an @: user and password of an address, well-formed or not. */
+export function maskPassword(text: string): string {
+  const at = text.lastIndexOf('@');
+  if (at === -1) return text;
+  const start = /^[a-z+]+:\/\//i.exec(text)?.[0] ?? '';
+  return `${start}********${text.slice(at)}`;
+}

@@ -1,0 +1,137 @@
+/** From given values to a Config: defaults filled in, paths absolute, contradictions found. */
+
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Config } from './config.ts';
+import { findSection } from './definition.ts';
+import { type ConfigFault, type Entry, faultOf } from './fault.ts';
+import type { Key } from './key.ts';
+import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
+import { log, metrics, security, server, store } from './keys-server.ts';
+import { scan, storages } from './keys-storage.ts';
+import { storageSettings } from './storage.ts';
+import { checkEntry, type Values, valuesOf } from './values.ts';
+
+export interface Assembled {
+  /** Not to be used where there are faults. */
+  readonly config: Config;
+  readonly faults: readonly ConfigFault[];
+  readonly notes: readonly string[];
+}
+
+/** `base`: the folder that relative paths count from; of two entries of one key the later counts. */
+export function assemble(entries: readonly Entry[], file: string | null, base: string): Assembled {
+  const values = valuesOf(entries);
+  const { take } = values;
+  const dataPath = resolve(base, take(server.dataPath));
+  const socketAt = (key: Key<string | null>, name: string): string => {
+    const given = take(key);
+    return given === null ? join(dataPath, name) : resolve(base, given);
+  };
+  const config: Config = {
+    file,
+    server: {
+      dataPath,
+      socket: socketAt(server.socket, 'gate.sock'),
+      socketMode: take(server.socketMode),
+      socketGroup: take(server.socketGroup),
+      trustedSocket: socketAt(server.trustedSocket, 'trusted.sock'),
+      trustedMode: take(server.trustedMode),
+      trustedGroup: take(server.trustedGroup),
+      adminSocket: socketAt(server.adminSocket, 'admin.sock'),
+      httpAddr: take(server.httpAddr),
+      httpPort: take(server.httpPort),
+      rootUrl: take(server.rootUrl),
+      trustedProxies: take(server.trustedProxies),
+      hostId: take(server.hostId),
+    },
+    quota: {
+      enabled: take(quota.enabled),
+      defaultGroups: take(quota.defaultGroups),
+      refuseWhen: take(quota.refuseWhen),
+      uncovered: take(quota.uncovered),
+      precise: take(quota.precise),
+      mode: take(quota.mode),
+      warnAt: [...take(quota.warnAt)].sort((a, b) => a - b),
+      totalBytes: take(quotaDefault.total),
+    },
+    store: {
+      adapter: take(store.adapter),
+      host: take(store.host),
+      waitReplicas: take(store.waitReplicas),
+      prefix: take(store.prefix),
+    },
+    storages: storageSettings(values, base),
+    users: { autoCreate: take(users.autoCreate), foldCase: take(users.case) === 'fold' },
+    scan: {
+      workers: take(scan.workers) ?? Math.min(availableParallelism(), 4),
+      schedule: take(scan.schedule),
+      verify: take(scan.verify),
+      measure: take(scan.measure),
+      exclude: take(scan.exclude),
+    },
+    hooks: { contact: take(hooks.contact) },
+    events: { keepMs: take(events.keep) },
+    security: { secretKey: take(security.secretKey) },
+    metrics: { enabled: take(metrics.enabled), token: take(metrics.token) },
+    log: { level: take(log.level), format: take(log.format) },
+  };
+  refuseBadSockets(config, values);
+  return {
+    config: deepFreeze(config),
+    faults: [...values.faults, ...uploadFaults(entries)],
+    notes: notesOn(config, values),
+  };
+}
+
+/** What the system takes for a Unix socket's path; Node cuts a longer one without a word. */
+const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
+
+function refuseBadSockets(config: Config, values: Values): void {
+  const sockets = [
+    [server.socket, config.server.socket],
+    [server.trustedSocket, config.server.trustedSocket],
+    [server.adminSocket, config.server.adminSocket],
+  ] as const;
+  const seen = new Map<string, string>();
+  for (const [key, path] of sockets) {
+    const bytes = Buffer.byteLength(path);
+    const twin = seen.get(path);
+    if (bytes > longestSocketPath) {
+      const size = `${bytes} bytes long, and this system takes ${longestSocketPath}`;
+      values.refuse(key, `the path ${path} is ${size}. Give a shorter ${key.name} or DATA_PATH.`);
+    } else if (twin !== undefined) {
+      values.refuse(key, `the path ${path} is that of ${twin} too. Each socket needs its own.`);
+    }
+    seen.set(path, key.name);
+  }
+}
+
+/** The sections of the gate for uploads have no place in a Config yet, but what they say is checked. */
+function uploadFaults(entries: readonly Entry[]): ConfigFault[] {
+  return entries.flatMap(entry => {
+    const key = findSection(entry.section)?.keys.find(one => one.name === entry.name);
+    if (key === undefined || key.of !== null) return [];
+    const checked = checkEntry(key, entry);
+    return checked.ok ? [] : [faultOf(key, entry, checked.message)];
+  });
+}
+
+function notesOn(config: Config, values: Values): string[] {
+  const idle = storages
+    .filter(({ path, owner }) => values.isGiven(owner) && !values.isGiven(path))
+    .map(({ storage }) => `[storage.${storage}] has no PATH, so that its OWNER says nothing.`);
+  const blind =
+    config.quota.enabled && config.storages.length === 0
+      ? ['No [storage.*] section has a PATH: only what trusted programs report is counted.']
+      : [];
+  return [...idle, ...blind];
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const inner of Object.values(value)) deepFreeze(inner);
+    Object.freeze(value);
+  }
+  return value;
+}

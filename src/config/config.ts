@@ -1,0 +1,60 @@
+/** The configuration as the other rooms see it: typed, complete, frozen to its bottom. */
+
+import type { StorageSettings } from '../layout/index.ts';
+import type { QuotaSettings } from '../quota/index.ts';
+
+export interface Config {
+  /** Absolute; null where only the environment spoke. */
+  readonly file: string | null;
+  readonly server: {
+    /** This path and the sockets' are absolute. */
+    readonly dataPath: string;
+    readonly socket: string;
+    readonly socketMode: number;
+    /** A group's name or number; null leaves the daemon's own. */
+    readonly socketGroup: string | null;
+    readonly trustedSocket: string;
+    readonly trustedMode: number;
+    readonly trustedGroup: string | null;
+    readonly adminSocket: string;
+    readonly httpAddr: string;
+    /** 0: any free one. */
+    readonly httpPort: number;
+    /** Ends with a slash; null: made of the address that HTTP is served on, once that is known. */
+    readonly rootUrl: string | null;
+    /** Addresses and networks (`10.0.0.0/8`). */
+    readonly trustedProxies: readonly string[];
+    /** Null: the one kept under `dataPath`. */
+    readonly hostId: string | null;
+  };
+  readonly quota: QuotaSettings & { readonly defaultGroups: readonly string[] };
+  readonly store: {
+    readonly adapter: 'sqlite' | 'redis';
+    readonly host: string;
+    readonly waitReplicas: number;
+    readonly prefix: string;
+  };
+  /** The `[storage.*]` sections with a PATH, in the order of `storageKinds`. */
+  readonly storages: readonly StorageSettings[];
+  readonly users: { readonly autoCreate: boolean; readonly foldCase: boolean };
+  readonly scan: {
+    readonly workers: number;
+    /** Cron expressions of five fields, or a nickname such as `@daily`. */
+    readonly schedule: string;
+    readonly verify: string;
+    readonly measure: 'apparent' | 'allocated';
+    /** Names of directories that are left out. */
+    readonly exclude: readonly string[];
+  };
+  /** `contact` is one line. */
+  readonly hooks: { readonly contact: string | null };
+  readonly events: { readonly keepMs: number };
+  /** Null: the one kept under `dataPath`. */
+  readonly security: { readonly secretKey: string | null };
+  readonly metrics: { readonly enabled: boolean; readonly token: string | null };
+  readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+export type LogLevel = (typeof logLevels)[number];

@@ -1,0 +1,69 @@
+/**
+ * The definition of the configuration: every section and every key, in the order in which an
+ * administrator reads about them. The keys of each stand in keys-*.ts.
+ *
+ * Reading, the documentation, the example file, `--print-config` and the advice for unknown
+ * names all come from here, so that none of them can know something else.
+ */
+
+import type { Key } from './key.ts';
+import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
+import { log, metrics, security, server, store } from './keys-server.ts';
+import { scan, storages, visibility } from './keys-storage.ts';
+import { gate, gateEntry, lfs } from './keys-uploads.ts';
+
+export interface Section {
+  /** In lower case; `gate.*` stands for any name after the dot. */
+  readonly name: string;
+  readonly doc: string;
+  readonly keys: readonly Key<unknown>[];
+}
+
+const storageDocs = {
+  repos: 'Git repositories.',
+  wiki: 'Wikis, which are git repositories too.',
+  lfs: 'Files of git-lfs.',
+  'attachments.issues': 'Files attached to issues and comments.',
+  'attachments.releases': 'Files attached to releases.',
+  artifacts: 'Artifacts of continuous integration.',
+  packages: 'Packages of a registry.',
+} as const;
+
+export const sections: readonly Section[] = [
+  { name: 'quota', doc: 'Whether, when and how a limit refuses.', keys: Object.values(quota) },
+  {
+    name: 'quota.default',
+    doc: 'The limit of every owner to whom no group applies.',
+    keys: Object.values(quotaDefault),
+  },
+  ...storages.map(({ storage, path, owner }) => ({
+    name: `storage.${storage}`,
+    doc: storageDocs[storage],
+    keys: storage === 'repos' ? [path, owner, visibility] : [path, owner],
+  })),
+  { name: 'scan', doc: 'How and when everything is measured.', keys: Object.values(scan) },
+  { name: 'hooks', doc: 'What pushers read.', keys: Object.values(hooks) },
+  { name: 'server', doc: 'The daemon: its folder, its sockets, its address.', keys: Object.values(server) },
+  { name: 'users', doc: "How owners' names are taken.", keys: Object.values(users) },
+  { name: 'store', doc: 'Where policy and usage are kept.', keys: Object.values(store) },
+  { name: 'events', doc: 'The record of what happened.', keys: Object.values(events) },
+  { name: 'security', doc: 'Secrets at rest.', keys: Object.values(security) },
+  { name: 'metrics', doc: 'Figures for a monitoring system.', keys: Object.values(metrics) },
+  { name: 'log', doc: 'The log.', keys: Object.values(log) },
+  { name: 'gate', doc: 'What a reverse proxy asks before an upload.', keys: Object.values(gate) },
+  { name: 'gate.*', doc: 'One kind of upload, under a name of your own.', keys: Object.values(gateEntry) },
+  { name: 'lfs', doc: 'The proxy of the LFS batch endpoint.', keys: Object.values(lfs) },
+];
+
+export const allKeys: readonly Key<unknown>[] = sections.flatMap(section => section.keys);
+
+/** The section of a name in lower case, or null. */
+export function findSection(name: string): Section | null {
+  const wanted = /^gate\.[a-z0-9_-]+$/.test(name) ? 'gate.*' : name;
+  return sections.find(section => section.name === wanted && !name.includes('*')) ?? null;
+}
+
+/** The key of a section and a name in capitals, or null. */
+export function findKey(section: string, name: string): Key<unknown> | null {
+  return findSection(section)?.keys.find(key => key.name === name) ?? null;
+}

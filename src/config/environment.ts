@@ -1,0 +1,98 @@
+/**
+ * Settings from the environment: `SOFTQUOTA__SECTION__KEY`, a dot of the section written `_0X2E_`.
+ *
+ * With `__FILE` appended the variable names a file that holds the value, as secrets are handed
+ * to containers. The values stand for themselves: nothing is quoted, nothing is a comment.
+ */
+
+import { resolve } from 'node:path';
+import { allKeys, findKey } from './definition.ts';
+import { type ConfigFault, type Entry, faultAt, type Origin } from './fault.ts';
+import { nearest } from './nearest.ts';
+import { readTextFile } from './text-file.ts';
+
+const prefix = 'SOFTQUOTA__';
+const mostBytes = 64 * 1024;
+
+export interface FromEnvironment {
+  readonly entries: readonly Entry[];
+  readonly faults: readonly ConfigFault[];
+}
+
+/** Whether any variable means to set something. */
+export function hasSettings(env: Readonly<Record<string, string | undefined>>): boolean {
+  return Object.entries(env).some(([name, value]) => name.startsWith(prefix) && value !== undefined);
+}
+
+/** `base`: the folder that a relative path of a `__FILE` counts from. */
+export function readEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  base: string,
+): FromEnvironment {
+  const entries: Entry[] = [];
+  const faults: ConfigFault[] = [];
+  const firstVariables = new Map<string, string>();
+  const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [variable, value] of variables) {
+    if (value === undefined || !variable.startsWith(prefix)) continue;
+    const { section, name, fromFile } = nameOf(variable);
+    if (findKey(section, name) === null) {
+      faults.push({ variable, message: unknownMessage(variable, fromFile) });
+      continue;
+    }
+    const id = `${section}\0${name}`;
+    const first = firstVariables.get(id);
+    if (first !== undefined) {
+      faults.push({ variable, message: `sets what ${first} sets. Keep one of the two.` });
+      continue;
+    }
+    firstVariables.set(id, variable);
+    const read = fromFile ? valueIn(value, base) : { ok: true as const, text: value };
+    const origin: Origin = { in: 'variable', variable, file: fromFile ? value : null };
+    if (read.ok) entries.push({ section, name, text: read.text, origin });
+    else faults.push(faultAt(origin, { message: `cannot be used: ${read.problem}.` }));
+  }
+  return { entries, faults };
+}
+
+interface VariableName {
+  readonly section: string;
+  readonly name: string;
+  readonly fromFile: boolean;
+}
+
+function nameOf(variable: string): VariableName {
+  const [, setting = '', file] = /^(.*?)(__FILE)?$/is.exec(variable.slice(prefix.length)) ?? [];
+  const split = setting.lastIndexOf('__');
+  return {
+    section: setting
+      .slice(0, Math.max(split, 0))
+      .replaceAll(/_0X2E_/gi, '.')
+      .toLowerCase(),
+    name: setting.slice(split === -1 ? 0 : split + 2).toUpperCase(),
+    fromFile: file !== undefined,
+  };
+}
+
+/** The variable that sets a key. */
+export function variableOf(section: string, name: string): string {
+  return `${prefix}${section.replaceAll('.', '_0X2E_').toUpperCase()}__${name}`;
+}
+
+/** What the file holds; the newline that editors end it with is not part of it. */
+function valueIn(
+  path: string,
+  base: string,
+): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly problem: string } {
+  if (path === '') return { ok: false, problem: 'no file is named' };
+  const file = readTextFile(resolve(base, path), mostBytes);
+  return file.ok ? { ok: true, text: file.text.replace(/\r?\n$/, '') } : file;
+}
+
+function unknownMessage(variable: string, fromFile: boolean): string {
+  const known = allKeys.map(key => variableOf(key.section, key.name) + (fromFile ? '__FILE' : ''));
+  const meant = nearest(variable, known);
+  return meant === null
+    ? 'sets nothing known. Write SOFTQUOTA__SECTION__KEY, a dot in the section as _0X2E_.'
+    : `sets nothing known. Did you mean ${meant}?`;
+}

@@ -1,0 +1,76 @@
+/** What is wrong with a configuration, and where; and where each given value came from. */
+
+import { printable } from '../quota/index.ts';
+import type { Key } from './key.ts';
+
+/** Where a value was written. */
+export type Origin =
+  | { readonly in: 'file'; readonly file: string; readonly line: number }
+  /** `file`: what a variable ending in `__FILE` names. */
+  | { readonly in: 'variable'; readonly variable: string; readonly file: string | null };
+
+/** One value, of a key that may or may not exist. */
+export interface Entry {
+  /** In lower case. */
+  readonly section: string;
+  /** In capitals. */
+  readonly name: string;
+  readonly text: string;
+  readonly origin: Origin;
+}
+
+export interface ConfigFault {
+  /** The configuration's file, or the one that a `__FILE` variable names. */
+  readonly file?: string;
+  readonly variable?: string;
+  readonly line?: number;
+  readonly section?: string;
+  readonly key?: string;
+  /** As written; never there for secrets, and without the passwords of addresses. */
+  readonly value?: string;
+  /** What is wrong, and what to write: whole sentences. */
+  readonly message: string;
+}
+
+export function faultAt(
+  origin: Origin | null,
+  rest: Omit<ConfigFault, 'file' | 'variable' | 'line'>,
+): ConfigFault {
+  if (origin === null) return rest;
+  if (origin.in === 'file') return { file: origin.file, line: origin.line, ...rest };
+  return { variable: origin.variable, ...(origin.file === null ? {} : { file: origin.file }), ...rest };
+}
+
+/** A fault of a known key's value; `entry` is null where the default is at fault. */
+export function faultOf(key: Key<unknown>, entry: Entry | null, message: string): ConfigFault {
+  const value = entry === null ? null : key.show(entry.text);
+  return faultAt(entry?.origin ?? null, {
+    section: entry?.section ?? key.section,
+    key: key.name,
+    ...(value === null ? {} : { value }),
+    message,
+  });
+}
+
+const longestShown = 120;
+
+/** One fault a line, each in the order it was found: `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`. */
+export function formatFaults(faults: readonly ConfigFault[]): string {
+  return faults.map(formatFault).join('\n');
+}
+
+function formatFault(fault: ConfigFault): string {
+  const section = fault.section === undefined ? [] : [`[${fault.section}]`];
+  const value = fault.value === undefined ? [] : ['=', `"${shortened(fault.value)}"`];
+  const subject = [...section, ...(fault.key === undefined ? [] : [fault.key, ...value])].join(' ');
+  return printable([placeOf(fault), subject, fault.message].filter(part => part !== '').join(': '));
+}
+
+function placeOf({ file, line, variable }: ConfigFault): string {
+  if (variable !== undefined) return file === undefined ? variable : `${variable} (${file})`;
+  return file === undefined || line === undefined ? (file ?? '') : `${file}:${line}`;
+}
+
+function shortened(text: string): string {
+  return text.length <= longestShown ? text : `${text.slice(0, longestShown)}...`;
+}

@@ -1,0 +1,80 @@
+/** Which configuration file counts. */
+
+import { lstatSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type ConfigFault, faultAt } from './fault.ts';
+import { readTextFile } from './text-file.ts';
+
+export interface Where {
+  /** What `--config` names. */
+  readonly file?: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Whom this process runs as. */
+  readonly uid: number;
+  /** The file of last resort, `/etc/softquota/app.ini`. */
+  readonly systemFile?: string;
+}
+
+export type Found =
+  /** `shown`: as it was named; `path`: absolute. */
+  | { readonly is: 'file'; readonly path: string; readonly shown: string; readonly text: string }
+  /** `message`: where it was looked, and what to do. */
+  | { readonly is: 'nothing'; readonly message: string }
+  | { readonly is: 'fault'; readonly fault: ConfigFault };
+
+const mostBytes = 1024 * 1024;
+
+/**
+ * The file of `--config`, else of `SOFTQUOTA_CONFIG`, else ./app.ini, else /etc/softquota/app.ini.
+ *
+ * Whoever may write into a folder could leave an app.ini for root to start in it, so root passes
+ * over one that is not its own; `notes` says so.
+ */
+export function findFile(where: Where): { readonly found: Found; readonly notes: readonly string[] } {
+  const { file, env, cwd, systemFile = '/etc/softquota/app.ini' } = where;
+  const fromVariable = env.SOFTQUOTA_CONFIG;
+  const named = file ?? (fromVariable === '' ? undefined : fromVariable);
+  if (named !== undefined) {
+    const variable = file === undefined ? 'SOFTQUOTA_CONFIG' : null;
+    return { found: readNamed(resolve(cwd, named), named, variable), notes: [] };
+  }
+  const local = resolve(cwd, 'app.ini');
+  const candidate = readIfThere(local, 'app.ini');
+  const foreign = candidate !== null && where.uid === 0 && !isOwnOfRoot(candidate, local);
+  const notes = foreign
+    ? [`${local} is passed over: it does not belong to root. To use it all the same, name it with --config.`]
+    : [];
+  const found = (foreign ? null : candidate?.found) ?? readIfThere(systemFile, systemFile)?.found ?? null;
+  const message =
+    `no configuration, neither ./app.ini (in ${cwd}) nor ${systemFile}. ` +
+    'Write one, app.ini.example is a start, or name one with --config FILE or SOFTQUOTA_CONFIG.';
+  return { found: found ?? { is: 'nothing', message }, notes };
+}
+
+function readNamed(path: string, shown: string, variable: string | null): Found {
+  const file = readTextFile(path, mostBytes);
+  if (file.ok) return { is: 'file', path, shown, text: file.text };
+  const message = `cannot be used: ${file.problem}.`;
+  if (variable === null) return { is: 'fault', fault: { file: shown, message } };
+  return { is: 'fault', fault: faultAt({ in: 'variable', variable, file: shown }, { message }) };
+}
+
+interface Candidate {
+  readonly found: Found;
+  readonly uid: number | null;
+}
+
+function readIfThere(path: string, shown: string): Candidate | null {
+  const file = readTextFile(path, mostBytes);
+  if (file.ok) return { found: { is: 'file', path, shown, text: file.text }, uid: file.uid };
+  if (file.absent) return null;
+  const fault = { file: shown, message: `cannot be used: ${file.problem}.` };
+  return { found: { is: 'fault', fault }, uid: null };
+}
+
+/** Neither what was read nor the name that led to it, which may be a link, is somebody else's. */
+function isOwnOfRoot(candidate: Candidate, path: string): boolean {
+  const owners = [candidate.uid, lstatSync(path, { throwIfNoEntry: false })?.uid];
+  return owners.every(uid => uid === 0);
+}

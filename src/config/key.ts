@@ -1,0 +1,81 @@
+/** What the configuration's definition says about one key, and what follows from it alone. */
+
+import { isDeepStrictEqual } from 'node:util';
+import { maskPassword } from './addresses.ts';
+import type { Config } from './config.ts';
+import type { Kind, Parsed } from './kinds.ts';
+
+export interface Key<T> {
+  /** In lower case. */
+  readonly section: string;
+  /** In capitals. */
+  readonly name: string;
+  /** The default, as it would be written. */
+  readonly text: string;
+  /** The default for people, where `text` does not say it. */
+  readonly words: string | null;
+  /** One or two sentences for administrators, the first of which stands alone. */
+  readonly doc: string;
+  /** What one could write, where the default is empty. */
+  readonly example: string | null;
+  /** Whether a reload takes it; else it takes a restart. */
+  readonly reloads: boolean;
+  readonly secret: boolean;
+  /** Said of every value but the default, where this version does not have what it asks for. */
+  readonly missing: string | null;
+  /** What to write, as a sentence. */
+  readonly expected: string;
+  readonly parse: (text: string) => Parsed<T>;
+  /** What the key came to, and its text, which is read as the same value; null for keys that have no place in a Config yet. */
+  readonly of: ((config: Config) => { readonly value: T; readonly text: string }) | null;
+  /** The value as it may be shown, or null where nothing of it may. */
+  readonly show: (text: string) => string | null;
+}
+
+export interface KeySpec<T> {
+  readonly text?: string;
+  readonly words?: string;
+  readonly doc: string;
+  readonly example?: string;
+  readonly reloads?: true;
+  /** `whole`: never shown; `password`: shown without what stands before an @. */
+  readonly secret?: 'whole' | 'password';
+  readonly missing?: string;
+  readonly of?: (config: Config) => NoInfer<T>;
+}
+
+/** Defines the keys of one section: `keysOf('users')('CASE', …)`. */
+export function keysOf(section: string): <T>(name: string, kind: Kind<T>, spec: KeySpec<T>) => Key<T> {
+  return (name, kind, spec) => defineKey(section, name, kind, spec);
+}
+
+function defineKey<T>(section: string, name: string, kind: Kind<T>, spec: KeySpec<T>): Key<T> {
+  const { secret, of } = spec;
+  return {
+    section,
+    name,
+    text: spec.text ?? '',
+    words: spec.words ?? null,
+    doc: spec.doc,
+    example: spec.example ?? null,
+    reloads: spec.reloads ?? false,
+    secret: secret === 'whole',
+    missing: spec.missing ?? null,
+    expected: kind.expected,
+    parse: kind.parse,
+    of: of === undefined ? null : config => ({ value: of(config), text: kind.print(of(config)) }),
+    show: text => (secret === 'whole' ? null : secret === 'password' ? maskPassword(text) : text),
+  };
+}
+
+/** The default's value. A default that its own kind refuses is a mistake in the definition. */
+export function defaultOf<T>(key: Key<T>): T {
+  const parsed = key.parse(key.text);
+  if (parsed.ok) return parsed.value;
+  throw new TypeError(`the default of [${key.section}] ${key.name} is ${parsed.problem}`);
+}
+
+/** Whether a value asks for something that this version does not have. */
+export function isMissing<T>(key: Key<T>, value: T): boolean {
+  return key.missing !== null && !isDeepStrictEqual(value, defaultOf(key));
+}

@@ -1,0 +1,220 @@
+/**
+ * Kinds of values: from the text of a key to what it means, and back.
+ *
+ * Every kind reads what it prints as the same value. A problem is the short word for what is wrong
+ * with the text, and `expected` the sentence that tells an administrator what to write instead.
+ */
+
+import { Cron } from 'croner';
+import { z } from 'zod';
+import { parseSize } from '../quota/index.ts';
+
+export type Parsed<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: string };
+
+export interface Kind<T> {
+  readonly expected: string;
+  readonly parse: (text: string) => Parsed<T>;
+  readonly print: (value: T) => string;
+}
+
+/** A kind whose schema's first message is the problem. */
+export function kindOf<T>(
+  schema: z.ZodType<T, string>,
+  expected: string,
+  print: (value: T) => string,
+): Kind<T> {
+  return {
+    expected,
+    parse: text => {
+      const result = schema.safeParse(text);
+      if (result.success) return { ok: true, value: result.data };
+      return { ok: false, problem: result.error.issues[0]?.message ?? 'not understood' };
+    },
+    print,
+  };
+}
+
+/** A kind of text that is taken as it stands once `schema` has passed it. */
+export function textKind(schema: z.ZodType<string, string>, expected: string): Kind<string> {
+  return kindOf(schema, expected, text => text);
+}
+
+/** The same kind, with nothing written meaning null. */
+export function optional<T>(kind: Kind<T>): Kind<T | null> {
+  return {
+    expected: `${kind.expected}, or leave it empty`,
+    parse: text => (text.trim() === '' ? { ok: true, value: null } : kind.parse(text)),
+    print: value => (value === null ? '' : kind.print(value)),
+  };
+}
+
+/** Values between commas; white space around them, empty and repeated ones do not count. */
+export function listOf<T>(item: Kind<T>, expected: string): Kind<readonly T[]> {
+  return {
+    expected,
+    parse: text => {
+      const values = new Map<string, T>();
+      for (const piece of text.split(',').map(one => one.trim())) {
+        if (piece === '') continue;
+        const parsed = item.parse(piece);
+        if (!parsed.ok) return { ok: false, problem: `"${piece}" is ${parsed.problem}` };
+        const printed = item.print(parsed.value);
+        if (!values.has(printed)) values.set(printed, parsed.value);
+      }
+      return { ok: true, value: [...values.values()] };
+    },
+    print: values => values.map(item.print).join(', '),
+  };
+}
+
+/** One of some words, capitals or not. */
+export function oneOf<const Words extends readonly string[]>(words: Words): Kind<Words[number]> {
+  const others = words.slice(0, -1).join(', ');
+  return kindOf(
+    z
+      .string()
+      .trim()
+      .toLowerCase()
+      .pipe(z.enum(words, { error: 'not one of its words' })),
+    `Write ${others} or ${words.at(-1)}`,
+    word => word,
+  );
+}
+
+export const flag: Kind<boolean> = kindOf(
+  z
+    .string()
+    .trim()
+    .pipe(
+      z.stringbool({
+        truthy: ['true', 'yes', 'on', '1'],
+        falsy: ['false', 'no', 'off', '0'],
+        error: 'neither true nor false',
+      }),
+    ),
+  'Write true or false',
+  String,
+);
+
+export function wholeNumber(least: number, most: number): Kind<number> {
+  return kindOf(
+    z
+      .string()
+      .trim()
+      .regex(/^\d{1,15}$/, 'not a whole number')
+      .transform(Number)
+      .pipe(z.number().min(least, 'too small').max(most, 'too large')),
+    `Write a whole number from ${least} to ${most}`,
+    String,
+  );
+}
+
+/** A path of this machine, absolute or not. */
+export const path: Kind<string> = textKind(
+  z
+    .string()
+    .regex(/\S/, 'empty')
+    .regex(/^[^\0]*$/, 'not a path: it has a NUL character'),
+  'Write a path; one that does not begin with / counts from the folder of the configuration file',
+);
+
+export const line: Kind<string> = textKind(
+  z
+    .string()
+    .trim()
+    .regex(/^[^\p{Cc}]*$/u, 'not one line of text'),
+  'Write one line of text without control characters',
+);
+
+/** A socket's permissions, in octal. */
+export const mode: Kind<number> = kindOf(
+  z
+    .string()
+    .trim()
+    .regex(/^0?[0-7]{3}$/, 'not a mode')
+    .transform(digits => Number.parseInt(digits, 8)),
+  'Write three octal digits after a 0, such as 0660',
+  bits => bits.toString(8).padStart(4, '0'),
+);
+
+/** A group of the system; `-1` would tell chown to change nothing. */
+export const systemGroup: Kind<string> = textKind(
+  z
+    .string()
+    .trim()
+    .regex(/^[^-:,/\p{Cc}][^:,/\p{Cc}]*$/u, 'not a group'),
+  "Write a group's name or number",
+);
+
+const units = [
+  ['PiB', 1024 ** 5],
+  ['P', 1000 ** 5],
+  ['TiB', 1024 ** 4],
+  ['T', 1000 ** 4],
+  ['GiB', 1024 ** 3],
+  ['G', 1000 ** 3],
+  ['MiB', 1024 ** 2],
+  ['M', 1000 ** 2],
+  ['KiB', 1024],
+  ['k', 1000],
+] as const;
+
+/** Bytes; -1: no limit. Printed in the largest unit that says them exactly. */
+export const limit: Kind<number> = kindOf(
+  z.string().transform((text, context) => {
+    const size = parseSize(text);
+    if (size.ok) return size.bytes;
+    context.addIssue(size.reason);
+    return z.NEVER;
+  }),
+  'Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit',
+  bytes => {
+    const unit = bytes > 0 ? units.find(([, size]) => bytes % size === 0) : undefined;
+    return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;
+  },
+);
+
+const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
+const longest = 36_500 * spans.d;
+
+/** Milliseconds. */
+export const duration: Kind<number> = kindOf(
+  z.string().transform((text, context) => {
+    const match = /^\s*(\d{1,10})\s*([wdhms])\s*$/.exec(text);
+    const unit = Object.entries(spans).find(([letter]) => letter === match?.[2]);
+    const ms = match === null || unit === undefined ? 0 : Number(match[1]) * unit[1];
+    if (ms > 0 && ms <= longest) return ms;
+    context.addIssue(ms > longest ? 'longer than a hundred years' : 'not a duration');
+    return z.NEVER;
+  }),
+  'Write a whole number and s, m, h, d or w (seconds to weeks), such as 90d or 12h',
+  ms => {
+    const unit = Object.entries(spans).find(([, span]) => ms % span === 0) ?? ['s', spans.s];
+    return `${ms / unit[1]}${unit[0]}`;
+  },
+);
+
+/** A time table that comes at least once more. */
+export const cron: Kind<string> = textKind(
+  z
+    .string()
+    .trim()
+    .superRefine((text, context) => {
+      const problem = cronProblem(text);
+      if (problem !== null) context.addIssue(problem);
+    }),
+  'Write the five fields of cron (minute, hour, day of the month, month, day of the week), such as */15 * * * *, or @hourly, @daily, @weekly',
+);
+
+function cronProblem(text: string): string | null {
+  // croner would take an ISO date for a job that runs once.
+  if (text.includes(':')) return 'not a cron expression';
+  try {
+    const next = new Cron(text, { mode: '5-part', paused: true }).nextRun();
+    return next === null ? 'a time that never comes' : null;
+  } catch {
+    return 'not a cron expression';
+  }
+}

@@ -1,0 +1,69 @@
+/** Of all that a file says, what means something; the rest are faults with the name that was meant. */
+
+import { allKeys, findSection, type Section, sections } from './definition.ts';
+import { type ConfigFault, type Entry, faultAt } from './fault.ts';
+import type { Heading, Lines } from './lines.ts';
+import { nearest } from './nearest.ts';
+
+export interface Known {
+  readonly entries: readonly Entry[];
+  readonly faults: readonly ConfigFault[];
+}
+
+/** An unknown section is one fault, whatever stands in it. What stands at unknown keys is not repeated: it may be a secret. */
+export function knownOf(lines: Lines): Known {
+  const faults = unknownSections(lines.headings);
+  const entries = lines.entries.filter(entry => {
+    const section = findSection(entry.section);
+    if (section === null && entry.section !== '') return false;
+    if (section?.keys.some(key => key.name === entry.name)) return true;
+    faults.push(
+      faultAt(entry.origin, {
+        ...(section === null ? {} : { section: entry.section }),
+        key: entry.name,
+        message: section === null ? homelessMessage(entry.name) : unknownKeyMessage(section, entry.name),
+      }),
+    );
+    return false;
+  });
+  return { entries, faults };
+}
+
+function unknownSections(headings: readonly Heading[]): ConfigFault[] {
+  const unknown = new Map<string, ConfigFault>();
+  for (const { section, origin } of headings) {
+    if (findSection(section) !== null || unknown.has(section)) continue;
+    const meant = meantSection(section);
+    const advice =
+      meant === null ? `Known are ${namesOf(sections)}.` : `Did you mean ${namesOf([{ name: meant }])}?`;
+    unknown.set(section, faultAt(origin, { section, message: `unknown section. ${advice}` }));
+  }
+  return [...unknown.values()];
+}
+
+function meantSection(name: string): string | null {
+  const names = sections.map(one => one.name);
+  return nearest(name, names) ?? names.find(known => known.split('.').includes(name)) ?? null;
+}
+
+function homelessMessage(name: string): string {
+  const home = homesOf(name);
+  return `stands before the first [section]. ${home === '' ? 'Move it below one' : `It belongs to ${home}`}.`;
+}
+
+function unknownKeyMessage(section: Section, name: string): string {
+  const home = homesOf(name);
+  if (home !== '') return `unknown key here. It belongs to ${home}.`;
+  const names = section.keys.map(key => key.name);
+  const meant = nearest(name, names);
+  return `unknown key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
+}
+
+/** The sections that have such a key, for a person. */
+function homesOf(name: string): string {
+  return namesOf(allKeys.filter(key => key.name === name).map(key => ({ name: key.section })));
+}
+
+function namesOf(named: readonly { readonly name: string }[]): string {
+  return named.map(one => `[${one.name.replace('*', 'NAME')}]`).join(', ');
+}

@@ -1,0 +1,91 @@
+/**
+ * The structure of an app.ini: its headings and its `KEY = value` lines, each with its number.
+ *
+ * Knows nothing of which sections and keys exist. Every line that is neither heading, value,
+ * comment nor empty is a fault, and so is a key that is there twice.
+ */
+
+import { type ConfigFault, type Entry, faultAt, type Origin } from './fault.ts';
+import { decodeValue } from './value.ts';
+
+export interface Heading {
+  /** In lower case. */
+  readonly section: string;
+  readonly origin: Origin;
+}
+
+export interface Lines {
+  readonly headings: readonly Heading[];
+  /** `section` is empty before the first heading. */
+  readonly entries: readonly Entry[];
+  readonly faults: readonly ConfigFault[];
+}
+
+type Line =
+  | { readonly is: 'nothing' }
+  | { readonly is: 'heading'; readonly section: string }
+  /** The keys below belong to nobody knows what. */
+  | { readonly is: 'broken heading' }
+  | { readonly is: 'value'; readonly name: string; readonly written: string }
+  | { readonly is: 'fault'; readonly message: string };
+
+export function readLines(text: string, file: string): Lines {
+  const headings: Heading[] = [];
+  const entries: Entry[] = [];
+  const faults: ConfigFault[] = [];
+  const firstLines = new Map<string, number>();
+  let section: string | null = '';
+
+  const lines = text.split(/\r?\n/);
+  for (const [index, content] of lines.entries()) {
+    const number = index + 1;
+    const origin: Origin = { in: 'file', file, line: number };
+    const line = lineOf(content);
+    if (line.is === 'heading') {
+      section = line.section;
+      headings.push({ section, origin });
+    } else if (line.is === 'broken heading') {
+      section = null;
+      faults.push(faultAt(origin, { message: 'not a heading. Write [section].' }));
+    } else if (line.is === 'fault') {
+      faults.push(faultAt(origin, { message: line.message }));
+    } else if (line.is === 'value' && section !== null) {
+      const place = { ...(section === '' ? {} : { section }), key: line.name };
+      const id = `${section}\0${line.name}`;
+      const first = firstLines.get(id);
+      const value = decodeValue(line.written);
+      if (!value.ok) faults.push(faultAt(origin, { ...place, message: `${value.problem}.` }));
+      if (first !== undefined) {
+        faults.push(
+          faultAt(origin, { ...place, message: `is on line ${first} already. Keep one of the two.` }),
+        );
+        continue;
+      }
+      firstLines.set(id, number);
+      if (value.ok) entries.push({ section, name: line.name, text: value.text, origin });
+    }
+  }
+  return { headings, entries, faults };
+}
+
+/** Of these only a tab may stand in a line; a value in double quotes may have the others escaped. */
+const control = /[\0-\x08\x0a-\x1f\x7f-\x9f]/;
+
+function lineOf(content: string): Line {
+  const character = control.exec(content)?.[0].charCodeAt(0);
+  if (character !== undefined) {
+    const name =
+      character === 0 ? 'NUL character' : `control character U+${character.toString(16).padStart(4, '0')}`;
+    return { is: 'fault', message: `a ${name}. Write plain text in UTF-8.` };
+  }
+  if (/^\s*(?:[#;]|$)/.test(content)) return { is: 'nothing' };
+  if (/^\s*\[/.test(content)) {
+    const name = /^\s*\[([^[\]]*)\]\s*(?:$|[#;])/.exec(content)?.[1];
+    return name === undefined
+      ? { is: 'broken heading' }
+      : { is: 'heading', section: name.trim().toLowerCase() };
+  }
+  const [, name = '', written = ''] = /^\s*([^=]*?)\s*=([\s\S]*)$/.exec(content) ?? [];
+  if (name === '') return { is: 'fault', message: 'neither a [section] nor KEY = value.' };
+  return { is: 'value', name: name.toUpperCase(), written };
+}

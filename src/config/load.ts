@@ -1,0 +1,63 @@
+/** Loads a configuration: finds the file, reads it and the environment, checks all of it. */
+
+import { dirname } from 'node:path';
+import { assemble } from './assemble.ts';
+import type { Config } from './config.ts';
+import { hasSettings, readEnvironment } from './environment.ts';
+import type { ConfigFault, Entry } from './fault.ts';
+import { findFile, type Where } from './find.ts';
+import { knownOf } from './known.ts';
+import { readLines } from './lines.ts';
+
+export interface LoadedConfig {
+  readonly ok: true;
+  readonly config: Config;
+  /** Sentences for the log: what is not wrong, but worth knowing. */
+  readonly notes: readonly string[];
+  /** What was written rather than left to the defaults, one entry a key; secrets stand in it plainly. */
+  readonly given: readonly Entry[];
+}
+
+export interface RefusedConfig {
+  readonly ok: false;
+  readonly faults: readonly ConfigFault[];
+  readonly notes: readonly string[];
+}
+
+/**
+ * The configuration, or everything that is wrong with it at once.
+ *
+ * Reads files synchronously: for the start and for reloads only. Writes nothing, and looks at
+ * nothing that the configuration names except the files of `__FILE` variables.
+ */
+export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
+  const { found, notes } = findFile(where);
+  if (found.is === 'fault') return { ok: false, faults: [found.fault], notes };
+  if (found.is === 'nothing' && !hasSettings(where.env)) {
+    return { ok: false, faults: [{ message: found.message }], notes };
+  }
+  const path = found.is === 'file' ? found.path : null;
+  const base = path === null ? where.cwd : dirname(path);
+  const lines =
+    found.is === 'file' ? readLines(found.text, found.shown) : { headings: [], entries: [], faults: [] };
+  const known = knownOf(lines);
+  const environment = readEnvironment(where.env, base);
+  const given = withoutOverridden([...known.entries, ...environment.entries]);
+  const assembled = assemble(given, path, base);
+  const faults = [...lines.faults, ...known.faults, ...environment.faults, ...assembled.faults];
+  const allNotes = [...notes, ...assembled.notes];
+  if (faults.length > 0) return { ok: false, faults: inOrder(faults), notes: allNotes };
+  return { ok: true, config: assembled.config, notes: allNotes, given };
+}
+
+/** Of two entries of one key, the later. */
+function withoutOverridden(entries: readonly Entry[]): readonly Entry[] {
+  return [...new Map(entries.map(entry => [`${entry.section}\0${entry.name}`, entry])).values()];
+}
+
+/** By line; then the environment's, then those of defaults. */
+function inOrder(faults: readonly ConfigFault[]): readonly ConfigFault[] {
+  const rank = (fault: ConfigFault): number =>
+    fault.line ?? (fault.variable === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER);
+  return [...faults].sort((a, b) => (rank(a) === rank(b) ? 0 : rank(a) - rank(b)));
+}

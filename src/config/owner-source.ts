@@ -1,0 +1,52 @@
+/** The kind of `[storage.*] OWNER`: how a unit's owner is told. */
+
+import { z } from 'zod';
+import type { OwnerSource } from '../layout/index.ts';
+import { nameFault } from '../quota/index.ts';
+import { type Kind, kindOf } from './kinds.ts';
+
+/** `section.key` or `section.any thing.key`, as git-config(1) has it. */
+const gitKey = /^[A-Za-z0-9-]+\.(?:[^\p{Cc}]+\.)?[A-Za-z][A-Za-z0-9-]*$/u;
+
+export const ownerSource: Kind<OwnerSource> = kindOf(
+  z.string().transform((text, context) => {
+    const [, by = '', argument = ''] = /^(\S*)(?:\s+(.*))?$/su.exec(text.trim()) ?? [];
+    const source = sourceOf(by.toLowerCase(), argument);
+    if (typeof source !== 'string') return source;
+    context.addIssue(source);
+    return z.NEVER;
+  }),
+  'Write path, file NAME (a file in the unit), git-config KEY or fixed NAME',
+  source => {
+    switch (source.by) {
+      case 'path':
+        return 'path';
+      case 'git-config':
+        return `git-config ${source.key}`;
+      default:
+        return `${source.by} ${source.name}`;
+    }
+  },
+);
+
+/** The source, or what is wrong with it. */
+function sourceOf(by: string, argument: string): OwnerSource | string {
+  switch (by) {
+    case 'path':
+      return argument === '' ? { by } : 'more than path';
+    case 'file':
+      return isFileName(argument) ? { by, name: argument } : 'not the name of a file in the unit';
+    case 'git-config':
+      return gitKey.test(argument) ? { by, key: argument } : 'not a key of git-config';
+    case 'fixed': {
+      const fault = nameFault(argument);
+      return fault === null ? { by, name: argument } : `not an owner's name: it ${fault}`;
+    }
+    default:
+      return 'no way to tell an owner';
+  }
+}
+
+function isFileName(text: string): boolean {
+  return /^[^/\0]+$/.test(text) && text !== '.' && text !== '..';
+}

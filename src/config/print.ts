@@ -1,0 +1,41 @@
+/** The configuration in force, as an app.ini that says of each value where it came from. */
+
+import { printable } from '../quota/index.ts';
+import { sections } from './definition.ts';
+import type { Entry, Origin } from './fault.ts';
+import type { Key } from './key.ts';
+import type { LoadedConfig } from './load.ts';
+import { encodeValue } from './value.ts';
+
+/**
+ * An app.ini that loads as the same Config from any folder, apart from what is masked: a secret
+ * stands in a comment, an address has stars for its user and password.
+ */
+export function printConfig(loaded: LoadedConfig): string {
+  const origins = new Map(loaded.given.map(entry => [`${entry.section}\0${entry.name}`, entry]));
+  const blocks = sections
+    .map(section => {
+      const lines = section.keys.flatMap(key =>
+        printKey(key, loaded, origins.get(`${key.section}\0${key.name}`)),
+      );
+      return lines.length === 0 ? null : [`[${section.name}]`, ...lines, ''].join('\n');
+    })
+    .filter(block => block !== null);
+  return blocks.join('\n');
+}
+
+function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: Entry | undefined): string[] {
+  if (key.of === null) return [];
+  const from = entry === undefined ? 'default' : originOf(entry.origin);
+  const { text } = key.of(config);
+  const shown = key.show(text);
+  if (shown === null && text !== '') return [`# ${key.name} = ********  # hidden; ${from}`];
+  const words = text === '' && key.words !== null ? `: ${key.words}` : '';
+  const value = text === '' ? '' : ` ${encodeValue(shown ?? '')}`;
+  return [`${key.name} =${value}  # ${from}${words}`];
+}
+
+function originOf(origin: Origin): string {
+  if (origin.in === 'file') return printable(`${origin.file}:${origin.line}`);
+  return printable(origin.file === null ? origin.variable : `${origin.variable} (${origin.file})`);
+}

@@ -1,0 +1,32 @@
+/** What changed between two configurations, and what of it a running daemon can take. */
+
+import { isDeepStrictEqual } from 'node:util';
+import type { Config } from './config.ts';
+import { allKeys } from './definition.ts';
+
+export interface ConfigChange {
+  readonly section: string;
+  readonly key: string;
+  /** Else it takes a restart. */
+  readonly reloadable: boolean;
+}
+
+export function compareConfigs(old: Config, next: Config): { readonly changed: readonly ConfigChange[] } {
+  const changed = allKeys
+    .filter(({ of }) => of !== null && !isDeepStrictEqual(of(old).value, of(next).value))
+    .map(({ section, name, reloads }) => ({ section, key: name, reloadable: reloads }));
+  return { changed };
+}
+
+/** The old configuration with those changes that need no restart: exactly the keys with `reloads`. */
+export function merged(old: Config, next: Config): Config {
+  return Object.freeze({
+    ...old,
+    quota: next.quota,
+    storages: next.storages,
+    scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
+    hooks: next.hooks,
+    events: next.events,
+    log: Object.freeze({ ...old.log, level: next.log.level }),
+  });
+}

@@ -1,0 +1,52 @@
+/** The `[storage.*]` sections: templates made absolute, and what they cannot say together. */
+
+import { resolve } from 'node:path';
+import { parseTemplate, type StorageSettings, type Template } from '../layout/index.ts';
+import { storages, visibility } from './keys-storage.ts';
+import type { Values } from './values.ts';
+
+/** The sections that have a PATH; `base` is the folder that relative templates count from. */
+export function storageSettings(values: Values, base: string): readonly StorageSettings[] {
+  const seen = new Map<string, string>();
+  const visible = values.take(visibility);
+  return storages.flatMap(({ storage, path, owner }) => {
+    const source = values.take(owner);
+    if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
+      values.refuse(owner, 'there is no git-config here. Only [storage.repos] and [storage.wiki] have one.');
+    }
+    const templates: Template[] = [];
+    for (const text of values.take(path)) {
+      const parsed = parseTemplate(absoluteTemplate(text, base));
+      if (!parsed.ok) {
+        values.refuse(path, `"${text}" is no template: ${parsed.reason}.`);
+        continue;
+      }
+      const { template } = parsed;
+      const twin = seen.get(template.text);
+      if (twin !== undefined) {
+        values.refuse(path, `"${template.text}" is in [${twin}] already. One directory has one use.`);
+      }
+      if (!template.hasOwner && source.by === 'path') {
+        const advice = 'Put it into the path, or say with OWNER whose it is';
+        values.refuse(path, `"${text}" has no {owner}, and OWNER is path. ${advice}.`);
+      }
+      seen.set(template.text, `storage.${storage}`);
+      templates.push(template);
+    }
+    if (templates.length === 0) return [];
+    const settings: StorageSettings = {
+      kind: storage,
+      templates: templates.map(template => template.text),
+      owner: source,
+      visibility: storage === 'repos' ? visible : 'export-ok',
+    };
+    return [settings];
+  });
+}
+
+/** Only the dots that a relative path begins with are folders; the rest stays for the template to judge. */
+function absoluteTemplate(text: string, base: string): string {
+  if (text.startsWith('/')) return text;
+  const dots = /^(?:\.\.?(?:\/+|$))*/.exec(text)?.[0] ?? '';
+  return `${resolve(base, dots)}/${text.slice(dots.length)}`;
+}

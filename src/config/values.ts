@@ -1,0 +1,58 @@
+/** Takes typed values out of what was given, and collects what is wrong with them. */
+
+import { type ConfigFault, type Entry, faultOf } from './fault.ts';
+import { defaultOf, isMissing, type Key } from './key.ts';
+
+export interface Values {
+  /**
+   * The value of a key. A faulty one is noted and its default returned, so that everything else
+   * is looked at too; a Config made of it must not be used.
+   */
+  readonly take: <T>(key: Key<T>) => T;
+  /** Whether a value was written. */
+  readonly isGiven: (key: Key<unknown>) => boolean;
+  /** Notes a fault of what a key says; a key that is faulty in itself gets no second one. */
+  readonly refuse: (key: Key<unknown>, message: string) => void;
+  readonly faults: readonly ConfigFault[];
+}
+
+/** Of two entries of one key the later counts. */
+export function valuesOf(entries: readonly Entry[]): Values {
+  const byKey = new Map(entries.map(entry => [placeOf(entry), entry]));
+  const faults: ConfigFault[] = [];
+  const faulty = new Set<Key<unknown>>();
+  const refuse = (key: Key<unknown>, message: string): void => {
+    if (faulty.has(key)) return;
+    faulty.add(key);
+    faults.push(faultOf(key, byKey.get(placeOf(key)) ?? null, message));
+  };
+  return {
+    take: key => {
+      const entry = byKey.get(placeOf(key));
+      if (entry === undefined) return defaultOf(key);
+      const checked = checkEntry(key, entry);
+      if (checked.ok) return checked.value;
+      refuse(key, checked.message);
+      return defaultOf(key);
+    },
+    isGiven: key => byKey.has(placeOf(key)),
+    refuse,
+    faults,
+  };
+}
+
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly message: string };
+
+/** A value that its kind takes, and that this version has. */
+export function checkEntry<T>(key: Key<T>, entry: Entry): Checked<T> {
+  const parsed = key.parse(entry.text);
+  if (!parsed.ok) return { ok: false, message: `${parsed.problem}. ${key.expected}.` };
+  if (isMissing(key, parsed.value)) return { ok: false, message: `${key.missing}.` };
+  return parsed;
+}
+
+function placeOf({ section, name }: { readonly section: string; readonly name: string }): string {
+  return `${section}\0${name}`;
+}
