@@ -1,6 +1,6 @@
 /**
  * Every fault that softquota names to a person or a program: a code, the HTTP status the
- * sockets answer with, and the exit code the commands end with (INTERFACES: exit codes).
+ * sockets answer with, and the exit code the commands end with.
  *
  * The message says what, where, and what is expected. What would help an attacker goes
  * into `cause`, which only the log shows.

@@ -31,5 +31,5 @@ export {
   subjectsWithin,
   withAncestors,
 } from './subjects.ts';
-export { addBytes, bytesUnder, noUsage, type Usage, usageOf } from './usage.ts';
-export { decidedBy, type Refusal, refusal, subjectWords, warning } from './words.ts';
+export { addBytes, asTree, bytesUnder, noUsage, type Usage, type UsageTree, usageOf } from './usage.ts';
+export { decidedBy, type Refusal, refusal, standing, subjectWords, warning } from './words.ts';

@@ -6,7 +6,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { type Leaf, leaves } from './subjects.ts';
+import { type Leaf, leafIndex, leaves } from './subjects.ts';
 
 export type Usage = readonly number[];
 
@@ -36,4 +36,37 @@ export function bytesUnder(usage: Usage, mask: number): number {
     throw new SoftquotaError('sum_too_large', 'the bytes of these subjects together pass 2^53 - 1');
   }
   return sum;
+}
+
+/** Usage as Forgejo's clients read it, and with wikis besides. Bytes everywhere. */
+export interface UsageTree {
+  readonly size: {
+    readonly repos: { readonly public: number; readonly private: number };
+    readonly git: { readonly LFS: number };
+    readonly assets: {
+      readonly attachments: { readonly issues: number; readonly releases: number };
+      readonly artifacts: number;
+      readonly packages: { readonly all: number };
+      readonly wiki: number;
+    };
+  };
+}
+
+export function asTree(usage: Usage): UsageTree {
+  const bytes = (leaf: Leaf) => usage[leafIndex(leaf)] ?? 0;
+  return {
+    size: {
+      repos: { public: bytes('size:repos:public'), private: bytes('size:repos:private') },
+      git: { LFS: bytes('size:git:lfs') },
+      assets: {
+        attachments: {
+          issues: bytes('size:assets:attachments:issues'),
+          releases: bytes('size:assets:attachments:releases'),
+        },
+        artifacts: bytes('size:assets:artifacts'),
+        packages: { all: bytes('size:assets:packages:all') },
+        wiki: bytes('size:assets:wiki'),
+      },
+    },
+  };
 }

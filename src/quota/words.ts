@@ -5,7 +5,7 @@
 
 import type { Decision } from './decide.ts';
 import { printable } from './names.ts';
-import { formatUse } from './sizes.ts';
+import { formatBytes, formatUse } from './sizes.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 /** A decision that refuses. */
@@ -63,6 +63,17 @@ function refusedBecause(used: number, limit: number): string {
 export function warning(ownerName: string, decision: Decision): string | null {
   if (decision.warnPercent === null) return null;
   return `Quota warning: ${use(printable(ownerName), decision)}.`;
+}
+
+/** How an owner stands who is let through: `alice uses 1.2 GB of 10 GB (12 %).` */
+export function standing(ownerName: string, decision: Exclude<Decision, Refusal>): string {
+  const owner = printable(ownerName);
+  if (decision.by === 'disabled')
+    return `${owner} uses ${formatBytes(decision.used)}; quotas are switched off.`;
+  if (decision.limit === -1) {
+    return `${user(owner, decision.subjects)} ${formatBytes(decision.used)}; there is no limit.`;
+  }
+  return `${use(owner, decision)}.`;
 }
 
 type Measured = Extract<Decision, { readonly by: 'rule' }>;

@@ -1,0 +1,42 @@
+/** What goes back over a socket: JSON for programs, lines for people, and faults in one shape. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { SoftquotaError } from '../errors.ts';
+import { wantsText } from './request.ts';
+
+export interface Reply {
+  readonly status: number;
+  readonly json: unknown;
+  /** The lines to show a person instead. */
+  readonly text: string;
+  /** Set where something was decided, and nowhere else. */
+  readonly decision?: 'allowed' | 'refused';
+}
+
+export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  const text = wantsText(request);
+  const body = text ? reply.text : JSON.stringify(reply.json);
+  const headers = [
+    'Content-Type',
+    text ? 'text/plain; charset=utf-8' : 'application/json',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+  ];
+  if (reply.decision !== undefined) headers.push('X-Softquota-Decision', reply.decision);
+  response.writeHead(reply.status, headers);
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/** A fault as an answer. What is none of ours is not told to the asker; `unforeseen` gets it. */
+export function faultReply(error: unknown, unforeseen: (error: unknown) => void): Reply {
+  if (error instanceof SoftquotaError) {
+    return {
+      status: error.status,
+      json: { code: error.code, message: error.message },
+      text: `${error.message}\n`,
+    };
+  }
+  unforeseen(error);
+  const message = 'softquota made a mistake; its log tells more';
+  return { status: 500, json: { code: 'internal', message }, text: `${message}\n` };
+}

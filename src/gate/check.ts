@@ -1,0 +1,109 @@
+/** `/v1/check`: may this owner start something that grows this kind of data now? */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Answer } from '../ledger/index.ts';
+import { type Leaf, printable, refusal, type Subject, standing, warning } from '../quota/index.ts';
+import type { Reply } from './answer.ts';
+import { actorIn, bytesIn, ownerIn, pathIn, subjectIn } from './parameters.ts';
+import type { Parameters } from './request.ts';
+import type { GateServices, PlacedUnit } from './services.ts';
+import { refusalText } from './words.ts';
+
+interface Question {
+  readonly ownerName: string;
+  readonly subject: Subject;
+  /** The unit that a path led to; null where an owner was named. */
+  readonly unit: PlacedUnit | null;
+  readonly sizeBytes: number;
+  readonly actor: string;
+}
+
+/** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
+export function check(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
+  const sizeBytes = parameters.has('size') ? bytesIn(parameters, 'size') : 0;
+  const actor = actorIn(parameters);
+  const subject = subjectIn(parameters);
+  const text = parameters.get('path') ?? '';
+  if (text === '') {
+    const ownerName = ownerIn(parameters);
+    if (subject === null) {
+      throw new SoftquotaError('bad_parameter', 'subject is missing: with owner it has to be said');
+    }
+    return replyTo(services, { ownerName, subject, unit: null, sizeBytes, actor });
+  }
+  const answer = (unit: PlacedUnit) =>
+    replyTo(services, { ...ownedBy(unit), subject: subject ?? unit.leaf, sizeBytes, actor });
+  const path = pathIn(text);
+  const known = services.ledger.book.unitAt(path);
+  if (known === null) return services.locate(path).then(answer);
+  return answer({ path: known.name, owner: known.owner, leaf: known.leaf, bytes: known.bytes });
+}
+
+function ownedBy(unit: PlacedUnit): { readonly ownerName: string; readonly unit: PlacedUnit } {
+  if (unit.owner !== null) return { ownerName: unit.owner, unit };
+  throw new SoftquotaError(
+    'no_owner',
+    `no owner could be told for ${printable(unit.path)}; softquota doctor says what was looked for`,
+  );
+}
+
+function replyTo(services: GateServices, question: Question): Reply {
+  const { ledger } = services;
+  const { ownerName, subject, sizeBytes } = question;
+  const answer = ledger.decide(ownerName, subject, sizeBytes);
+  const { owner, decision } = answer;
+  const { mode } = ledger.settings;
+  const common = {
+    owner: owner.name,
+    subject,
+    used: decision.used,
+    limit: decision.limit,
+    group: decision.group,
+    rule: decision.rule,
+    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    partial: owner.partial,
+    stale: owner.stale,
+    mode,
+  };
+  if (decision.allowed) {
+    const warned = warning(owner.name, decision);
+    // Who only tries the limits out is not spoken to.
+    const text = warned === null || mode === 'report' ? '' : `${warned}\n`;
+    const message = standing(owner.name, decision);
+    return {
+      status: 200,
+      decision: 'allowed',
+      json: { allowed: true, ...common, message, warning: warned },
+      text,
+    };
+  }
+  services.refused({ owner: owner.name, subject, actor: question.actor, decision, mode });
+  const message = refusal(owner.name, subject, decision);
+  if (mode === 'report') {
+    const json = { allowed: true, wouldRefuse: true, ...common, message, warning: null };
+    return { status: 200, decision: 'allowed', json, text: '' };
+  }
+  return {
+    status: 413,
+    decision: 'refused',
+    json: { allowed: false, ...common, message, warning: null },
+    text: textFor(services, question, answer),
+  };
+}
+
+function textFor(services: GateServices, { subject, unit }: Question, { owner, decision }: Answer): string {
+  if (decision.allowed) return '';
+  const isPush = unit !== null && isRepository(unit.leaf);
+  return refusalText({
+    ownerName: owner.name,
+    subject,
+    decision,
+    isPush,
+    repositoryBytes: isPush ? unit.bytes : null,
+    contact: services.contact(),
+  });
+}
+
+function isRepository(leaf: Leaf): boolean {
+  return leaf === 'size:repos:public' || leaf === 'size:repos:private' || leaf === 'size:assets:wiki';
+}

@@ -1,0 +1,94 @@
+/** From the texts of a request to what they mean; each function throws `bad_parameter`, naming what is wrong. */
+
+import { posix } from 'node:path';
+import { SoftquotaError } from '../errors.ts';
+import {
+  isLeaf,
+  isSubject,
+  type Leaf,
+  leaves,
+  nameFault,
+  printable,
+  type Subject,
+  subjects,
+} from '../quota/index.ts';
+import type { Parameters } from './request.ts';
+
+const longestShown = 80;
+
+export function required(parameters: Parameters, name: string): string {
+  const value = parameters.get(name);
+  if (value === undefined || value === '') throw bad(`${name} is missing`);
+  return value;
+}
+
+/** An owner's name. */
+export function ownerIn(parameters: Parameters): string {
+  const owner = required(parameters, 'owner');
+  const why = nameFault(owner);
+  if (why !== null) throw bad(`owner is ${shown(owner)}, which is no name: ${why}`);
+  return owner;
+}
+
+/** An absolute path with single slashes, without `.` and `..`. */
+export function pathIn(text: string): string {
+  if (!text.startsWith('/')) throw bad(`path is ${shown(text)}, where an absolute path is expected`);
+  if (text.includes('\0')) throw bad('path holds a NUL');
+  const path = posix.normalize(text);
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** The subject that is asked about; null where none is given. */
+export function subjectIn(parameters: Parameters): Subject | null {
+  const subject = parameters.get('subject');
+  if (subject === undefined || subject === '') return null;
+  if (isSubject(subject)) return subject;
+  throw bad(`subject is ${shown(subject)}, where one of these is expected: ${subjects.join(', ')}`);
+}
+
+export function leafIn(parameters: Parameters): Leaf {
+  const subject = required(parameters, 'subject');
+  if (isLeaf(subject)) return subject;
+  throw bad(`subject is ${shown(subject)}, where a leaf is expected: ${leaves.join(', ')}`);
+}
+
+/** A size in bytes, from 0 to 2^53 - 1. */
+export function bytesIn(parameters: Parameters, name: string): number {
+  return wholeNumber(name, required(parameters, name), /^\d+$/, 'a whole number of bytes from 0 to 2^53 - 1');
+}
+
+/** A difference in bytes. */
+export function deltaIn(parameters: Parameters): number {
+  const expected = 'a whole number of bytes from -(2^53 - 1) to 2^53 - 1';
+  return wholeNumber('delta', required(parameters, 'delta'), /^[-+]?\d+$/, expected);
+}
+
+/** Who acts, for the record; empty where nobody says. */
+export function actorIn(parameters: Parameters): string {
+  const actor = parameters.get('actor') ?? '';
+  const why = actor === '' ? null : nameFault(actor);
+  if (why !== null) throw bad(`actor is ${shown(actor)}, which is no name: ${why}`);
+  return actor;
+}
+
+/** The name of a reported unit: any text that a name may be. */
+export function unitNameIn(parameters: Parameters): string {
+  const name = required(parameters, 'unit');
+  const why = nameFault(name);
+  if (why !== null) throw bad(`unit is ${shown(name)}, which is no name: ${why}`);
+  return name;
+}
+
+function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {
+  const number = form.test(text) ? Number(text) : Number.NaN;
+  if (!Number.isSafeInteger(number)) throw bad(`${name} is ${shown(text)}, where ${expected} is expected`);
+  return number;
+}
+
+function shown(text: string): string {
+  return `"${printable(text.length > longestShown ? `${text.slice(0, longestShown)}…` : text)}"`;
+}
+
+function bad(message: string): SoftquotaError {
+  return new SoftquotaError('bad_parameter', message);
+}

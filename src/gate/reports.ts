@@ -1,0 +1,76 @@
+/** What hooks and trusted programs tell: that a unit changed, by how much, and how large a reported unit is. */
+
+import { SoftquotaError } from '../errors.ts';
+import { asTree, printable, subjects } from '../quota/index.ts';
+import type { Reply } from './answer.ts';
+import { bytesIn, deltaIn, leafIn, ownerIn, pathIn, unitNameIn } from './parameters.ts';
+import type { Parameters } from './request.ts';
+import type { GateServices } from './services.ts';
+
+/** `/v1/changed` with a path: the unit is walked again soon. */
+export async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
+  const text = parameters.get('path') ?? '';
+  if (text === '') {
+    if (!parameters.has('owner')) throw new SoftquotaError('bad_parameter', 'path is missing');
+    throw new SoftquotaError(
+      'not_trusted',
+      'owner, subject and delta are taken on the trusted socket only ([server] TRUSTED_SOCKET)',
+    );
+  }
+  const unit = await existing(services, pathIn(text));
+  services.measureSoon(unit);
+  return reply(202, { unit }, `${unit} is measured again soon`);
+}
+
+/** The path of the unit that is or was there. */
+async function existing(services: GateServices, path: string): Promise<string> {
+  const known = services.ledger.book.unitAt(path);
+  if (known !== null) return known.name;
+  const located = await services.locate(path);
+  if (located.exists) return located.path;
+  throw new SoftquotaError('unknown_path', `${printable(path)} is in no unit, and never was`);
+}
+
+/** `/v1/changed` as trusted programs may say it: by path, or how much came or went. */
+export async function changedTrusted(services: GateServices, parameters: Parameters): Promise<Reply> {
+  if ((parameters.get('path') ?? '') !== '' || !parameters.has('owner')) return changed(services, parameters);
+  const owner = ownerIn(parameters);
+  const subject = leafIn(parameters);
+  const delta = deltaIn(parameters);
+  await services.ledger.addDelta(owner, subject, delta);
+  return reply(202, { owner, subject, delta }, 'counted');
+}
+
+/** `/v1/units`: a reported unit's absolute size. */
+export async function units(services: GateServices, parameters: Parameters): Promise<Reply> {
+  const owner = ownerIn(parameters);
+  const subject = leafIn(parameters);
+  const unit = unitNameIn(parameters);
+  const bytes = bytesIn(parameters, 'bytes');
+  await services.ledger.reportUnit(owner, subject, unit, bytes);
+  return reply(200, { owner, subject, unit, bytes }, 'counted');
+}
+
+/** `/v1/usage`: what an owner uses, and what would be decided about each subject. */
+export function usage(services: GateServices, parameters: Parameters): Reply {
+  const { ledger } = services;
+  const owner = ledger.ownerUsage(ownerIn(parameters));
+  const decisions = subjects.map(subject => {
+    const { allowed, used, limit, group, rule } = ledger.decide(owner.name, subject).decision;
+    return [subject, { allowed, used, limit, group, rule }];
+  });
+  const json = {
+    owner: owner.name,
+    used: asTree(owner.usage),
+    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    partial: owner.partial,
+    stale: owner.stale,
+    groups: [],
+    decisions: Object.fromEntries(decisions),
+  };
+  return { status: 200, json, text: `${JSON.stringify(json)}\n` };
+}
+
+function reply(status: number, json: unknown, words: string): Reply {
+  return { status, json, text: `${words}\n` };
+}

@@ -1,0 +1,46 @@
+/** What the gate needs of the rest of the daemon. */
+
+import type { Ledger } from '../ledger/index.ts';
+import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+
+/** A unit that is known, or was found on the disk, or is about to be made. */
+export interface PlacedUnit {
+  readonly path: string;
+  /** Null where nobody could be told. */
+  readonly owner: string | null;
+  readonly leaf: Leaf;
+  /** Null where it was never measured. */
+  readonly bytes: number | null;
+}
+
+export interface RefusalRecord {
+  readonly owner: string;
+  readonly subject: Subject;
+  /** Empty where nobody said. */
+  readonly actor: string;
+  readonly decision: Decision;
+  readonly mode: QuotaSettings['mode'];
+}
+
+export interface Health {
+  /** Empty: ready. Each says what is wrong, in words for an administrator. */
+  readonly reasons: readonly string[];
+}
+
+export interface GateServices {
+  readonly ledger: Ledger;
+  /**
+   * The unit that an unknown path is or lies in, or would. Rejects with `unknown_path` where no template
+   * matches, with `not_ready` where the disk does not answer in time.
+   */
+  locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }>;
+  /** The unit at this path is walked again soon. */
+  measureSoon(unitPath: string): void;
+  /** `[hooks] CONTACT`. */
+  contact(): string | null;
+  /** For the record. */
+  refused(record: RefusalRecord): void;
+  health(): Health;
+  /** A mistake of ours. */
+  unforeseen(error: unknown): void;
+}
