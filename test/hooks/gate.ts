@@ -1,0 +1,95 @@
+/**
+ * A gate as the hooks see it: a real HTTP server on a Unix socket that answers what a test
+ * tells it to, and remembers what it was asked.
+ */
+
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+
+export interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly accept: string;
+  /** Of the query and of a form; bytes that are not UTF-8 stay percent-encoded in `raw`. */
+  readonly parameters: URLSearchParams;
+  readonly raw: string;
+}
+
+/** What the gate says: one of the answers below, or whatever a test does with the response. */
+export type Answer = (response: ServerResponse, question: Question) => void;
+
+export const allowed: Answer = response => {
+  response.writeHead(200, { 'X-Softquota-Decision': 'allowed', 'Content-Type': 'text/plain' }).end();
+};
+
+export function warned(text: string | Buffer): Answer {
+  return response => {
+    response.writeHead(200, { 'X-Softquota-Decision': 'allowed', 'Content-Type': 'text/plain' }).end(text);
+  };
+}
+
+export function refused(text: string | Buffer): Answer {
+  return response => {
+    response.writeHead(413, { 'X-Softquota-Decision': 'refused', 'Content-Type': 'text/plain' }).end(text);
+  };
+}
+
+/** A status and headers without a decision, unless the headers hold one. */
+export function plain(status: number, text = '', headers: Readonly<Record<string, string>> = {}): Answer {
+  return response => {
+    response.writeHead(status, headers).end(text);
+  };
+}
+
+/** Takes the question and says nothing until the gate is closed. */
+export const silent: Answer = () => {};
+
+export class Gate {
+  readonly socket: string;
+  answer: Answer = allowed;
+  readonly questions: Question[] = [];
+  readonly #server = createServer((...args) => this.#take(...args));
+
+  private constructor(socket: string) {
+    this.socket = socket;
+  }
+
+  static async open(socket: string): Promise<Gate> {
+    const gate = new Gate(socket);
+    await new Promise<void>((resolve, reject) => {
+      gate.#server.once('error', reject).listen(socket, resolve);
+    });
+    return gate;
+  }
+
+  /** Questions of /v1/check. */
+  get checks(): readonly Question[] {
+    return this.questions.filter(question => question.path === '/v1/check');
+  }
+
+  /** Reports of /v1/changed. */
+  get changes(): readonly Question[] {
+    return this.questions.filter(question => question.path === '/v1/changed');
+  }
+
+  #take: RequestListener = async (request, response) => {
+    let raw = '';
+    for await (const chunk of request.setEncoding('utf8')) raw += chunk;
+    const [path = '', query = ''] = (request.url ?? '').split('?');
+    raw ||= query;
+    const question: Question = {
+      method: request.method ?? '',
+      path,
+      accept: request.headers.accept ?? '',
+      parameters: new URLSearchParams(raw),
+      raw,
+    };
+    this.questions.push(question);
+    if (path === '/v1/changed') response.writeHead(202).end();
+    else this.answer(response, question);
+  };
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+}

@@ -1,0 +1,275 @@
+/** Where the hooks take their settings from, and what of a pusher's environment they believe: nothing. */
+
+import { chmod, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { Gate, plain, refused } from './gate.ts';
+import { hooksDirectory, World } from './world.ts';
+
+const tell = 'Please tell the administrator.';
+
+async function pushed(world: World, env: Readonly<Record<string, string>> = {}) {
+  await world.commit(`${Math.random()}`);
+  const { code, stderr, elapsedMs } = await world.push(['HEAD:main'], env);
+  return { code, said: World.said({ code, stderr, stdout: '', elapsedMs }) };
+}
+
+/** A second gate that refuses everything, for a world whose own allows. */
+async function refusing(t: Test, world: World): Promise<Gate> {
+  const gate = await Gate.open(join(world.folder, 'other.sock'));
+  t.teardown(() => gate.close());
+  gate.answer = refused('the other gate\n');
+  return gate;
+}
+
+t.test('hook.conf stands in for the configuration of all repositories', async t => {
+  const world = await World.open(t);
+  const other = await refusing(t, world);
+  await writeFile(world.hookConf, `# comment\n\n  socket = ${other.socket}\nonError=deny\n timeout = 1.5`);
+  t.same(await pushed(world), { code: 1, said: 'the other gate' });
+  other.answer = plain(500);
+  t.match(await pushed(world), { code: 1, said: /was 500\), so this push is refused/ });
+  t.equal(world.gate.questions.length, 0);
+});
+
+t.test('a hook.conf that others can write, or that is not root’s, is not believed', async t => {
+  const world = await World.open(t);
+  const other = await refusing(t, world);
+  const fault = `softquota: the hook's settings: ${world.hookConf} is not a file that all can read and only root can write. ${tell}`;
+  await writeFile(world.hookConf, `socket=${other.socket}\n`);
+  for (const mode of [0o664, 0o646]) {
+    await chmod(world.hookConf, mode);
+    t.same(await pushed(world), { code: 0, said: fault });
+  }
+  await chmod(world.hookConf, 0o644);
+  await world.put('pre-receive', join(world.bare, 'hooks/pre-receive'), text =>
+    text.replace(/-user \d+ /, `-user ${(process.getuid?.() ?? 0) + 1} `),
+  );
+  t.same(await pushed(world), { code: 0, said: fault });
+  await rm(world.hookConf);
+  await mkdir(world.hookConf);
+  t.same(await pushed(world), { code: 0, said: fault });
+});
+
+t.test('a link to a hook.conf counts as the file it leads to', async t => {
+  const world = await World.open(t);
+  const other = await refusing(t, world);
+  await writeFile(join(world.folder, 'real.conf'), `socket=${other.socket}\n`);
+  await symlink(join(world.folder, 'real.conf'), world.hookConf);
+  t.equal((await pushed(world)).said, 'the other gate');
+});
+
+for (const [lines, fault] of [
+  ['onError=last', 'onError = last is not available in this version, allow stands for it'],
+  ['onError=dney', 'onError is neither allow nor deny'],
+  ['timeout=0', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['timeout=0.0001', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['timeout=61', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['timeout=60.5', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['timeout=2s', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['timeout=', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['timeout=-1', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['colour=blue', 'a line is none of socket=, onError= and timeout='],
+  ['nonsense', 'a line is none of socket=, onError= and timeout='],
+] as const) {
+  t.test(`a line ${lines} in hook.conf is told in one line, and its default stands`, async t => {
+    const world = await World.open(t);
+    await writeFile(world.hookConf, `socket=${world.gate.socket}\n${lines}\n`);
+    const line = `softquota: the hook's settings: ${fault}. ${tell}`;
+    t.same(await pushed(world), { code: 0, said: line });
+    t.equal(world.gate.checks.length, 1, 'the gate is asked all the same');
+    world.gate.answer = plain(500);
+    t.match((await pushed(world)).said, /was 500\), so this push is let through\.$/);
+  });
+}
+
+t.test('a repository’s own settings are those of its config file alone', async t => {
+  const world = await World.open(t);
+  await world.configure('softquota.onError', 'last');
+  t.match(await pushed(world), { code: 0, said: /onError = last is not available in this version/ });
+  await world.configure('softquota.onError', 'deny');
+  await world.configure('softquota.timeout', '0.3');
+  world.gate.answer = () => {};
+  t.match(await pushed(world), { code: 1, said: /no answer within 0\.3 s/ });
+  await world.configure('softquota.socket', 'gate.sock');
+  t.match((await pushed(world)).said, /socket is not an absolute path/);
+  await writeFile(join(world.folder, 'included'), '[softquota]\n\tonError = allow\n');
+  await world.configure('include.path', join(world.folder, 'included'));
+  t.match(await pushed(world), { code: 1 }, 'an include is not followed');
+});
+
+t.test(
+  'nothing in a pusher’s environment changes where the hook asks or what it makes of the answer',
+  async t => {
+    const world = await World.open(t);
+    const friendly = await Gate.open(join(world.folder, 'friendly.sock'));
+    t.teardown(() => friendly.close());
+    const home = join(world.folder, 'home');
+    await mkdir(home);
+    await writeFile(
+      join(home, '.curlrc'),
+      `unix-socket = "${friendly.socket}"\nproxy = "http://127.0.0.1:9"\n`,
+    );
+    await writeFile(
+      join(home, '.gitconfig'),
+      `[softquota]\n\tsocket = ${friendly.socket}\n\tonError = allow\n`,
+    );
+    const bin = join(home, 'bin');
+    for (const name of ['curl', 'cat', 'grep', 'sed', 'find']) {
+      await world.script(join(bin, name), '#!/bin/sh\nexit 0\n');
+    }
+    world.gate.answer = refused('over quota\n');
+    await world.configure('softquota.onError', 'deny');
+    await world.configure('receive.advertisePushOptions', 'true');
+    const attacks: readonly Readonly<Record<string, string>>[] = [
+      { HOME: home, XDG_CONFIG_HOME: home, CURL_HOME: home },
+      {
+        GIT_CONFIG_COUNT: '2',
+        GIT_CONFIG_KEY_0: 'softquota.socket',
+        GIT_CONFIG_VALUE_0: friendly.socket,
+        GIT_CONFIG_KEY_1: 'softquota.onError',
+        GIT_CONFIG_VALUE_1: 'allow',
+      },
+      { GIT_CONFIG_PARAMETERS: `'softquota.socket=${friendly.socket}' 'softquota.onError=allow'` },
+      { GIT_CONFIG_GLOBAL: join(home, '.gitconfig') },
+      {
+        http_proxy: 'http://127.0.0.1:9',
+        ALL_PROXY: 'socks5://127.0.0.1:9',
+        all_proxy: 'http://127.0.0.1:9',
+      },
+      { PATH: `${bin}:${process.env.PATH}` },
+      { socket: friendly.socket, on_error: 'allow', timeout: '0', fault: 'x', have_input: 'yes', input: '' },
+      { conf: join(home, 'conf'), name: 'x', decision: 'allowed', status: '200', answer: 'x', who: 'x' },
+      { LC_ALL: 'de_DE.UTF-8', LANG: 'tr_TR.UTF-8', LC_NUMERIC: 'de_DE.UTF-8' },
+      { IFS: '/', CDPATH: '/tmp', ENV: join(bin, 'curl'), BASH_ENV: join(bin, 'curl'), PWD: '/' },
+      { LOGNAME: 'x'.repeat(100_000) },
+      { LOGNAME: 'a\nb\x1b\u202e' },
+      { REMOTE_USER: 'a&path=/somewhere/else&owner=bob' },
+      { GIT_TRACE: '/dev/null', OPENSSL_CONF: join(home, 'openssl.cnf') },
+    ];
+    for (const attack of attacks) {
+      t.same(
+        await pushed(world, attack),
+        { code: 1, said: 'over quota' },
+        JSON.stringify(attack).slice(0, 80),
+      );
+    }
+    t.equal(friendly.questions.length, 0);
+    t.equal(world.gate.checks.length, attacks.length);
+    for (const check of world.gate.checks) {
+      t.same(check.parameters.getAll('path'), [world.bare]);
+      t.notOk(check.parameters.has('owner'));
+    }
+  },
+);
+
+t.test(
+  'over ssh the record names the account, whatever the client sends; else the web server’s user',
+  async t => {
+    const world = await World.open(t);
+    world.gate.answer = refused('no\n');
+    const actors: (string | null | undefined)[] = [];
+    for (const env of [
+      {
+        SSH_CONNECTION: '10.0.0.1 1 10.0.0.2 22',
+        LOGNAME: 'carol',
+        REMOTE_USER: 'forged',
+        GL_USER: 'forged',
+      },
+      { REMOTE_USER: 'DOMAIN\\dave', LOGNAME: 'www-data' },
+      { LOGNAME: 'erin' },
+      { LOGNAME: 'x'.repeat(256) },
+      {},
+    ]) {
+      await pushed(world, env);
+      actors.push(world.gate.checks.at(-1)?.parameters.get('actor'));
+    }
+    t.same(actors, ['carol', 'DOMAIN\\dave', 'erin', null, null]);
+  },
+);
+
+t.test(
+  'an environment filled to the brim with push options does not keep the gate from being asked',
+  async t => {
+    const world = await World.open(t);
+    world.gate.answer = refused('over quota\n');
+    const options = Array.from({ length: 40 }, () => 'x'.repeat(60_000));
+    const hook = (last: number) => {
+      const env: Record<string, string> = { GIT_DIR: '.', GIT_QUARANTINE_PATH: '/nonexistent' };
+      for (const [index, option] of [...options.slice(0, full), 'x'.repeat(last)].entries()) {
+        env[`GIT_PUSH_OPTION_${index}`] = option;
+      }
+      return world.run(join(world.bare, 'hooks/pre-receive'), [], { cwd: world.bare, env });
+    };
+    const starts = (last: number) =>
+      hook(last).then(
+        () => true,
+        () => false,
+      );
+    let full = 0;
+    while (full < options.length && (await starts(60_000))) full++;
+    if (full === options.length)
+      return t.comment('this system takes a larger environment than git could send');
+    let [fits, tooLong] = [0, 60_000];
+    while (tooLong - fits > 1) {
+      const middle = (fits + tooLong) >> 1;
+      if (await starts(middle)) fits = middle;
+      else tooLong = middle;
+    }
+    t.match(await hook(fits), { code: 1, stderr: 'over quota\n' });
+  },
+);
+
+t.test('a repository is asked for by its physical path, whatever bytes that has', async t => {
+  const world = await World.open(t, { bare: 'al ice&owner=bob/ü%41+#?"\u2028.git' });
+  await symlink(join(world.folder, 'al ice&owner=bob'), join(world.folder, 'link'));
+  await world.git('remote', 'set-url', 'origin', world.bare.replace('al ice&owner=bob', 'link'));
+  await pushed(world);
+  const [check] = world.gate.checks;
+  t.same([...(check?.parameters ?? [])], [['path', world.bare]]);
+  t.same([...(world.gate.changes[0]?.parameters ?? [])], [['path', world.bare]]);
+
+  const odd = Buffer.concat([
+    Buffer.from(`${world.folder}/odd`),
+    Buffer.from([0xff, 0x80]),
+    Buffer.from('.git'),
+  ]);
+  await mkdir(odd);
+  await writeFile(world.hookConf, `socket=${world.gate.socket}\n`);
+  const script = `cd "$1"/odd*.git && GIT_QUARANTINE_PATH=/nonexistent exec "$2" </dev/null`;
+  await world.must('sh', ['-c', script, 'sh', world.folder, join(world.bare, 'hooks/pre-receive')], {
+    env: { LC_ALL: 'C' },
+  });
+  t.match(world.gate.checks[1]?.raw, /odd%FF%80\.git/i);
+});
+
+t.test(
+  'without a quarantine every push that does more than delete is asked for, as git before 2.11 has none',
+  async t => {
+    const world = await World.open(t);
+    world.gate.answer = refused('over quota\n');
+    const [id, zeros] = ['1'.repeat(40), '0'.repeat(40)];
+    const hook = (input: string) =>
+      world.run(join(world.bare, 'hooks/pre-receive'), [], { cwd: world.bare, input });
+    t.equal((await hook(`${id} ${zeros} refs/heads/a\n`)).code, 0);
+    t.equal((await hook(`${id} ${zeros} refs/heads/a\n${zeros} ${id} refs/heads/b\n`)).code, 1);
+    t.equal((await hook(`${id} ${id} refs/heads/a\n`)).code, 1);
+    t.equal((await hook('')).code, 0);
+  },
+);
+
+t.test('what the hooks have in common is the same text in each of them', async t => {
+  const [pre, post, upload] = await Promise.all(
+    ['pre-receive', 'post-receive', 'upload'].map(name => readFile(new URL(name, hooksDirectory), 'utf8')),
+  );
+  const part = (text: string | undefined, title: string) => {
+    const [, found] =
+      text?.match(new RegExp(`\n# --- ${title}: [^\n]*\n(.*?)\n# --- end of ${title} -`, 's')) ?? [];
+    return found ?? t.fail(`no part "${title}"`);
+  };
+  t.equal(part(pre, 'settings'), part(post, 'settings'));
+  t.equal(part(pre, 'settings'), part(upload, 'settings'));
+  t.equal(part(pre, 'settings of the repository'), part(post, 'settings of the repository'));
+  t.equal(part(pre, 'asking'), part(upload, 'asking'));
+  t.equal(part(pre, 'the hooks after this one'), part(post, 'the hooks after this one'));
+});

@@ -1,0 +1,179 @@
+/**
+ * A bare repository with the hooks in it, somebody's clone, and a gate to ask.
+ *
+ * The hooks are those of the package but for the place of hook.conf, which is the test's own,
+ * and the user who must own it, who is the one that runs the test.
+ */
+
+import { spawn } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { Gate } from './gate.ts';
+
+export interface Run {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly elapsedMs: number;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string | Buffer;
+}
+
+/** Runs a program to its end in an environment of `env` and PATH only. */
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  return new Promise((resolve, reject) => {
+    const started = performance.now();
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      env: { PATH: process.env.PATH, ...options.env },
+    });
+    const output: Buffer[] = [];
+    const errors: Buffer[] = [];
+    child.stdout.on('data', chunk => output.push(chunk));
+    child.stderr.on('data', chunk => errors.push(chunk));
+    child.stdin.on('error', () => {}); // a hook need not read what it is given
+    child.stdin.end(options.input ?? '');
+    child.on('error', reject).on('close', code => {
+      resolve({
+        code,
+        stdout: Buffer.concat(output).toString('latin1'),
+        stderr: Buffer.concat(errors).toString(),
+        elapsedMs: performance.now() - started,
+      });
+    });
+  });
+}
+
+export const hooksDirectory = new URL('../../hooks/', import.meta.url);
+
+export interface WorldOptions {
+  readonly format?: 'sha1' | 'sha256';
+  /** Below the world's folder. */
+  readonly bare?: string;
+  /** The interpreter of the hooks. */
+  readonly shell?: string;
+}
+
+export class World {
+  readonly folder: string;
+  readonly bare: string;
+  readonly work: string;
+  readonly hookConf: string;
+  readonly gate: Gate;
+  readonly #shell: string;
+
+  private constructor(folder: string, gate: Gate, options: WorldOptions) {
+    this.folder = folder;
+    this.bare = join(folder, options.bare ?? 'alice/app.git');
+    this.work = join(folder, 'work');
+    this.hookConf = join(folder, 'hook.conf');
+    this.gate = gate;
+    this.#shell = options.shell ?? '/bin/sh';
+  }
+
+  static async open(t: Test, options: WorldOptions = {}): Promise<World> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'softquota-')));
+    const gate = await Gate.open(join(folder, 'gate.sock'));
+    const world = new World(folder, gate, options);
+    t.teardown(async () => {
+      await gate.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+    const format = `--object-format=${options.format ?? 'sha1'}`;
+    await world.must('git', ['init', '-q', '--bare', '--initial-branch=main', format, world.bare]);
+    await world.must('git', ['init', '-q', '--initial-branch=main', format, world.work]);
+    await world.git('remote', 'add', 'origin', world.bare);
+    await world.configure('softquota.socket', gate.socket);
+    await world.put('pre-receive', join(world.bare, 'hooks/pre-receive'));
+    await world.put('post-receive', join(world.bare, 'hooks/post-receive'));
+    return world;
+  }
+
+  get env(): Readonly<Record<string, string>> {
+    return {
+      HOME: this.folder,
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_AUTHOR_NAME: 'Alice',
+      GIT_AUTHOR_EMAIL: 'alice@example.org',
+      GIT_COMMITTER_NAME: 'Alice',
+      GIT_COMMITTER_EMAIL: 'alice@example.org',
+    };
+  }
+
+  run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
+    return run(command, args, { ...options, env: { ...this.env, ...options.env } });
+  }
+
+  async must(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.run(command, args, options);
+    if (code !== 0) throw new Error(`${command} ${args.join(' ')}: ${code}\n${stderr}`);
+    return stdout.trim();
+  }
+
+  /** git in the clone; it must succeed. */
+  git(...args: readonly string[]): Promise<string> {
+    return this.must('git', args, { cwd: this.work });
+  }
+
+  /** git in the bare repository; it must succeed. */
+  server(...args: readonly string[]): Promise<string> {
+    return this.must('git', [`--git-dir=${this.bare}`, ...args]);
+  }
+
+  configure(key: string, value: string): Promise<string> {
+    return this.must('git', ['config', '--file', join(this.bare, 'config'), key, value]);
+  }
+
+  /** A new commit on the checked out branch. */
+  async commit(text: string): Promise<void> {
+    await writeFile(join(this.work, 'file'), text);
+    await this.git('add', 'file');
+    await this.git('commit', '-q', '-m', 'change');
+  }
+
+  push(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Run> {
+    return this.run('git', ['push', 'origin', ...args], { cwd: this.work, env });
+  }
+
+  /** What a hook of ours wrote to the person who pushed, without git's own words. */
+  static said(push: Run): string {
+    const lines = push.stderr.split('\n').filter(line => line.startsWith('remote: '));
+    return lines.map(line => line.slice('remote: '.length).trimEnd()).join('\n');
+  }
+
+  /** How many files lie under the bare repository's objects. */
+  async objects(): Promise<number> {
+    const entries = await readdir(join(this.bare, 'objects'), { recursive: true, withFileTypes: true });
+    return entries.filter(entry => entry.isFile()).length;
+  }
+
+  /** Every ref of the bare repository with what it points to. */
+  refs(): Promise<string> {
+    return this.server('for-each-ref', '--format=%(refname) %(objectname)');
+  }
+
+  /** Puts the package's hook `name` at `file`. */
+  async put(name: string, file: string, edit: (text: string) => string = text => text): Promise<void> {
+    const text = await readFile(new URL(name, hooksDirectory), 'utf8');
+    const seamed = edit(
+      text
+        .replace('#!/bin/sh', `#!${this.#shell}`)
+        .replace('conf=/etc/softquota/hook.conf', `conf=${this.hookConf}`)
+        .replace('-user 0 ', `-user ${process.getuid?.() ?? 0} `),
+    );
+    await this.script(file, seamed);
+  }
+
+  /** Writes an executable, and the folder for it. */
+  async script(file: string, text: string): Promise<void> {
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, text);
+    await chmod(file, 0o755);
+  }
+}
