@@ -106,10 +106,7 @@ t.test(
     t.teardown(() => friendly.close());
     const home = join(world.folder, 'home');
     await mkdir(home);
-    await writeFile(
-      join(home, '.curlrc'),
-      `unix-socket = "${friendly.socket}"\nproxy = "http://127.0.0.1:9"\n`,
-    );
+    await writeFile(join(home, '.curlrc'), 'output = "/dev/null"\nproxy = "http://127.0.0.1:9"\n');
     await writeFile(
       join(home, '.gitconfig'),
       `[softquota]\n\tsocket = ${friendly.socket}\n\tonError = allow\n`,
@@ -122,7 +119,9 @@ t.test(
     await world.configure('softquota.onError', 'deny');
     await world.configure('receive.advertisePushOptions', 'true');
     const attacks: readonly Readonly<Record<string, string>>[] = [
-      { HOME: home, XDG_CONFIG_HOME: home, CURL_HOME: home },
+      { HOME: home },
+      { XDG_CONFIG_HOME: home },
+      { CURL_HOME: home },
       {
         GIT_CONFIG_COUNT: '2',
         GIT_CONFIG_KEY_0: 'softquota.socket',
@@ -223,11 +222,16 @@ t.test(
 t.test('a repository is asked for by its physical path, whatever bytes that has', async t => {
   const world = await World.open(t, { bare: 'al ice&owner=bob/ü%41+#?"\u2028.git' });
   await symlink(join(world.folder, 'al ice&owner=bob'), join(world.folder, 'link'));
-  await world.git('remote', 'set-url', 'origin', world.bare.replace('al ice&owner=bob', 'link'));
+  const linked = world.bare.replace('al ice&owner=bob', 'link');
+  await world.git('remote', 'set-url', 'origin', linked);
   await pushed(world);
   const [check] = world.gate.checks;
   t.same([...(check?.parameters ?? [])], [['path', world.bare]]);
   t.same([...(world.gate.changes[0]?.parameters ?? [])], [['path', world.bare]]);
+
+  const env = { PWD: linked, GIT_QUARANTINE_PATH: '/nonexistent' };
+  await world.must(join(world.bare, 'hooks/pre-receive'), [], { cwd: linked, env });
+  t.same([...(world.gate.checks[1]?.parameters ?? [])], [['path', world.bare]]);
 
   const odd = Buffer.concat([
     Buffer.from(`${world.folder}/odd`),
@@ -240,7 +244,7 @@ t.test('a repository is asked for by its physical path, whatever bytes that has'
   await world.must('sh', ['-c', script, 'sh', world.folder, join(world.bare, 'hooks/pre-receive')], {
     env: { LC_ALL: 'C' },
   });
-  t.match(world.gate.checks[1]?.raw, /odd%FF%80\.git/i);
+  t.match(world.gate.checks[2]?.raw, /odd%FF%80\.git/i);
 });
 
 t.test(
