@@ -90,10 +90,17 @@ function isHostAndPort(text: string): boolean {
   return good && (port === undefined || (Number(port) >= 1 && Number(port) <= 65_535));
 }
 
-/** The text without what stands before an @: user and password of an address, well-formed or not. */
-export function maskPassword(text: string): string {
+const masked = '********';
+
+/** A sound address without its user and password. */
+export function maskPassword(address: string): string {
+  return address.replace(/^([a-z+]+:\/\/)[^/@]*@/i, `$1${masked}@`);
+}
+
+/** A text that was meant as an address, without all that could have been meant as a password. */
+export function maskBeforeAt(text: string): string {
   const at = text.lastIndexOf('@');
   if (at === -1) return text;
   const start = /^[a-z+]+:\/\//i.exec(text)?.[0] ?? '';
-  return `${start}********${text.slice(at)}`;
+  return `${start}${masked}${text.slice(at)}`;
 }

@@ -48,7 +48,7 @@ export function readEnvironment(
     }
     firstVariables.set(id, variable);
     const read = fromFile ? valueIn(value, base) : { ok: true as const, text: value };
-    const origin: Origin = { in: 'variable', variable, file: fromFile ? value : null };
+    const origin: Origin = { in: 'variable', variable, file: fromFile && value !== '' ? value : null };
     if (read.ok) entries.push({ section, name, text: read.text, origin });
     else faults.push(faultAt(origin, { message: `cannot be used: ${read.problem}.` }));
   }

@@ -1,7 +1,7 @@
 /** What the configuration's definition says about one key, and what follows from it alone. */
 
 import { isDeepStrictEqual } from 'node:util';
-import { maskPassword } from './addresses.ts';
+import { maskBeforeAt, maskPassword } from './addresses.ts';
 import type { Config } from './config.ts';
 import type { Kind, Parsed } from './kinds.ts';
 
@@ -20,16 +20,23 @@ export interface Key<T> {
   readonly example: string | null;
   /** Whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
-  readonly secret: boolean;
   /** Said of every value but the default, where this version does not have what it asks for. */
   readonly missing: string | null;
   /** What to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
-  /** What the key came to, and its text, which is read as the same value; null for keys that have no place in a Config yet. */
-  readonly of: ((config: Config) => { readonly value: T; readonly text: string }) | null;
-  /** The value as it may be shown, or null where nothing of it may. */
+  /** What the key came to; null for keys that have no place in a Config yet. */
+  readonly of: ((config: Config) => Outcome<T>) | null;
+  /** What was written, sound or not, as it may be shown; null where nothing of it may. */
   readonly show: (text: string) => string | null;
+}
+
+export interface Outcome<T> {
+  readonly value: T;
+  /** Read as the same value. */
+  readonly text: string;
+  /** The text as it may be shown; null for a secret. */
+  readonly shown: string | null;
 }
 
 export interface KeySpec<T> {
@@ -38,7 +45,7 @@ export interface KeySpec<T> {
   readonly doc: string;
   readonly example?: string;
   readonly reloads?: true;
-  /** `whole`: never shown; `password`: shown without what stands before an @. */
+  /** `whole`: never shown; `password`: an address, shown without its user and password. */
   readonly secret?: 'whole' | 'password';
   readonly missing?: string;
   readonly of?: (config: Config) => NoInfer<T>;
@@ -59,13 +66,26 @@ function defineKey<T>(section: string, name: string, kind: Kind<T>, spec: KeySpe
     doc: spec.doc,
     example: spec.example ?? null,
     reloads: spec.reloads ?? false,
-    secret: secret === 'whole',
     missing: spec.missing ?? null,
     expected: kind.expected,
     parse: kind.parse,
-    of: of === undefined ? null : config => ({ value: of(config), text: kind.print(of(config)) }),
-    show: text => (secret === 'whole' ? null : secret === 'password' ? maskPassword(text) : text),
+    of: of === undefined ? null : config => outcomeOf(kind, of(config), secret),
+    show: text => shownOf(text, secret, maskBeforeAt),
   };
+}
+
+function outcomeOf<T>(kind: Kind<T>, value: T, secret: KeySpec<T>['secret']): Outcome<T> {
+  const text = kind.print(value);
+  return { value, text, shown: text === '' ? text : shownOf(text, secret, maskPassword) };
+}
+
+function shownOf(
+  text: string,
+  secret: KeySpec<unknown>['secret'],
+  mask: (text: string) => string,
+): string | null {
+  if (secret === undefined) return text;
+  return secret === 'whole' ? null : mask(text);
 }
 
 /** The default's value. A default that its own kind refuses is a mistake in the definition. */

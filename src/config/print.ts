@@ -27,11 +27,10 @@ export function printConfig(loaded: LoadedConfig): string {
 function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: Entry | undefined): string[] {
   if (key.of === null) return [];
   const from = entry === undefined ? 'default' : originOf(entry.origin);
-  const { text } = key.of(config);
-  const shown = key.show(text);
-  if (shown === null && text !== '') return [`# ${key.name} = ********  # hidden; ${from}`];
-  const words = text === '' && key.words !== null ? `: ${key.words}` : '';
-  const value = text === '' ? '' : ` ${encodeValue(shown ?? '')}`;
+  const { shown } = key.of(config);
+  if (shown === null) return [`# ${key.name} = ********  # hidden; ${from}`];
+  const words = shown === '' && key.words !== null ? `: ${key.words}` : '';
+  const value = shown === '' ? '' : ` ${encodeValue(shown)}`;
   return [`${key.name} =${value}  # ${from}${words}`];
 }
 

@@ -1,0 +1,128 @@
+import t from 'tap';
+import { formatFaults } from '../../src/config/index.ts';
+import { configOf, faultsOf, loadText } from './written.ts';
+
+t.test('a file with six different faults names all six, each with its line', async t => {
+  const ini = `[quota]
+ENABLED = maybe
+[quota.default]
+TOTAL = 10 gigs
+TOTAL = 5G
+[qouta]
+[storage.lfs]
+PATH = /srv/lfs/{repo}
+[scan]
+SHEDULE = @daily
+`;
+  t.same(faultsOf(t, ini), [
+    'app.ini:2: [quota] ENABLED = "maybe": neither true nor false. Write true or false.',
+    'app.ini:4: [quota.default] TOTAL = "10 gigs": not a size. Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit.',
+    'app.ini:5: [quota.default] TOTAL: is on line 4 already. Keep one of the two.',
+    'app.ini:6: [qouta]: unknown section. Did you mean [quota]?',
+    'app.ini:8: [storage.lfs] PATH = "/srv/lfs/{repo}": "/srv/lfs/{repo}" has no {owner}, and OWNER is path. Put it into the path, or say with OWNER whose it is.',
+    'app.ini:10: [scan] SHEDULE: unknown key. Did you mean SCHEDULE?',
+  ]);
+});
+
+t.test('programs get the parts of a fault', async t => {
+  const loaded = loadText(t, '[quota.default]\nTOTAL = 10 gigs\n', { SOFTQUOTA__LOG__LEVEL: 'loud' });
+  t.match(loaded, {
+    ok: false,
+    faults: [
+      { file: 'app.ini', line: 2, section: 'quota.default', key: 'TOTAL', value: '10 gigs' },
+      { variable: 'SOFTQUOTA__LOG__LEVEL', section: 'log', key: 'LEVEL', value: 'loud' },
+    ],
+  });
+});
+
+t.test('an unknown name gets the name that was meant, or the names there are', async t => {
+  const message = (ini: string) => faultsOf(t, ini)[0] ?? '';
+  t.match(message('[quota]\nTOTAL = 1G\n'), /unknown key here\. It belongs to \[quota\.default\]\.$/);
+  t.match(message('[storage.wiki]\nVISIBILITY = public\n'), /It belongs to \[storage\.repos\]\.$/);
+  t.match(message('TOTAL = 1G\n'), /^app\.ini:1: TOTAL: stands before the first \[section\]\. It belongs to/);
+  t.match(message('[repos]\nPATH = /a/{owner}\n'), /Did you mean \[storage\.repos\]\?$/);
+  t.match(message('[storage.packges]\n'), /Did you mean \[storage\.packages\]\?$/);
+  t.match(message('[hooks]\nMOTD = hello\n'), /unknown key\. Known here: CONTACT\.$/);
+  t.match(message('[quota]\nENABLED[] = true\n'), /Did you mean ENABLED\?$/);
+  t.equal(faultsOf(t, '[nowhere at all]\nA = 1\nB = 2\n').length, 1);
+});
+
+t.test('names that JavaScript objects have by birth are unknown like any other', async t => {
+  t.match(faultsOf(t, '[__proto__]\nENABLED = true\n')[0], /^app\.ini:1: \[__proto__\]: unknown section/);
+  t.match(faultsOf(t, '[quota]\n__proto__ = 1\n')[0], /^app\.ini:2: \[quota\] __PROTO__: unknown key/);
+  t.match(faultsOf(t, '[constructor]\n')[0], /unknown section/);
+});
+
+t.test('nothing that misleads a terminal comes through', async t => {
+  const shown = formatFaults([
+    { file: 'a\nb.ini', line: 1, section: 'x', key: 'Y', value: 'z\u202e\u001b[2J', message: 'bad.' },
+  ]);
+  t.equal(shown, 'a\\u{a}b.ini:1: [x] Y = "z\\u{202e}\\u{1b}[2J": bad.');
+});
+
+t.test('a secret is never shown, wherever it went wrong', async t => {
+  const secret = 'hunter2 swordfish';
+  for (const ini of [
+    `[security]\nSECRET_KEY = ${secret}\n`,
+    `[security]\nSECRT_KEY = ${secret}\n`,
+    `[security]\nSECRET_KEY = "${secret}\n`,
+    `[security]\nSECRET_KEY : ${secret}\n`,
+    `SECRET_KEY = ${secret}\n`,
+    `[security]\nSECRET_KEY = ${'k'.repeat(32)}\nSECRET_KEY = ${secret}\n`,
+    `[store]\nHOST = redis://bob:${secret}@h:99999\n`,
+    `[store]\nHOST = bob:${secret}@h\n`,
+    `[lfs]\nUPSTREAM = https://bob:${secret}@lfs.example\n`,
+  ]) {
+    const shown = faultsOf(t, ini).join('\n');
+    t.not(shown, '', ini);
+    t.notMatch(shown, /hunter2|swordfish/, ini);
+  }
+});
+
+t.test('what this version does not have is known, checked, and refused', async t => {
+  const message = (ini: string) => faultsOf(t, ini).join('\n');
+  t.match(message('[store]\nADAPTER = redis\n'), 'redis is not available in this version; use sqlite.');
+  t.match(message('[quota]\nPRECISE = true\n'), 'not available in this version; leave it false.');
+  t.match(message('[metrics]\nENABLED = true\n'), 'metrics are not available in this version');
+  t.match(message('[gate]\nHEADERS = original\n'), 'the gate for uploads is not available in this version');
+  t.match(message('[gate.lfs]\nURL = /a/{owner}\n'), 'the gate for uploads is not available in this version');
+  t.match(message('[lfs]\nUPSTREAM = http://[::1]/\n'), 'the LFS proxy is not available in this version');
+  t.match(message('[gate.lfs]\nORDER = first\n'), '[gate.lfs] ORDER = "first": not a whole number.');
+  t.match(message('[gate.lfs]\nORDR = 1\n'), 'Did you mean ORDER?');
+  t.match(message('[gate]\nHEADERS = both\n'), 'not one of its words. Write original or forwarded');
+  const defaults =
+    '[store]\nADAPTER = sqlite\n[quota]\nPRECISE = no\n[metrics]\nENABLED = off\n[gate]\nEARLY = 0\n';
+  t.match(configOf(t, defaults).store, { adapter: 'sqlite' });
+});
+
+t.test('two sockets with one path are refused', async t => {
+  t.same(faultsOf(t, '[server]\nSOCKET = ./x/../s\nADMIN_SOCKET = s\n').length, 1);
+  t.match(faultsOf(t, '[server]\nADMIN_SOCKET = data/gate.sock\n')[0], /that of SOCKET too/);
+});
+
+t.test('a socket path that the system would cut is refused, also where DATA_PATH makes it', async t => {
+  const longest = process.platform === 'darwin' ? 103 : 107;
+  const path = (bytes: number) => `/${'ü'.repeat((bytes - 1) >> 1)}${'a'.repeat((bytes - 1) & 1)}`;
+  t.equal(configOf(t, `[server]\nSOCKET = ${path(longest)}\n`).server.socket, path(longest));
+  t.match(faultsOf(t, `[server]\nSOCKET = ${path(longest + 1)}\n`)[0], `is ${longest + 1} bytes long`);
+  const derived = faultsOf(t, `[server]\nDATA_PATH = ${path(longest)}\n`);
+  t.equal(derived.length, 3, 'the gate, the trusted and the administrator socket');
+  t.match(derived[0], /^\[server\] SOCKET: the path .* Give a shorter SOCKET or DATA_PATH\.$/);
+});
+
+t.test('storage that contradicts itself is refused', async t => {
+  const message = (ini: string) => faultsOf(t, ini).join('\n');
+  t.match(
+    message('[storage.repos]\nPATH = /a/{owner}/{repo}\n[storage.lfs]\nPATH = /a//{owner}/{repo}/\n'),
+    '"/a/{owner}/{repo}" is in [storage.repos] already.',
+  );
+  t.match(
+    message('[storage.lfs]\nPATH = /a/{owner}, ./a/{owner}, /a/{owner}/\n'),
+    'is in [storage.lfs] already',
+  );
+  t.match(message('[storage.lfs]\nPATH = /a\nOWNER = git-config a.b\n'), 'there is no git-config here.');
+  t.match(message('[storage.lfs]\nPATH = /a/{ower}\n'), 'is no template');
+  t.match(message('[storage.lfs]\nPATH = {owner}/../b\n'), 'is no template');
+  t.same(faultsOf(t, '[storage.lfs]\nPATH = /a\nOWNER = fixed bob\n'), []);
+  t.same(faultsOf(t, '[storage.wiki]\nPATH = /a/{repo}\nOWNER = git-config softquota.owner\n'), []);
+});

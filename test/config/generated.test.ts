@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { sections } from '../../src/config/index.ts';
+
+const inRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+const read = (path: string) => readFileSync(inRoot(path), 'utf8');
+
+t.test('what is generated is current', async t => {
+  const { status, stderr } = spawnSync(process.execPath, [inRoot('scripts/generate.ts'), '--check'], {
+    encoding: 'utf8',
+  });
+  t.equal(stderr, '');
+  t.equal(status, 0);
+});
+
+t.test('the reference has every section and every key, and says what takes a restart', async t => {
+  const reference = read('docs/configuration.md');
+  for (const { name, keys } of sections) {
+    t.match(reference, `[${name.replace('*', 'NAME')}]`);
+    for (const key of keys) t.match(reference, `| \`${key.name}\` | `, `[${name}] ${key.name}`);
+  }
+  t.match(reference, /\| `TOTAL` \| `-1` \| reload \|/);
+  t.match(reference, /\| `HTTP_PORT` \| `3080` \| restart \|/);
+});
+
+t.test('every line of the example that is switched on by taking its ; away is sound', async t => {
+  const { formatFaults, loadConfig } = await import('../../src/config/index.ts');
+  const { folderWith } = await import('./written.ts');
+  const example = read('app.ini.example').replaceAll(/^;/gm, '');
+  const cwd = folderWith(t, { 'app.ini': example });
+  const loaded = loadConfig({ file: 'app.ini', env: {}, cwd, uid: 1000 });
+  t.equal(loaded.ok ? '' : formatFaults(loaded.faults), '');
+});

@@ -1,0 +1,71 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import t from 'tap';
+import { type Config, compareConfigs, formatFaults, loadConfig, merged } from '../../src/config/index.ts';
+import { configText } from './arbitraries.ts';
+import { configOf, folderWith } from './written.ts';
+
+const changes = (old: Config, next: Config) =>
+  compareConfigs(old, next).changed.map(
+    ({ section, key, reloadable }) => `${section}.${key} ${reloadable ? 'reload' : 'restart'}`,
+  );
+
+t.test('a change is named, with whether a reload takes it', async t => {
+  const old = configOf(t, '[server]\nDATA_PATH = /d\n');
+  const ini = `[server]
+DATA_PATH = /d
+HTTP_PORT = 1
+[quota.default]
+TOTAL = 1G
+[storage.lfs]
+PATH = /a/{owner}
+[log]
+LEVEL = debug
+FORMAT = pretty
+`;
+  t.same(changes(old, configOf(t, ini)), [
+    'quota.default.TOTAL reload',
+    'storage.lfs.PATH reload',
+    'server.HTTP_PORT restart',
+    'log.LEVEL reload',
+    'log.FORMAT restart',
+  ]);
+});
+
+t.test('the same value in other words is no change', async t => {
+  const old = configOf(t, '[server]\nDATA_PATH = /d\n[quota]\nENABLED = yes\n[quota.default]\nTOTAL = 1G\n');
+  const next = configOf(
+    t,
+    '[server]\nDATA_PATH = /d/\n[quota]\nENABLED = 1\n[quota.default]\nTOTAL = 1000M\n',
+  );
+  t.same(changes(old, next), []);
+});
+
+t.test('a daemon that reloads has all of the new configuration but what takes a restart', async t => {
+  const folder = folderWith(t, {});
+  const read = (text: string): Config => {
+    writeFileSync(join(folder, 'app.ini'), text);
+    const loaded = loadConfig({ file: 'app.ini', env: {}, cwd: folder, uid: 1000 });
+    if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
+    return loaded.config;
+  };
+  fc.assert(
+    fc.property(configText, configText, (oldText, nextText) => {
+      const old = read(oldText);
+      const next = read(nextText);
+      const now = merged(old, next);
+      const all = changes(old, next);
+      t.same(
+        changes(old, now),
+        all.filter(change => change.endsWith('reload')),
+      );
+      t.same(
+        changes(now, next),
+        all.filter(change => change.endsWith('restart')),
+      );
+      t.ok(Object.isFrozen(now) && Object.isFrozen(now.scan) && Object.isFrozen(now.log));
+    }),
+    { numRuns: 200 },
+  );
+});
