@@ -11,7 +11,7 @@ import { isUnchanged, type Layout } from './layout.ts';
 import { advance, isComplete, type State, startStates } from './match.ts';
 import { below, canonicalPath, isWithin, namesOf, pathOf } from './path.ts';
 import type { Unit } from './unit.ts';
-import { continuedPlaces, type Units, type Unread, unitsAt, unitToBe, unreadAt } from './units.ts';
+import { continuedPlaces, type Units, type Unread, unitOf, unitsAt, unreadAt } from './units.ts';
 
 export type Located =
   | {
@@ -125,5 +125,9 @@ function later(path: string, states: readonly State[], { names, existing }: Way)
     // The storage itself is not there: that is no word on what it holds once it is mounted.
     return { found: 'unread', path: pathOf(names.slice(0, fixedLength)), error: 'ENOENT' };
   }
-  return { found: 'unit', unit: unitToBe(path, winner), inner: [], exists: false };
+  try {
+    return { found: 'unit', unit: unitOf(path, winner), inner: [], exists: false };
+  } catch (error) {
+    return { found: 'unread', ...unreadAt(path, error) };
+  }
 }

@@ -47,14 +47,14 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
   const takers = takersOf(path, states);
   const [winner] = takers;
   if (winner === undefined) return null;
-  const taken = [{ unit: unitOf(path, winner, true), state: winner }];
+  const taken = [{ unit: unitOf(path, winner), state: winner }];
   const unread: Unread[] = [];
   for (const [place, continuing] of continuedPlaces(layout, path, takers)) {
     try {
       const [state] = leadToDirectory(path, namesOf(place.slice(path.length)))
         ? takersOf(place, continuing)
         : [];
-      if (state !== undefined) taken.push({ unit: unitOf(place, state, true), state });
+      if (state !== undefined) taken.push({ unit: unitOf(place, state), state });
     } catch (error) {
       unread.push(unreadAt(place, error));
     }
@@ -68,11 +68,6 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
     ),
     takers,
   };
-}
-
-/** The unit that `path`, which does not exist yet, will be by its name alone. */
-export function unitToBe(path: string, state: State): Unit {
-  return unitOf(path, state, false);
 }
 
 /** Where templates continue those that took the directory, and the states there. */
@@ -116,8 +111,12 @@ function holdsRepositories(kind: StorageKind): boolean {
   return kind === 'repos' || kind === 'wiki';
 }
 
-function unitOf(path: string, { track, owner: captured }: State, exists: boolean): Unit {
-  const leaf = leafOf(track, path, exists);
+/**
+ * The unit that a complete state makes of the directory `path`, which need not exist yet. Throws
+ * the system's error where what it is, or whose, could not be read.
+ */
+export function unitOf(path: string, { track, owner: captured }: State): Unit {
+  const leaf = leafOf(track, path);
   const ownership = ownerOf(track.owner, path, captured);
   if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf };
   return { path, kind: track.kind, owner: null, ownerFault: ownership.fault, leaf };
@@ -132,11 +131,11 @@ const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {
   packages: 'size:assets:packages:all',
 };
 
-function leafOf({ kind, visibility }: Track, path: string, exists: boolean): Leaf {
+function leafOf({ kind, visibility }: Track, path: string): Leaf {
   if (kind !== 'repos') return leafOfKind[kind];
   const isPublic =
     visibility === 'export-ok'
-      ? exists && entryAt(below(path, 'git-daemon-export-ok')) !== null
+      ? entryAt(below(path, 'git-daemon-export-ok')) !== null
       : visibility === 'public';
   return isPublic ? 'size:repos:public' : 'size:repos:private';
 }

@@ -191,6 +191,6 @@ t.test('the units found are those that a plain matcher finds, each once, each by
         assert.equal(inspect(layout, `${at}${path}`).found === 'unit', paths.includes(path));
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 100 },
   );
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import t from 'tap';
 import { isUnchanged, resolveLayout, underRoots } from '../../src/layout/index.ts';
-import { emptyDirectory, layoutOf, makeDirectory, makeFile, makeLink, storage } from './world.ts';
+import { emptyDirectory, layoutOf, makeDirectory, makeFile, makeLink, matchEach, storage } from './world.ts';
 
 t.test('each fixed part is one root, where it really is', async t => {
   const at = emptyDirectory(t);
@@ -11,7 +11,7 @@ t.test('each fixed part is one root, where it really is', async t => {
     storage({ templates: [`${at}/srv/git/{owner}/{repo}.git`] }),
     storage({ kind: 'lfs', templates: [`${at}/srv/git/{owner}/{repo}.git/lfs`, `${at}/disk/git/{owner}`] }),
   );
-  t.match(layout.roots, [
+  matchEach(t, layout.roots, [
     { written: `${at}/srv/git`, path: `${at}/disk/git`, state: 'present' },
     { written: `${at}/disk/git`, path: `${at}/disk/git`, state: 'present' },
   ]);
@@ -33,7 +33,7 @@ t.test('a root that cannot be used says in which way', async t => {
       ],
     }),
   ).roots;
-  t.match(roots, [
+  matchEach(t, roots, [
     { state: 'missing', path: `${at}/gone` },
     { state: 'not a directory', path: `${at}/file` },
     { state: 'missing', path: `${at}/nowhere/git/x` },

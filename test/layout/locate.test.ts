@@ -155,6 +155,14 @@ t.test('names that are not UTF-8 are found in either spelling', async t => {
   });
 });
 
+t.test('a path longer than the system takes is told as far as it can be', async t => {
+  const at = emptyDirectory(t);
+  makeRepository(`${at}/alice/a.git`);
+  const layout = forge(at);
+  t.match(locate(layout, `${at}/alice/a.git${'/x'.repeat(3000)}`), { unit: { path: `${at}/alice/a.git` } });
+  t.match(locate(layout, `${at}/bob${'/x'.repeat(3000)}/a.git`), { found: 'unread', error: 'ENAMETOOLONG' });
+});
+
 t.test('storage that is not there is unread', async t => {
   const at = emptyDirectory(t);
   t.same(locate(forge(`${at}/mnt/git`), `${at}/mnt/git/alice/a.git`), {

@@ -1,22 +1,49 @@
 /**
- * Run by itself: asks the layout, without root's rights, what the templates in the first argument find.
+ * Run by itself: what the layout answers to one who is not root.
  *
- * In: JSON `{ storages, exclude, paths }`. Out: JSON `{ roots, found, located, inspected }`.
+ * In: a `Question` as JSON, the first argument. Out: an `Answer` as JSON.
  */
 
-import { discover, inspect, locate, resolveLayout } from '../../src/layout/index.ts';
+import {
+  discover,
+  type Found,
+  inspect,
+  type Located,
+  locate,
+  type Root,
+  resolveLayout,
+  type StorageSettings,
+} from '../../src/layout/index.ts';
 
-const { storages, exclude, paths } = JSON.parse(process.argv[2] ?? '');
+export interface Question {
+  readonly storages: readonly StorageSettings[];
+  readonly exclude: readonly string[];
+  readonly paths: readonly string[];
+}
+
+export interface Answer {
+  readonly roots: readonly Pick<Root, 'state' | 'error'>[];
+  /** The units first, each type in the order of the paths. */
+  readonly found: readonly Found[];
+  /** Of the question's paths. */
+  readonly located: readonly Located[];
+  readonly inspected: readonly Located[];
+}
+
+const { storages, exclude, paths }: Question = JSON.parse(process.argv[2] ?? '');
 if (process.getuid?.() === 0) {
   process.setgroups?.([]);
   process.setgid?.(65534);
   process.setuid?.(65534);
 }
 const layout = resolveLayout(storages, exclude);
-const answer = {
-  roots: layout.roots.map(({ written, state, error }) => ({ written, state, error })),
-  found: [...discover(layout)].filter(found => found.type !== 'listed'),
-  located: paths.map((path: string) => locate(layout, path)),
-  inspected: paths.map((path: string) => inspect(layout, path)),
+const place = (found: Found) => `${found.type} ${found.type === 'unit' ? found.unit.path : found.path}`;
+const answer: Answer = {
+  roots: layout.roots.map(({ state, error }) => (error === undefined ? { state } : { state, error })),
+  found: [...discover(layout)]
+    .filter(found => found.type !== 'listed')
+    .sort((a, b) => (place(a) < place(b) ? -1 : 1)),
+  located: paths.map(path => locate(layout, path)),
+  inspected: paths.map(path => inspect(layout, path)),
 };
 process.stdout.write(JSON.stringify(answer));

@@ -84,3 +84,9 @@ export function unitsOf(layout: Layout): readonly Unit[] {
 function pathOf(found: Found): string {
   return found.type === 'unit' ? found.unit.path : found.path;
 }
+
+/** `t.match`, for lists: each of the found against its pattern, and none beside. */
+export function matchEach(t: Test, found: readonly unknown[], patterns: readonly object[]): void {
+  t.match(found, patterns);
+  t.equal(found.length, patterns.length, 'as many as expected');
+}
