@@ -1,0 +1,93 @@
+/**
+ * What git leaves in a repository while it works: files in the making, and two copies of the same
+ * objects for the moment between a new pack's arrival and the old ones' removal.
+ *
+ * Ages are told by the wall clock, since git and the file system know no other. A time that lies
+ * more than an hour ahead is as old as one an hour ago: a clock that was set back must not hide
+ * bytes for ever.
+ */
+
+import { type BigIntStats, lstatSync, readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { systemCode } from '../errors.ts';
+import { encodePath } from '../layout/index.ts';
+
+const second = 1000;
+const hour = 3600 * second;
+
+/** Directories of `objects` that hold a push which is not accepted yet. */
+export function isQuarantine(name: string): boolean {
+  return name.startsWith('tmp_objdir-') || name.startsWith('incoming-');
+}
+
+/** Files of `objects/pack` that are no packs yet. */
+export function isUnfinishedPack(name: string): boolean {
+  return name.startsWith('tmp_') || name.startsWith('.tmp-');
+}
+
+/** Whether what is in the making still is, and has not been left behind. */
+export function isYoung(modifiedAt: number, now: number): boolean {
+  return Math.abs(now - modifiedAt) < hour;
+}
+
+/** Whether a repack is writing to a file, which was changed at this time. */
+export function isBeingWritten(modifiedAt: number, now: number): boolean {
+  return Math.abs(now - modifiedAt) < 60 * second;
+}
+
+/** What tells whether packs came or went. */
+export interface Packs {
+  readonly identity: string;
+  /** Whether they changed in the last two seconds. */
+  readonly fresh: boolean;
+}
+
+export function packsOf(repository: string, now: number): Packs {
+  const [objects, pack] = ['objects', 'objects/pack'].map(name => statusOf(`${repository}/${name}`));
+  return {
+    identity: [objects, pack]
+      .map(stats => (stats ? `${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs}` : ''))
+      .join(),
+    fresh: pack !== null && pack !== undefined && Math.abs(now - Number(pack.mtimeMs)) < 2 * second,
+  };
+}
+
+/**
+ * Whether `git gc` or `git maintenance` is at work, by the same signs that keep git from starting
+ * a second one. They are believed for twelve hours.
+ */
+export function isCollected(repository: string, now: number): boolean {
+  const isRecent = (name: string): boolean => {
+    const stats = statusOf(`${repository}/${name}`);
+    return stats?.isFile() === true && Math.abs(now - Number(stats.mtimeMs)) < 12 * hour;
+  };
+  if (isRecent('objects/maintenance.lock')) return true;
+  return isRecent('gc.pid') && isHeld(`${repository}/gc.pid`);
+}
+
+/** Whether the process that a gc.pid names lives, as far as this machine can tell. */
+function isHeld(path: string): boolean {
+  try {
+    const [, pid, host] = /^(\d+) (\S+)/.exec(readFileSync(encodePath(path), 'utf8')) ?? [];
+    return pid !== undefined && (host !== hostname() || isAlive(Number(pid)));
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return systemCode(error) === 'EPERM';
+  }
+}
+
+function statusOf(path: string): BigIntStats | null {
+  try {
+    return lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false }) ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,60 @@
+/** What a walk is asked for, and what it answers. */
+
+import type { Unit } from '../layout/index.ts';
+
+/** What of a file counts: its length, or the blocks it takes. */
+export type Measure = 'apparent' | 'allocated';
+
+export interface WalkRequest {
+  readonly unit: Unit;
+  /** The places inside that are not the unit's own. */
+  readonly inner: readonly string[];
+  /** Names of directories that are left out. */
+  readonly exclude: ReadonlySet<string>;
+  readonly measure: Measure;
+  /** The bytes that the unit is known with; null where it is new. */
+  readonly knownBytes: number | null;
+}
+
+export interface Unread {
+  readonly path: string;
+  /** The system's code. */
+  readonly error: string;
+}
+
+/** What git began more than an hour ago and never finished. */
+export interface Leftover {
+  readonly path: string;
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedAt: number;
+}
+
+/**
+ * Whether git may have held the same objects twice while the walk went by, so that a rise need not
+ * be one: `collected` by a gc or repack at work, `changed` meanwhile, or `fresh`, packs having come or gone in
+ * the two seconds before.
+ */
+export type PacksDuringWalk = 'still' | 'fresh' | 'changed' | 'collected';
+
+export interface Walked {
+  readonly outcome: 'measured' | 'too large';
+  /** 0 where it is too large. */
+  readonly bytes: number;
+  readonly files: number;
+  readonly directories: number;
+  readonly partial: boolean;
+  /** The first of them. */
+  readonly unread: readonly Unread[];
+  readonly unreadCount: number;
+  /** The first of them. */
+  readonly leftovers: readonly Leftover[];
+  readonly leftoverCount: number;
+  readonly packs: PacksDuringWalk;
+}
+
+export type WalkOutcome =
+  | Walked
+  /** The directory is not there any more, or another one is. */
+  | { readonly outcome: 'vanished' }
+  | { readonly outcome: 'stopped' };

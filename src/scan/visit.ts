@@ -1,0 +1,309 @@
+/**
+ * The way through one unit's directories: what is visited, what is counted, what is left out.
+ *
+ * Depth first, by an explicit list of steps, so that neither the depth of a tree nor the length of
+ * its paths is a limit.
+ */
+
+import { accessSync, closeSync, constants, lstatSync, openSync, type Stats } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { isBeingWritten, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
+import { list, locationOf } from './listing.ts';
+import type { Leftover, Unread, WalkRequest } from './outcome.ts';
+import { addDirectory, namesTo, newSums, type Sums, type UnreadPlace } from './sums.ts';
+
+/** What is counted so far. */
+export interface Tally {
+  readonly directories: number;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** Called for each directory and every few thousand entries; says whether to go on. */
+export type Pulse = (tally: Tally) => boolean;
+
+const entriesPerPulse = 4096;
+const mostListed = 100;
+
+/**
+ * Longer paths are continued from a directory that is held open: the system takes 4095 bytes, of
+ * which a name can take 255, and a UTF-16 unit of the path up to three.
+ */
+const longestPath = 1200;
+
+/** Where git's own files are, in a unit that is a repository. */
+type Role = 'repository' | 'objects' | 'pack' | 'other';
+
+/** A directory to visit. */
+interface Place {
+  /** Index of the directory that it lies in. */
+  readonly parent: number;
+  readonly name: string;
+  /** A path that leads there, not always from `/`. */
+  readonly path: string;
+  /** Whether the path may hold names that are not UTF-8. */
+  readonly odd: boolean;
+  readonly role: Role;
+  /** What inside is not the unit's own. */
+  readonly inner: Names;
+  /** Which leftover it is part of. */
+  readonly leftover: MutableLeftover | null;
+}
+
+/** Names by the directory that they lie in; one without names below it is itself meant. */
+type Names = ReadonlyMap<string, Names>;
+const noNames: Names = new Map();
+
+type MutableLeftover = { -readonly [Key in keyof Leftover]: Leftover[Key] };
+
+/** A walk under way. */
+export interface Walk extends Tally {
+  readonly request: WalkRequest;
+  readonly pulse: Pulse;
+  readonly now: number;
+  /** What is to do, the last one first: a directory to visit, or a descriptor to close. */
+  readonly steps: (Place | number)[];
+  readonly sums: Sums;
+  readonly seenFiles: Set<string>;
+  readonly unread: Unread[];
+  readonly unreadPlaces: UnreadPlace[];
+  readonly leftovers: MutableLeftover[];
+  unreadCount: number;
+  leftoverCount: number;
+  packBeingWritten: boolean;
+  entries: number;
+  directories: number;
+  files: number;
+  bytes: number;
+}
+
+class Stopped extends Error {}
+
+/** A walk with the unit's directory as its first step. */
+export function begin(request: WalkRequest, isRepository: boolean, pulse: Pulse): Walk {
+  const { path } = request.unit;
+  const first: Place = {
+    parent: -1,
+    name: '',
+    path,
+    odd: !path.isWellFormed(),
+    role: isRepository ? 'repository' : 'other',
+    inner: namesWithin(path, request.inner),
+    leftover: null,
+  };
+  return {
+    request,
+    pulse,
+    now: Date.now(),
+    steps: [first],
+    sums: newSums(),
+    seenFiles: new Set(),
+    unread: [],
+    unreadPlaces: [],
+    leftovers: [],
+    unreadCount: 0,
+    leftoverCount: 0,
+    packBeingWritten: false,
+    entries: 0,
+    directories: 0,
+    files: 0,
+    bytes: 0,
+  };
+}
+
+/** Visits all there is to visit; says whether it got to the end. */
+export function takeSteps(state: Walk): boolean {
+  try {
+    return takeEach(state);
+  } catch (error) {
+    if (error instanceof Stopped) return false;
+    throw error;
+  } finally {
+    for (const step of state.steps) if (typeof step === 'number') closeSync(step);
+  }
+}
+
+function takeEach(state: Walk): true {
+  for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
+    if (typeof step === 'number') {
+      closeSync(step);
+      continue;
+    }
+    if (!state.pulse(state)) throw new Stopped();
+    const directory = addDirectory(state.sums, step.parent, step.name);
+    state.directories += 1;
+    try {
+      visit(state, step, directory);
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      addUnread(state, directory, 'whole', error);
+    }
+  }
+  return true;
+}
+
+function visit(state: Walk, place: Place, directory: number): void {
+  let { path, odd } = place;
+  if (path.length > longestPath && process.platform === 'linux') {
+    const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
+    const held = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    // All that is pushed later lies inside, and is done before this is closed.
+    state.steps.push(held);
+    path = `/proc/self/fd/${held}`;
+    odd = false;
+  }
+  const listing = list(locationOf(path, odd));
+  const stepsBefore = state.steps.length;
+  for (const entry of listing.entries) {
+    state.entries += 1;
+    if (state.entries % entriesPerPulse === 0 && !state.pulse(state)) throw new Stopped();
+    const { name } = entry;
+    const child = path === '/' ? `/${name}` : `${path}/${name}`;
+    const childIsOdd = odd || (listing.odd && !name.isWellFormed());
+    try {
+      if (entry.isFile()) countFile(state, place, directory, name, locationOf(child, childIsOdd));
+      else if (entry.isDirectory()) enter(state, place, directory, name, child, childIsOdd);
+    } catch (error) {
+      if (!isSearchable(locationOf(path, odd))) {
+        // Its names can be listed, but none of them can be asked about.
+        state.steps.length = stepsBefore;
+        throw error;
+      }
+      addUnread(state, directory, 'own', error, name);
+    }
+  }
+}
+
+/** Puts a directory on the list of what is to visit, unless it does not count. */
+function enter(state: Walk, at: Place, directory: number, name: string, path: string, odd: boolean): void {
+  if (state.request.exclude.has(name)) return;
+  const inner = at.inner.get(name);
+  if (inner?.size === 0) return;
+  let { leftover } = at;
+  const isUnfinished =
+    (at.role === 'objects' && isQuarantine(name)) || (at.role === 'pack' && isUnfinishedPack(name));
+  if (isUnfinished) {
+    // Asked for its own age first: git makes it unreadable for others, and while it is young its
+    // contents are no one's business.
+    const own = lstatSync(locationOf(path, odd), { throwIfNoEntry: false })?.mtimeMs;
+    if (own === undefined || isYoung(own, state.now)) return;
+    const newest = newestWithin(path, odd, own);
+    if (isYoung(newest, state.now)) return;
+    leftover = addLeftover(state, directory, name, newest);
+  }
+  const role = roleOf(at.role, name);
+  state.steps.push({ parent: directory, name, path, odd, role, inner: inner ?? noNames, leftover });
+}
+
+function roleOf(above: Role, name: string): Role {
+  if (above === 'repository' && name === 'objects') return 'objects';
+  if (above === 'objects' && name === 'pack') return 'pack';
+  return 'other';
+}
+
+function countFile(state: Walk, at: Place, directory: number, name: string, location: string | Buffer): void {
+  const stats = lstatSync(location, { throwIfNoEntry: false });
+  if (stats === undefined || !stats.isFile()) return;
+  let { leftover } = at;
+  if (at.role === 'pack' && isUnfinishedPack(name)) {
+    if (isBeingWritten(stats.mtimeMs, state.now)) state.packBeingWritten = true;
+    if (isYoung(stats.mtimeMs, state.now)) return;
+    leftover = addLeftover(state, directory, name, stats.mtimeMs);
+  }
+  const bytes = state.request.measure === 'apparent' ? stats.size : stats.blocks * 512;
+  if (stats.nlink > 1) {
+    const file = fileOf(location, stats);
+    state.sums.links.push({ directory, file, bytes });
+    if (state.seenFiles.has(file)) return;
+    state.seenFiles.add(file);
+  } else {
+    state.sums.bytes[directory] = (state.sums.bytes[directory] ?? 0) + bytes;
+  }
+  state.files += 1;
+  state.bytes += bytes;
+  if (leftover !== null) leftover.bytes += bytes;
+}
+
+/** Device and inode, exact beyond 2^53 too. */
+function fileOf(location: string | Buffer, stats: Stats): string {
+  if (Number.isSafeInteger(stats.ino) && Number.isSafeInteger(stats.dev)) return `${stats.dev}:${stats.ino}`;
+  const exact = lstatSync(location, { bigint: true });
+  return `${exact.dev}:${exact.ino}`;
+}
+
+/** The newest change of anything in a directory, as far as it can be read. */
+function newestWithin(path: string, odd: boolean, own: number): number {
+  let newest = own;
+  const pending: [path: string, odd: boolean][] = [[path, odd]];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [at, atIsOdd] = next;
+    try {
+      const listing = list(locationOf(at, atIsOdd));
+      for (const { name } of listing.entries) {
+        const child = `${at}/${name}`;
+        const childIsOdd = atIsOdd || (listing.odd && !name.isWellFormed());
+        const stats = lstatSync(locationOf(child, childIsOdd), { throwIfNoEntry: false });
+        newest = Math.max(newest, stats?.mtimeMs ?? 0);
+        if (stats?.isDirectory() === true) pending.push([child, childIsOdd]);
+      }
+    } catch (error) {
+      // Reported when it is walked.
+      if (systemCode(error) === null) throw error;
+    }
+  }
+  return newest;
+}
+
+function addLeftover(state: Walk, directory: number, name: string, modifiedAt: number): MutableLeftover {
+  const leftover = { path: pathOf(state, directory, name), bytes: 0, modifiedAt };
+  state.leftoverCount += 1;
+  if (state.leftovers.length < mostListed) state.leftovers.push(leftover);
+  return leftover;
+}
+
+/** Notes a place that the system would not read; what has vanished is none. */
+function addUnread(
+  state: Walk,
+  directory: number,
+  extent: UnreadPlace['extent'],
+  error: unknown,
+  name?: string,
+): void {
+  const code = systemCode(error);
+  if (code === null) throw error;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return;
+  state.unreadCount += 1;
+  if (state.unread.length < mostListed)
+    state.unread.push({ path: pathOf(state, directory, name), error: code });
+  const last = state.unreadPlaces.at(-1);
+  if (last?.directory !== directory || last.extent !== extent) state.unreadPlaces.push({ directory, extent });
+}
+
+function pathOf(state: Walk, directory: number, name?: string): string {
+  const names = namesTo(state.sums, directory);
+  return [state.request.unit.path, ...names, ...(name === undefined ? [] : [name])].join('/');
+}
+
+function isSearchable(location: string | Buffer): boolean {
+  try {
+    accessSync(location, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function namesWithin(unit: string, inner: readonly string[]): Names {
+  const top = new Map<string, Names>();
+  for (const path of inner) {
+    let at: Map<string, Names> = top;
+    for (const name of path.slice(unit.length).split('/')) {
+      if (name === '') continue;
+      // Every map below `top` is made here.
+      const next = (at.get(name) as Map<string, Names> | undefined) ?? new Map<string, Names>();
+      at.set(name, next);
+      at = next;
+    }
+  }
+  return top;
+}

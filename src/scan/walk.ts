@@ -1,0 +1,83 @@
+/**
+ * Walks one unit and adds up its bytes.
+ *
+ * Never follows a symbolic link, counts regular files only, and one with several names once.
+ * Never stops at what it cannot read: such places come back in `unread` and count with the bytes
+ * they were last seen with, and the result is marked partial. What vanishes meanwhile is no fault.
+ * Synchronous, for worker threads.
+ */
+
+import { lstatSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { encodePath } from '../layout/index.ts';
+import type { Cache } from './cache.ts';
+import { isCollected, type Packs, packsOf } from './gitfiles.ts';
+import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
+import { carryOver, totalOf } from './sums.ts';
+import { begin, type Pulse, takeSteps, type Walk } from './visit.ts';
+
+/** Walks `request.unit`, calling `pulse` on the way; what places hold that it cannot read is taken from the cache. */
+export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
+  const { unit } = request;
+  const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
+  const state = begin(request, isRepository, pulse);
+  const before = isRepository ? packsOf(unit.path, state.now) : null;
+  const collected = isRepository && isCollected(unit.path, state.now);
+  const identity = identityOf(unit.path);
+  if (identity === null) return { outcome: 'vanished' };
+  if (!takeSteps(state)) return { outcome: 'stopped' };
+  // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
+  if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
+  const bytes = bytesOf(state, cache);
+  const isExact = Number.isSafeInteger(bytes);
+  if (isExact) cache.write(unit.path, state.sums);
+  return {
+    outcome: isExact ? 'measured' : 'too large',
+    bytes: isExact ? bytes : 0,
+    files: state.files,
+    directories: state.directories,
+    partial: state.unreadCount > 0,
+    unread: state.unread,
+    unreadCount: state.unreadCount,
+    leftovers: state.leftovers,
+    leftoverCount: state.leftoverCount,
+    packs: before === null ? 'still' : packsNow(state, collected, before),
+  };
+}
+
+function packsNow(state: Walk, collected: boolean, before: Packs): PacksDuringWalk {
+  const { path } = state.request.unit;
+  const now = Date.now();
+  if (collected || state.packBeingWritten || isCollected(path, now)) return 'collected';
+  const after = packsOf(path, now);
+  if (before.identity !== after.identity) return 'changed';
+  return before.fresh || after.fresh ? 'fresh' : 'still';
+}
+
+/** The sum with what was last seen where nothing could be seen now. */
+function bytesOf(state: Walk, cache: Cache): number {
+  const { sums, unreadPlaces, request } = state;
+  const [first] = unreadPlaces;
+  if (first === undefined) return state.bytes;
+  const remembered = cache.read(request.unit.path);
+  if (remembered !== null) {
+    carryOver(sums, remembered, unreadPlaces);
+  } else {
+    // What the unit was known with beyond what is seen now can only lie where nothing is seen.
+    const unseen = Math.max(0, (request.knownBytes ?? 0) - state.bytes);
+    sums.bytes[first.directory] = (sums.bytes[first.directory] ?? 0) + unseen;
+  }
+  return totalOf(sums);
+}
+
+/** Which directory is there; null where none is. Where the system does not say, that is its name. */
+function identityOf(path: string): string | null {
+  try {
+    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return code;
+  }
+}
