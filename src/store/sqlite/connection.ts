@@ -31,36 +31,37 @@ interface Waiting {
 }
 
 export class Connection {
-  /** Resolves when the thread is no more, with what the requests that were still open were told. */
-  readonly ended: Promise<Error>;
-
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
+  readonly #ended: Promise<void>;
   #lastId = opening;
-  #end: Error | null = null;
 
-  private constructor(worker: Worker, file: string) {
+  private constructor(worker: Worker, file: string, lost: (reason: Error) => void) {
     this.#worker = worker;
     let cause: unknown;
     worker.on('error', error => {
       cause = error;
     });
     worker.on('message', (answer: Answer) => this.#take(answer));
-    this.ended = new Promise(resolve => {
+    this.#ended = new Promise(resolve => {
       worker.on('exit', () => {
-        const end = away(file, 'its thread has ended; the next write starts another', cause);
-        this.#end = end;
-        for (const { reject } of this.#waiting.values()) reject(end);
+        const reason = away(file, 'its thread has ended; the next write starts another', cause);
+        // First of all, so that nobody asks a thread that is no more.
+        lost(reason);
+        for (const { reject } of this.#waiting.values()) reject(reason);
         this.#waiting.clear();
-        resolve(end);
+        resolve();
       });
     });
   }
 
-  /** Rejects with `store_refused` where the file cannot be used. */
-  static async open(settings: ThreadSettings): Promise<Connection> {
+  /**
+   * Rejects with `store_refused` where the file cannot be used. `lost` is called when the thread
+   * has ended, for whatever reason; nothing may be asked from then on.
+   */
+  static async open(settings: ThreadSettings, lost: (reason: Error) => void): Promise<Connection> {
     const worker = new Worker(threadUrl, { workerData: settings, name: 'store' });
-    const connection = new Connection(worker, settings.file);
+    const connection = new Connection(worker, settings.file, lost);
     await connection.#answered(opening);
     return connection;
   }
@@ -88,11 +89,10 @@ export class Connection {
   /** Ends the thread after it has done what was asked before. */
   async close(): Promise<void> {
     this.#worker.postMessage({ ask: 'close' } satisfies Request);
-    await this.ended;
+    await this.#ended;
   }
 
   async #ask(request: Question, chunk?: (chunk: Partial<Kept>) => void): Promise<void> {
-    if (this.#end) throw this.#end;
     this.#worker.postMessage(request);
     await this.#answered(request.id, chunk);
   }

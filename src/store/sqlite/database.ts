@@ -112,8 +112,8 @@ function checkFile(file: string): void {
   const { size } = statFile(file);
   accessSync(file, constants.R_OK | constants.W_OK);
   accessSync(dirname(file), constants.W_OK | constants.X_OK);
-  if (size === 0) throw damaged(file, 'it is empty');
   const header = Buffer.alloc(100);
+  if (size < header.length) throw damaged(file, `it has only ${size} bytes`);
   const handle = openSync(file, 'r');
   try {
     readSync(handle, header);
@@ -123,6 +123,9 @@ function checkFile(file: string): void {
   if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
     throw damaged(file, 'it is no SQLite database');
   }
+  // SQLite would take what is missing of a page for zeros. A log may hold the page whole.
+  const pageSize = header.readUInt16BE(16);
+  if (size % pageSize !== 0 && !existsSync(`${file}-wal`)) throw damaged(file, 'its last page is cut off');
   if (header.readUInt32BE(68) !== applicationId) {
     throw new SoftquotaError(
       'store_refused',

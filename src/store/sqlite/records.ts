@@ -52,7 +52,7 @@ export function writer(db: DatabaseSync): Apply {
         encodeWtf8(unit.id),
         unit.kind,
         encodeWtf8(unit.host),
-        encodeWtf8(unit.name),
+        unit.name === unit.id ? null : encodeWtf8(unit.name),
         unit.owner === null ? null : encodeWtf8(unit.owner),
         leafToKeep(unit.leaf),
         unit.bytes,
@@ -121,19 +121,22 @@ export function reader(db: DatabaseSync, file: string): Read {
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
-const unitOf = (row: Row): UnitRecord => ({
-  id: text(row, 'id'),
-  kind: oneOf(row, 'kind', ['walked', 'reported']),
-  host: text(row, 'host'),
-  name: text(row, 'name'),
-  owner: row.owner === null ? null : text(row, 'owner'),
-  leaf: leaf(row),
-  bytes: whole(row, 'bytes'),
-  files: whole(row, 'files'),
-  partial: whole(row, 'partial') === 1,
-  measuredAt: whole(row, 'measured_at'),
-  seq: whole(row, 'seq'),
-});
+function unitOf(row: Row): UnitRecord {
+  const id = text(row, 'id');
+  return {
+    id,
+    kind: oneOf(row, 'kind', ['walked', 'reported']),
+    host: text(row, 'host'),
+    name: row.name === null ? id : text(row, 'name'),
+    owner: row.owner === null ? null : text(row, 'owner'),
+    leaf: leaf(row),
+    bytes: whole(row, 'bytes'),
+    files: whole(row, 'files'),
+    partial: whole(row, 'partial') === 1,
+    measuredAt: whole(row, 'measured_at'),
+    seq: whole(row, 'seq'),
+  };
+}
 
 const deltaOf = (row: Row): DeltaRecord => ({
   seq: whole(row, 'seq'),

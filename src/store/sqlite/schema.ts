@@ -28,7 +28,7 @@ CREATE TABLE units (
   id BLOB NOT NULL PRIMARY KEY,
   kind TEXT NOT NULL CHECK (kind IN ('walked', 'reported')),
   host BLOB NOT NULL,
-  name BLOB NOT NULL,
+  name BLOB, -- NULL: the same as id, as of every walked unit
   owner BLOB,
   leaf TEXT NOT NULL,
   ${size('bytes')},

@@ -34,8 +34,7 @@ export async function openSqliteStore({ file, log }: SqliteSettings): Promise<St
   if (openHere.has(path)) throw inUse(file);
   openHere.add(path);
   try {
-    const connection = await Connection.open({ file: path, missing: 'create' });
-    return new SqliteStore(path, connection, log);
+    return await SqliteStore.open(path, log);
   } catch (error) {
     openHere.delete(path);
     throw error;
@@ -58,14 +57,20 @@ function physical(path: string): string {
 class SqliteStore implements Store {
   readonly #file: string;
   readonly #log: StoreLog | undefined;
-  /** Null after a thread has ended, until the next request. */
-  #connection: Promise<Connection> | null;
+  /** Null when a thread has ended, until the next request. */
+  #connection: Promise<Connection> | null = null;
   #closed: Promise<void> | null = null;
 
-  constructor(file: string, connection: Connection, log: StoreLog | undefined) {
+  private constructor(file: string, log: StoreLog | undefined) {
     this.#file = file;
     this.#log = log;
-    this.#connection = this.#watched(Promise.resolve(connection));
+  }
+
+  static async open(file: string, log: StoreLog | undefined): Promise<SqliteStore> {
+    const store = new SqliteStore(file, log);
+    store.#connection = store.#connect('create');
+    await store.#connection;
+    return store;
   }
 
   async load(): Promise<Kept> {
@@ -86,31 +91,35 @@ class SqliteStore implements Store {
   /** All requests await the same promise, and so are served in the order in which they were made. */
   #connected(): Promise<Connection> {
     if (this.#closed) throw away(this.#file, 'the store has been closed');
-    this.#connection ??= this.#watched(this.#reopened());
+    this.#connection ??= this.#reconnect();
     return this.#connection;
   }
 
-  /** The file is there, so a new one would only hide that it has gone. */
-  async #reopened(): Promise<Connection> {
+  /** The file was there, so a new one would only hide that it has gone. */
+  async #reconnect(): Promise<Connection> {
     try {
-      return await Connection.open({ file: this.#file, missing: 'refuse' });
+      return await this.#connect('refuse');
     } catch (error) {
-      throw away(
-        this.#file,
-        error instanceof SoftquotaError ? error.message : 'its thread cannot start',
-        error,
-      );
+      throw away(this.#file, error instanceof SoftquotaError ? error.message : String(error), error);
     }
   }
 
-  #watched(connection: Promise<Connection>): Promise<Connection> {
-    const forget = (reason: unknown) => {
-      if (this.#connection === connection) this.#connection = null;
+  async #connect(missing: 'create' | 'refuse'): Promise<Connection> {
+    let connected = false;
+    const lost = (reason: Error) => {
+      if (!connected) return;
+      this.#connection = null;
       if (!this.#closed)
-        this.#log?.warn({ err: reason, file: this.#file }, 'the store has to be opened again');
+        this.#log?.warn({ err: reason, file: this.#file }, 'the thread of the store has ended');
     };
-    connection.then(open => open.ended).then(forget, forget);
-    return connection;
+    try {
+      const connection = await Connection.open({ file: this.#file, missing }, lost);
+      connected = true;
+      return connection;
+    } catch (error) {
+      this.#connection = null;
+      throw error;
+    }
   }
 
   async #close(): Promise<void> {
