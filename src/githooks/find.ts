@@ -1,0 +1,71 @@
+/** Finding the repositories of a server. */
+
+import { lstat, opendir, realpath } from 'node:fs/promises';
+import { systemCode } from '../errors.ts';
+import { decodePath, encodePath } from '../layout/index.ts';
+import { reasonOf } from './reason.ts';
+
+export interface FoundRepositories {
+  /** Physical paths in order, each once. */
+  readonly repositories: readonly string[];
+  /** Places that could not be looked into, and why; all else was. */
+  readonly unread: readonly { readonly path: string; readonly reason: string }[];
+}
+
+/**
+ * Every bare repository at or below the roots: a directory with HEAD, objects and refs.
+ *
+ * A root may be a link; below it none is followed. Nothing inside a repository is looked at,
+ * nor a working copy's `.git`, which is not bare.
+ */
+export async function findRepositories(roots: readonly string[]): Promise<FoundRepositories> {
+  const repositories = new Set<string>();
+  const unread = new Map<string, string>();
+  const visited = new Set<string>();
+  const waiting: string[] = [];
+  for (const root of roots) {
+    try {
+      waiting.push(decodePath(await realpath(encodePath(root), { encoding: 'buffer' })));
+    } catch (error) {
+      unread.set(root, reasonOf(error));
+    }
+  }
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    if (visited.has(path)) continue;
+    visited.add(path);
+    try {
+      if (await isRepository(path)) repositories.add(path);
+      else waiting.push(...(await directoriesIn(path)));
+    } catch (error) {
+      // One that vanished meanwhile is no fault; a root that was never there was told above.
+      if (systemCode(error) !== 'ENOENT') unread.set(path, reasonOf(error));
+    }
+  }
+  return {
+    repositories: [...repositories].sort(),
+    unread: [...unread].map(([path, reason]) => ({ path, reason })),
+  };
+}
+
+async function isRepository(path: string): Promise<boolean> {
+  for (const name of ['HEAD', 'objects', 'refs']) {
+    try {
+      await lstat(encodePath(`${path}/${name}`));
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+async function directoriesIn(path: string): Promise<string[]> {
+  const found: string[] = [];
+  // latin1 and back, because names need not be UTF-8.
+  for await (const entry of await opendir(encodePath(path), { encoding: 'latin1' })) {
+    if (!entry.isDirectory() || entry.name === '.git') continue;
+    found.push(`${path === '/' ? '' : path}/${decodePath(Buffer.from(entry.name, 'latin1'))}`);
+  }
+  return found;
+}

@@ -1,0 +1,191 @@
+/**
+ * A directory held open.
+ *
+ * What is done in it is done in that directory, even where somebody who owns part of the path
+ * puts a link in its place meanwhile: on Linux every name is reached through the open
+ * directory itself. A name is never followed when it is a link.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readlink, rename, rmdir, unlink } from 'node:fs/promises';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import { decodePath, encodePath } from '../layout/index.ts';
+
+/** What a name stands for. */
+export type Entry =
+  | { readonly kind: 'absent' | 'link' | 'directory' | 'special' }
+  | { readonly kind: 'file'; readonly bytes: Buffer; readonly stats: Stats };
+
+/** What a new file or directory is given: permission bits, and, where the process may, the owner. */
+export interface Belonging {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+export class Folder {
+  /** For people and messages. */
+  readonly path: string;
+  readonly stats: Stats;
+  readonly #handle: FileHandle;
+
+  private constructor(path: string, handle: FileHandle, stats: Stats) {
+    this.path = path;
+    this.#handle = handle;
+    this.stats = stats;
+  }
+
+  /** Opens a physical path; throws `conflict` where a part of it is a link. */
+  static async open(path: string): Promise<Folder> {
+    const folder = await Folder.#openAt(encodePath(path), path);
+    try {
+      if (process.platform === 'linux') {
+        const physical = decodePath(await readlink(folder.#at('.'), { encoding: 'buffer' }));
+        if (physical !== path) {
+          throw new SoftquotaError('conflict', `${path} leads to ${physical}; expected a path without links`);
+        }
+      }
+      return folder;
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
+  }
+
+  static async #openAt(at: string | Buffer, path: string): Promise<Folder> {
+    const handle = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    try {
+      return new Folder(path, handle, await handle.stat());
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  #at(name: string): string | Buffer {
+    if (process.platform !== 'linux') return encodePath(`${this.path}/${name}`);
+    return name === '.' ? `/proc/self/fd/${this.#handle.fd}` : `/proc/self/fd/${this.#handle.fd}/${name}`;
+  }
+
+  /** The directory of this name, or null where there is nothing; throws `conflict` for anything else. */
+  async directory(name: string): Promise<Folder | null> {
+    const path = `${this.path}/${name}`;
+    try {
+      return await Folder.#openAt(this.#at(name), path);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT') return null;
+      // Linux says ENOTDIR of a link too, when both a directory and no link is asked for.
+      if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
+      const stats = await lstat(this.#at(name));
+      const what = stats.isSymbolicLink() ? 'a link, and nothing is written through one' : 'not a directory';
+      throw new SoftquotaError('conflict', `${path} is ${what}`, { cause: error });
+    }
+  }
+
+  async makeDirectory(name: string, belonging: Belonging): Promise<Folder> {
+    await mkdir(this.#at(name), 0o700);
+    const made = await this.#existing(name);
+    try {
+      await give(made.#handle, belonging);
+    } finally {
+      await made.close();
+    }
+    await this.#handle.sync();
+    return this.#existing(name); // with the stats it has by now
+  }
+
+  async #existing(name: string): Promise<Folder> {
+    const folder = await this.directory(name);
+    if (folder === null) throw new SoftquotaError('conflict', `${this.path}/${name} vanished meanwhile`);
+    return folder;
+  }
+
+  /** What is at `name`, with the whole content of a regular file. */
+  async entry(name: string): Promise<Entry> {
+    let handle: FileHandle;
+    try {
+      handle = await open(this.#at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT') return { kind: 'absent' };
+      if (code === 'ELOOP') return { kind: 'link' };
+      if (code === 'ENXIO') return { kind: 'special' };
+      throw error;
+    }
+    try {
+      const stats = await handle.stat();
+      if (stats.isDirectory()) return { kind: 'directory' };
+      if (!stats.isFile()) return { kind: 'special' };
+      return { kind: 'file', bytes: await handle.readFile(), stats };
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. */
+  async write(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
+    await this.create(temporary, bytes, belonging);
+    await this.replace(temporary, name);
+  }
+
+  /** Makes a file that was not there; throws EEXIST where it was. */
+  async create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    const handle = await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+    try {
+      await handle.writeFile(bytes);
+      await give(handle, belonging);
+      await handle.sync();
+    } catch (error) {
+      await unlink(this.#at(name)).catch(() => {});
+      throw error;
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** Renames `from` to `to` at once, taking it away where that fails. */
+  async replace(from: string, to: string): Promise<void> {
+    try {
+      await rename(this.#at(from), this.#at(to));
+    } catch (error) {
+      await unlink(this.#at(from)).catch(() => {});
+      throw error;
+    }
+    await this.#handle.sync();
+  }
+
+  /** Moves a file of this folder over one of another, at once. */
+  async move(from: string, target: Folder, to: string): Promise<void> {
+    await rename(this.#at(from), target.#at(to));
+    await Promise.all([this.#handle.sync(), target.#handle.sync()]);
+  }
+
+  async remove(name: string): Promise<void> {
+    await unlink(this.#at(name));
+    await this.#handle.sync();
+  }
+
+  /** Removes a directory if it is empty. */
+  async removeEmpty(name: string): Promise<void> {
+    try {
+      await rmdir(this.#at(name));
+    } catch (error) {
+      const code = systemCode(error);
+      if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+}
+
+async function give(handle: FileHandle, { mode, uid, gid }: Belonging): Promise<void> {
+  if (process.getuid?.() === 0) await handle.chown(uid, gid);
+  await handle.chmod(mode);
+}

@@ -1,0 +1,40 @@
+/** The hooks of this package, and telling them from other people's. */
+
+import { readFile } from 'node:fs/promises';
+
+export const hookNames = ['pre-receive', 'post-receive'] as const;
+
+export type HookName = (typeof hookNames)[number];
+
+/** The package's directory of hooks; the same place beside src/ and beside dist/. */
+export const hooksDirectory = new URL('../../hooks/', import.meta.url);
+
+/** The hook as this version of the package has it. */
+export function packagedHook(name: HookName): Promise<Buffer> {
+  return readFile(new URL(name, hooksDirectory));
+}
+
+/** Where a hook that was there before ours goes on, below `hooks/NAME.d`. */
+export const previousFile = '50-previous';
+
+/** Where ours lies, below `hooks/NAME.d`, when another hook runs that folder: before all others. */
+export const folderFile = '00-softquota';
+
+/** Whether this is a hook of ours, of any version. */
+export function isOurs(name: HookName, content: Uint8Array): boolean {
+  return new RegExp(`^#![^\\n]*\\n# softquota hook: ${name}\\n`).test(text(content));
+}
+
+// The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/,
+// ${0##*/}.d/. The hooks themselves tell it by the same patterns.
+const buildsName = [/\$[^/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
+
+/** Whether a hook runs the folder `NAME.d` itself, as those do that forges put into repositories. */
+export function runsFolder(name: HookName, content: Uint8Array): boolean {
+  const found = text(content);
+  return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));
+}
+
+function text(content: Uint8Array): string {
+  return Buffer.from(content.buffer, content.byteOffset, content.byteLength).toString('latin1');
+}

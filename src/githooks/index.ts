@@ -1,0 +1,25 @@
+/**
+ * The git side: finding repositories, and putting the hooks of this package into them, telling
+ * how that stands, and undoing it.
+ *
+ * What goes wrong with one repository is a value in its result and keeps none of the others
+ * waiting. Nothing is written through a link, every file is replaced at once, and a hook that
+ * was there before never stops running. Nothing is printed.
+ */
+
+export { type FoundRepositories, findRepositories } from './find.ts';
+export type { FutureRepositories } from './future.ts';
+export { type HookName, hookNames } from './hook.ts';
+export type { HooksPath } from './hooks-path.ts';
+export type { HookState } from './inspect.ts';
+export {
+  type InstalledHook,
+  type InstallOptions,
+  type InstallReport,
+  type InstallResult,
+  installHooks,
+  parseOnError,
+} from './install.ts';
+export { type RemovedHook, type RemoveResult, removeHooks } from './remove.ts';
+export { defaultSocket, type HookConf, hookConfPath, type RepositorySettings } from './settings.ts';
+export { hooksStatus, type RepositoryStatus, type StatusReport } from './status.ts';

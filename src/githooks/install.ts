@@ -1,0 +1,182 @@
+/** Putting the hooks into repositories. */
+
+import { SoftquotaError } from '../errors.ts';
+import { Folder } from './folder.ts';
+import { type FutureRepositories, futureRepositories } from './future.ts';
+import { folderFile, type HookName, hookNames, packagedHook, previousFile } from './hook.ts';
+import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
+import { inspectPlace, isCurrent, isOurEntry, type Place } from './inspect.ts';
+import { reasonOf } from './reason.ts';
+import { type HookConf, hookConfPath, readHookConf, readSettings, writeSettings } from './settings.ts';
+
+export interface InstallOptions {
+  /** Absolute path of the gate's socket. */
+  readonly socket: string;
+  /** What a push may when nobody can tell; where it is not given, the repository's stays. */
+  readonly onError?: 'allow' | 'deny';
+  /** Instead of /etc/softquota/hook.conf. */
+  readonly hookConf?: string;
+}
+
+export interface InstalledHook {
+  readonly did: 'installed' | 'updated' | 'unchanged';
+  /** Where ours lies, below the repository. */
+  readonly file: string;
+  /** Where the hook that was there before goes on, below the repository; null where none was. */
+  readonly previous: string | null;
+}
+
+export type InstallResult =
+  | {
+      readonly repository: string;
+      readonly hooks: Readonly<Record<HookName, InstalledHook>>;
+      /** What became of the repository's softquota.* settings; null where hook.conf counts instead. */
+      readonly settings: 'written' | 'unchanged' | null;
+      /** Where git runs other hooks than these. */
+      readonly hooksPath: HooksPath | null;
+    }
+  /** Why nothing, or not all, was done in this one. */
+  | { readonly repository: string; readonly fault: string };
+
+export interface InstallReport {
+  readonly repositories: readonly InstallResult[];
+  /** What counts instead of the repositories' settings, where it exists. */
+  readonly hookConf: HookConf | null;
+  readonly future: FutureRepositories;
+}
+
+/** What `onError` may be installed as; throws `usage` for anything else. */
+export function parseOnError(text: string): 'allow' | 'deny' {
+  if (text === 'allow' || text === 'deny') return text;
+  const fault = text === 'last' ? 'is not available in this version' : 'is not known';
+  throw new SoftquotaError('usage', `onError = ${text} ${fault}; expected allow or deny`);
+}
+
+/**
+ * Puts both hooks into each repository, and the socket's path where they look for it. Doing it
+ * again changes nothing; an older version of ours is replaced in its place.
+ *
+ * The hooks are copies, not links to the package: one that git cannot reach is passed over
+ * without a word, and the package may be moved, updated half-way, or lie where git's user may not
+ * look. A fault of one repository keeps none of the others from getting them.
+ */
+export async function installHooks(
+  repositories: readonly string[],
+  options: InstallOptions,
+): Promise<InstallReport> {
+  const hookConf = await readHookConf(options.hookConf ?? hookConfPath);
+  const findHooksPath = hooksPathFinder();
+  const results: InstallResult[] = [];
+  for (const path of repositories) {
+    try {
+      const repository = await Folder.open(path);
+      try {
+        const settings = await readSettings(repository);
+        const hooks = await installInto(repository);
+        const wanted = { socket: options.socket, ...(options.onError && { onError: options.onError }) };
+        const asWanted =
+          settings.socket === wanted.socket && settings.onError === (wanted.onError ?? settings.onError);
+        if (hookConf === null && !asWanted) await writeSettings(repository, wanted);
+        results.push({
+          repository: path,
+          hooks,
+          settings: hookConf !== null ? null : asWanted ? 'unchanged' : 'written',
+          hooksPath: await findHooksPath(repository, settings),
+        });
+      } finally {
+        await repository.close();
+      }
+    } catch (error) {
+      results.push({ repository: path, fault: reasonOf(error) });
+    }
+  }
+  return { repositories: results, hookConf, future: futureRepositories(options.socket) };
+}
+
+/** Looks at all that is there before anything of it is changed. */
+async function installInto(repository: Folder): Promise<Record<HookName, InstalledHook>> {
+  const { uid, gid } = repository.stats;
+  const mode = repository.stats.mode & 0o7777;
+  const hooks =
+    (await repository.directory('hooks')) ?? (await repository.makeDirectory('hooks', { mode, uid, gid }));
+  const places: Place[] = [];
+  try {
+    for (const name of hookNames) {
+      const place = await inspectPlace(hooks, name);
+      places.push(place);
+      mustHaveRoomForPrevious(hooks, place);
+    }
+    const [pre, post] = places;
+    if (pre === undefined || post === undefined) throw new Error('a hook has no place');
+    return { 'pre-receive': await installAt(hooks, pre), 'post-receive': await installAt(hooks, post) };
+  } finally {
+    await Promise.all(places.map(place => place.folder?.close()));
+    await hooks.close();
+  }
+}
+
+/** Whether what is at hooks/NAME has to make room for ours. */
+function givesWay({ name, main, delegates }: Place): boolean {
+  return main.kind === 'file' && !delegates && !isOurEntry(name, main);
+}
+
+function mustHaveRoomForPrevious(hooks: Folder, place: Place): void {
+  const { name, main, previous } = place;
+  if (!givesWay(place) || main.kind !== 'file' || previous.kind !== 'file') return;
+  // A first attempt that was cut off left the same hook under both names.
+  if (previous.bytes.equals(main.bytes)) return;
+  throw new SoftquotaError(
+    'conflict',
+    `${hooks.path}/${name} and ${name}.d/${previousFile} are two different hooks, and there is room for one: ` +
+      `give the one in ${name}.d another name, under which it goes on too, or remove it`,
+  );
+}
+
+async function installAt(hooks: Folder, place: Place): Promise<InstalledHook> {
+  const { name, main, delegates, inFolder, previous } = place;
+  const belonging = ownedLike(hooks);
+  const content = await packagedHook(name);
+  if (delegates && place.folder !== null) {
+    const file = `hooks/${name}.d/${folderFile}`;
+    const done = (did: InstalledHook['did']): InstalledHook => ({ did, file, previous: null });
+    if (await isCurrent(name, inFolder)) return done('unchanged');
+    await place.folder.write(folderFile, content, belonging);
+    return done(isOurEntry(name, inFolder) ? 'updated' : 'installed');
+  }
+  const file = `hooks/${name}`;
+  const keepsPrevious = previous.kind === 'file' || givesWay(place);
+  const kept = keepsPrevious ? `hooks/${name}.d/${previousFile}` : null;
+  const unchanged = await isCurrent(name, main);
+  if (main.kind === 'file' && givesWay(place)) {
+    await keepPrevious(hooks, place, main);
+  }
+  if (!unchanged) await hooks.write(name, content, belonging);
+  // Left from a time when another hook ran the folder; it would ask a second time.
+  if (isOurEntry(name, inFolder)) await place.folder?.remove(folderFile);
+  const did = unchanged ? 'unchanged' : isOurEntry(name, main) ? 'updated' : 'installed';
+  return { did, file, previous: kept };
+}
+
+/** The old hook stands under both names until ours takes the first over, so that at no moment it does not run. */
+async function keepPrevious(
+  hooks: Folder,
+  place: Place,
+  main: Place['main'] & { kind: 'file' },
+): Promise<void> {
+  const { uid, gid, mode } = main.stats;
+  const existing = place.folder;
+  const folder =
+    existing ??
+    (await hooks.makeDirectory(`${place.name}.d`, { ...ownedLike(hooks), mode: hooks.stats.mode & 0o7777 }));
+  try {
+    await folder.write(previousFile, main.bytes, { uid, gid, mode: mode & 0o7777 });
+  } finally {
+    if (existing === null) await folder.close();
+  }
+}
+
+/** Whoever may search the directory may run the hook, and nobody but its owner write it. */
+function ownedLike(hooks: Folder) {
+  const { mode, uid, gid } = hooks.stats;
+  return { mode: 0o700 | (mode & 0o010 ? 0o050 : 0) | (mode & 0o001 ? 0o005 : 0), uid, gid };
+}

@@ -1,0 +1,76 @@
+/** Taking the hooks out again. */
+
+import { Folder } from './folder.ts';
+import { folderFile, type HookName, hookNames, previousFile } from './hook.ts';
+import { inspectPlace, isOurEntry } from './inspect.ts';
+import { reasonOf } from './reason.ts';
+import { readSettings, writeSettings } from './settings.ts';
+
+/** `restored`: ours is gone, and the hook that was there before it is back in its place. */
+export type RemovedHook = 'removed' | 'restored' | 'absent';
+
+export type RemoveResult =
+  | {
+      readonly repository: string;
+      readonly hooks: Readonly<Record<HookName, RemovedHook>>;
+      /** Whether a setting softquota.socket was taken out. */
+      readonly socket: 'removed' | 'absent';
+    }
+  | { readonly repository: string; readonly fault: string };
+
+/**
+ * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode
+ * and owner, and softquota.socket is taken out. Hooks of other people are left alone.
+ */
+export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
+  const results: RemoveResult[] = [];
+  for (const path of repositories) {
+    try {
+      const repository = await Folder.open(path);
+      try {
+        const { socket } = await readSettings(repository);
+        const hooks = await removeFrom(repository);
+        if (socket !== null) await writeSettings(repository, { socket: null });
+        results.push({ repository: path, hooks, socket: socket === null ? 'absent' : 'removed' });
+      } finally {
+        await repository.close();
+      }
+    } catch (error) {
+      results.push({ repository: path, fault: reasonOf(error) });
+    }
+  }
+  return results;
+}
+
+async function removeFrom(repository: Folder): Promise<Record<HookName, RemovedHook>> {
+  const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+  const hooks = await repository.directory('hooks');
+  if (hooks === null) return removed;
+  try {
+    for (const name of hookNames) removed[name] = await removeAt(hooks, name);
+    return removed;
+  } finally {
+    await hooks.close();
+  }
+}
+
+async function removeAt(hooks: Folder, name: HookName): Promise<RemovedHook> {
+  const { main, folder, inFolder, previous } = await inspectPlace(hooks, name);
+  try {
+    let removed: RemovedHook = 'absent';
+    if (folder !== null && isOurEntry(name, inFolder)) {
+      await folder.remove(folderFile);
+      removed = 'removed';
+    }
+    if (!isOurEntry(name, main)) return removed;
+    if (folder === null || previous.kind !== 'file') {
+      await hooks.remove(name);
+      return 'removed';
+    }
+    await folder.move(previousFile, hooks, name);
+    await hooks.removeEmpty(`${name}.d`);
+    return 'restored';
+  } finally {
+    await folder?.close();
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * The settings that the hooks read: /etc/softquota/hook.conf where it exists, else the
+ * repository's own config file.
+ */
+
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import type { Folder } from './folder.ts';
+
+export const hookConfPath = '/etc/softquota/hook.conf';
+
+/** The socket that hooks ask where nothing names one. */
+export const defaultSocket = '/run/softquota/gate.sock';
+
+export interface HookConf {
+  /** Whether the hooks read it: a file that all can read and only root can write. */
+  readonly believed: boolean;
+  /** The socket it names. */
+  readonly socket: string | null;
+}
+
+/** What the file says, or null where there is none. */
+export async function readHookConf(path: string): Promise<HookConf | null> {
+  try {
+    const stats = await stat(path);
+    if (!stats.isFile()) return { believed: false, socket: null };
+    const believed = stats.uid === 0 && (stats.mode & 0o022) === 0 && (stats.mode & 0o004) !== 0;
+    const [, socket] = /^.*^[ \t]*socket[ \t]*=[ \t]*(.*?)[ \t]*$/ms.exec(await readFile(path, 'utf8')) ?? [];
+    return { believed, socket: socket ?? null };
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** What a repository's config file says that matters to the hooks; null where it is silent. */
+export interface RepositorySettings {
+  readonly socket: string | null;
+  readonly onError: string | null;
+  readonly timeout: string | null;
+  readonly hooksPath: string | null;
+}
+
+const keys = { socket: 'softquota.socket', onError: 'softquota.onerror' } as const;
+
+export async function readSettings(repository: Folder): Promise<RepositorySettings> {
+  const config = await configOf(repository);
+  const pattern = '^(softquota\\.(socket|onerror|timeout)|core\\.hookspath)$';
+  const output = await git(['config', '--file', '-', '-z', '--get-regexp', pattern], config.bytes);
+  const values = new Map(
+    output.split('\0').map(item => {
+      const at = item.indexOf('\n');
+      return at === -1 ? [item, ''] : [item.slice(0, at), item.slice(at + 1)];
+    }),
+  );
+  return {
+    socket: values.get('softquota.socket') ?? null,
+    onError: values.get('softquota.onerror') ?? null,
+    timeout: values.get('softquota.timeout') ?? null,
+    hooksPath: values.get('core.hookspath') ?? null,
+  };
+}
+
+/**
+ * Changes settings in the repository's config file; null takes one out. As git itself does it:
+ * under config.lock, and at once. Owner and mode of the file stay.
+ */
+export async function writeSettings(
+  repository: Folder,
+  changes: Readonly<Partial<Record<keyof typeof keys, string | null>>>,
+): Promise<void> {
+  const { stats } = await configOf(repository);
+  const belonging = { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid };
+  try {
+    await repository.create('config.lock', new Uint8Array(), belonging);
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+    const lock = `${repository.path}/config.lock`;
+    throw new SoftquotaError('conflict', `another program is changing the configuration: ${lock} exists`);
+  }
+  const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));
+  try {
+    const file = join(workshop, 'config');
+    await writeFile(file, (await configOf(repository)).bytes);
+    for (const [name, value] of Object.entries(changes)) {
+      const key = name === 'socket' ? keys.socket : keys.onError;
+      const change = value === null ? ['--unset-all', key] : ['--replace-all', key, value];
+      await git(['config', '--file', file, ...change]);
+    }
+    await repository.write('config', await readFile(file), belonging);
+  } finally {
+    await Promise.all([repository.remove('config.lock'), rm(workshop, { recursive: true })]);
+  }
+}
+
+async function configOf(repository: Folder) {
+  const config = await repository.entry('config');
+  if (config.kind === 'file') return config;
+  const what = config.kind === 'link' ? 'is a link, and nothing is written through one' : 'is not a file';
+  throw new SoftquotaError('conflict', `${repository.path}/config ${what}`);
+}
+
+/** git without anybody's configuration; an exit status that says "no such key" gives nothing. */
+export function git(args: readonly string[], input?: Uint8Array): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const env = {
+      PATH: process.env.PATH,
+      LC_ALL: 'C',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+    };
+    const child = execFile('git', args, { cwd: '/', env }, (error, output, complaint) => {
+      if (error === null || error.code === 1 || error.code === 5) resolve(output);
+      else reject(new SoftquotaError('conflict', `git ${args[0]}: ${complaint.trim() || error.message}`));
+    });
+    child.stdin?.on('error', () => {}); // what git did not read, it did not need
+    child.stdin?.end(input);
+  });
+}

@@ -1,0 +1,81 @@
+/** Telling how things stand with the hooks of repositories. */
+
+import { Folder } from './folder.ts';
+import { type HookName, hookNames } from './hook.ts';
+import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
+import { type HookState, inspectPlace, stateOf } from './inspect.ts';
+import { reasonOf } from './reason.ts';
+import {
+  type HookConf,
+  hookConfPath,
+  type RepositorySettings,
+  readHookConf,
+  readSettings,
+} from './settings.ts';
+
+export type RepositoryStatus =
+  | {
+      readonly repository: string;
+      readonly hooks: Readonly<Record<HookName, HookState>>;
+      /** As they are written; they count where there is no hook.conf. */
+      readonly settings: RepositorySettings;
+      /** Where git runs other hooks than these. */
+      readonly hooksPath: HooksPath | null;
+    }
+  | { readonly repository: string; readonly fault: string };
+
+export interface StatusReport {
+  readonly repositories: readonly RepositoryStatus[];
+  readonly hookConf: HookConf | null;
+}
+
+/** Changes nothing. */
+export async function hooksStatus(
+  repositories: readonly string[],
+  options: { readonly hookConf?: string } = {},
+): Promise<StatusReport> {
+  const findHooksPath = hooksPathFinder();
+  const results: RepositoryStatus[] = [];
+  for (const path of repositories) {
+    try {
+      const repository = await Folder.open(path);
+      try {
+        const settings = await readSettings(repository);
+        const hooks = await statesIn(repository);
+        results.push({
+          repository: path,
+          hooks,
+          settings,
+          hooksPath: await findHooksPath(repository, settings),
+        });
+      } finally {
+        await repository.close();
+      }
+    } catch (error) {
+      results.push({ repository: path, fault: reasonOf(error) });
+    }
+  }
+  return { repositories: results, hookConf: await readHookConf(options.hookConf ?? hookConfPath) };
+}
+
+async function statesIn(repository: Folder): Promise<Record<HookName, HookState>> {
+  const states: Record<HookName, HookState> = {
+    'pre-receive': { state: 'absent' },
+    'post-receive': { state: 'absent' },
+  };
+  const hooks = await repository.directory('hooks');
+  if (hooks === null) return states;
+  try {
+    for (const name of hookNames) {
+      const place = await inspectPlace(hooks, name);
+      try {
+        states[name] = await stateOf(place);
+      } finally {
+        await place.folder?.close();
+      }
+    }
+    return states;
+  } finally {
+    await hooks.close();
+  }
+}
