@@ -36,7 +36,8 @@ to root. Without any file the environment alone may say everything.
   these characters anywhere.
 - A value may stand in double quotes, with JSON's escapes inside, or in single quotes, where every
   character stands for itself. A comment may follow.
-- Lists have commas between their values; white space around them does not count.
+- Lists have commas between their values; white space around them does not count, and a
+  comma cannot be part of one.
 - true and false may also be written yes and no, on and off, 1 and 0.
 - Relative paths count from the folder of the file, without a file from the working directory.
 - Sizes are a number and a unit: \`500M\`, \`10 GB\`, \`1.5GiB\`, \`1,024 KiB\`. k, M, G, T, P and E are powers

@@ -9,6 +9,8 @@ import { ownerSource } from './owner-source.ts';
 const templates = kind.listOf(
   kind.path,
   'Write directories such as /srv/git/{owner}/{repo}.git with commas between',
+  // So that one that is there twice can be named as a fault.
+  'kept',
 );
 
 const examples = {

@@ -50,20 +50,22 @@ export function optional<T>(kind: Kind<T>): Kind<T | null> {
   };
 }
 
-/** Values between commas; white space around them, empty and repeated ones do not count. */
-export function listOf<T>(item: Kind<T>, expected: string): Kind<readonly T[]> {
+/** Values between commas; white space around them and empty ones do not count, nor do repeated ones unless `repeated`. */
+export function listOf<T>(item: Kind<T>, expected: string, repeated?: 'kept'): Kind<readonly T[]> {
   return {
     expected,
     parse: text => {
-      const values = new Map<string, T>();
+      const values: T[] = [];
+      const seen = new Set<string>();
       for (const piece of text.split(',').map(one => one.trim())) {
         if (piece === '') continue;
         const parsed = item.parse(piece);
         if (!parsed.ok) return { ok: false, problem: `"${piece}" is ${parsed.problem}` };
         const printed = item.print(parsed.value);
-        if (!values.has(printed)) values.set(printed, parsed.value);
+        if (repeated === 'kept' || !seen.has(printed)) values.push(parsed.value);
+        seen.add(printed);
       }
-      return { ok: true, value: [...values.values()] };
+      return { ok: true, value: values };
     },
     print: values => values.map(item.print).join(', '),
   };

@@ -26,7 +26,7 @@ export function storageSettings(values: Values, base: string): readonly StorageS
       if (twin !== undefined) {
         values.refuse(path, `"${template.text}" is in [${twin}] already. One directory has one use.`);
       }
-      if (!template.hasOwner && source.by === 'path') {
+      if (!template.hasOwner && source.by === 'path' && !values.isFaulty(owner)) {
         const advice = 'Put it into the path, or say with OWNER whose it is';
         values.refuse(path, `"${text}" has no {owner}, and OWNER is path. ${advice}.`);
       }

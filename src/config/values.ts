@@ -11,6 +11,8 @@ export interface Values {
   readonly take: <T>(key: Key<T>) => T;
   /** Whether a value was written. */
   readonly isGiven: (key: Key<unknown>) => boolean;
+  /** Whether a fault of it is noted, so that what it came to means nothing. */
+  readonly isFaulty: (key: Key<unknown>) => boolean;
   /** Notes a fault of what a key says; a key that is faulty in itself gets no second one. */
   readonly refuse: (key: Key<unknown>, message: string) => void;
   readonly faults: readonly ConfigFault[];
@@ -36,6 +38,7 @@ export function valuesOf(entries: readonly Entry[]): Values {
       return defaultOf(key);
     },
     isGiven: key => byKey.has(placeOf(key)),
+    isFaulty: key => faulty.has(key),
     refuse,
     faults,
   };

@@ -113,7 +113,7 @@ t.test('a socket path that the system would cut is refused, also where DATA_PATH
 t.test('storage that contradicts itself is refused', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
   t.match(
-    message('[storage.repos]\nPATH = /a/{owner}/{repo}\n[storage.lfs]\nPATH = /a//{owner}/{repo}/\n'),
+    message('[storage.repos]\nPATH = /a//{owner}/{repo}\n[storage.lfs]\nPATH = /a/{owner}/{repo}/\n'),
     '"/a/{owner}/{repo}" is in [storage.repos] already.',
   );
   t.match(
@@ -121,6 +121,8 @@ t.test('storage that contradicts itself is refused', async t => {
     'is in [storage.lfs] already',
   );
   t.match(message('[storage.lfs]\nPATH = /a\nOWNER = git-config a.b\n'), 'there is no git-config here.');
+  t.match(message('[storage.lfs]\nPATH = /a/{owner}, /a/{owner}\n'), 'is in [storage.lfs] already');
+  t.same(faultsOf(t, '[storage.lfs]\nPATH = /a\nOWNER = fixd bob\n').length, 1, 'OWNER alone is at fault');
   t.match(message('[storage.lfs]\nPATH = /a/{ower}\n'), 'is no template');
   t.match(message('[storage.lfs]\nPATH = {owner}/../b\n'), 'is no template');
   t.same(faultsOf(t, '[storage.lfs]\nPATH = /a\nOWNER = fixed bob\n'), []);

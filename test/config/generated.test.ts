@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { sections } from '../../src/config/index.ts';
+import { formatFaults, loadConfig, sections } from '../../src/config/index.ts';
+import { folderWith } from './written.ts';
 
 const inRoot = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 const read = (path: string) => readFileSync(inRoot(path), 'utf8');
@@ -26,8 +27,6 @@ t.test('the reference has every section and every key, and says what takes a res
 });
 
 t.test('every line of the example that is switched on by taking its ; away is sound', async t => {
-  const { formatFaults, loadConfig } = await import('../../src/config/index.ts');
-  const { folderWith } = await import('./written.ts');
   const example = read('app.ini.example').replaceAll(/^;/gm, '');
   const cwd = folderWith(t, { 'app.ini': example });
   const loaded = loadConfig({ file: 'app.ini', env: {}, cwd, uid: 1000 });

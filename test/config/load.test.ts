@@ -1,6 +1,7 @@
-import { chownSync, mkdirSync, symlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chownSync, lchownSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { formatFaults, loadConfig, variableOf, type Where } from '../../src/config/index.ts';
 import { configOf, faultsOf, folderWith, load } from './written.ts';
 
@@ -8,7 +9,7 @@ const total = (bytes: number) => `[quota.default]\nTOTAL = ${bytes}\n`;
 const totalVariable = 'SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL';
 
 /** Four places for a file, each saying another TOTAL; `uid` is nobody's. */
-function places(t: Tap): Where & { readonly cwd: string; readonly systemFile: string } {
+function places(t: Test): Where & { readonly cwd: string; readonly systemFile: string } {
   const cwd = folderWith(t, {
     'named.ini': total(1),
     'variable.ini': total(2),
@@ -17,7 +18,6 @@ function places(t: Tap): Where & { readonly cwd: string; readonly systemFile: st
   });
   return { env: {}, cwd, uid: 1000, systemFile: join(cwd, 'system.ini') };
 }
-type Tap = Parameters<typeof folderWith>[0];
 
 /** TOTAL, or the faults. */
 function outcome(where: Where): number | string {
@@ -64,6 +64,12 @@ t.test('a file that is named must be there and readable', async t => {
   t.match(outcome({ ...where, file: 'a\0b' }), /its name has a NUL character/);
 });
 
+t.test('a pipe into which nobody writes is refused, not waited for', async t => {
+  const cwd = folderWith(t, {});
+  execFileSync('mkfifo', [join(cwd, 'app.ini')]);
+  t.match(outcome({ env: {}, cwd, uid: 1000 }), /it is not a regular file/);
+});
+
 t.test('a file that is not text, or far too long, is refused as a whole', async t => {
   const cwd = folderWith(t, {
     'latin1.ini': Buffer.from('[hooks]\nCONTACT = \xe4\n', 'latin1'),
@@ -96,10 +102,7 @@ t.test('root passes over an ./app.ini of somebody else, and says so', async t =>
 t.test('root passes over an ./app.ini that is a link of somebody else', async t => {
   const cwd = folderWith(t, {});
   symlinkSync('/etc/hostname', join(cwd, 'app.ini'));
-  if (process.getuid?.() === 0) {
-    const { lchownSync } = await import('node:fs');
-    lchownSync(join(cwd, 'app.ini'), 1000, 1000);
-  }
+  if (process.getuid?.() === 0) lchownSync(join(cwd, 'app.ini'), 1000, 1000);
   const loaded = loadConfig({ env: {}, cwd, uid: 0, systemFile: join(cwd, 'none') });
   t.match(loaded, { ok: false, notes: [/is passed over/] });
 });
