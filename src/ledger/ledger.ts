@@ -52,6 +52,8 @@ export type WalkedUnit = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { r
 export interface OwnerUsage {
   /** As first seen; as asked for one never heard of. */
   readonly name: string;
+  /** False: never heard of. */
+  readonly known: boolean;
   readonly type: OwnerRecord['type'];
   readonly usage: Usage;
   /** When the oldest measurement in it was made; null without any. */
@@ -304,6 +306,7 @@ export class Ledger {
   #usageOf(account: Account | undefined, askedName: string): OwnerUsage {
     return {
       name: account?.owner.name ?? askedName,
+      known: account !== undefined,
       type: account?.owner.type ?? 'user',
       usage: account?.usage ?? noUsage,
       measuredAt: account?.measuredAt ?? this.#sweep?.finishedAt ?? null,

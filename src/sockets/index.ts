@@ -5,5 +5,5 @@
  * Whatever is wrong with a path, a mode or a group is said before anybody is served.
  */
 
-export { inheritedSockets } from './inherited.ts';
-export { listen, type SocketPlace } from './listen.ts';
+export { inheritedSockets, type SocketName } from './inherited.ts';
+export { listen, longestPathBytes, type SocketPlace } from './listen.ts';

@@ -17,9 +17,9 @@ export type SocketName = 'gate' | 'trusted' | 'admin';
  */
 export function inheritedSockets(env: NodeJS.ProcessEnv, pid: number): ReadonlyMap<SocketName, number> {
   const { LISTEN_PID: forPid, LISTEN_FDS: count, LISTEN_FDNAMES: names } = env;
-  delete env['LISTEN_PID'];
-  delete env['LISTEN_FDS'];
-  delete env['LISTEN_FDNAMES'];
+  delete env.LISTEN_PID;
+  delete env.LISTEN_FDS;
+  delete env.LISTEN_FDNAMES;
   if (count === undefined || forPid !== String(pid)) return new Map();
   const given = Number(count);
   if (!Number.isInteger(given) || given < 0) {

@@ -1,0 +1,82 @@
+/** `softquota check`: what the gate would answer now. */
+
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { exitCodes, SoftquotaError } from '../errors.ts';
+import { leaves, parseSize, printable } from '../quota/index.ts';
+import { type Client, gateClient, messageIn } from './client.ts';
+import { print, printJson } from './output.ts';
+import type { Exit } from './program.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+
+interface CheckOptions extends ConfigOption {
+  readonly subject?: string;
+  readonly size?: string;
+  readonly json?: boolean;
+}
+
+const answer = z.looseObject({
+  allowed: z.boolean(),
+  subject: z.string(),
+  message: z.string(),
+  warning: z.string().nullable(),
+  wouldRefuse: z.boolean().optional(),
+  partial: z.boolean(),
+});
+
+type Answer = z.infer<typeof answer>;
+
+export function addCheck(program: Command, exit: Exit): void {
+  withJsonOption(withConfigOption(program.command('check')))
+    .summary('ask whether something may start')
+    .description(
+      'Asks the gate, as a hook does, whether an owner may start something that grows a kind of data.\n' +
+        'An argument with a slash is a path: of a repository, or of anything in a storage directory.',
+    )
+    .argument('<owner-or-path>', "an owner's name, or a path")
+    .option(
+      '--subject <subject>',
+      `a kind of data, such as size:git:lfs; default: with a path the unit's own, with an owner every leaf`,
+    )
+    .option('--size <size>', 'how much is to be added, such as 500M')
+    .addHelpText('after', '\nExit status: 0 allowed, 1 refused (with an owner alone: any leaf refused).')
+    .action(async (subject: string, options: CheckOptions) => {
+      const client = gateClient(configFrom(options));
+      const answers = await Promise.all(questions(subject, options).map(query => ask(client, query)));
+      if (options.json === true) printJson(answers.length === 1 ? answers[0] : answers);
+      else for (const each of answers) print(line(each, answers.length > 1));
+      exit(answers.every(each => each.allowed) ? exitCodes.done : exitCodes.refused);
+    });
+}
+
+function questions(asked: string, { subject, size }: CheckOptions): URLSearchParams[] {
+  const common = { ...(size === undefined ? {} : { size: String(sizeOf(size)) }) };
+  if (asked.includes('/')) {
+    return [new URLSearchParams({ ...common, path: asked, ...(subject === undefined ? {} : { subject }) })];
+  }
+  const wanted = subject === undefined ? leaves : [subject];
+  return wanted.map(each => new URLSearchParams({ ...common, owner: asked, subject: each }));
+}
+
+function sizeOf(text: string): number {
+  const size = parseSize(text);
+  if (size.ok && size.bytes >= 0) return size.bytes;
+  throw new SoftquotaError(
+    'usage',
+    `--size ${text}: ${size.ok ? 'below 0' : size.reason}; write a number and a unit, such as 500M or 1.5GiB`,
+  );
+}
+
+async function ask(client: Client, query: URLSearchParams): Promise<Answer> {
+  const { status, headers, json } = await client.ask({ path: `/v1/check?${query}` });
+  if (headers['x-softquota-decision'] !== undefined) return answer.parse(json);
+  const message = messageIn(json) ?? `the gate answered with status ${status}`;
+  throw new SoftquotaError(status === 503 ? 'not_ready' : status === 404 ? 'unknown_path' : 'usage', message);
+}
+
+function line({ allowed, subject, message, wouldRefuse, partial }: Answer, one: boolean): string {
+  const verdict = wouldRefuse === true ? 'allowed (would be refused)' : allowed ? 'allowed' : 'refused';
+  const what = one ? `${subject}: ` : '';
+  const doubt = partial ? ' Not all of it could be measured.' : '';
+  return `${printable(`${what}${verdict}. ${message}${doubt}`)}\n`;
+}

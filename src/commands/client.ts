@@ -1,0 +1,152 @@
+/**
+ * Asks a running daemon: over its sockets, or over HTTP where SOFTQUOTA_URL says so.
+ *
+ * Every way in which nobody may answer becomes one clear fault.
+ */
+
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import type { Config } from '../config/index.ts';
+import { SoftquotaError, systemCode } from '../errors.ts';
+
+export interface Call {
+  readonly method?: 'GET' | 'POST';
+  /** With its query. */
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly json: unknown;
+}
+
+/** Where calls go to. */
+export interface Client {
+  /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
+  ask(call: Call): Promise<Answered>;
+  /** The answer of a call that has to succeed; rejects with what the daemon says is wrong. */
+  get(call: Call): Promise<unknown>;
+  /** The data of server-sent events, until the iteration is left or the daemon ends. */
+  events(path: string): AsyncGenerator<unknown>;
+}
+
+/** Long enough for a daemon under load, and never for ever. */
+const answerMs = 30_000;
+
+/** To the administrator's API. */
+export function adminClient(config: () => Config): Client {
+  const url = process.env.SOFTQUOTA_URL;
+  if (url === undefined || url === '') {
+    return clientAt({ socketPath: config().server.adminSocket }, '/api/v1', config().server.adminSocket);
+  }
+  if (!URL.canParse(url)) throw new SoftquotaError('usage', `SOFTQUOTA_URL = "${url}" is no URL`);
+  const { protocol, hostname, port, pathname } = new URL(url);
+  const token = process.env.SOFTQUOTA_TOKEN;
+  const headers = token === undefined ? {} : { Authorization: `token ${token}` };
+  return clientAt(
+    { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, headers },
+    `${pathname.replace(/\/$/, '')}/api/v1`,
+    url,
+  );
+}
+
+/** To the gate. */
+export function gateClient(config: Config): Client {
+  return clientAt({ socketPath: config.server.socket }, '', config.server.socket);
+}
+
+function clientAt(target: RequestOptions, prefix: string, shown: string): Client {
+  const send = (call: Call): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const body = call.body === undefined ? null : JSON.stringify(call.body);
+      const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(
+        {
+          ...target,
+          path: prefix + call.path,
+          method: call.method ?? 'GET',
+          headers: {
+            ...(Array.isArray(target.headers) ? {} : target.headers),
+            Accept: 'application/json',
+            ...(body === null
+              ? {}
+              : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
+          },
+        },
+        resolve,
+      );
+      request.setTimeout(answerMs, () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
+      request.on('error', error => reject(unreachable(error, shown)));
+      request.end(body ?? undefined);
+    });
+
+  const ask = async (call: Call): Promise<Answered> => {
+    const response = await send(call);
+    const text = (await collected(response, shown)).toString();
+    return { status: response.statusCode ?? 0, headers: response.headers, json: jsonOf(text, shown) };
+  };
+
+  const get = async (call: Call): Promise<unknown> => {
+    const { status, json } = await ask(call);
+    if (status < 300) return json;
+    const message = messageIn(json) ?? `status ${status}`;
+    throw new SoftquotaError(status === 404 ? 'not_found' : status < 500 ? 'invalid' : 'not_ready', message);
+  };
+
+  async function* events(path: string): AsyncGenerator<unknown> {
+    const response = await send({ path });
+    response.setEncoding('utf8');
+    let waiting = '';
+    for await (const chunk of response) {
+      waiting += String(chunk);
+      const whole = waiting.split('\n\n');
+      waiting = whole.pop() ?? '';
+      for (const event of whole) {
+        const data = event.split('\n').find(line => line.startsWith('data: '));
+        if (data !== undefined) yield jsonOf(data.slice('data: '.length), shown);
+      }
+    }
+  }
+
+  return { ask, get, events };
+}
+
+async function collected(response: IncomingMessage, shown: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of response) chunks.push(Buffer.from(chunk));
+  } catch (error) {
+    throw unreachable(error, shown);
+  }
+  return Buffer.concat(chunks);
+}
+
+function jsonOf(text: string, shown: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SoftquotaError('unreachable', `what answers at ${shown} is no softquota daemon`, { cause });
+  }
+}
+
+/** The `message` of a fault. */
+export function messageIn(json: unknown): string | null {
+  if (typeof json === 'object' && json !== null && 'message' in json) return String(json.message);
+  return null;
+}
+
+function unreachable(error: unknown, shown: string): SoftquotaError {
+  const code = systemCode(error);
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new SoftquotaError(
+      'not_permitted',
+      `you may not use ${shown}; run this as the daemon's own user, or as root`,
+      { cause: error },
+    );
+  }
+  const why = error instanceof Error ? error.message : String(error);
+  const hint =
+    code === 'ENOENT' || code === 'ECONNREFUSED' ? '; is it running? softquota serve starts it' : '';
+  return new SoftquotaError('unreachable', `no daemon answers at ${shown} (${why})${hint}`, { cause: error });
+}

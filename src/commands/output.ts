@@ -1,0 +1,52 @@
+/** Tables for people: columns of one width, numbers to the right, names harmless on any terminal. */
+
+import stringWidth from 'string-width';
+import { printable } from '../quota/index.ts';
+
+export interface Column {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+}
+
+/** Lines of text, the titles first. */
+export function table(columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const cells = [columns.map(column => column.title), ...rows.map(row => row.map(printable))];
+  const widths = columns.map((_, index) => Math.max(...cells.map(row => stringWidth(row[index] ?? ''))));
+  const lines = cells.map(row =>
+    columns
+      .map(({ align }, index) => {
+        const text = row[index] ?? '';
+        const blanks = ' '.repeat((widths[index] ?? 0) - stringWidth(text));
+        return align === 'right' ? blanks + text : text + blanks;
+      })
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+export function print(text: string): void {
+  process.stdout.write(text);
+}
+
+export function printJson(value: unknown): void {
+  print(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** A moment in local time, to the second: `2026-11-21 09:14:03`. */
+export function formatTime(iso: string | null): string {
+  if (iso === null) return 'never';
+  return new Date(iso).toLocaleString('sv-SE');
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** Some seconds, as people say it: `12 s`, `3 min 20 s`, `2 h 5 min`. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}

@@ -1,0 +1,64 @@
+/** `softquota playground`: a small world to try. */
+
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { exitCodes, SoftquotaError } from '../errors.ts';
+import { print } from './output.ts';
+import type { Exit } from './program.ts';
+
+interface PlaygroundOptions {
+  readonly dir: string;
+  readonly exit?: boolean;
+}
+
+export function addPlayground(program: Command, exit: Exit): void {
+  program
+    .command('playground')
+    .summary('try softquota in a small world')
+    .description(
+      'Makes repositories and LFS files of three owners, one below, one near and one over the limit, starts a\n' +
+        'daemon on them, and prints lines to copy: pushes that pass, one that is refused, the cleaning up.',
+    )
+    .option('--dir <directory>', 'where; a playground that is there is made anew', 'var/playground')
+    .option('--exit', 'play the story and stop')
+    .addHelpText('after', '\nExit status with --exit: 0 all went as told, 1 it did not.')
+    .action(async (options: PlaygroundOptions) => exit(await run(options)));
+}
+
+async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
+  const { makeWorld, play, startDaemon, story } = await import('../playground/index.ts');
+  print(`Making a small world in ${dir} …\n`);
+  const world = await makeWorld(dir);
+  const daemon = await startDaemon(world);
+  const scenes = story(world, isCheckout() ? 'npx softquota' : 'softquota');
+  try {
+    if (exit === true) {
+      await play(scenes, print);
+      print('All of it went as told.\n');
+      return exitCodes.done;
+    }
+    print('The daemon runs. Try these in another terminal, one after the other:\n\n');
+    for (const { title, line } of scenes) print(`    # ${title}\n    ${line}\n\n`);
+    print(`Its log is ${dir}/daemon.log. Ctrl-C ends it.\n`);
+    await Promise.race([asked(), daemon.ended]);
+    return exitCodes.done;
+  } catch (error) {
+    if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
+    process.stderr.write(`softquota: the story went another way: ${error.message}\n`);
+    return exitCodes.refused;
+  } finally {
+    await daemon.stop();
+    await world.clear();
+  }
+}
+
+function isCheckout(): boolean {
+  return existsSync(new URL('../../tsconfig.json', import.meta.url));
+}
+
+/** Resolves when somebody wants it to end. */
+function asked(): Promise<void> {
+  return new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+  });
+}

@@ -1,0 +1,33 @@
+/** All commands together; their help is also what docs/commands.md is generated from. */
+
+import { Command } from 'commander';
+import { version } from '../version.ts';
+import { addCheck } from './check.ts';
+import { addDoctor } from './doctor.ts';
+import { addHooks } from './hooks.ts';
+import { addPlayground } from './playground.ts';
+import { addScan } from './scan.ts';
+import { addServe } from './serve.ts';
+import { addUsage } from './usage.ts';
+
+/** Takes the exit status that a command ends with. */
+export type Exit = (status: number) => void;
+
+const exitStatuses = `
+Exit status: 0 done, 1 refused or a check failed, 2 wrong usage, 69 daemon not reachable,
+70 internal fault, 77 not permitted, 78 faulty configuration.`;
+
+export function buildProgram(exit: Exit): Command {
+  const program = new Command('softquota')
+    .description('A soft disk quota for any git server.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand('help [command]', 'print the help of a command')
+    .showHelpAfterError('(softquota COMMAND --help tells more)')
+    .configureHelp({ showGlobalOptions: false })
+    .addHelpText('after', exitStatuses)
+    .exitOverride();
+  for (const add of [addServe, addCheck, addUsage, addScan, addHooks, addDoctor, addPlayground])
+    add(program, exit);
+  return program;
+}

@@ -1,0 +1,68 @@
+/** `softquota serve`: the daemon. */
+
+import type { Command } from 'commander';
+import { loadConfig, printConfig } from '../config/index.ts';
+import { exitCodes, SoftquotaError } from '../errors.ts';
+import { print } from './output.ts';
+import type { Exit } from './program.ts';
+import { type ConfigOption, loadedFrom, tellNotes, whereIs, withConfigOption } from './settings.ts';
+
+interface ServeOptions extends ConfigOption {
+  readonly checkConfig?: boolean;
+  readonly printConfig?: boolean;
+}
+
+/** What SIGTERM has to end within, less what ending itself takes. */
+const stopMs = 4500;
+
+export function addServe(program: Command, exit: Exit): void {
+  withConfigOption(program.command('serve'))
+    .summary('run the daemon')
+    .description(
+      'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets.\n' +
+        'SIGHUP reads the configuration anew, SIGTERM and SIGINT stop it.',
+    )
+    .option('--check-config', 'only check the configuration: exit 0, or 78 with every fault')
+    .option('--print-config', 'only print the configuration in force, secrets masked')
+    .action(async (options: ServeOptions) => {
+      const loaded = loadedFrom(options);
+      if (options.printConfig === true) return print(printConfig(loaded));
+      if (options.checkConfig === true) return print('The configuration is sound.\n');
+      exit(await serve(options, loaded.config));
+    });
+}
+
+async function serve(
+  options: ConfigOption,
+  config: ReturnType<typeof loadedFrom>['config'],
+): Promise<number> {
+  const { Daemon } = await import('../daemon/index.ts');
+  const { createLogger } = await import('../telemetry/index.ts');
+  const { log, flush } = createLogger(config.log);
+  const stopAsked = new Promise<string>(resolve => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
+  });
+  try {
+    const daemon = await Daemon.start({ config, env: process.env, log });
+    process.on('SIGHUP', () => {
+      const loaded = loadConfig(whereIs(options));
+      tellNotes(loaded);
+      daemon.reload(loaded);
+    });
+    const signal = await stopAsked;
+    log.info({ signal }, 'softquota stops');
+    setTimeout(() => {
+      log.error('something did not stop in time and is left behind');
+      flush();
+      process.exit(exitCodes.done);
+    }, stopMs).unref();
+    await daemon.stop();
+    return exitCodes.done;
+  } catch (error) {
+    if (error instanceof SoftquotaError) log.fatal({ code: error.code, err: error.cause }, error.message);
+    else log.fatal({ err: error }, "a mistake of softquota's own");
+    return error instanceof SoftquotaError ? error.exitCode : exitCodes.internal;
+  } finally {
+    flush();
+  }
+}

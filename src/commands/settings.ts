@@ -1,0 +1,52 @@
+/** What a command reads of the configuration and the environment. */
+
+import type { Command } from 'commander';
+import {
+  type Config,
+  formatFaults,
+  type LoadedConfig,
+  loadConfig,
+  type RefusedConfig,
+  type Where,
+} from '../config/index.ts';
+import { SoftquotaError } from '../errors.ts';
+
+export interface ConfigOption {
+  readonly config?: string;
+}
+
+export function withConfigOption(command: Command): Command {
+  return command.option(
+    '--config <file>',
+    'the configuration; else SOFTQUOTA_CONFIG, ./app.ini, /etc/softquota/app.ini',
+  );
+}
+
+export function withJsonOption(command: Command): Command {
+  return command.option('--json', 'print JSON, for programs');
+}
+
+export function whereIs({ config }: ConfigOption): Where {
+  return {
+    env: process.env,
+    cwd: process.cwd(),
+    uid: process.getuid?.() ?? -1,
+    ...(config === undefined ? {} : { file: config }),
+  };
+}
+
+/** Notes go to standard error; throws `configuration` with every fault. */
+export function loadedFrom(option: ConfigOption): LoadedConfig {
+  const loaded = loadConfig(whereIs(option));
+  tellNotes(loaded);
+  if (!loaded.ok) throw new SoftquotaError('configuration', formatFaults(loaded.faults));
+  return loaded;
+}
+
+export function configFrom(option: ConfigOption): Config {
+  return loadedFrom(option).config;
+}
+
+export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
+  for (const note of notes) process.stderr.write(`softquota: ${note}\n`);
+}

@@ -1,0 +1,116 @@
+/** `softquota usage`: who uses how much, and of one owner what takes the space. */
+
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { SoftquotaError } from '../errors.ts';
+import { formatBytes, formatUse, printable } from '../quota/index.ts';
+import { type OwnerReport, type OwnerRow, ownerReport, ownerRow } from '../wire/index.ts';
+import { adminClient } from './client.ts';
+import { formatTime, print, printJson, table } from './output.ts';
+import type { Exit } from './program.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+
+interface UsageOptions extends ConfigOption {
+  readonly top: string;
+  readonly json?: boolean;
+}
+
+const defaultTop = 20;
+const mostRows = 1000;
+
+export function addUsage(program: Command, _exit: Exit): void {
+  withJsonOption(withConfigOption(program.command('usage')))
+    .summary('show who uses how much')
+    .description(
+      'Shows the owners that use most, or one owner with every repository and store, largest first.',
+    )
+    .argument('[owner]', "an owner's name")
+    .option('--top <n>', 'how many rows', String(defaultTop))
+    .action(async (owner: string | undefined, options: UsageOptions) => {
+      const client = adminClient(() => configFrom(options));
+      const top = countOf(options.top);
+      if (owner === undefined) {
+        const rows = z.array(ownerRow).parse(await client.get({ path: `/admin/quota/usage?limit=${top}` }));
+        if (options.json === true) printJson(rows);
+        else print(ownersTable(rows));
+        return;
+      }
+      const path = `/admin/quota/usage/${encodeURIComponent(owner)}`;
+      const report = ownerReport.parse(await client.get({ path }));
+      if (!report.known)
+        throw new SoftquotaError('not_found', `nothing is known of an owner named "${owner}"`);
+      if (options.json === true) printJson(report);
+      else print(ownerText(report, top));
+    });
+}
+
+function countOf(text: string): number {
+  const count = /^\d+$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= mostRows) return count;
+  throw new SoftquotaError('usage', `--top ${text}: a whole number from 1 to ${mostRows} is expected`);
+}
+
+function ownersTable(rows: readonly OwnerRow[]): string {
+  if (rows.length === 0)
+    return 'No owner is known yet. softquota scan measures, softquota doctor tells what is amiss.\n';
+  return table(
+    [
+      { title: 'OWNER' },
+      { title: 'USED', align: 'right' },
+      { title: 'LIMIT', align: 'right' },
+      { title: 'PERCENT', align: 'right' },
+      { title: 'REPOSITORIES', align: 'right' },
+      { title: 'LFS', align: 'right' },
+      { title: 'OTHER', align: 'right' },
+      { title: 'STATE' },
+    ],
+    rows.map(row => {
+      const { repos, git } = row.tree.size;
+      const inRepositories = repos.public + repos.private;
+      const use = useOf(row);
+      return [
+        row.name,
+        formatBytes(row.total),
+        use.limit,
+        use.percent,
+        formatBytes(inRepositories),
+        formatBytes(git.LFS),
+        formatBytes(row.total - inRepositories - git.LFS),
+        stateOf(row),
+      ];
+    }),
+  );
+}
+
+function ownerText(report: OwnerReport, top: number): string {
+  const use = useOf(report);
+  const decidedBy = report.rule === null ? '' : ` (rule ${report.rule} of group ${report.group})`;
+  const shown = report.units.slice(0, top);
+  const more = report.units.length - shown.length;
+  const lines = [
+    `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateOf(report)}.`,
+    `Measured: ${formatTime(report.measuredAt)}.`,
+  ];
+  const units = table(
+    [{ title: 'UNIT' }, { title: 'KIND' }, { title: 'SIZE', align: 'right' }, { title: 'MEASURED' }],
+    shown.map(unit => [
+      unit.name,
+      unit.subject.replace(/^size:/, ''),
+      formatBytes(unit.bytes) + (unit.partial ? ' (partly last known)' : ''),
+      formatTime(unit.measuredAt),
+    ]),
+  );
+  return `${lines.map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+}
+
+function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly percent: string } {
+  return used === null || limit === null ? { limit: 'none covers', percent: '-' } : formatUse(used, limit);
+}
+
+function stateOf({ allowed, partial, stale }: OwnerRow): string {
+  return [
+    allowed ? 'ok' : 'over the limit',
+    ...(partial ? ['partial'] : []),
+    ...(stale ? ['stale'] : []),
+  ].join(', ');
+}

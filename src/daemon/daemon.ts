@@ -1,0 +1,144 @@
+/**
+ * The composition root: opens what the configuration names, starts it, and stops it in reverse.
+ *
+ * The gate opens before anything is measured: a started daemon decides at once from what it
+ * knew when it stopped.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Config,
+  compareConfigs,
+  formatFaults,
+  type LoadedConfig,
+  merged,
+  type RefusedConfig,
+} from '../config/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { Ledger } from '../ledger/index.ts';
+import { openStore } from '../store/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { version } from '../version.ts';
+import { hostIdIn } from './host-id.ts';
+import { Measuring } from './measuring.ts';
+import { openServers } from './servers.ts';
+
+export interface DaemonOptions {
+  readonly config: Config;
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Logger;
+}
+
+/** What was opened, each after what it needs. */
+type Opened = { close(): Promise<void> }[];
+
+/** Nobody but the daemon's own user gets at what it makes; sockets are opened wider once they stand. */
+const privateUmask = 0o077;
+
+export class Daemon {
+  readonly #log: Logger;
+  readonly #ledger: Ledger;
+  readonly #measuring: Measuring;
+  readonly #opened: Opened;
+  /** The configuration in force, seen by every part. */
+  readonly #current: { config: Config };
+
+  private constructor(
+    current: { config: Config },
+    log: Logger,
+    ledger: Ledger,
+    measuring: Measuring,
+    opened: Opened,
+  ) {
+    this.#current = current;
+    this.#log = log;
+    this.#ledger = ledger;
+    this.#measuring = measuring;
+    this.#opened = opened;
+  }
+
+  /** Resolves once it answers; rejects with `configuration` or `store_refused`, and then nothing is left running. */
+  static async start({ config, env, log }: DaemonOptions): Promise<Daemon> {
+    process.umask(privateUmask);
+    const { dataPath, hostId, socket } = config.server;
+    makeDataPath(dataPath);
+    const host = hostId ?? hostIdIn(dataPath);
+    const current = { config };
+    const opened: Opened = [];
+    try {
+      const ledger = await openLedger(config, host, log);
+      opened.push(ledger);
+      const measuring = new Measuring({ config, ledger, log });
+      opened.push(measuring);
+      opened.push(await openServers({ current, env, ledger, measuring, log }));
+      const { enabled, mode } = config.quota;
+      log.info({ version, host, socket, enabled, mode, units: ledger.book.unitCount }, 'softquota answers');
+      measuring.start();
+      return new Daemon(current, log, ledger, measuring, opened);
+    } catch (error) {
+      for (const part of opened.reverse()) await part.close();
+      throw error;
+    }
+  }
+
+  /** Takes what can change at run time. A faulty configuration leaves the old one in force. */
+  reload(loaded: LoadedConfig | RefusedConfig): void {
+    if (!loaded.ok) {
+      const { faults } = loaded;
+      this.#log.error(
+        { faults: faults.length },
+        `the configuration stays as it was:\n${formatFaults(faults)}`,
+      );
+      return;
+    }
+    const { changed } = compareConfigs(this.#current.config, loaded.config);
+    const names = (reloadable: boolean) =>
+      changed
+        .filter(change => change.reloadable === reloadable)
+        .map(({ section, key }) => `[${section}] ${key}`);
+    const next = merged(this.#current.config, loaded.config);
+    this.#current.config = next;
+    this.#ledger.reconfigure(next.quota);
+    this.#measuring.reconfigure(next);
+    this.#log.level = next.log.level;
+    this.#log.info({ changed: names(true) }, 'the configuration is read anew');
+    const later = names(false);
+    if (later.length > 0) {
+      this.#log.warn({ changed: later }, `these change at the next start: ${later.join(', ')}`);
+    }
+  }
+
+  /** Answers what is under way, stops walking, writes what waits, closes the store. */
+  async stop(): Promise<void> {
+    for (const part of this.#opened.reverse()) await part.close();
+    this.#log.info('softquota has stopped');
+  }
+}
+
+async function openLedger(config: Config, host: string, log: Logger): Promise<Ledger> {
+  const file = join(config.server.dataPath, 'softquota.db');
+  const store = await openStore({ adapter: 'sqlite', file, log });
+  try {
+    return await Ledger.open({
+      store,
+      host,
+      settings: config.quota,
+      foldCase: config.users.foldCase,
+      log,
+    });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function makeDataPath(dataPath: string): void {
+  try {
+    mkdirSync(dataPath, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `[server] DATA_PATH = ${dataPath}: cannot be made: ${why}`;
+    throw new SoftquotaError('configuration', message, { cause });
+  }
+}

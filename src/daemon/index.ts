@@ -1,0 +1,3 @@
+/** A running softquota: every part that the configuration names, put together. */
+
+export { Daemon, type DaemonOptions } from './daemon.ts';

@@ -1,0 +1,163 @@
+/**
+ * Between the scanner, which measures and knows no ledger, and the ledger, which records and knows no disk.
+ */
+
+import { join } from 'node:path';
+import type { Config } from '../config/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import type { PlacedUnit } from '../gate/index.ts';
+import type { Observed } from '../health/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { printable } from '../quota/index.ts';
+import {
+  createScanner,
+  type Measurement,
+  type Scanner,
+  type Schedule,
+  type Sweep,
+  startSchedule,
+} from '../scan/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+
+/** How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check. */
+const locateDeadlineMs = 1000;
+
+export class Measuring {
+  readonly scanner: Scanner;
+  readonly #ledger: Ledger;
+  readonly #log: Logger;
+  #config: Config;
+  #schedule: Schedule | null = null;
+  /** On the monotonic clock. */
+  #sweptAt: number | null = null;
+  #rootsAway: Observed['rootsAway'] = [];
+
+  constructor({ config, ledger, log }: { config: Config; ledger: Ledger; log: Logger }) {
+    this.#config = config;
+    this.#ledger = ledger;
+    this.#log = log;
+    this.scanner = createScanner({
+      storages: config.storages,
+      exclude: config.scan.exclude,
+      workers: config.scan.workers,
+      measure: config.scan.measure,
+      cacheFile: join(config.server.dataPath, 'scan.db'),
+      ownerKey: name => ledger.book.keyOf(name),
+      knownBytes: path => ledger.book.unit(path)?.bytes,
+      knownBelow: path => ledger.book.pathsBelow(path),
+      rootRecord: path => ledger.rootRecord(path),
+      nextSeq: () => ledger.nextSeq(),
+      report: measurement => this.#record(measurement),
+      swept: sweep => this.#swept(sweep),
+      log,
+    });
+  }
+
+  /** Measures everything now, and from now on as scheduled. */
+  start(): void {
+    this.scanner.sweep({ kind: 'sweep' });
+    this.#schedule = this.#startSchedule();
+  }
+
+  reconfigure(config: Config): void {
+    const before = this.#config;
+    this.#config = config;
+    const { storages } = config;
+    const { exclude, measure, schedule, verify } = config.scan;
+    this.scanner.reconfigure({ storages, exclude, measure });
+    if (schedule !== before.scan.schedule || verify !== before.scan.verify) {
+      this.#schedule?.stop();
+      this.#schedule = this.#startSchedule();
+    }
+    const measuredOtherwise =
+      measure !== before.scan.measure ||
+      JSON.stringify([storages, exclude]) !== JSON.stringify([before.storages, before.scan.exclude]);
+    if (measuredOtherwise) this.scanner.sweep({ kind: 'sweep' });
+  }
+
+  measureSoon(path: string): void {
+    this.scanner
+      .measureSoon(path)
+      .catch(error => this.#log.error({ err: error, path }, 'a unit could not be measured'));
+  }
+
+  /** As `GateServices.locate`. */
+  async locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }> {
+    const located = await this.scanner.locate(path, locateDeadlineMs);
+    switch (located.found) {
+      case 'none':
+        throw new SoftquotaError(
+          'unknown_path',
+          `${printable(path)} is under no storage template ([storage.*] PATH)`,
+        );
+      case 'unread':
+        throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
+      case 'unit': {
+        const { path: unitPath, owner, leaf } = located.unit;
+        const bytes = this.#ledger.book.unit(unitPath)?.bytes ?? null;
+        return { path: unitPath, owner, leaf, bytes, exists: located.exists };
+      }
+    }
+  }
+
+  get rootsAway(): Observed['rootsAway'] {
+    return this.#rootsAway;
+  }
+
+  observed(): Omit<Observed, 'ledger' | 'defaultGroups' | 'storages'> {
+    const problems = this.scanner.lastProblems();
+    return {
+      rootsAway: this.#rootsAway,
+      sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
+      sweepEveryMs: this.#schedule?.everyMs() ?? Number.POSITIVE_INFINITY,
+      ...problems,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#schedule?.stop();
+    await this.scanner.close();
+  }
+
+  #startSchedule(): Schedule {
+    const { schedule, verify } = this.#config.scan;
+    return startSchedule({ schedule, verify, scanner: this.scanner, log: this.#log });
+  }
+
+  #record(measurement: Measurement): void {
+    if ('gone' in measurement) {
+      this.#ledger.recordGone(measurement.gone, measurement.seq);
+      return;
+    }
+    const { unit, bytes, files, partial, measuredAt, seq, tooLarge } = measurement;
+    if (tooLarge) {
+      this.#log.error({ path: unit.path }, 'a unit passes 2^53 - 1 bytes; it counts as last known');
+      this.#ledger.recordUnread(unit.path);
+      return;
+    }
+    const { path, owner, leaf } = unit;
+    this.#ledger.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+  }
+
+  /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
+  async #swept(sweep: Sweep): Promise<void> {
+    for (const unit of this.#ledger.walkedBefore(sweep.startSeq)) {
+      const verdict = sweep.verdict(unit.name);
+      if (verdict === 'gone') this.#ledger.recordGone(unit.name, sweep.startSeq);
+      else if (verdict !== 'seen') this.#ledger.recordUnread(unit.name);
+    }
+    this.#sweptAt = performance.now();
+    this.#rootsAway = sweep.roots.flatMap(root =>
+      root.away === null ? [] : [{ path: root.path, why: root.away }],
+    );
+    for (const root of this.#rootsAway)
+      this.#log.error(root, 'a storage root is away; its units count as last known');
+    const present = sweep.roots.flatMap(({ path, device, inode, away }) =>
+      away === null ? [{ path, device, inode }] : [],
+    );
+    const configured = new Set(sweep.roots.map(root => root.path));
+    const { startedAt, finishedAt, units } = sweep;
+    this.#ledger.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
+    await this.#ledger.kept();
+  }
+}

@@ -1,0 +1,111 @@
+/** The three sockets: the gate, the trusted gate, and the administrator's. */
+
+import { Admin, type AdminServices } from '../api/index.ts';
+import type { Config } from '../config/index.ts';
+import { Gate, type GateServices } from '../gate/index.ts';
+import { findings, notReady } from '../health/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { inheritedSockets, type SocketName, type SocketPlace } from '../sockets/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import type { Measuring } from './measuring.ts';
+
+export interface ServersOptions {
+  readonly current: { readonly config: Config };
+  /** Says which sockets the service manager hands over. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly ledger: Ledger;
+  readonly measuring: Measuring;
+  readonly log: Logger;
+}
+
+/** All of them or none; rejects with `configuration`. `close` answers what is under way. */
+export async function openServers(options: ServersOptions): Promise<{ close(): Promise<void> }> {
+  const { current, env } = options;
+  const { server } = current.config;
+  const services = gateServices(options);
+  const inherited = inheritedSockets(env, process.pid);
+  const place = (name: SocketName, made: SocketPlace): SocketPlace => {
+    const descriptor = inherited.get(name);
+    return descriptor === undefined ? made : { ...made, descriptor };
+  };
+  const openings: readonly (() => Promise<Gate | Admin>)[] = [
+    () =>
+      Gate.open(
+        services,
+        place('gate', {
+          path: server.socket,
+          mode: server.socketMode,
+          group: server.socketGroup,
+          setting: '[server] SOCKET',
+        }),
+        'anybody',
+      ),
+    () =>
+      Gate.open(
+        services,
+        place('trusted', {
+          path: server.trustedSocket,
+          mode: server.trustedMode,
+          group: server.trustedGroup,
+          setting: '[server] TRUSTED_SOCKET',
+        }),
+        'trusted',
+      ),
+    () =>
+      Admin.open(
+        adminServices(options, services.unforeseen),
+        place('admin', {
+          path: server.adminSocket,
+          mode: 0o600,
+          group: null,
+          setting: '[server] ADMIN_SOCKET',
+        }),
+      ),
+  ];
+  const opened: (Gate | Admin)[] = [];
+  const close = async () => {
+    await Promise.all(opened.map(each => each.close()));
+  };
+  try {
+    for (const open of openings) opened.push(await open());
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { close };
+}
+
+function adminServices(
+  { current, ledger, measuring }: ServersOptions,
+  unforeseen: (error: unknown) => void,
+): AdminServices {
+  const { server } = current.config;
+  return {
+    ledger,
+    scanner: measuring.scanner,
+    defaultGroups: () => current.config.quota.defaultGroups,
+    baseUrl: () => server.rootUrl ?? `http://${server.httpAddr}:${server.httpPort}/`,
+    findings: () => {
+      const { storages, quota } = current.config;
+      const { defaultGroups } = quota;
+      return findings({ ...measuring.observed(), ledger, storages: storages.length, defaultGroups });
+    },
+    unforeseen,
+  };
+}
+
+function gateServices({ current, ledger, measuring, log }: ServersOptions): GateServices {
+  return {
+    ledger,
+    locate: path => measuring.locate(path),
+    measureSoon: path => measuring.measureSoon(path),
+    contact: () => current.config.hooks.contact,
+    refused: ({ decision, ...record }) => {
+      const { used, limit, group, rule } = decision;
+      const what = record.mode === 'report' ? 'would be refused' : 'refused';
+      log.info({ ...record, used, limit, group, rule }, what);
+    },
+    health: () => ({ reasons: notReady({ ledger, rootsAway: measuring.rootsAway }) }),
+    unforeseen: error => log.error({ err: error }, "a mistake of softquota's own"),
+  };
+}

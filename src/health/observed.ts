@@ -1,0 +1,47 @@
+/** What the daemon sees of itself, and what of it makes its answers doubtful. */
+
+import type { Ledger } from '../ledger/index.ts';
+import { printable } from '../quota/index.ts';
+
+/** A place on the disk, and the system's code or words for what is wrong with it. */
+export interface TroubledPlace {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** The first of many, and how many there are. */
+export interface Listed<Item> {
+  readonly first: readonly Item[];
+  readonly count: number;
+}
+
+export interface Observed {
+  readonly ledger: Ledger;
+  readonly defaultGroups: readonly string[];
+  /** `[storage.*]` sections with a PATH. */
+  readonly storages: number;
+  /** Storage roots that are missing or have become another file system, by the last sweep. */
+  readonly rootsAway: readonly TroubledPlace[];
+  /** Of the last sweep. */
+  readonly unread: Listed<TroubledPlace>;
+  readonly faults: Listed<TroubledPlace>;
+  readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
+  /** How long ago the last sweep of this life ended, by a clock that nobody sets; null before it. */
+  readonly sweptAgoMs: number | null;
+  /** How far apart sweeps are meant to be. */
+  readonly sweepEveryMs: number;
+}
+
+/** Why answers cannot be relied on at the moment; none: they can. */
+export function notReady({ ledger, rootsAway }: Pick<Observed, 'ledger' | 'rootsAway'>): readonly string[] {
+  const { storeAway, lastSweep } = ledger;
+  return [
+    ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),
+    ...(storeAway === null
+      ? []
+      : [`nothing can be kept since ${new Date(storeAway.since).toISOString()}: ${storeAway.reason}`]),
+    ...rootsAway.map(
+      root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
+    ),
+  ];
+}

@@ -1,0 +1,66 @@
+/** The playground's daemon: a process of its own, as on a real server. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { SoftquotaError } from '../errors.ts';
+import type { World } from './world.ts';
+
+export interface Daemon {
+  /** Resolves when it ends, whoever ended it. */
+  readonly ended: Promise<void>;
+  stop(): Promise<void>;
+}
+
+const launcher = fileURLToPath(new URL('../../bin/softquota.js', import.meta.url));
+const askAgainMs = 50;
+const readyWithinMs = 20_000;
+
+/** Resolves once it has measured everything; rejects with what its log says where it ends before. */
+export async function startDaemon(world: World): Promise<Daemon> {
+  const logFile = join(world.directory, 'daemon.log');
+  const log = openSync(logFile, 'w');
+  const child = spawn(process.execPath, [launcher, 'serve', '--config', world.config], {
+    stdio: ['ignore', log, log],
+    env: withoutSettings(process.env),
+  });
+  closeSync(log);
+  const ended = once(child, 'exit').then(() => {});
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+  };
+  const deadline = performance.now() + readyWithinMs;
+  while (!(await isReady(world.socket))) {
+    if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) {
+      await stop();
+      throw new SoftquotaError(
+        'unreachable',
+        `the daemon does not come up:\n${await readFile(logFile, 'utf8')}`,
+      );
+    }
+    await delay(askAgainMs);
+  }
+  return { ended, stop };
+}
+
+/** What is set for another daemon is not meant for this one. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('SOFTQUOTA_')));
+}
+
+function isReady(socketPath: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const asked = request({ socketPath, path: '/readyz' }, response => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asked.on('error', () => resolve(false));
+    asked.end();
+  });
+}

@@ -1,0 +1,71 @@
+/** The story: lines for a shell, and what is to be seen when they are run in this order. */
+
+import { relative } from 'node:path';
+import type { World } from './world.ts';
+
+export interface Scene {
+  /** What is shown, in a line. */
+  readonly title: string;
+  /** One line for a shell. */
+  readonly line: string;
+  readonly succeeds: boolean;
+  /** What its output holds. */
+  readonly shows: RegExp;
+}
+
+/** `command`: how this softquota is called. Paths are relative to the current directory where that is shorter. */
+export function story(world: World, command: string): readonly Scene[] {
+  const beside = relative(process.cwd(), world.directory);
+  const at = quoted(beside.startsWith('..') || beside === '' ? world.directory : beside);
+  const push = (owner: string, file: string, kilobytes: number) =>
+    `(cd ${at}/work/${owner} && head -c ${kilobytes}000 /dev/urandom > ${file} && git add ${file} && git commit -qm ${file} && git push)`;
+  const config = `--config ${at}/app.ini`;
+  return [
+    {
+      title: 'Who uses how much: alice is over her limit of 1 MB, bob is near it.',
+      line: `${command} usage ${config}`,
+      succeeds: true,
+      shows: /alice\b.*\bover the limit/,
+    },
+    {
+      title: 'carol pushes, and nothing is said.',
+      line: push('carol', 'more.bin', 20),
+      succeeds: true,
+      shows: /main -> main/,
+    },
+    {
+      title: 'bob pushes, and is warned.',
+      line: push('bob', 'more.bin', 20),
+      succeeds: true,
+      shows: /Quota warning: bob uses .* of 1 MB/,
+    },
+    {
+      title: 'alice pushes, and is refused: who, how much, of what, and what to do.',
+      line: push('alice', 'more.bin', 20),
+      succeeds: false,
+      shows: /Quota exceeded: alice uses .* of 1 MB/,
+    },
+    {
+      title: 'She may still clean up: deleting a branch is never refused.',
+      line: `git -C ${at}/work/alice push origin --delete videos`,
+      succeeds: true,
+      shows: /\[deleted\]/,
+    },
+    {
+      title: "The server's cleanup frees the space, and the daemon measures again.",
+      line: `git -C ${at}/git/alice/site.git gc -q --prune=now && ${command} scan alice ${config}`,
+      succeeds: true,
+      shows: /Measured/,
+    },
+    {
+      title: 'What was refused now passes.',
+      line: `git -C ${at}/work/alice push`,
+      succeeds: true,
+      shows: /main -> main/,
+    },
+  ];
+}
+
+function quoted(text: string): string {
+  return /^[\w./@%+:,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,136 @@
+/** Makes the world: repositories, LFS files, working copies, hooks, and an app.ini. */
+
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { SoftquotaError } from '../errors.ts';
+import { installHooks } from '../githooks/index.ts';
+import { longestPathBytes } from '../sockets/index.ts';
+
+export interface World {
+  readonly directory: string;
+  readonly config: string;
+  readonly socket: string;
+  /** Takes away what lies outside `directory`. */
+  readonly clear: () => Promise<void>;
+}
+
+interface Repository {
+  readonly owner: string;
+  readonly name: string;
+  /** Sizes of the branches' files, in bytes of what cannot be compressed. */
+  readonly branches: Readonly<Record<string, number>>;
+  readonly lfs: number;
+}
+
+/** Under a limit of 1 MB: carol is far below it, bob near it, alice over it until she cleans up. */
+const repositories: readonly Repository[] = [
+  { owner: 'alice', name: 'site', branches: { main: 200_000, videos: 2_500_000 }, lfs: 300_000 },
+  { owner: 'bob', name: 'notes', branches: { main: 860_000 }, lfs: 0 },
+  { owner: 'carol', name: 'tools', branches: { main: 150_000 }, lfs: 50_000 },
+];
+
+const limit = '1M';
+const marker = '.softquota-playground';
+
+/** The user's own settings of git neither help nor hinder here. */
+const gitEnvironment = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+
+/** Makes it anew, in place of one that was made there before; throws `conflict` where something else lies. */
+export async function makeWorld(directory: string): Promise<World> {
+  const place = resolve(directory);
+  if (existsSync(place) && !existsSync(join(place, marker))) {
+    throw new SoftquotaError('conflict', `${place} exists and is no playground; name another with --dir`);
+  }
+  await rm(place, { recursive: true, force: true });
+  await mkdir(join(place, 'data'), { recursive: true });
+  await writeFile(join(place, marker), '');
+  const sockets = await socketDirectory(place);
+  const socket = join(sockets.directory, 'gate.sock');
+  for (const repository of repositories) await makeRepository(place, repository);
+  const config = join(place, 'app.ini');
+  await writeFile(config, configText(place, sockets.directory));
+  const bare = repositories.map(({ owner, name }) => join(place, 'git', owner, `${name}.git`));
+  const { repositories: installed } = await installHooks(bare, { socket });
+  for (const result of installed) {
+    if ('fault' in result) throw new SoftquotaError('internal', `${result.repository}: ${result.fault}`);
+  }
+  return { directory: place, config, socket, clear: sockets.clear };
+}
+
+/** Beside the data, unless the path would be longer than a socket's may be. */
+async function socketDirectory(
+  place: string,
+): Promise<{ readonly directory: string; readonly clear: () => Promise<void> }> {
+  const beside = join(place, 'data');
+  if (Buffer.byteLength(join(beside, 'trusted.sock')) <= longestPathBytes) {
+    return { directory: beside, clear: async () => {} };
+  }
+  const directory = await mkdtemp(join(tmpdir(), 'softquota-'));
+  return { directory, clear: () => rm(directory, { recursive: true, force: true }) };
+}
+
+function configText(place: string, sockets: string): string {
+  return `; A playground of softquota.
+[server]
+DATA_PATH = ${join(place, 'data')}
+SOCKET = ${join(sockets, 'gate.sock')}
+TRUSTED_SOCKET = ${join(sockets, 'trusted.sock')}
+ADMIN_SOCKET = ${join(sockets, 'admin.sock')}
+
+[quota]
+ENABLED = true
+
+[quota.default]
+TOTAL = ${limit}
+
+[storage.repos]
+PATH = ${join(place, 'git')}/{owner}/{repo}.git
+
+[storage.lfs]
+PATH = ${join(place, 'lfs')}/{owner}
+
+[hooks]
+CONTACT = https://git.example/quota
+`;
+}
+
+async function makeRepository(place: string, { owner, name, branches, lfs }: Repository): Promise<void> {
+  const bare = join(place, 'git', owner, `${name}.git`);
+  const work = join(place, 'work', owner);
+  await git(['init', '-q', '--bare', '-b', 'main', bare]);
+  await git(['clone', '-q', bare, work]);
+  const settings = {
+    'user.name': owner,
+    'user.email': `${owner}@git.example`,
+    'commit.gpgsign': 'false',
+    'push.default': 'current',
+  };
+  for (const [key, value] of Object.entries(settings)) await git(['-C', work, 'config', key, value]);
+  for (const [branch, bytes] of Object.entries(branches)) {
+    await git(['-C', work, 'checkout', '-q', branch === 'main' ? '--orphan' : '-b', branch]);
+    await writeFile(join(work, `${branch}.bin`), randomBytes(bytes));
+    await git(['-C', work, 'add', '-A']);
+    await git(['-C', work, 'commit', '-q', '-m', `the ${branch} of ${name}`]);
+    await git(['-C', work, 'push', '-q', 'origin', branch]);
+  }
+  await git(['-C', work, 'checkout', '-q', 'main']);
+  if (lfs > 0) {
+    const store = join(place, 'lfs', owner, 'ab', 'cd');
+    await mkdir(store, { recursive: true });
+    await writeFile(join(store, `abcd${randomBytes(30).toString('hex')}`), randomBytes(lfs));
+  }
+}
+
+async function git(args: readonly string[]): Promise<void> {
+  try {
+    await promisify(execFile)('git', args, { env: gitEnvironment });
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.trim() : String(cause);
+    throw new SoftquotaError('internal', `the playground cannot be made: ${why}`, { cause });
+  }
+}

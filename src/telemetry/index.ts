@@ -1,0 +1,3 @@
+/** What the daemon tells of itself while it runs: its log. */
+
+export { createLogger, type Logger } from './logger.ts';
