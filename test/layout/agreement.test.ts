@@ -40,24 +40,41 @@ const name = fc.constantFrom(
   'b\udcff',
 );
 const path = fc
-  .array(name, { minLength: 1, maxLength: 6 })
+  .array(name, { minLength: 1, maxLength: 5 })
   .map(names => names.map(one => `/${one}`).join(''));
-const entries: fc.Arbitrary<Entry[]> = fc.array(
-  fc.record({ path, is: fc.constantFrom('directory', 'repository', 'repository', 'link') }),
-  { maxLength: 14 },
-);
+/** Literal ends that both templates and directories often have, so that they often meet. */
+const end = fc.constantFrom('/lfs', '/wiki', '/lfs/wiki');
+const is = fc.constantFrom('directory', 'repository', 'repository', 'link');
+const entries: fc.Arbitrary<Entry[]> = fc
+  .array(fc.tuple(fc.record({ path, is }), fc.array(fc.record({ end, is }), { maxLength: 2 })), {
+    maxLength: 10,
+  })
+  .map(entries =>
+    entries.flatMap(([entry, ends]) => [
+      entry,
+      ...ends.map(({ end, is }) => ({ path: entry.path + end, is })),
+    ]),
+  );
 const template = fc
   .tuple(
     fc.constantFrom('/n', '/n', '/n/n', '/n/a'),
     fc.constantFrom('', '/{owner}', '/{owner}', '/{owner}', '/*', '/*/{owner}', '/{owner}.git'),
     fc.constantFrom('', '/{repo}', '/{repo}.git', '/{repo}.git', '/a{repo}.git', '/{repo}.wiki.git'),
-    fc.constantFrom('', '', '/lfs', '/lfs/wiki', '/wiki'),
+    fc.constantFrom('', '', '/lfs'),
   )
   .map(parts => parts.join(''));
-const configured: fc.Arbitrary<Configured[]> = fc.array(
-  fc.record({ kind: fc.constantFrom('repos', 'repos', ...storageKinds), template }),
-  { minLength: 1, maxLength: 4 },
-);
+const kind = fc.constantFrom('repos', 'repos', 'wiki', ...storageKinds);
+const configured: fc.Arbitrary<Configured[]> = fc
+  .array(fc.tuple(fc.record({ kind, template }), fc.array(fc.record({ kind, end }), { maxLength: 2 })), {
+    minLength: 1,
+    maxLength: 3,
+  })
+  .map(templates =>
+    templates.flatMap(([one, ends]) => [
+      one,
+      ...ends.map(({ kind, end }) => ({ kind, template: one.template + end })),
+    ]),
+  );
 
 /** What the disk holds below `at` once the entries were made, in the order that they can be. */
 function make(at: string, entries: readonly Entry[]): Map<string, Entry['is']> {
