@@ -77,13 +77,19 @@ const configured: fc.Arbitrary<Configured[]> = fc
   );
 
 /** What the disk holds below `at` once the entries were made, in the order that they can be. */
-function make(at: string, entries: readonly Entry[]): Map<string, Entry['is']> {
+function make(
+  at: string,
+  entries: readonly Entry[],
+  configured: readonly Configured[],
+): Map<string, Entry['is']> {
+  const fixed = configured.map(fixedOf);
   const tree = new Map<string, Entry['is']>();
   const put = (path: string, is: Entry['is']): void => {
     const names = path.split('/').slice(1);
     const above = names.map((_, index) => `/${names.slice(0, index + 1).join('/')}`);
     if (above.some(one => tree.get(one) === 'link')) return;
-    if (is === 'link' && (tree.has(path) || path.startsWith('/n/n') || path.startsWith('/n/a'))) return;
+    // A linked fixed part is another place than its name says: told elsewhere.
+    if (is === 'link' && (tree.has(path) || fixed.some(one => `${one}/`.startsWith(`${path}/`)))) return;
     for (const one of above.slice(0, -1)) if (!tree.has(one)) tree.set(one, 'directory');
     if (is === 'repository' || !tree.has(path)) tree.set(path, is);
     if (is === 'link') makeLink(`${at}${path}`, `${at}/n`);
@@ -138,8 +144,7 @@ function plainly(tree: ReadonlyMap<string, Entry['is']>, templates: readonly Con
       for (const child of tree.keys()) if (child.replace(/\/[^/]*$/, '') === path) visit(child);
       return;
     }
-    const owner = patternOf(winner).exec(path)?.groups?.owner;
-    placed.push({ path, kind: winner.kind, owner });
+    placed.push({ path, kind: winner.kind, owner: ownerBy(winner, path) });
     const rests = new Map<string, Configured[]>();
     for (const one of templates) {
       for (const taker of takers) {
@@ -152,11 +157,16 @@ function plainly(tree: ReadonlyMap<string, Entry['is']>, templates: readonly Con
     }
     for (const [rest, among] of rests) {
       const [inner] = isDirectory(`${path}${rest}`) ? best(`${path}${rest}`, among) : [];
-      if (inner !== undefined) placed.push({ path: `${path}${rest}`, kind: inner.kind, owner });
+      if (inner === undefined) continue;
+      placed.push({ path: `${path}${rest}`, kind: inner.kind, owner: ownerBy(inner, `${path}${rest}`) });
     }
   };
   visit('/n');
   return placed.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function ownerBy(one: Configured, path: string): string | undefined {
+  return patternOf(one).exec(path)?.groups?.owner;
 }
 
 function literals({ template }: Configured): number {
@@ -173,7 +183,7 @@ t.test('the units found are those that a plain matcher finds, each once, each by
   fc.assert(
     fc.property(entries, configured, (entries, configured) => {
       rmSync(`${at}/n`, { recursive: true, force: true });
-      const tree = make(at, entries);
+      const tree = make(at, entries, configured);
       const layout = layoutOf(
         ...configured.map(({ kind, template }) => storage({ kind, templates: [`${at}${template}`] })),
       );
