@@ -7,12 +7,14 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { systemCode } from '../src/errors.ts';
+import { commandReference } from './reference/commands.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { exampleFile } from './reference/example.ts';
 
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string>> = {
   'app.ini.example': exampleFile,
+  'docs/commands.md': commandReference,
   'docs/configuration.md': configurationReference,
 };
 
