@@ -12,7 +12,7 @@ const delegate = '#!/bin/sh\nfor h in hooks/pre-receive.d/*; do "$h"; done\n';
 for (const [name, prepare] of Object.entries({
   'without hooks': async () => {},
   'with hooks of its own': async (server: Server, repository: string) => {
-    await server.file(join(repository, 'hooks/pre-receive'), theirs, 0o711);
+    await server.file(join(repository, 'hooks/pre-receive'), theirs, 0o775);
     await server.file(join(repository, 'hooks/post-receive'), `${theirs}# post\n`, 0o644);
   },
   'with a folder of hooks': async (server: Server, repository: string) => {
