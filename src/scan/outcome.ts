@@ -51,6 +51,8 @@ export interface Walked {
   readonly leftovers: readonly Leftover[];
   readonly leftoverCount: number;
   readonly packs: PacksDuringWalk;
+  /** Differs where packs came or went between two walks. */
+  readonly packsIdentity: string;
 }
 
 export type WalkOutcome =

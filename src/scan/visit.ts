@@ -123,7 +123,7 @@ export function takeSteps(state: Walk): boolean {
   }
 }
 
-function takeEach(state: Walk): true {
+function takeEach(state: Walk): boolean {
   for (let step = state.steps.pop(); step !== undefined; step = state.steps.pop()) {
     if (typeof step === 'number') {
       closeSync(step);
@@ -139,7 +139,7 @@ function takeEach(state: Walk): true {
       addUnread(state, directory, 'whole', error);
     }
   }
-  return true;
+  return state.pulse(state);
 }
 
 function visit(state: Walk, place: Place, directory: number): void {

@@ -42,6 +42,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     leftovers: state.leftovers,
     leftoverCount: state.leftoverCount,
     packs: before === null ? 'still' : packsNow(state, collected, before),
+    packsIdentity: before?.identity ?? '',
   };
 }
 

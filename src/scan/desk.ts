@@ -1,0 +1,73 @@
+/**
+ * A desk: the thread that answers questions about the disk that are no walks, one at a time. A
+ * disk may hang, and a thread with it; whoever asks waits only as long as it wants to.
+ */
+
+import { parentPort } from 'node:worker_threads';
+import { discover, type Found, type Layout, locate, resolveLayout } from '../layout/index.ts';
+import { openCache, prepareCache } from './cache.ts';
+import type { Answers, DeskReport, Grounds, Question } from './messages.ts';
+import { monotonic } from './shared.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('desk.ts is run as a worker thread');
+
+port.on('message', (question: Question) => {
+  try {
+    send({ type: 'answer', answer: answerTo(question) });
+  } catch (error) {
+    send({ type: 'failed', why: error instanceof Error ? error.message : String(error) });
+  }
+});
+
+function send(report: DeskReport): void {
+  port?.postMessage(report);
+}
+
+function answerTo(question: Question): Answers[keyof Answers] {
+  switch (question.ask) {
+    case 'prepare cache':
+      return prepareCache(question.file);
+    case 'resolve':
+      return resolveLayout(question.storages, question.exclude);
+    case 'discover':
+      return find(question.layout);
+    case 'locate':
+      return unitOf(question.grounds, question.path);
+    case 'prune cache': {
+      const cache = openCache(question.file, why => {
+        throw new Error(why);
+      });
+      try {
+        cache.keepOnly(question.keep);
+      } finally {
+        cache.close();
+      }
+      return null;
+    }
+  }
+}
+
+const mostTogether = 500;
+const millisecondsTogether = 50;
+
+function find(layout: Layout): null {
+  let found: Found[] = [];
+  let sentAt = monotonic();
+  for (const one of discover(layout)) {
+    found.push(one);
+    if (found.length < mostTogether && monotonic() - sentAt < millisecondsTogether) continue;
+    send({ type: 'found', found });
+    found = [];
+    sentAt = monotonic();
+  }
+  send({ type: 'found', found });
+  return null;
+}
+
+function unitOf(grounds: Grounds, path: string): Answers['locate'] {
+  const located = locate(grounds.layout, path);
+  const isSure = located.found === 'unit' || grounds.layout.roots.every(root => root.state === 'present');
+  // What was mounted since the layout was made is not missing any more.
+  return isSure ? located : locate(resolveLayout(grounds.storages, grounds.exclude), path);
+}

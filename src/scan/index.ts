@@ -1,0 +1,26 @@
+/**
+ * Measuring: walking the units on this machine's disks, on threads, and saying what they hold.
+ *
+ * Every unit is measured to the byte, whatever its names, depth and size. What cannot be read keeps
+ * the bytes it was last seen with, and is named. A gc raises nobody's usage. Nothing here waits for a
+ * disk on the main thread, and nothing here decides or keeps figures.
+ */
+
+export type {
+  Drift,
+  MeasuredUnit,
+  Measurement,
+  Standing,
+  Sweep,
+  SweepKind,
+  SweptRoot,
+} from './measurement.ts';
+export type { Log, ScannerOptions, ScanSettings } from './options.ts';
+export type { Leftover, Measure, Unread } from './outcome.ts';
+export type { Busy } from './pool.ts';
+export type { Fault, Listed, Problems } from './problems.ts';
+export type { RootIdentity } from './roots.ts';
+export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
+export { createScanner, type Scanner, type ScannerStatus } from './scanner.ts';
+export { isCovered, type Patterns, type Schedule, startSchedule } from './schedule.ts';
+export type { TargetOutcome } from './targets.ts';

@@ -1,0 +1,136 @@
+/**
+ * Looking up the unit of a path on the disk, within a deadline.
+ *
+ * A file server that hangs takes the desk that asks it with it, but no answer: whoever asked is told
+ * so in time, the desk is left behind, and the next question goes to another one. As long as
+ * `mostDesks` of them hang, nothing is looked up, and every question is told so at once.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Located } from '../layout/index.ts';
+import type { Grounds } from './messages.ts';
+import { type Desk, openDesk } from './questions.ts';
+
+export interface LookupsOptions {
+  readonly code?: URL | undefined;
+  readonly mostDesks?: number;
+}
+
+export interface Lookups {
+  /** Rejects with `not_ready` where there is no answer after `deadlineMs`. */
+  locate(grounds: Grounds, path: string, deadlineMs: number): Promise<Located>;
+  /** How many desks hang. */
+  hanging(): number;
+  /** Ends the desks, and gives how many had to be left. */
+  close(withinMs: number): Promise<number>;
+}
+
+interface Place {
+  readonly desk: Desk;
+  state: 'idle' | 'asked' | 'slow' | 'hanging';
+}
+
+interface Waiting {
+  readonly grounds: Grounds;
+  readonly path: string;
+  readonly answer: (located: Located) => void;
+  readonly fail: (error: unknown) => void;
+  readonly deadline: NodeJS.Timeout;
+  /** The desk that it was put to. */
+  place: Place | null;
+}
+
+/** A desk that has not answered after this time does not keep others waiting. */
+const slowMs = 50;
+
+export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Lookups {
+  const places = new Set<Place>();
+  const queue = new Set<Waiting>();
+  let isClosed = false;
+
+  /** Puts questions to desks, as long as there are both. */
+  function advance(): void {
+    for (const waiting of queue) {
+      const place = freePlace();
+      if (place === null) return;
+      queue.delete(waiting);
+      put(waiting, place);
+    }
+  }
+
+  function freePlace(): Place | null {
+    const all = [...places];
+    const idle = all.find(({ state }) => state === 'idle');
+    if (idle !== undefined) return idle;
+    if (isClosed || all.length >= mostDesks || all.some(({ state }) => state === 'asked')) return null;
+    const place: Place = { desk: openDesk('lookup', code), state: 'idle' };
+    places.add(place);
+    return place;
+  }
+
+  function put(waiting: Waiting, place: Place): void {
+    waiting.place = place;
+    place.state = 'asked';
+    const slow = setTimeout(() => {
+      if (place.state === 'asked') place.state = 'slow';
+      advance();
+    }, slowMs);
+    const { grounds, path } = waiting;
+    place.desk
+      .ask({ ask: 'locate', grounds, path })
+      .then(waiting.answer, error => {
+        waiting.fail(error);
+        leave(place);
+      })
+      .finally(() => {
+        clearTimeout(slow);
+        clearTimeout(waiting.deadline);
+        if (place.state !== 'hanging') place.state = 'idle';
+        advance();
+      });
+  }
+
+  /** A desk that hangs counts until its thread has ended after all. */
+  function leave(place: Place): void {
+    place.state = 'hanging';
+    void place.desk.close(0);
+    place.desk.ended.then(() => {
+      places.delete(place);
+      advance();
+    });
+  }
+
+  function hanging(): number {
+    return [...places].filter(({ state }) => state === 'hanging').length;
+  }
+
+  return {
+    hanging,
+    locate: (grounds, path, deadlineMs) =>
+      new Promise((answer, fail) => {
+        if (isClosed || hanging() >= mostDesks) {
+          fail(new SoftquotaError('not_ready', `${path} could not be looked up: the disk does not answer`));
+          return;
+        }
+        const deadline = setTimeout(() => {
+          queue.delete(waiting);
+          fail(new SoftquotaError('not_ready', `${path} could not be looked up within ${deadlineMs} ms`));
+          if (waiting.place !== null) leave(waiting.place);
+          advance();
+        }, deadlineMs);
+        const waiting: Waiting = { grounds, path, answer, fail, deadline, place: null };
+        queue.add(waiting);
+        advance();
+      }),
+    close: async withinMs => {
+      isClosed = true;
+      for (const { deadline, fail } of queue) {
+        clearTimeout(deadline);
+        fail(new SoftquotaError('not_ready', 'looking up has ended'));
+      }
+      queue.clear();
+      const ended = await Promise.all([...places].map(({ desk }) => desk.close(withinMs)));
+      return ended.filter(hasEnded => !hasEnded).length;
+    },
+  };
+}

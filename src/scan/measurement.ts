@@ -1,0 +1,107 @@
+/** What scanning tells the one who keeps the figures. */
+
+import type { Root, Unit } from '../layout/index.ts';
+import type { WalkedUnit } from './messages.ts';
+import type { Leftover, Unread } from './outcome.ts';
+import type { Start } from './pool.ts';
+
+/**
+ * A unit as one walk found it, or that no unit is at its path any more. Two of one path are in
+ * the order of their `seq`, which was drawn before the walk began.
+ */
+export type Measurement =
+  | (MeasuredUnit & { readonly gone?: never })
+  | { readonly gone: string; readonly seq: number };
+
+export interface MeasuredUnit {
+  readonly unit: Unit;
+  readonly bytes: number;
+  /** Regular files that were counted. */
+  readonly files: number;
+  readonly directories: number;
+  /** Some of it could not be read, and is in `bytes` as it was last seen. */
+  readonly partial: boolean;
+  /** The first of the places that could not be read. */
+  readonly unread: readonly Unread[];
+  readonly unreadCount: number;
+  /** The first of what git began more than an hour ago and never finished; it counts. */
+  readonly leftovers: readonly Leftover[];
+  readonly leftoverCount: number;
+  /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */
+  readonly tooLarge: boolean;
+  readonly seq: number;
+  /** When the walk was begun, in milliseconds since 1970. */
+  readonly measuredAt: number;
+}
+
+/** A storage root at the end of a sweep. */
+export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'inode'> {
+  /** Why none of the units below it may be dropped; null where it is as it should be. */
+  readonly away: string | null;
+}
+
+/** How a known unit stands after a sweep. */
+export type Standing =
+  | 'seen'
+  /** Not there any more. */
+  | 'gone'
+  /** Below a place that could not be read. */
+  | 'unread'
+  /** Below a root that is missing, or has become another file system. */
+  | 'away';
+
+/** How far what was known differed from what a `verify` found. */
+export interface Drift {
+  readonly units: number;
+  /** The sum of the differences, all taken as positive. */
+  readonly bytes: number;
+  /** The first of them. */
+  readonly examples: readonly {
+    readonly path: string;
+    readonly knownBytes: number;
+    readonly bytes: number;
+  }[];
+}
+
+export interface Sweep {
+  readonly kind: SweepKind;
+  /** Drawn before the first look at the disk: what is known by a later one was found meanwhile. */
+  readonly startSeq: number;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly finishedAt: number;
+  /** How many were found. */
+  readonly units: number;
+  /** Whether the units of all owners were measured, and not only of some. */
+  readonly whole: boolean;
+  readonly standing: (path: string) => Standing;
+  readonly roots: readonly SweptRoot[];
+  /** Of a `verify` only. */
+  readonly drift: Drift | null;
+}
+
+export type SweepKind = 'sweep' | 'verify';
+
+/** The measurement that a walk came to; `knownBytes` stands where the sum is too large to be one. */
+export function measurementOf(
+  walked: WalkedUnit,
+  start: Start,
+  knownBytes: number | undefined,
+): MeasuredUnit {
+  const { unit, files, directories, unread, unreadCount, leftovers, leftoverCount } = walked;
+  const tooLarge = walked.outcome === 'too large';
+  return {
+    unit,
+    bytes: tooLarge ? (knownBytes ?? 0) : walked.bytes,
+    files,
+    directories,
+    partial: walked.partial || tooLarge,
+    unread,
+    unreadCount,
+    leftovers,
+    leftoverCount,
+    tooLarge,
+    seq: start.seq,
+    measuredAt: start.at,
+  };
+}

@@ -1,0 +1,156 @@
+/**
+ * From the results of walks to what is reported: holds back rises that may be none, and tells a
+ * unit that is gone from one that is only out of sight.
+ */
+
+import type { Layout } from '../layout/index.ts';
+import { Holds, type Origin } from './holds.ts';
+import { measurementOf } from './measurement.ts';
+import type { Grounds, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
+import type { ScannerOptions } from './options.ts';
+import { Pool, type Start } from './pool.ts';
+import { standingAfter, sweptRoots } from './roots.ts';
+import { monotonic } from './shared.ts';
+import { type TargetOutcome, Targets } from './targets.ts';
+
+export interface MeasuringOptions {
+  readonly scanner: ScannerOptions;
+  readonly grounds: () => Grounds;
+  readonly cacheFile: () => string | null;
+}
+
+/** What came of walking a unit that a sweep has found. */
+export type SweptOutcome = TargetOutcome | 'failed';
+
+export class Measuring {
+  readonly pool: Pool;
+  readonly #scanner: ScannerOptions;
+  readonly #holds: Holds;
+  readonly #targets: Targets;
+
+  constructor({ scanner, grounds, cacheFile }: MeasuringOptions) {
+    const { workers, knownBytes, nextSeq, log, code } = scanner;
+    this.#scanner = scanner;
+    this.pool = new Pool({
+      size: workers,
+      cacheFile,
+      code: code?.walker,
+      grounds,
+      knownBytes,
+      nextSeq,
+      warn: (details, message) => log.warn(details, message),
+    });
+    this.#targets = new Targets(this.pool, (path, result, start, origin) =>
+      this.#settle(path, result, start, origin),
+    );
+    this.#holds = new Holds({
+      walkAgain: (path, origin) => void this.measure(path, origin),
+      log: (details, message) => log.info(details, message),
+    });
+  }
+
+  /** Walks whatever unit is at this path, and then the units inside it. Never rejects. */
+  async measure(path: string, origin: Origin): Promise<TargetOutcome> {
+    return this.#targets.measure(path, origin);
+  }
+
+  /** Walks a unit that a sweep has found; `walked` is told what the walk itself came to. */
+  sweep(task: UnitTask, walked: (unit: WalkedUnit) => void): Promise<SweptOutcome> {
+    const { path } = task.unit;
+    return new Promise(resolve => {
+      this.pool.add({
+        task,
+        urgency: 'sweep',
+        done: (result, start) => {
+          if ('bytes' in result) walked(result);
+          if (result.outcome === 'vanished') resolve(this.measure(path, 'sweep'));
+          else resolve(this.#settle(path, result, start, 'sweep'));
+        },
+      });
+    });
+  }
+
+  /** The units whose rise waits for git to finish in them. */
+  held(): string[] {
+    return this.#holds.paths();
+  }
+
+  /** Stops walking; gives how many threads had to be left. */
+  close(withinMs: number): Promise<number> {
+    this.#holds.close();
+    return this.pool.close(withinMs);
+  }
+
+  async #settle(path: string, result: TaskResult, start: Start, origin: Origin): Promise<TargetOutcome> {
+    const { log } = this.#scanner;
+    switch (result.outcome) {
+      case 'measured':
+      case 'too large': {
+        const fate = this.#count(result, start, origin);
+        if (origin === 'change') {
+          await Promise.all(result.inner.map(inner => this.measure(inner, 'change')));
+        }
+        return fate;
+      }
+      case 'none':
+        this.#holds.drop(path);
+        return this.#missing(path, result.layout, start);
+      case 'vanished':
+        this.#holds.drop(path);
+        return 'unread';
+      case 'unread':
+        this.#holds.drop(path);
+        log.warn({ path, place: result.path, error: result.error }, 'a unit could not be read');
+        return 'unread';
+      case 'failed':
+        this.#holds.drop(path);
+        log.error({ path, reason: result.why }, 'a unit could not be walked');
+        return 'unread';
+      case 'stopped':
+        this.#holds.drop(path);
+        return 'stopped';
+    }
+  }
+
+  #count(walked: WalkedUnit, start: Start, origin: Origin): ReturnType<Holds['take']> {
+    const { knownBytes: known, report, log } = this.#scanner;
+    const { path } = walked.unit;
+    const knownBytes = known(path);
+    if (walked.outcome === 'too large') {
+      log.error(
+        { path },
+        'the files of a unit together pass 2^53 - 1 bytes; it keeps the bytes it was known with',
+      );
+    }
+    return this.#holds.take({
+      walked,
+      origin,
+      milliseconds: monotonic() - start.monotonicMs,
+      knownBytes,
+      count: () => report(measurementOf(walked, start, knownBytes)),
+    });
+  }
+
+  /** No unit is at this path: it is gone, unless its storage is. */
+  async #missing(path: string, { roots }: Layout, { seq }: Start): Promise<TargetOutcome> {
+    const { knownBytes, knownBelow, report, log } = this.#scanner;
+    if (knownBytes(path) === undefined) return 'none';
+    const nothing: ReadonlySet<string> = new Set();
+    const standing = standingAfter(
+      nothing,
+      nothing,
+      sweptRoots(roots, roots, nothing, this.#scanner, false),
+    )(path);
+    if (standing !== 'gone') {
+      log.warn(
+        { path },
+        'a unit is not there, but its storage is not the one it was on; it is kept as it was known',
+      );
+      return 'unread';
+    }
+    const inner = [...knownBelow(path)].filter(other => other !== path);
+    report({ gone: path, seq });
+    await Promise.all(inner.map(other => this.measure(other, 'change')));
+    return 'gone';
+  }
+}

@@ -1,0 +1,93 @@
+/** What the threads of this room say to each other. All of it is plain data. */
+
+import type { Found, Layout, Located, StorageSettings, Unit } from '../layout/index.ts';
+import type { Measure, Walked } from './outcome.ts';
+
+/** What is walked, and how: as configured, and as it lies on the disk. */
+export interface Grounds {
+  readonly storages: readonly StorageSettings[];
+  /** Names of directories that are left out. */
+  readonly exclude: readonly string[];
+  readonly measure: Measure;
+  readonly layout: Layout;
+}
+
+export interface UnitTask {
+  readonly unit: Unit;
+  /** The places inside that are not the unit's own. */
+  readonly inner: readonly string[];
+}
+
+/** One thing for a walker to do. */
+export type Task =
+  /** Walk this unit. */
+  | UnitTask
+  /** Find out which unit is at this path now, and walk it. */
+  | { readonly path: string };
+
+export interface NumberedTask {
+  readonly id: number;
+  readonly task: Task;
+  readonly knownBytes: number | null;
+}
+
+export type WalkerRequest =
+  | { readonly type: 'batch'; readonly grounds: Grounds; readonly tasks: readonly NumberedTask[] }
+  | { readonly type: 'close' };
+
+export interface WalkedUnit extends Walked, UnitTask {}
+
+export type TaskResult =
+  | WalkedUnit
+  /** It was there, and went while it was walked. */
+  | { readonly outcome: 'vanished' }
+  /** No unit is at this path; `layout` is how the storage lay when that was found. */
+  | { readonly outcome: 'none'; readonly layout: Layout }
+  /** Whether a unit is there could not be told. */
+  | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
+  /** A mistake of ours, or a thread that ended. */
+  | { readonly outcome: 'failed'; readonly why: string }
+  | { readonly outcome: 'stopped' };
+
+export type WalkerReport =
+  | {
+      readonly type: 'results';
+      readonly results: readonly { readonly id: number; readonly result: TaskResult }[];
+    }
+  /** The batch is over; what it gave no result for was handed back. */
+  | { readonly type: 'idle' }
+  | { readonly type: 'cache fault'; readonly why: string };
+
+/** What a walker starts with. */
+export interface WalkerStart {
+  readonly shared: SharedArrayBuffer;
+  readonly cacheFile: string | null;
+}
+
+/** Questions to a desk, a thread that answers one at a time. */
+export type Question =
+  | { readonly ask: 'prepare cache'; readonly file: string }
+  | {
+      readonly ask: 'resolve';
+      readonly storages: readonly StorageSettings[];
+      readonly exclude: readonly string[];
+    }
+  | { readonly ask: 'discover'; readonly layout: Layout }
+  | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
+  | { readonly ask: 'locate'; readonly grounds: Grounds; readonly path: string };
+
+/** What a desk answers, by the question. */
+export interface Answers {
+  /** Why the cache had to be made anew; null where it had not. */
+  'prepare cache': string | null;
+  resolve: Layout;
+  /** After all has been found. */
+  discover: null;
+  'prune cache': null;
+  locate: Located;
+}
+
+export type DeskReport =
+  | { readonly type: 'found'; readonly found: readonly Found[] }
+  | { readonly type: 'answer'; readonly answer: Answers[keyof Answers] }
+  | { readonly type: 'failed'; readonly why: string };

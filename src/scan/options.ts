@@ -1,0 +1,44 @@
+/** What the one who composes the daemon hands to a scanner. */
+
+import type { StorageSettings } from '../layout/index.ts';
+import type { Measurement, Sweep } from './measurement.ts';
+import type { Measure } from './outcome.ts';
+import type { RootIdentity } from './roots.ts';
+
+/** What is walked. */
+export interface ScanSettings {
+  readonly storages: readonly StorageSettings[];
+  /** Names of directories that are left out. */
+  readonly exclude: readonly string[];
+  readonly measure: Measure;
+}
+
+export interface Log {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+export interface ScannerOptions extends ScanSettings {
+  /** How many threads walk. */
+  readonly workers: number;
+  /** Where the scan cache is kept; its directory must be there. */
+  readonly cacheFile: string;
+  /** The bytes that a unit was last reported with. */
+  readonly knownBytes: (path: string) => number | undefined;
+  /** The known units in and below a directory. */
+  readonly knownBelow: (path: string) => Iterable<string>;
+  /** What a storage root was when its units were last found. */
+  readonly rootRecord: (path: string) => RootIdentity | undefined;
+  /** What owners' names are compared by. */
+  readonly ownerKey: (name: string) => string;
+  /** The next number in the order of things. */
+  readonly nextSeq: () => number;
+  /** Called for every unit that was measured, and for one that is known to be gone. */
+  readonly report: (measurement: Measurement) => void;
+  /** Called at the end of a sweep that got to its end. */
+  readonly swept: (sweep: Sweep) => void | Promise<void>;
+  readonly log: Log;
+  /** The code of the threads, where it is not that of this room. */
+  readonly code?: { readonly walker?: URL; readonly desk?: URL };
+}

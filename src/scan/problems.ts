@@ -1,0 +1,38 @@
+/** What a sweep met that a person should know: lists that are capped, with exact counts. */
+
+import type { Leftover, Unread } from './outcome.ts';
+
+/** Something that is not as it should be; `what` says it for a person. */
+export interface Fault {
+  readonly path: string;
+  readonly what: string;
+}
+
+export interface Listed<Entry> {
+  /** How many there were. */
+  readonly count: number;
+  /** The first of them. */
+  readonly first: readonly Entry[];
+}
+
+export interface Problems {
+  readonly unread: Listed<Unread>;
+  readonly faults: Listed<Fault>;
+  readonly leftovers: Listed<Leftover>;
+  /** Units whose rise waits for git to finish in them. */
+  readonly held: Listed<string>;
+}
+
+const mostListed = 1000;
+
+/** A list that counts on where it is full. */
+export class Listing<Entry> implements Listed<Entry> {
+  readonly first: Entry[] = [];
+  count = 0;
+
+  /** `others` more are known of, beyond these. */
+  add(entries: readonly Entry[], others = 0): void {
+    this.count += entries.length + others;
+    this.first.push(...entries.slice(0, Math.max(0, mostListed - this.first.length)));
+  }
+}

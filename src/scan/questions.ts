@@ -1,0 +1,82 @@
+/** A desk, seen from the one who asks: one question at a time, each answered or rejected. */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Found } from '../layout/index.ts';
+import type { Answers, DeskReport, Question } from './messages.ts';
+import { codeOf, endThread, startThread } from './thread.ts';
+
+type Asked = Question['ask'];
+
+export interface Desk {
+  /**
+   * Asks; `found` is given what a `discover` finds, as it is found. Rejects with `internal` where
+   * the thread failed or ended.
+   */
+  ask<Ask extends Asked>(
+    question: Extract<Question, { readonly ask: Ask }>,
+    found?: (found: readonly Found[]) => void,
+  ): Promise<Answers[Ask]>;
+  /** Ends the thread; false where it hangs in the system and had to be left. */
+  close(withinMs: number): Promise<boolean>;
+  /** Resolves once the thread has ended. */
+  readonly ended: Promise<void>;
+}
+
+interface Open {
+  readonly found: (found: readonly Found[]) => void;
+  readonly resolve: (answer: Answers[Asked]) => void;
+  readonly reject: (error: SoftquotaError) => void;
+}
+
+export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
+  const thread = startThread(code, name);
+  let open: Open | null = null;
+  let fault: string | null = null;
+  let hasEnded = false;
+  const ended = Promise.withResolvers<void>();
+
+  const end = (why: string): void => {
+    open?.reject(new SoftquotaError('internal', `the thread ${name}: ${why}`));
+    open = null;
+  };
+  thread.on('message', (report: DeskReport) => {
+    switch (report.type) {
+      case 'found':
+        open?.found(report.found);
+        return;
+      case 'answer':
+        open?.resolve(report.answer);
+        open = null;
+        return;
+      case 'failed':
+        end(report.why);
+    }
+  });
+  thread.on('error', error => {
+    fault = error instanceof Error ? error.message : String(error);
+  });
+  thread.on('exit', exitCode => {
+    hasEnded = true;
+    end(fault ?? `ended with code ${exitCode}`);
+    ended.resolve();
+  });
+
+  return {
+    ask<Ask extends Asked>(
+      question: Extract<Question, { readonly ask: Ask }>,
+      found: Open['found'] = () => {},
+    ): Promise<Answers[Ask]> {
+      const { promise, resolve, reject } = Promise.withResolvers<Answers[Ask]>();
+      if (hasEnded) {
+        reject(new SoftquotaError('internal', `the thread ${name} has ended`));
+        return promise;
+      }
+      // A desk answers what was asked: the answer is of the question's type.
+      open = { found, resolve: resolve as Open['resolve'], reject };
+      thread.postMessage(question);
+      return promise;
+    },
+    ended: ended.promise,
+    close: async withinMs => hasEnded || (await endThread(thread, withinMs)),
+  };
+}

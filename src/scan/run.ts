@@ -1,0 +1,185 @@
+/** One sweep, from waiting to its end, as those who follow it see it. */
+
+import type { Drift, SweepKind } from './measurement.ts';
+import type { WalkedUnit } from './messages.ts';
+import type { Leftover, Unread } from './outcome.ts';
+import type { Counts } from './pool.ts';
+import { type Fault, Listing, type Problems } from './problems.ts';
+import { monotonic } from './shared.ts';
+
+export interface SweepRequest {
+  readonly kind: SweepKind;
+  /** Only their units are measured, though all are looked for. */
+  readonly owners?: readonly string[];
+  /** Take a root as it is, though it has become another file system without the known units. */
+  readonly acceptMoved?: boolean;
+}
+
+export interface Progress extends Counts {
+  /** Units that are measured. */
+  readonly units: number;
+  /** Units that are to be measured, as far as they are found. */
+  readonly unitsFound: number;
+  /** Whether more may be found. */
+  readonly discovering: boolean;
+  readonly entriesPerSecond: number;
+  readonly bytesPerSecond: number;
+  /** Seconds to the end, as far as that can be told. */
+  readonly estimateSeconds: number | null;
+}
+
+export type RunState = 'waiting' | 'running' | 'done' | 'stopped' | 'failed';
+
+export interface ScanRun {
+  readonly id: number;
+  readonly kind: SweepKind;
+  /** Null: of all. */
+  readonly owners: readonly string[] | null;
+  readonly state: RunState;
+  /** Milliseconds since 1970; null before. */
+  readonly startedAt: number | null;
+  readonly finishedAt: number | null;
+  /** Why it failed. */
+  readonly error: string | null;
+  readonly problems: Problems;
+  /** Of a `verify` that is done. */
+  readonly drift: Drift | null;
+  progress(): Progress;
+  /** Resolves when it is over, however it ended. */
+  readonly done: Promise<void>;
+}
+
+/** How much an earlier sweep of all had to do. */
+export interface Extent {
+  readonly units: number;
+  readonly entries: number;
+}
+
+const mostExamples = 100;
+
+export class Run implements ScanRun {
+  readonly id: number;
+  readonly kind: SweepKind;
+  owners: readonly string[] | null;
+  acceptMoved: boolean;
+  state: RunState = 'waiting';
+  startedAt: number | null = null;
+  finishedAt: number | null = null;
+  error: string | null = null;
+  drift: Drift | null = null;
+  readonly done: Promise<void>;
+
+  readonly problems = {
+    unread: new Listing<Unread>(),
+    faults: new Listing<Fault>(),
+    leftovers: new Listing<Leftover>(),
+    held: new Listing<string>(),
+  };
+  discovering = true;
+  unitsFound = 0;
+  units = 0;
+
+  readonly #over = Promise.withResolvers<void>();
+  /** What the walkers have counted by now; what they had before is not this run's. */
+  readonly #counts: () => Counts;
+  #before: Counts = { directories: 0, files: 0, bytes: 0 };
+  #after: Counts | null = null;
+  #begunMs = 0;
+  #overMs: number | null = null;
+  #expected: Extent | null = null;
+  #drift = { units: 0, bytes: 0, examples: [] as { path: string; knownBytes: number; bytes: number }[] };
+
+  constructor(id: number, request: SweepRequest, counts: () => Counts) {
+    this.id = id;
+    this.kind = request.kind;
+    this.owners = request.owners ?? null;
+    this.acceptMoved = request.acceptMoved ?? false;
+    this.#counts = counts;
+    this.done = this.#over.promise;
+  }
+
+  /** Takes on another request of the same kind, as long as it waits. */
+  widen(request: SweepRequest): void {
+    const isWhole = this.owners === null || request.owners === undefined;
+    this.owners = isWhole ? null : [...new Set([...(this.owners ?? []), ...(request.owners ?? [])])];
+    this.acceptMoved ||= request.acceptMoved ?? false;
+  }
+
+  begin(expected: Extent | null): void {
+    this.state = 'running';
+    this.startedAt = Date.now();
+    this.#begunMs = monotonic();
+    this.#before = this.#counts();
+    this.#expected = this.owners === null ? expected : null;
+  }
+
+  end(state: 'done' | 'stopped' | 'failed', error: string | null = null): void {
+    this.state = state;
+    this.error = error;
+    this.finishedAt = Date.now();
+    this.discovering = false;
+    this.#after = this.#counts();
+    this.#overMs = monotonic();
+    if (state === 'done') this.drift = this.driftSoFar();
+    this.#over.resolve();
+  }
+
+  /** Notes what the walk of a unit has to tell. */
+  note({ unit, outcome, unread, unreadCount, leftovers, leftoverCount }: WalkedUnit): void {
+    this.problems.unread.add(unread, unreadCount - unread.length);
+    this.problems.leftovers.add(leftovers, leftoverCount - leftovers.length);
+    if (outcome === 'too large') {
+      this.problems.faults.add([{ path: unit.path, what: 'its files together pass 2^53 - 1 bytes' }]);
+    }
+  }
+
+  /** Notes by how much a unit was known wrongly. */
+  compare(path: string, knownBytes: number, bytes: number): void {
+    if (bytes === knownBytes) return;
+    this.#drift.units += 1;
+    this.#drift.bytes += Math.abs(bytes - knownBytes);
+    if (this.#drift.examples.length < mostExamples) this.#drift.examples.push({ path, knownBytes, bytes });
+  }
+
+  /** The drift so far. */
+  driftSoFar(): Drift | null {
+    return this.kind === 'verify' ? this.#drift : null;
+  }
+
+  /** How much it had to do. */
+  extent(): Extent {
+    const { units, directories, files } = this.progress();
+    return { units, entries: directories + files };
+  }
+
+  progress(): Progress {
+    const { units, unitsFound, discovering } = this;
+    const now = this.#after ?? (this.state === 'waiting' ? this.#before : this.#counts());
+    const directories = now.directories - this.#before.directories;
+    const files = now.files - this.#before.files;
+    const bytes = now.bytes - this.#before.bytes;
+    const seconds = this.state === 'waiting' ? 0 : ((this.#overMs ?? monotonic()) - this.#begunMs) / 1000;
+    const perSecond = (amount: number): number => (seconds > 0 ? amount / seconds : 0);
+    return {
+      units,
+      unitsFound,
+      discovering,
+      directories,
+      files,
+      bytes,
+      entriesPerSecond: perSecond(directories + files),
+      bytesPerSecond: perSecond(bytes),
+      estimateSeconds: this.#estimate(seconds, directories + files),
+    };
+  }
+
+  #estimate(seconds: number, entries: number): number | null {
+    if (this.state !== 'running') return this.state === 'waiting' ? null : 0;
+    const expected = this.#expected;
+    if (expected !== null && entries > 0 && entries < expected.entries) {
+      return (seconds * (expected.entries - entries)) / entries;
+    }
+    if (this.discovering || this.units === 0) return null;
+    return (seconds * (this.unitsFound - this.units)) / this.units;
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The scanner: sweeps of all units, walks of single ones, and the looking up of paths, on threads.
+ *
+ * It measures and reports, and keeps no figures itself.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Layout, Located } from '../layout/index.ts';
+import { openLookups } from './lookups.ts';
+import { Measuring } from './measuring.ts';
+import type { Grounds } from './messages.ts';
+import type { ScannerOptions, ScanSettings } from './options.ts';
+import type { Busy } from './pool.ts';
+import { type Desk, openDesk } from './questions.ts';
+import { type Extent, Run, type ScanRun, type SweepRequest } from './run.ts';
+import { sweep } from './sweep.ts';
+import type { TargetOutcome } from './targets.ts';
+
+export interface ScannerStatus {
+  /** The units that are being walked. */
+  readonly walking: readonly Busy[];
+  /** Tasks that wait for a walker. */
+  readonly waiting: { readonly soon: number; readonly sweep: number };
+  /** The units whose rise waits for git to finish in them. */
+  readonly held: readonly string[];
+  /** Lookups that a disk never answered. */
+  readonly hangingLookups: number;
+  /** The sweep that runs, or the last one that ran. */
+  readonly lastRun: ScanRun | null;
+}
+
+export interface Scanner {
+  /** Asks for a sweep. One runs at a time; those of one kind that wait are one. */
+  sweep(request: SweepRequest): ScanRun;
+  /** Walks the unit at this very path, and those inside it, before any sweep's. Never rejects. */
+  measureSoon(path: string): Promise<TargetOutcome>;
+  /** The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time. */
+  locate(path: string, deadlineMs: number): Promise<Located>;
+  /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
+  reconfigure(settings: ScanSettings): ScanRun;
+  status(): ScannerStatus;
+  /** The sweeps that ran or wait, the newest first; the oldest are forgotten. */
+  runs(): readonly ScanRun[];
+  /**
+   * Stops walking within a second and ends all threads. Gives how many hang in the system: as long
+   * as there is one, the process cannot exit but by a signal.
+   */
+  close(): Promise<number>;
+}
+
+const mostRuns = 50;
+const progressMs = 10_000;
+const closeMs = 800;
+
+export function createScanner(options: ScannerOptions): Scanner {
+  const { log } = options;
+  let settings: ScanSettings = options;
+  let grounds: Grounds | null = null;
+  let cacheFile: string | null = null;
+  let extent: Extent | null = null;
+  let current: { readonly run: Run; readonly abort: AbortController } | null = null;
+  let isClosed = false;
+  let lastId = 0;
+  let lastRun: Run | null = null;
+  const waiting: Run[] = [];
+  const runs: Run[] = [];
+  const lookups = openLookups({ code: options.code?.desk });
+  const measuring = new Measuring({
+    scanner: options,
+    grounds: () => {
+      if (grounds === null)
+        throw new SoftquotaError('internal', 'a walk was begun before the storage was resolved');
+      return grounds;
+    },
+    cacheFile: () => cacheFile,
+  });
+  const desks = new Set<Desk>();
+  const closed = Promise.withResolvers<void>();
+  const ready = Promise.race([prepare(), closed.promise]);
+
+  function openCounted(name: string): Desk {
+    const desk = openDesk(name, options.code?.desk);
+    desks.add(desk);
+    desk.ended.then(() => desks.delete(desk));
+    return desk;
+  }
+
+  function resolved(layout: Layout): void {
+    const { storages, exclude, measure } = settings;
+    grounds = { storages, exclude, measure, layout };
+  }
+
+  /** Before the first walk: the cache, and how the storage lies. Never rejects. */
+  async function prepare(): Promise<void> {
+    const desk = openCounted('prepare');
+    try {
+      const fault = await desk.ask({ ask: 'prepare cache', file: options.cacheFile });
+      if (fault !== null)
+        log.warn({ file: options.cacheFile, reason: fault }, 'the scan cache was made anew');
+      cacheFile = options.cacheFile;
+    } catch (error) {
+      if (!isClosed) log.warn({ file: options.cacheFile, err: error }, 'the scan cache cannot be used');
+    }
+    try {
+      const { storages, exclude } = settings;
+      resolved(await desk.ask({ ask: 'resolve', storages, exclude }));
+    } catch (error) {
+      if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
+    }
+    void desk.close(0);
+  }
+
+  function request(asked: SweepRequest): ScanRun {
+    const same = waiting.find(run => run.kind === asked.kind);
+    if (same !== undefined) {
+      same.widen(asked);
+      return same;
+    }
+    lastId += 1;
+    const run = new Run(lastId, asked, () => measuring.pool.swept());
+    runs.unshift(run);
+    runs.splice(mostRuns);
+    waiting.push(run);
+    next();
+    return run;
+  }
+
+  function next(): void {
+    if (isClosed) for (const run of waiting.splice(0)) run.end('stopped');
+    if (current !== null) return;
+    const run = waiting.shift();
+    if (run === undefined) return;
+    const abort = new AbortController();
+    current = { run, abort };
+    lastRun = run;
+    perform(run, abort.signal).then(() => {
+      current = null;
+      next();
+    });
+  }
+
+  async function perform(run: Run, signal: AbortSignal): Promise<void> {
+    run.begin(extent);
+    log.info({ run: run.id, kind: run.kind, owners: run.owners }, 'a sweep begins');
+    const timer = setInterval(
+      () => log.info({ run: run.id, ...run.progress() }, 'a sweep is under way'),
+      progressMs,
+    ).unref();
+    try {
+      await sweep({
+        run,
+        scanner: options,
+        settings,
+        measuring,
+        resolved,
+        ready,
+        cacheFile: () => cacheFile,
+        openDesk: openCounted,
+        signal,
+      });
+    } finally {
+      clearInterval(timer);
+    }
+    if (run.state === 'done' && run.owners === null) extent = run.extent();
+    const { unread, faults, leftovers, held } = run.problems;
+    log.info(
+      {
+        run: run.id,
+        state: run.state,
+        ...run.progress(),
+        unread: unread.count,
+        faults: faults.count,
+        leftovers: leftovers.count,
+        held: held.count,
+        drift: run.drift,
+      },
+      'a sweep has ended',
+    );
+  }
+
+  async function locate(path: string, deadlineMs: number): Promise<Located> {
+    const begun = performance.now();
+    const isReady = await within(ready, deadlineMs);
+    if (!isReady || grounds === null) {
+      throw new SoftquotaError(
+        'not_ready',
+        `${path} could not be looked up: the storage is not resolved yet`,
+      );
+    }
+    return lookups.locate(grounds, path, Math.max(1, deadlineMs - (performance.now() - begun)));
+  }
+
+  return {
+    sweep: request,
+    locate,
+    runs: () => runs,
+    measureSoon: async path => {
+      await ready;
+      return isClosed || grounds === null ? 'stopped' : measuring.measure(path, 'change');
+    },
+    reconfigure: changed => {
+      settings = changed;
+      current?.abort.abort();
+      return request({ kind: 'sweep' });
+    },
+    status: () => ({
+      walking: measuring.pool.busy(),
+      waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
+      held: measuring.held(),
+      hangingLookups: lookups.hanging(),
+      lastRun,
+    }),
+    close: async () => {
+      isClosed = true;
+      current?.abort.abort();
+      next();
+      closed.resolve();
+      const desksLeft = Promise.all([...desks].map(desk => desk.close(closeMs)));
+      const left = await Promise.all([
+        desksLeft.then(ended => ended.filter(hasEnded => !hasEnded).length),
+        measuring.close(closeMs),
+        lookups.close(closeMs),
+      ]);
+      return left.reduce((sum, count) => sum + count, 0);
+    },
+  };
+}
+
+/** Whether a promise is fulfilled within the time. */
+async function within(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<false>();
+  const timer = setTimeout(resolve, milliseconds, false);
+  try {
+    return await Promise.race([
+      promise.then(
+        () => true,
+        () => false,
+      ),
+      late,
+    ]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * When sweeps begin by themselves.
+ *
+ * The clock is looked at again and again, and each time compared with what it was the last time: whether
+ * a tick of the pattern lies between. So a clock that is set forward, or a machine that slept,
+ * brings one sweep and not all that were missed, and one that is set back by a day does not
+ * stop sweeps for a day.
+ */
+
+import { Cron } from 'croner';
+import { SoftquotaError } from '../errors.ts';
+import type { SweepKind } from './measurement.ts';
+
+export interface Patterns {
+  /** Cron pattern of the sweeps; null for none. */
+  readonly sweep: string | null;
+  /** Cron pattern of the walks that report drift; null for none. */
+  readonly verify: string | null;
+}
+
+/** A clock and its alarm, in milliseconds since 1970. */
+export interface Clock {
+  now(): number;
+  /** Calls back once, after some milliseconds; gives how to call that off. */
+  after(milliseconds: number, callback: () => void): () => void;
+}
+
+export interface Schedule {
+  /** When the next one of a kind is due, in milliseconds since 1970; null where never. */
+  next(kind: SweepKind): number | null;
+  close(): void;
+}
+
+const longestRestMs = 15_000;
+
+const systemClock: Clock = {
+  now: Date.now,
+  after: (milliseconds, callback) => {
+    const timer = setTimeout(callback, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+/**
+ * Calls `tick` at the times of the patterns, in the machine's time zone; a verify before a sweep that is due at the
+ * same time. Throws `configuration` for a pattern that is none.
+ */
+export function startSchedule(
+  patterns: Patterns,
+  tick: (kind: SweepKind) => void,
+  clock: Clock = systemClock,
+): Schedule {
+  const crons = (['verify', 'sweep'] as const).map(kind => ({ kind, cron: cronOf(kind, patterns[kind]) }));
+  let last = clock.now();
+  let cancel = rest();
+
+  function rest(): () => void {
+    const dues = crons.map(({ cron }) => nextAfter(cron, last)).filter(due => due !== null);
+    const nearest = Math.min(longestRestMs, ...dues.map(due => due - last));
+    return clock.after(Math.max(1, nearest), look);
+  }
+
+  function look(): void {
+    const now = clock.now();
+    const since = Math.min(last, now);
+    last = now;
+    const due = crons.filter(({ cron }) => (nextAfter(cron, since) ?? Number.POSITIVE_INFINITY) <= now);
+    cancel = rest();
+    for (const { kind } of due) tick(kind);
+  }
+
+  return {
+    next: kind => nextAfter(crons.find(one => one.kind === kind)?.cron ?? null, clock.now()),
+    close: () => cancel(),
+  };
+}
+
+function cronOf(kind: SweepKind, pattern: string | null): Cron | null {
+  if (pattern === null) return null;
+  try {
+    return new Cron(pattern, { paused: true });
+  } catch (error) {
+    const key = kind === 'sweep' ? 'SCHEDULE' : 'VERIFY';
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SoftquotaError(
+      'configuration',
+      `[scan] ${key} = ${pattern}: not a cron pattern (${reason}). Write five fields, such as */15 * * * *.`,
+    );
+  }
+}
+
+function nextAfter(cron: Cron | null, time: number): number | null {
+  return cron?.nextRun(new Date(time))?.getTime() ?? null;
+}
+
+/**
+ * Whether a tick is to be let go by: one of its kind, or one that does all that it would do, runs or waits
+ * already.
+ */
+export function isCovered(kind: SweepKind, openKinds: Iterable<SweepKind>): boolean {
+  return [...openKinds].some(open => open === kind || open === 'verify');
+}

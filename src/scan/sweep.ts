@@ -1,0 +1,167 @@
+/**
+ * One sweep: finds every unit, walks it, and says at the end how all the known ones stand.
+ *
+ * Units are walked while others are still being looked for. The storage roots are looked at before
+ * and after, since one that went away meanwhile looks as if its units were gone.
+ */
+
+import type { Found, Layout } from '../layout/index.ts';
+import type { Measuring } from './measuring.ts';
+import type { ScannerOptions, ScanSettings } from './options.ts';
+import type { Desk } from './questions.ts';
+import { standingAfter, sweptRoots } from './roots.ts';
+import type { Run } from './run.ts';
+
+export interface SweepOptions {
+  readonly run: Run;
+  readonly scanner: ScannerOptions;
+  readonly settings: ScanSettings;
+  readonly measuring: Measuring;
+  /** Told how the storage lies, before anything is walked. */
+  readonly resolved: (layout: Layout) => void;
+  /** Resolves when walks may begin. */
+  readonly ready: Promise<void>;
+  /** The cache's file; null where it is not used. */
+  readonly cacheFile: () => string | null;
+  readonly openDesk: (name: string) => Desk;
+  /** Aborted, it stops the sweep. */
+  readonly signal: AbortSignal;
+}
+
+/** Makes the sweep; `run` tells how it ended. Never rejects. */
+export async function sweep(options: SweepOptions): Promise<void> {
+  const { run, scanner, measuring, signal } = options;
+  const desk = options.openDesk('survey');
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
+  });
+  try {
+    await Promise.race([stopped, options.ready.then(() => survey(options, desk))]);
+    run.end('done');
+  } catch (error) {
+    measuring.pool.stopSweep();
+    if (signal.aborted) run.end('stopped');
+    else {
+      scanner.log.error({ run: run.id, err: error }, 'a sweep could not be finished');
+      run.end('failed', error instanceof Error ? error.message : String(error));
+    }
+  } finally {
+    // One that hangs in the system is left.
+    void desk.close(0);
+  }
+}
+
+async function survey(options: SweepOptions, desk: Desk): Promise<void> {
+  const { run, scanner, settings, signal } = options;
+  const startSeq = scanner.nextSeq();
+  const startedAt = Date.now();
+  const resolve = { ask: 'resolve', storages: settings.storages, exclude: settings.exclude } as const;
+  const layout = await desk.ask(resolve);
+  options.resolved(layout);
+
+  const seen = new Set<string>();
+  const unread = new Set<string>();
+  const walks = counter();
+  await desk.ask({ ask: 'discover', layout }, found => {
+    if (signal.aborted) return;
+    for (const one of found) take(one, options, seen, unread, walks);
+  });
+  run.discovering = false;
+  await walks.none();
+
+  const { roots: rootsAfter } = await desk.ask(resolve);
+  const roots = sweptRoots(layout.roots, rootsAfter, seen, scanner, run.acceptMoved);
+  for (const { path, away } of roots) {
+    if (away === null) continue;
+    if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);
+    scanner.log.warn({ path, reason: away }, 'a storage root is not as it was; none of its units is dropped');
+  }
+  if (signal.aborted) return;
+  await scanner.swept({
+    kind: run.kind,
+    startSeq,
+    startedAt,
+    finishedAt: Date.now(),
+    units: seen.size,
+    whole: run.owners === null,
+    standing: standingAfter(seen, unread, roots),
+    roots,
+    drift: run.driftSoFar(),
+  });
+  const file = options.cacheFile();
+  if (file === null) return;
+  try {
+    const keep = [...seen, ...scanner.knownBelow('/')];
+    await desk.ask({ ask: 'prune cache', file, keep });
+  } catch (error) {
+    if (!signal.aborted) scanner.log.warn({ err: error }, 'the scan cache could not be pruned');
+  }
+}
+
+function take(
+  one: Found,
+  { run, scanner, measuring, signal }: SweepOptions,
+  seen: Set<string>,
+  unread: Set<string>,
+  walks: Counter,
+): void {
+  switch (one.type) {
+    case 'listed':
+      return;
+    case 'unread':
+      unread.add(one.path);
+      run.problems.unread.add([{ path: one.path, error: one.error }]);
+      return;
+    case 'fault':
+      run.problems.faults.add([{ path: one.path, what: one.what }]);
+      return;
+    case 'unit': {
+      const { unit, inner } = one;
+      seen.add(unit.path);
+      const isWanted =
+        run.owners === null || (unit.owner !== null && run.owners.includes(scanner.ownerKey(unit.owner)));
+      if (!isWanted) return;
+      run.unitsFound += 1;
+      walks.begin();
+      const knownBytes = scanner.knownBytes(unit.path);
+      measuring
+        .sweep({ unit, inner }, walked => run.note(walked))
+        .then(outcome => {
+          if (signal.aborted) return;
+          run.units += 1;
+          if (outcome === 'gone' || outcome === 'none') seen.delete(unit.path);
+          if (outcome === 'held') run.problems.held.add([unit.path]);
+          if (outcome === 'counted' && knownBytes !== undefined) {
+            run.compare(unit.path, knownBytes, scanner.knownBytes(unit.path) ?? 0);
+          }
+        })
+        .finally(walks.end);
+    }
+  }
+}
+
+interface Counter {
+  begin(): void;
+  end(): void;
+  /** Resolves when as many have ended as have begun. */
+  none(): Promise<void>;
+}
+
+function counter(): Counter {
+  let open = 0;
+  let over: (() => void) | null = null;
+  return {
+    begin: () => {
+      open += 1;
+    },
+    end: () => {
+      open -= 1;
+      if (open === 0) over?.();
+    },
+    none: () =>
+      new Promise(resolve => {
+        over = resolve;
+        if (open === 0) resolve();
+      }),
+  };
+}

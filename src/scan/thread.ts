@@ -1,0 +1,37 @@
+/** Starting the threads of this room. */
+
+import { Worker } from 'node:worker_threads';
+
+/**
+ * A directory's entries are all in memory while it is visited: a million take some 130 MB. Past
+ * the limit the thread ends, and not the daemon.
+ */
+const resourceLimits = { maxOldGenerationSizeMb: 1024 };
+
+const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
+
+/** Where the code of a thread is: TypeScript as it stands in the repository, or what was compiled from it. */
+export function codeOf(name: 'walker' | 'desk'): URL {
+  return new URL(`./${name}${suffix}`, import.meta.url);
+}
+
+/** Starts a thread; options that the process was started with, such as a debugger, are not for it. */
+export function startThread(code: URL, name: string, workerData?: unknown): Worker {
+  return new Worker(code, { name, workerData, resourceLimits, execArgv: [] });
+}
+
+/** Ends a thread; says whether it had ended within the time. A call to a hung disk cannot be ended. */
+export async function endThread(thread: Worker, withinMs: number): Promise<boolean> {
+  thread.unref();
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(resolve, withinMs, false);
+  thread.terminate().then(
+    () => resolve(true),
+    () => resolve(true),
+  );
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * A walker: the thread that measures units, a batch at a time.
+ *
+ * Results are handed over as they come, together where they come quickly, and never later than the
+ * walk of the next unit needs for its first few directories.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { inspect, type Layout, resolveLayout } from '../layout/index.ts';
+import { noCache, openCache } from './cache.ts';
+import type {
+  Grounds,
+  NumberedTask,
+  TaskResult,
+  UnitTask,
+  WalkerReport,
+  WalkerRequest,
+  WalkerStart,
+} from './messages.ts';
+import { count, monotonic, signal, viewOf } from './shared.ts';
+import type { Pulse } from './visit.ts';
+import { walk } from './walk.ts';
+
+const port = parentPort;
+if (port === null) throw new Error('walker.ts is run as a worker thread');
+
+// The one who starts this thread gives it nothing else.
+const { shared, cacheFile } = workerData as WalkerStart;
+const { signals, counts } = viewOf(shared);
+const cache = cacheFile === null ? noCache : openCache(cacheFile, why => send({ type: 'cache fault', why }));
+
+const millisecondsTogether = 50;
+let pending: { id: number; result: TaskResult }[] = [];
+let sentAt = 0;
+
+port.on('message', (request: WalkerRequest) => {
+  if (request.type === 'close') {
+    cache.close();
+    port.close();
+    return;
+  }
+  for (const task of request.tasks) {
+    if (isSet(signal.stop) || isSet(signal.yield)) break;
+    counts[count.since] = monotonic();
+    counts[count.task] = task.id;
+    pending.push({ id: task.id, result: resultOf(task, request.grounds) });
+    handOver();
+  }
+  counts[count.task] = 0;
+  sentAt = 0;
+  handOver();
+  send({ type: 'idle' });
+});
+
+function send(report: WalkerReport): void {
+  port?.postMessage(report);
+}
+
+function isSet(which: number): boolean {
+  return Atomics.load(signals, which) === 1;
+}
+
+function handOver(): void {
+  if (pending.length === 0) return;
+  const now = monotonic();
+  if (now - sentAt < millisecondsTogether) return;
+  send({ type: 'results', results: pending });
+  pending = [];
+  sentAt = now;
+}
+
+function resultOf(numbered: NumberedTask, grounds: Grounds): TaskResult {
+  try {
+    const { task } = numbered;
+    if ('unit' in task) return walked(task, numbered, grounds);
+    let { layout } = grounds;
+    let located = inspect(layout, task.path);
+    if (located.found === 'unread') {
+      // What was mounted since the layout was made is not unread.
+      layout = resolveLayout(grounds.storages, grounds.exclude);
+      located = inspect(layout, task.path);
+    }
+    if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
+    return located.found === 'none' ? none(layout) : walked(located, numbered, grounds);
+  } catch (error) {
+    return {
+      outcome: 'failed',
+      why: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    };
+  }
+}
+
+function none(layout: Layout): TaskResult {
+  return { outcome: 'none', layout };
+}
+
+function walked(
+  { unit, inner }: UnitTask,
+  { knownBytes }: NumberedTask,
+  { exclude, measure }: Grounds,
+): TaskResult {
+  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes };
+  const outcome = walk(request, cache, counting());
+  return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
+}
+
+/** A pulse that adds to the counts. */
+function counting(): Pulse {
+  const [directories = 0, files = 0, bytes = 0] = counts;
+  return tally => {
+    counts[count.directories] = directories + tally.directories;
+    counts[count.files] = files + tally.files;
+    counts[count.bytes] = bytes + tally.bytes;
+    handOver();
+    return !isSet(signal.stop);
+  };
+}
