@@ -10,6 +10,7 @@
 import { Cron } from 'croner';
 import { SoftquotaError } from '../errors.ts';
 import type { SweepKind } from './measurement.ts';
+import type { ScanRun } from './run.ts';
 
 export interface Patterns {
   /** Cron pattern of the sweeps; null for none. */
@@ -94,9 +95,16 @@ function nextAfter(cron: Cron | null, time: number): number | null {
 }
 
 /**
- * Whether a tick is to be let go by: one of its kind, or one that does all that it would do, runs or waits
- * already.
+ * Whether a tick can be let go by: a run that does all that it would do runs or waits already.
  */
-export function isCovered(kind: SweepKind, openKinds: Iterable<SweepKind>): boolean {
-  return [...openKinds].some(open => open === kind || open === 'verify');
+export function isCovered(
+  kind: SweepKind,
+  runs: Iterable<Pick<ScanRun, 'kind' | 'owners' | 'state'>>,
+): boolean {
+  return [...runs].some(
+    run =>
+      (run.state === 'waiting' || run.state === 'running') &&
+      run.owners === null &&
+      (run.kind === kind || run.kind === 'verify'),
+  );
 }

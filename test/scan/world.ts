@@ -1,0 +1,133 @@
+/** Trees on the disk, an independent count of them, and a scanner with a book that keeps what it reports. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import type { StorageSettings, Unit } from '../../src/layout/index.ts';
+import {
+  createScanner,
+  type MeasuredUnit,
+  type RootIdentity,
+  type Scanner,
+  type ScannerOptions,
+  type Sweep,
+} from '../../src/scan/index.ts';
+
+export function temporary(t: Test): string {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'softquota-scan-')));
+  t.teardown(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** Writes a file of this many bytes, with the directories that lead to it. */
+export function fill(path: string, bytes: number): void {
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, Buffer.alloc(bytes, 'x'));
+}
+
+/** What `find` and `sort` count: every regular file once. */
+export function independentCount(path: string, ...expression: string[]): { bytes: number; files: number } {
+  const found = execFileSync('find', [path, ...expression, '-type', 'f', '-printf', '%D:%i %s\n'], {
+    maxBuffer: 2 ** 30,
+  });
+  const sizes = new Map(
+    found
+      .toString()
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => {
+        const [file = '', size = ''] = line.split(' ');
+        return [file, BigInt(size)];
+      }),
+  );
+  return { bytes: Number([...sizes.values()].reduce((sum, size) => sum + size, 0n)), files: sizes.size };
+}
+
+export function unitAt(path: string, kind: Unit['kind'] = 'lfs'): Unit {
+  return { path, kind, owner: 'alice', leaf: kind === 'repos' ? 'size:repos:private' : 'size:git:lfs' };
+}
+
+/** Makes a directory that looks like a bare repository to the layout. */
+export function bareRepository(path: string, bytes = 0): void {
+  for (const name of ['objects/pack', 'refs/heads']) mkdirSync(join(path, name), { recursive: true });
+  writeFileSync(join(path, 'HEAD'), 'ref: refs/heads/main\n');
+  if (bytes > 0) fill(join(path, 'objects/12/34'), bytes);
+}
+
+export function storage(kind: StorageSettings['kind'], ...templates: string[]): StorageSettings {
+  return { kind, templates, owner: { by: 'path' }, visibility: 'export-ok' };
+}
+
+/** What a scanner reported, newest by the order of numbers. */
+export class Book {
+  readonly units = new Map<string, MeasuredUnit>();
+  readonly roots = new Map<string, RootIdentity>();
+  readonly sweeps: Sweep[] = [];
+  /** Every report of bytes, in order. */
+  readonly reported: { readonly path: string; readonly bytes: number }[] = [];
+  readonly warnings: string[] = [];
+  #seq = 0;
+
+  nextSeq = (): number => {
+    this.#seq += 1;
+    return this.#seq;
+  };
+
+  bytes(path: string): number | undefined {
+    return this.units.get(path)?.bytes;
+  }
+
+  options(given: Pick<ScannerOptions, 'storages' | 'cacheFile'> & Partial<ScannerOptions>): ScannerOptions {
+    const keep = (_: object, message: string): void => {
+      this.warnings.push(message);
+    };
+    return {
+      exclude: ['.snapshot'],
+      measure: 'apparent',
+      workers: 2,
+      knownBytes: path => this.bytes(path),
+      knownBelow: path =>
+        [...this.units.keys()].filter(known => path === '/' || `${known}/`.startsWith(`${path}/`)),
+      rootRecord: path => this.roots.get(path),
+      ownerKey: name => name.toLowerCase(),
+      nextSeq: this.nextSeq,
+      report: measurement => {
+        if (measurement.gone !== undefined) {
+          const known = this.units.get(measurement.gone);
+          if (known !== undefined && known.seq < measurement.seq) this.units.delete(measurement.gone);
+          return;
+        }
+        const { path } = measurement.unit;
+        const known = this.units.get(path);
+        if (known !== undefined && known.seq > measurement.seq) return;
+        this.reported.push({ path, bytes: measurement.bytes });
+        this.units.set(path, measurement);
+      },
+      swept: sweep => {
+        this.sweeps.push(sweep);
+        for (const [path, { seq }] of this.units) {
+          if (seq < sweep.startSeq && sweep.standing(path) === 'gone') this.units.delete(path);
+        }
+        for (const root of sweep.roots) if (root.away === null) this.roots.set(root.path, root);
+      },
+      log: { info: () => {}, warn: keep, error: keep },
+      ...given,
+    };
+  }
+}
+
+/** A scanner of these storages with its book. */
+export function scanning(
+  t: Test,
+  storages: readonly StorageSettings[],
+  given: Partial<ScannerOptions> = {},
+): { scanner: Scanner; book: Book } {
+  const book = new Book();
+  const scanner = createScanner(
+    book.options({ storages, cacheFile: join(temporary(t), 'scan.db'), ...given }),
+  );
+  t.teardown(() => scanner.close());
+  return { scanner, book };
+}
