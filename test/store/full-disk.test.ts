@@ -1,7 +1,6 @@
 /** A disk without room: what is acknowledged stays, what is not is said, and it mends by itself. */
 
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +8,7 @@ import t, { type Test } from 'tap';
 import { systemCode } from '../../src/errors.ts';
 import { openStore, type Store, type UnitRecord } from '../../src/store/index.ts';
 import { batchIn } from './batches.ts';
+import { killAfter, startWriter } from './killing.ts';
 import { unit } from './records.ts';
 
 const open = (file: string): Promise<Store> => openStore({ adapter: 'sqlite', file });
@@ -124,10 +124,7 @@ t.test('the log gives back its room when the disk is full', async t => {
 t.test('a store whose daemon was killed is opened on a full disk', async t => {
   const directory = smallDisk(t);
   const file = join(directory, 'store.db');
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'endless-writer.ts'), file]);
-  await once(child.stdout, 'data');
-  child.kill('SIGKILL');
-  await once(child, 'exit');
+  await killAfter(1, startWriter(file));
   t.ok(fs.statSync(`${file}-wal`).size > 0);
   fill(directory);
   const store = await open(file);

@@ -11,6 +11,7 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { batch, batchIn } from './batches.ts';
+import { killAfter, startWriter, writerProgram } from './killing.ts';
 import { unit } from './records.ts';
 
 const open = (file: string): Promise<Store> => openStore({ adapter: 'sqlite', file });
@@ -28,12 +29,7 @@ async function sample(t: Test, left: 'closed' | 'killed' = 'closed'): Promise<st
   await store.write({ roots });
   await store.write(batch(1));
   await store.close();
-  if (left === 'killed') {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'endless-writer.ts'), file]);
-    await once(child.stdout, 'data');
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  }
+  if (left === 'killed') await killAfter(1, startWriter(file));
   return file;
 }
 
@@ -225,7 +221,7 @@ t.test('a file whose permissions keep the daemon out is refused', async t => {
     `--bounding-set=${lost}`,
     `--inh-caps=${lost}`,
     process.execPath,
-    join(import.meta.dirname, 'endless-writer.ts'),
+    writerProgram,
     file,
   ]);
   t.equal(status, 1);
@@ -240,13 +236,14 @@ for (const left of ['closed', 'killed'] as const) {
       const file = await sample(t, left);
       const store = await open(file);
       t.teardown(() => store.close());
-      await store.write(batch(2));
-      const second = spawnSync(process.execPath, [join(import.meta.dirname, 'endless-writer.ts'), file]);
+      const held = batchIn(await store.load());
+      await store.write(batch(held + 1));
+      const second = spawnSync(process.execPath, [writerProgram, file]);
       t.equal(second.status, 1);
       t.match(String(second.stderr), /store_refused/);
       t.match(String(second.stderr), /store.db is in use by another softquota daemon/);
-      await store.write(batch(3));
-      t.equal(batchIn(await store.load()), 3);
+      await store.write(batch(held + 2));
+      t.equal(batchIn(await store.load()), held + 2);
     },
   );
 }
@@ -258,7 +255,7 @@ t.test('a file that is open in this process is refused by whatever name, and sta
   fs.symlinkSync(file, link);
   await t.rejects(open(file), { code: 'store_refused', message: /in use/ });
   await t.rejects(open(link), { code: 'store_refused', message: /in use/ });
-  const other = spawnSync(process.execPath, [join(import.meta.dirname, 'endless-writer.ts'), file]);
+  const other = spawnSync(process.execPath, [writerProgram, file]);
   t.match(String(other.stderr), /in use/);
   await store.close();
   await begin(link);
@@ -283,9 +280,8 @@ t.test('a new file is readable by its owner only, and so is its log', async t =>
 
 t.test('of two daemons that make the same file at the same time one gets it', async t => {
   const file = join(t.testdir(), 'store.db');
-  const program = join(import.meta.dirname, 'endless-writer.ts');
   const children = [1, 2].map(() =>
-    spawn(process.execPath, [program, file], { stdio: ['ignore', 'ignore', 'pipe'] }),
+    spawn(process.execPath, [writerProgram, file], { stdio: ['ignore', 'ignore', 'pipe'] }),
   );
   const words = children.map(({ stderr }) => text(stderr));
   // One writes until it is killed, the other ends by itself.

@@ -123,9 +123,6 @@ function checkFile(file: string): void {
   if (header.toString('latin1', 0, 16) !== 'SQLite format 3\0') {
     throw damaged(file, 'it is no SQLite database');
   }
-  // SQLite would take what is missing of a page for zeros. A log may hold the page whole.
-  const pageSize = header.readUInt16BE(16);
-  if (size % pageSize !== 0 && !existsSync(`${file}-wal`)) throw damaged(file, 'its last page is cut off');
   if (header.readUInt32BE(68) !== applicationId) {
     throw new SoftquotaError(
       'store_refused',
@@ -133,6 +130,9 @@ function checkFile(file: string): void {
         'a DATA_PATH of its own.',
     );
   }
+  // SQLite would take what is missing of a page for zeros. A log may hold the page whole.
+  const pageSize = header.readUInt16BE(16);
+  if (size % pageSize !== 0 && !existsSync(`${file}-wal`)) throw damaged(file, 'its last page is cut off');
 }
 
 function statFile(file: string): { readonly size: number } {
