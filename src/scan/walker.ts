@@ -43,7 +43,9 @@ port.on('message', (request: WalkerRequest) => {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
     counts[count.since] = monotonic();
     counts[count.task] = task.id;
-    pending.push({ id: task.id, result: resultOf(task, request.grounds) });
+    // Results are handed over during a walk too, so `pending` is another one after it.
+    const result = resultOf(task, request.grounds);
+    pending.push({ id: task.id, result });
     handOver();
   }
   counts[count.task] = 0;
