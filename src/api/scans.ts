@@ -8,6 +8,7 @@ import { type ScanReport, scanKinds } from '../wire/index.ts';
 import { parsed } from './parsed.ts';
 
 const eventEveryMs = 250;
+const mostListed = 20;
 
 const order = z
   .strictObject({
@@ -57,7 +58,7 @@ export function scanRoutes(scanner: Scanner): Router {
 }
 
 function reportOf(run: ScanRun): ScanReport {
-  const { id, kind, state, unread, faults, drift, error } = run;
+  const { id, kind, state, drift, error, problems } = run;
   return {
     id,
     kind,
@@ -65,11 +66,19 @@ function reportOf(run: ScanRun): ScanReport {
     startedAt: isoOf(run.startedAt),
     finishedAt: isoOf(run.finishedAt),
     progress: run.progress(),
-    unread,
-    faults,
-    drift,
+    unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
+    faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
+    drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
   };
+}
+
+/** The first few of what may be thousands; the log and doctor have more. */
+function shortened<Entry, Told>(
+  { first, count }: { readonly first: readonly Entry[]; readonly count: number },
+  tell: (entry: Entry) => Told,
+): { first: Told[]; count: number } {
+  return { first: first.slice(0, mostListed).map(tell), count };
 }
 
 function isoOf(time: number | null): string | null {

@@ -11,6 +11,7 @@ import type { Ledger } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
 import {
   createScanner,
+  isCovered,
   type Measurement,
   type Scanner,
   type Schedule,
@@ -66,7 +67,7 @@ export class Measuring {
     const { exclude, measure, schedule, verify } = config.scan;
     this.scanner.reconfigure({ storages, exclude, measure });
     if (schedule !== before.scan.schedule || verify !== before.scan.verify) {
-      this.#schedule?.stop();
+      this.#schedule?.close();
       this.#schedule = this.#startSchedule();
     }
     const measuredOtherwise =
@@ -105,23 +106,28 @@ export class Measuring {
   }
 
   observed(): Omit<Observed, 'ledger' | 'defaultGroups' | 'storages'> {
-    const problems = this.scanner.lastProblems();
+    const last = this.scanner.runs().findLast(({ state, owners }) => state === 'done' && owners === null);
+    const { unread, faults, leftovers } = last?.problems ?? noProblems;
     return {
       rootsAway: this.#rootsAway,
       sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
-      sweepEveryMs: this.#schedule?.everyMs() ?? Number.POSITIVE_INFINITY,
-      ...problems,
+      sweepEveryMs: this.#schedule?.interval('sweep') ?? Number.POSITIVE_INFINITY,
+      unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
+      faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
+      leftovers,
     };
   }
 
   async close(): Promise<void> {
-    this.#schedule?.stop();
+    this.#schedule?.close();
     await this.scanner.close();
   }
 
   #startSchedule(): Schedule {
-    const { schedule, verify } = this.#config.scan;
-    return startSchedule({ schedule, verify, scanner: this.scanner, log: this.#log });
+    const { schedule: sweep, verify } = this.#config.scan;
+    return startSchedule({ sweep, verify }, kind => {
+      if (!isCovered(kind, this.scanner.runs())) this.scanner.sweep({ kind });
+    });
   }
 
   #record(measurement: Measurement): void {
@@ -142,22 +148,27 @@ export class Measuring {
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
     for (const unit of this.#ledger.walkedBefore(sweep.startSeq)) {
-      const verdict = sweep.verdict(unit.name);
-      if (verdict === 'gone') this.#ledger.recordGone(unit.name, sweep.startSeq);
-      else if (verdict !== 'seen') this.#ledger.recordUnread(unit.name);
+      const standing = sweep.standing(unit.name);
+      if (standing === 'gone') this.#ledger.recordGone(unit.name, sweep.startSeq);
+      else if (standing !== 'seen') this.#ledger.recordUnread(unit.name);
     }
-    this.#sweptAt = performance.now();
-    this.#rootsAway = sweep.roots.flatMap(root =>
-      root.away === null ? [] : [{ path: root.path, why: root.away }],
-    );
-    for (const root of this.#rootsAway)
+    this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
+    for (const root of this.#rootsAway) {
       this.#log.error(root, 'a storage root is away; its units count as last known');
-    const present = sweep.roots.flatMap(({ path, device, inode, away }) =>
-      away === null ? [{ path, device, inode }] : [],
-    );
-    const configured = new Set(sweep.roots.map(root => root.path));
-    const { startedAt, finishedAt, units } = sweep;
-    this.#ledger.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
+    }
+    if (sweep.whole) this.#recordWhole(sweep);
     await this.#ledger.kept();
   }
+
+  #recordWhole({ startedAt, finishedAt, units, roots }: Sweep): void {
+    this.#sweptAt = performance.now();
+    const present = roots.flatMap(({ path, device, inode, away }) =>
+      away === null ? [{ path, device, inode }] : [],
+    );
+    const configured = new Set(roots.map(({ path }) => path));
+    this.#ledger.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
+  }
 }
+
+const none = { first: [], count: 0 };
+const noProblems = { unread: none, faults: none, leftovers: none };

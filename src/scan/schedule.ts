@@ -29,6 +29,8 @@ export interface Clock {
 export interface Schedule {
   /** When the next one of a kind is due, in milliseconds since 1970; null where never. */
   next(kind: SweepKind): number | null;
+  /** From the next one of a kind to the one after it, in milliseconds; null where there are not two. */
+  interval(kind: SweepKind): number | null;
   close(): void;
 }
 
@@ -70,8 +72,13 @@ export function startSchedule(
     for (const { kind } of due) tick(kind);
   }
 
+  const cronFor = (kind: SweepKind): Cron | null => crons.find(one => one.kind === kind)?.cron ?? null;
   return {
-    next: kind => nextAfter(crons.find(one => one.kind === kind)?.cron ?? null, clock.now()),
+    next: kind => nextAfter(cronFor(kind), clock.now()),
+    interval: kind => {
+      const [first, second] = cronFor(kind)?.nextRuns(2, new Date(clock.now())) ?? [];
+      return first === undefined || second === undefined ? null : second.getTime() - first.getTime();
+    },
     close: () => cancel(),
   };
 }
