@@ -85,6 +85,7 @@ t.test('a post-receive hook that fails does not undo the push, and the gate has 
   const { world, file, log } = await withLog(t);
   await world.script(file('hooks/post-receive.d/10'), logs(log, 'post', 4));
   t.equal((await world.push(['HEAD:main'])).code, 0);
+  await world.gate.heard(1);
   t.equal(world.gate.changes.length, 1);
   t.equal((await world.run(file('hooks/post-receive'), [], { cwd: world.bare })).code, 4);
 });

@@ -3,6 +3,7 @@
  * tells it to, and remembers what it was asked.
  */
 
+import { EventEmitter, once } from 'node:events';
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 
 export interface Question {
@@ -47,6 +48,8 @@ export class Gate {
   readonly socket: string;
   answer: Answer = allowed;
   readonly questions: Question[] = [];
+  readonly #hearing = new EventEmitter();
+  #heard = 0;
   readonly #server = createServer((...args) => this.#take(...args));
 
   private constructor(socket: string) {
@@ -64,6 +67,14 @@ export class Gate {
   /** Questions of /v1/check. */
   get checks(): readonly Question[] {
     return this.questions.filter(question => question.path === '/v1/check');
+  }
+
+  /**
+   * Resolves once /v1/changed has been called so often since the gate was opened: the hook tells it
+   * without making the push wait.
+   */
+  async heard(times: number): Promise<void> {
+    while (this.#heard < times) await once(this.#hearing, 'change');
   }
 
   /** Reports of /v1/changed. */
@@ -84,8 +95,11 @@ export class Gate {
       raw,
     };
     this.questions.push(question);
-    if (path === '/v1/changed') response.writeHead(202).end();
-    else this.answer(response, question);
+    if (path === '/v1/changed') {
+      response.writeHead(202).end();
+      this.#heard += 1;
+      this.#hearing.emit('change');
+    } else this.answer(response, question);
   };
 
   async close(): Promise<void> {

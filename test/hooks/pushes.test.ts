@@ -13,6 +13,7 @@ async function seeded(t: Test, options: Parameters<typeof World.open>[1] = {}): 
   const world = await World.open(t, options);
   await world.commit('first');
   await world.push(['HEAD:main']);
+  await world.gate.heard(1);
   world.gate.questions.length = 0;
   return world;
 }
@@ -33,6 +34,7 @@ t.test('an allowed push passes without a word, and the gate hears of it before a
       ['actor', 'alice'],
     ],
   );
+  await world.gate.heard(1);
   const [change] = world.gate.changes;
   t.match(change, { method: 'POST' });
   t.same([...(change?.parameters ?? [])], [['path', world.bare]]);
@@ -68,9 +70,11 @@ for (const format of ['sha1', 'sha256'] as const) {
       await world.push(['HEAD:old', 'HEAD:older']);
       await world.configure('transfer.unpackLimit', unpackLimit);
       world.gate.answer = refused(refusal);
+      await world.gate.heard(2);
       world.gate.questions.length = 0;
       t.equal((await world.push([':old', ':older'])).code, 0);
       t.match(await world.refs(), /^refs\/heads\/main \S+$/);
+      await world.gate.heard(3);
       t.equal(world.gate.checks.length, 0);
       t.equal(world.gate.changes.length, 1);
     });

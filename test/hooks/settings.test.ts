@@ -227,6 +227,7 @@ t.test('a repository is asked for by its physical path, whatever bytes that has'
   await pushed(world);
   const [check] = world.gate.checks;
   t.same([...(check?.parameters ?? [])], [['path', world.bare]]);
+  await world.gate.heard(1);
   t.same([...(world.gate.changes[0]?.parameters ?? [])], [['path', world.bare]]);
 
   const env = { PWD: linked, GIT_QUARANTINE_PATH: '/nonexistent' };
