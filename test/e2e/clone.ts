@@ -1,0 +1,72 @@
+/** Somebody's working copy, and what git and the hooks say to them. */
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { must, type Run, type RunOptions, run } from './run.ts';
+import type { Server } from './server.ts';
+
+export interface Push extends Run {
+  /** What the hooks wrote, without git's own words. */
+  readonly said: string;
+}
+
+export class Clone {
+  readonly folder: string;
+  readonly #env: Readonly<Record<string, string>>;
+  #commits = 0;
+
+  private constructor(folder: string, env: Readonly<Record<string, string>>) {
+    this.folder = folder;
+    this.#env = env;
+  }
+
+  /** An empty one, whose `origin` is at `url`. */
+  static async of(
+    server: Server,
+    url: string,
+    {
+      format = 'sha1',
+      env = {},
+    }: { format?: 'sha1' | 'sha256'; env?: Readonly<Record<string, string>> } = {},
+  ): Promise<Clone> {
+    const folder = await mkdtemp(join(server.folder, 'work-'));
+    await must('git', ['init', '-q', '-b', 'main', `--object-format=${format}`, folder]);
+    const clone = new Clone(folder, env);
+    await clone.git('remote', 'add', 'origin', url);
+    return clone;
+  }
+
+  /** git in the working copy; it must succeed. */
+  git(...args: readonly string[]): Promise<string> {
+    return must('git', args, { cwd: this.folder, env: this.#env });
+  }
+
+  /** Commits a new file of so many bytes that cannot be compressed. */
+  async commit(bytes: number): Promise<void> {
+    const file = `file-${++this.#commits}`;
+    await writeFile(join(this.folder, file), randomBytes(bytes));
+    await this.git('add', file);
+    await this.git('commit', '-q', '-m', file);
+  }
+
+  async push(args: readonly string[] = ['main'], options: RunOptions = {}): Promise<Push> {
+    const env = { ...this.#env, ...options.env };
+    const pushed = await run('git', ['push', 'origin', ...args], { ...options, cwd: this.folder, env });
+    return { ...pushed, said: said(pushed) };
+  }
+}
+
+function said({ stderr }: Run): string {
+  const lines = stderr.split(/[\r\n]+/).filter(line => line.startsWith('remote: '));
+  return lines.map(line => line.slice('remote: '.length).trimEnd()).join('\n');
+}
+
+/** Every file under a bare repository's objects. */
+export async function objectsIn(repository: string): Promise<readonly string[]> {
+  const entries = await readdir(join(repository, 'objects'), { recursive: true, withFileTypes: true });
+  return entries
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .sort();
+}

@@ -1,0 +1,65 @@
+/** Programs run to their end, in an environment that nothing of the tester's own reaches. */
+
+import { spawn } from 'node:child_process';
+
+export interface Run {
+  /** Null where a signal ended it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly elapsedMs: number;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string | Buffer;
+}
+
+/** All that a child of the tests is given: a search path, an identity, and no settings of git's. */
+export const plainEnvironment: Readonly<Record<string, string>> = {
+  PATH: `${process.env.PATH ?? ''}:/usr/sbin`,
+  HOME: '/nonexistent',
+  LC_ALL: 'C.UTF-8',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Somebody',
+  GIT_AUTHOR_EMAIL: 'somebody@git.example',
+  GIT_COMMITTER_NAME: 'Somebody',
+  GIT_COMMITTER_EMAIL: 'somebody@git.example',
+};
+
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
+  return new Promise((resolve, reject) => {
+    const started = performance.now();
+    const child = spawn(command, args, {
+      cwd: options.cwd,
+      env: { ...plainEnvironment, ...options.env },
+    });
+    const output: Buffer[] = [];
+    const errors: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+    child.stdin.on('error', () => {}); // it need not read what it is given
+    child.stdin.end(options.input ?? '');
+    child.on('error', reject).on('close', code => {
+      resolve({
+        code,
+        stdout: Buffer.concat(output).toString(),
+        stderr: Buffer.concat(errors).toString(),
+        elapsedMs: performance.now() - started,
+      });
+    });
+  });
+}
+
+/** What it wrote on standard output; rejects where it failed. */
+export async function must(
+  command: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await run(command, args, options);
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')}: exit ${code}\n${stdout}${stderr}`);
+  return stdout.trim();
+}

@@ -1,0 +1,238 @@
+/**
+ * A git server under quota: a folder with app.ini, bare repositories and their hooks, and the daemon on it.
+ *
+ * Nothing is faked: the daemon is `softquota serve`, the hooks are put in by `softquota hooks install`,
+ * and git itself runs them.
+ */
+
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { leaves } from '../../src/quota/index.ts';
+import { type Answer, ask, type Question, until } from './ask.ts';
+import { Daemon, type DaemonOptions, type Ending, launcher } from './daemon.ts';
+import { must, type Run, type RunOptions, run } from './run.ts';
+
+/** Sections with their keys; null leaves a key out. */
+export type Ini = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
+
+export interface ServerOptions {
+  readonly ini?: Ini;
+  /** `OWNER/NAME` of the repositories to begin with; their hooks are installed. */
+  readonly repositories?: readonly string[];
+  /** Whether the daemon is started; it is unless said otherwise. */
+  readonly started?: boolean;
+}
+
+export class Server {
+  readonly folder: string;
+  readonly config: string;
+  #ini: Ini;
+  #daemon: Daemon | null = null;
+
+  private constructor(folder: string, ini: Ini) {
+    this.folder = folder;
+    this.config = join(folder, 'app.ini');
+    this.#ini = ini;
+  }
+
+  static async open(
+    t: Test,
+    { ini = {}, repositories = [], started = true }: ServerOptions = {},
+  ): Promise<Server> {
+    // A short name: what the sockets are called by has at most 107 bytes.
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+    const server = new Server(folder, merge(beginning(folder), ini));
+    t.teardown(async () => {
+      await server.#daemon?.end();
+      await rm(folder, { recursive: true, force: true });
+    });
+    for (const name of ['data', 'git', 'lfs', 'attachments']) await mkdir(join(folder, name));
+    await server.configure({});
+    for (const name of repositories) await server.repository(name);
+    if (repositories.length > 0) await server.installHooks();
+    if (started) await server.start();
+    return server;
+  }
+
+  get daemon(): Daemon {
+    if (this.#daemon === null) throw new Error('the daemon was not started');
+    return this.#daemon;
+  }
+
+  /** The path of a socket: `gate`, `trusted` or `admin`. */
+  socket(name: 'gate' | 'trusted' | 'admin'): string {
+    return join(this.folder, 'data', `${name}.sock`);
+  }
+
+  /** Puts keys into app.ini. */
+  async configure(ini: Ini): Promise<void> {
+    this.#ini = merge(this.#ini, ini);
+    await writeFile(this.config, textOf(this.#ini));
+  }
+
+  /** Resolves once /readyz is 200, unless `ready` is false: then once it answers. */
+  async start({
+    ready = true,
+    ...options
+  }: DaemonOptions & { readonly ready?: boolean } = {}): Promise<Daemon> {
+    const daemon = new Daemon(this.config, options);
+    this.#daemon = daemon;
+    await daemon.logged(/^softquota answers/);
+    if (ready) await this.ready();
+    return daemon;
+  }
+
+  /** Starts it where it is expected to refuse. */
+  async startInVain(options: DaemonOptions = {}): Promise<Ending & { readonly log: string }> {
+    const daemon = new Daemon(this.config, options);
+    const ending = await daemon.ended;
+    return { ...ending, log: daemon.log };
+  }
+
+  async ready(): Promise<void> {
+    await until(
+      async () => ((await this.reasons()) === '' ? true : null),
+      () => `never ready:\n${this.daemon.log}`,
+    );
+  }
+
+  /** What /readyz complains about; empty where it is 200. */
+  async reasons(): Promise<string> {
+    const { status, text } = await this.ask('gate', '/readyz', { accept: 'text/plain' });
+    return status === 200 ? '' : text.trim();
+  }
+
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Ending> {
+    return this.daemon.end(signal);
+  }
+
+  ask(socket: 'gate' | 'trusted' | 'admin', path: string, question?: Question): Promise<Answer> {
+    return ask(this.socket(socket), path, question);
+  }
+
+  /** What the daemon knows an owner to store, all kinds together. */
+  async usage(owner: string): Promise<number> {
+    const bytes = await this.usageByLeaf(owner);
+    return Object.values(bytes).reduce((sum, each) => sum + each, 0);
+  }
+
+  /** The same by leaf; kinds without a byte are left out. */
+  async usageByLeaf(owner: string): Promise<Readonly<Record<string, number>>> {
+    const { status, text } = await this.ask('trusted', `/v1/usage?owner=${encodeURIComponent(owner)}`);
+    if (status !== 200) throw new Error(`usage of ${owner}: ${status} ${text}`);
+    const { used } = JSON.parse(text);
+    const bytes = leaves.map(leaf => [leaf, Number(leafBytes(used, leaf))] as const);
+    return Object.fromEntries(bytes.filter(([, size]) => size > 0));
+  }
+
+  /** Resolves once the owner's usage is like this. */
+  async usageIs(owner: string, isIt: (bytes: number) => boolean): Promise<number> {
+    let last = -1;
+    return until(
+      async () => {
+        last = await this.usage(owner);
+        return isIt(last) ? last : null;
+      },
+      () => `the usage of ${owner} stayed at ${last}\n${this.#daemon?.log}`,
+    );
+  }
+
+  /** What is told of a sweep once it has ended. */
+  async scan(order: object = {}): Promise<{ readonly state: string; readonly [field: string]: unknown }> {
+    const { status, text } = await this.ask('admin', '/api/v1/admin/quota/scans', { body: order });
+    if (status !== 202) throw new Error(`no scan: ${status} ${text}`);
+    const { id } = JSON.parse(text);
+    return new Promise((resolve, reject) => {
+      const path = '/api/v1/admin/quota/scans/events';
+      const asked = request({ socketPath: this.socket('admin'), path, agent: false }, response => {
+        let waiting = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          const events = (waiting + chunk).split('\n\n');
+          waiting = events.pop() ?? '';
+          for (const event of events) {
+            const data = event.split('\n').find(line => line.startsWith('data: '));
+            const report = JSON.parse(data?.slice('data: '.length) ?? 'null');
+            if (report?.id !== id || ['waiting', 'running'].includes(report.state)) continue;
+            resolve(report);
+            asked.destroy();
+          }
+        });
+        response.on('close', () => reject(new Error('the events ended before the scan did')));
+      });
+      asked.on('error', reject);
+      asked.end();
+    });
+  }
+
+  /** A command of softquota's, with this server's app.ini. */
+  softquota(args: readonly string[], options: RunOptions = {}): Promise<Run> {
+    return run(process.execPath, [launcher, ...args], {
+      ...options,
+      env: { SOFTQUOTA_CONFIG: this.config, ...options.env },
+    });
+  }
+
+  async installHooks(...options: readonly string[]): Promise<void> {
+    const { code, stdout, stderr } = await this.softquota([
+      'hooks',
+      'install',
+      ...options,
+      join(this.folder, 'git'),
+    ]);
+    if (code !== 0) throw new Error(`hooks install: ${code}\n${stdout}${stderr}`);
+  }
+
+  /** Makes a bare repository; gives its path. */
+  async repository(name: string, format: 'sha1' | 'sha256' = 'sha1'): Promise<string> {
+    const path = this.path(name);
+    await must('git', ['init', '-q', '--bare', '-b', 'main', `--object-format=${format}`, path]);
+    return path;
+  }
+
+  path(name: string): string {
+    return join(this.folder, 'git', `${name}.git`);
+  }
+}
+
+function beginning(folder: string): Ini {
+  return {
+    server: { DATA_PATH: join(folder, 'data'), HTTP_PORT: '0' },
+    quota: { ENABLED: 'true' },
+    'quota.default': { TOTAL: '1M' },
+    'storage.repos': { PATH: `${folder}/git/{owner}/{repo}.git` },
+    'storage.lfs': { PATH: `${folder}/lfs/{owner}, ${folder}/git/{owner}/{repo}.git/lfs` },
+    'storage.attachments.issues': { PATH: `${folder}/attachments/{owner}` },
+    // Only what a test asks for is measured.
+    scan: { SCHEDULE: '0 0 1 1 *', VERIFY: '0 0 1 1 *' },
+    hooks: { CONTACT: 'https://git.example/quota' },
+  };
+}
+
+function merge(ini: Ini, more: Ini): Ini {
+  const sections = new Set([...Object.keys(ini), ...Object.keys(more)]);
+  return Object.fromEntries([...sections].map(section => [section, { ...ini[section], ...more[section] }]));
+}
+
+function textOf(ini: Ini): string {
+  return Object.entries(ini)
+    .map(([section, keys]) => {
+      const lines = Object.entries(keys).flatMap(([key, value]) =>
+        value === null ? [] : [`${key} = ${value}`],
+      );
+      return `[${section}]\n${lines.join('\n')}\n`;
+    })
+    .join('\n');
+}
+
+/** A leaf's bytes in a tree that spells its way: `size:git:lfs` stands at `size.git.LFS`. */
+function leafBytes(used: unknown, leaf: string): unknown {
+  let at: unknown = used;
+  for (const step of leaf.split(':')) {
+    const fields: Readonly<Record<string, unknown>> = typeof at === 'object' && at !== null ? { ...at } : {};
+    at = fields[step] ?? fields[step.toUpperCase()];
+  }
+  return at;
+}
