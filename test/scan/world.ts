@@ -1,7 +1,7 @@
 /** Trees on the disk, an independent count of them, and a scanner with a book that keeps what it reports. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -17,7 +17,8 @@ import {
 
 export function temporary(t: Test): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), 'softquota-scan-')));
-  t.teardown(() => rmSync(path, { recursive: true, force: true }));
+  // Not rmSync: it takes seconds for 10,000 nested directories.
+  t.teardown(() => execFileSync('rm', ['-rf', path]));
   return path;
 }
 

@@ -1,0 +1,140 @@
+import t from 'tap';
+import { type Clock, isCovered, type Patterns, startSchedule } from '../../src/scan/schedule.ts';
+
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+/** A clock that is moved by hand. */
+class HandClock implements Clock {
+  time: number;
+  #alarm: { at: number; callback: () => void } | null = null;
+  /** Time that passed, however the clock was set. */
+  #passed = 0;
+
+  constructor(at: string) {
+    this.time = new Date(at).getTime();
+  }
+
+  now = (): number => this.time;
+
+  after = (milliseconds: number, callback: () => void): (() => void) => {
+    const alarm = { at: this.#passed + milliseconds, callback };
+    this.#alarm = alarm;
+    return () => {
+      if (this.#alarm === alarm) this.#alarm = null;
+    };
+  };
+
+  pass(milliseconds: number): void {
+    const end = this.#passed + milliseconds;
+    for (let alarm = this.#alarm; alarm !== null && alarm.at <= end; alarm = this.#alarm) {
+      this.#alarm = null;
+      this.time += alarm.at - this.#passed;
+      this.#passed = alarm.at;
+      alarm.callback();
+    }
+    this.time += end - this.#passed;
+    this.#passed = end;
+  }
+
+  get isSilent(): boolean {
+    return this.#alarm === null;
+  }
+}
+
+const quarterly: Patterns = { sweep: '*/15 * * * *', verify: '0 3 * * 0' };
+
+function started(at: string, patterns: Patterns = quarterly) {
+  const clock = new HandClock(at);
+  const ticks: string[] = [];
+  const schedule = startSchedule(
+    patterns,
+    kind => {
+      const { time } = clock;
+      ticks.push(`${kind} ${new Date(time).toTimeString().slice(0, 5)}`);
+    },
+    clock,
+  );
+  return { clock, ticks, schedule };
+}
+
+t.test('sweeps begin at the times of their pattern, each once', async t => {
+  const { clock, ticks } = started('2026-11-21T10:14:59.500');
+  clock.pass(minute);
+  t.same(ticks, ['sweep 10:15']);
+  clock.pass(45 * minute);
+  t.same(ticks, ['sweep 10:15', 'sweep 10:30', 'sweep 10:45', 'sweep 11:00']);
+});
+
+t.test('a verify comes before a sweep that is due at the same time', async t => {
+  const { clock, ticks } = started('2026-11-22T02:59:00');
+  clock.pass(2 * minute);
+  t.same(ticks, ['verify 03:00', 'sweep 03:00']);
+});
+
+t.test('a clock that is set back by a day does not stop sweeps for a day', async t => {
+  const { clock, ticks } = started('2026-11-21T10:16:00');
+  clock.time -= day;
+  clock.pass(15 * minute);
+  t.same(ticks, ['sweep 10:30']);
+});
+
+t.test('a clock that is set forward brings one sweep, not all between', async t => {
+  const { clock, ticks } = started('2026-11-21T10:16:00', { sweep: '*/15 * * * *', verify: null });
+  clock.time += 30 * day;
+  clock.pass(minute);
+  t.same(ticks, ['sweep 10:16']);
+  clock.pass(15 * minute);
+  t.same(ticks, ['sweep 10:16', 'sweep 10:30']);
+});
+
+t.test('a clock that is set right by some seconds brings no tick twice', async t => {
+  const { clock, ticks } = started('2026-11-21T10:14:59');
+  clock.pass(2000);
+  clock.time -= 2000;
+  clock.pass(15 * minute + 2000);
+  t.same(ticks, ['sweep 10:15', 'sweep 10:30']);
+});
+
+t.test('the next times are told, and none where there is no pattern', async t => {
+  const { schedule } = started('2026-11-21T10:16:00', { sweep: '*/15 * * * *', verify: null });
+  t.equal(schedule.next('sweep'), new Date('2026-11-21T10:30:00').getTime());
+  t.equal(schedule.next('verify'), null);
+});
+
+t.test('a closed schedule is silent', async t => {
+  const { clock, schedule, ticks } = started('2026-11-21T10:16:00');
+  clock.pass(minute);
+  schedule.close();
+  t.ok(clock.isSilent);
+  t.same(ticks, []);
+});
+
+t.test('a schedule may be closed by its own tick', async t => {
+  const clock = new HandClock('2026-11-21T10:14:00');
+  const schedule = startSchedule(quarterly, () => schedule.close(), clock);
+  clock.pass(2 * minute);
+  t.ok(clock.isSilent);
+});
+
+t.test('a pattern that is none is refused with the key that has it', async t => {
+  t.throws(() => startSchedule({ sweep: 'every day', verify: null }, () => {}), {
+    code: 'configuration',
+    message: /\[scan\] SCHEDULE = every day: not a cron pattern/,
+  });
+});
+
+t.test('a tick is let go by while a run does all that it would do', async t => {
+  const run = (
+    kind: 'sweep' | 'verify',
+    state: 'waiting' | 'running' | 'done',
+    owners: string[] | null = null,
+  ) => [{ kind, state, owners }];
+  t.ok(isCovered('sweep', run('sweep', 'running')));
+  t.ok(isCovered('sweep', run('verify', 'waiting')));
+  t.ok(isCovered('verify', run('verify', 'running')));
+  t.notOk(isCovered('verify', run('sweep', 'running')));
+  t.notOk(isCovered('sweep', run('sweep', 'done')));
+  t.notOk(isCovered('sweep', run('sweep', 'running', ['alice'])));
+  t.notOk(isCovered('sweep', []));
+});

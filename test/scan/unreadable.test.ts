@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync, linkSync, rmSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import type { Walked } from '../../src/scan/outcome.ts';
+import { bareRepository, fill, temporary } from './world.ts';
+
+interface World {
+  readonly unit: string;
+  /** Walks the unit as one who is not root. */
+  walk(knownBytes?: number): Walked;
+  /** Loses all that earlier walks remembered. */
+  forget(): void;
+}
+
+function world(t: Test, name = 'unit'): World {
+  const root = temporary(t);
+  chmodSync(root, 0o755);
+  const data = temporary(t);
+  chownSync(data, 65534, 65534);
+  const unit = join(root, name);
+  const script = fileURLToPath(new URL('nobody.ts', import.meta.url));
+  const cacheFile = join(data, 'scan.db');
+  return {
+    unit,
+    walk: knownBytes => {
+      // env -i takes away the test runner's settings, which have every Node write where only root may.
+      const node = ['-i', process.execPath, script, unit, cacheFile, String(knownBytes ?? null)];
+      return JSON.parse(execFileSync('env', node, { encoding: 'utf8' }));
+    },
+    forget: () => {
+      for (const suffix of ['', '-wal', '-shm']) rmSync(`${cacheFile}${suffix}`, { force: true });
+    },
+  };
+}
+
+t.test('an unreadable directory keeps its last known bytes, and all else counts up and down', async t => {
+  const { unit, walk } = world(t);
+  fill(join(unit, 'closed/deep/a'), 1000);
+  fill(join(unit, 'closed/b'), 100);
+  fill(join(unit, 'open/c'), 10);
+  t.match(walk(), { bytes: 1110, partial: false });
+  chmodSync(join(unit, 'closed'), 0o700);
+  t.match(walk(), {
+    bytes: 1110,
+    partial: true,
+    unread: [{ path: join(unit, 'closed'), error: 'EACCES' }],
+    unreadCount: 1,
+  });
+  fill(join(unit, 'open/d'), 5);
+  t.match(walk(), { bytes: 1115, partial: true });
+  rmSync(join(unit, 'open/c'));
+  rmSync(join(unit, 'closed/deep'), { recursive: true });
+  t.match(walk(), { bytes: 1105, partial: true }, 'walk after walk');
+  chmodSync(join(unit, 'closed'), 0o755);
+  t.match(walk(), { bytes: 105, partial: false });
+  chmodSync(join(unit, 'closed'), 0o700);
+  rmSync(join(unit, 'closed'), { recursive: true });
+  t.match(walk(), { bytes: 5, partial: false }, 'what is removed is not unreadable');
+});
+
+t.test('a directory that can be listed but not entered keeps its last known bytes', async t => {
+  const { unit, walk } = world(t);
+  fill(join(unit, 'listed/a'), 100);
+  fill(join(unit, 'listed/deep/b'), 1000);
+  fill(join(unit, 'c'), 1);
+  walk();
+  chmodSync(join(unit, 'listed'), 0o744);
+  t.match(walk(), {
+    bytes: 1101,
+    files: 1,
+    partial: true,
+    unread: [{ path: join(unit, 'listed'), error: 'EACCES' }],
+    unreadCount: 1,
+  });
+});
+
+t.test('a unit that cannot be read at all keeps its last known bytes', async t => {
+  const { unit, walk, forget } = world(t);
+  fill(join(unit, 'a/b'), 100);
+  walk();
+  chmodSync(unit, 0o700);
+  t.match(walk(100), { bytes: 100, partial: true, unread: [{ path: unit, error: 'EACCES' }] });
+  forget();
+  t.match(walk(100), { bytes: 100, partial: true });
+});
+
+t.test('without a cache, what cannot be read keeps the rest of what the unit was known with', async t => {
+  const { unit, walk, forget } = world(t);
+  fill(join(unit, 'closed/a'), 1000);
+  fill(join(unit, 'open/b'), 50);
+  walk();
+  forget();
+  chmodSync(join(unit, 'closed'), 0o700);
+  t.match(walk(1050), { bytes: 1050, partial: true });
+  rmSync(join(unit, 'open/b'));
+  t.match(walk(1050), { bytes: 1000, partial: true }, 'and all else counts down');
+  fill(join(unit, 'open/c'), 70);
+  t.match(walk(1000), { bytes: 1070, partial: true }, 'and up');
+});
+
+t.test('a new unit with unreadable places counts what can be read', async t => {
+  const { unit, walk } = world(t);
+  fill(join(unit, 'closed/a'), 1000);
+  fill(join(unit, 'open/b'), 50);
+  chmodSync(join(unit, 'closed'), 0o700);
+  t.match(walk(), { bytes: 50, partial: true });
+  rmSync(join(unit, 'open/b'));
+  t.match(walk(50), { bytes: 0, partial: true });
+});
+
+t.test('a file with names inside and outside of an unreadable directory counts once', async t => {
+  const { unit, walk } = world(t);
+  fill(join(unit, 'a/file'), 1000);
+  fill(join(unit, 'b/other'), 1);
+  linkSync(join(unit, 'a/file'), join(unit, 'b/same'));
+  t.match(walk(), { bytes: 1001 });
+  for (const name of ['a', 'b']) {
+    chmodSync(join(unit, name), 0o700);
+    t.match(walk(), { bytes: 1001, partial: true }, `${name} is unreadable`);
+    chmodSync(join(unit, name), 0o755);
+  }
+  chmodSync(join(unit, 'b'), 0o700);
+  walk();
+  rmSync(join(unit, 'a/file'));
+  t.match(walk(), { bytes: 1001, partial: true }, 'its other name keeps it');
+});
+
+t.test('many unreadable places are counted, and the first are named', async t => {
+  const { unit, walk } = world(t);
+  for (let index = 0; index < 250; index++) {
+    fill(join(unit, String(index), 'file'), 1);
+    chmodSync(join(unit, String(index)), 0o700);
+  }
+  const walked = walk();
+  t.equal(walked.unreadCount, 250);
+  t.equal(walked.unread.length, 100);
+});
+
+t.test("another's quarantine is passed over by its name while it is young", async t => {
+  const { unit, walk } = world(t, 'a.git');
+  bareRepository(unit, 100);
+  const quarantine = join(unit, 'objects/tmp_objdir-incoming-x');
+  fill(join(quarantine, 'pack/tmp_pack_y'), 5000);
+  chmodSync(quarantine, 0o700);
+  const bytes = 100 + 'ref: refs/heads/main\n'.length;
+  t.match(walk(), { bytes, partial: false, unreadCount: 0, leftoverCount: 0 });
+  const longAgo = Date.now() / 1000 - 7200;
+  utimesSync(quarantine, longAgo, longAgo);
+  t.match(walk(), {
+    bytes,
+    partial: true,
+    unread: [{ path: quarantine, error: 'EACCES' }],
+    leftovers: [{ path: quarantine, bytes: 0 }],
+  });
+});

@@ -1,0 +1,232 @@
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { noCache } from '../../src/scan/cache.ts';
+import type { Walked, WalkRequest } from '../../src/scan/outcome.ts';
+import { walk } from '../../src/scan/walk.ts';
+import { fill, independentCount, temporary, unitAt } from './world.ts';
+
+const on = (): boolean => true;
+
+function request(path: string, given: Partial<WalkRequest> = {}): WalkRequest {
+  return {
+    unit: unitAt(path),
+    inner: [],
+    exclude: new Set(['.snapshot']),
+    measure: 'apparent',
+    knownBytes: null,
+    ...given,
+  };
+}
+
+function measured(path: string, given: Partial<WalkRequest> = {}): Walked {
+  const outcome = walk(request(path, given), noCache, on);
+  if (!('bytes' in outcome)) throw new Error(`the walk came to nothing: ${outcome.outcome}`);
+  return outcome;
+}
+
+function counted({ bytes, files }: Walked): { bytes: number; files: number } {
+  return { bytes, files };
+}
+
+/** A file system in memory: much is made there in little time, and no size is too large for it. */
+function mountTmpfs(t: Test, at = temporary(t)): string {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'nr_inodes=0', 'tmpfs', at]);
+  t.teardown(() => execFileSync('umount', [at]));
+  return at;
+}
+
+/** A chain of nested directories, each with a file, deeper than a path can say. */
+function nest(root: string, depth: number, name: string): void {
+  // A shell's `cd -P` would keep the path; perl's chdir does not.
+  const script = `
+    my ($depth, $name) = @ARGV;
+    for (1 .. $depth) {
+      mkdir $name or die; chdir $name or die;
+      open my $file, '>', 'f' or die; print $file 'abc'; close $file;
+    }`;
+  execFileSync('perl', ['-e', script, String(depth), name], { cwd: root });
+}
+
+t.test('regular files count, and nothing else does', async t => {
+  const root = temporary(t);
+  fill(join(root, 'a/b/c'), 1000);
+  fill(join(root, 'empty'), 0);
+  fill(join(root, 'large'), 4_000_000);
+  execFileSync('mkfifo', [join(root, 'pipe')]);
+  execFileSync('mknod', [join(root, 'null'), 'c', '1', '3']);
+  symlinkSync('large', join(root, 'link'));
+  symlinkSync('/usr', join(root, 'elsewhere'));
+  symlinkSync('..', join(root, 'a/loop'));
+  const server = createServer().listen(join(root, 'socket'));
+  await new Promise(resolve => server.once('listening', resolve));
+  t.teardown(() => server.close());
+  t.match(measured(root), { bytes: 4_001_000, files: 3, directories: 3, partial: false, unreadCount: 0 });
+  t.same(counted(measured(root)), independentCount(root));
+});
+
+t.test('a file with several names counts once', async t => {
+  const root = temporary(t);
+  fill(join(root, 'a/one'), 1000);
+  mkdirSync(join(root, 'b'));
+  linkSync(join(root, 'a/one'), join(root, 'a/two'));
+  linkSync(join(root, 'a/one'), join(root, 'b/three'));
+  const elsewhere = temporary(t);
+  linkSync(join(root, 'a/one'), join(elsewhere, 'four'));
+  t.same(counted(measured(root)), { bytes: 1000, files: 1 });
+  t.same(counted(measured(elsewhere)), { bytes: 1000, files: 1 }, 'in each unit');
+});
+
+t.test('a sparse file counts with its length, or with the blocks that it takes', async t => {
+  const root = temporary(t);
+  fill(join(root, 'sparse'), 0);
+  truncateSync(join(root, 'sparse'), 2 ** 40);
+  fill(join(root, 'dense'), 10_000);
+  t.equal(measured(root).bytes, 2 ** 40 + 10_000);
+  const blocks = execFileSync('find', [root, '-type', 'f', '-printf', '%b\n']).toString().trim().split('\n');
+  const bytes = blocks.reduce((sum, count) => sum + 512 * Number(count), 0);
+  t.equal(measured(root, { measure: 'allocated' }).bytes, bytes);
+  t.ok(bytes < 1_000_000);
+});
+
+t.test('a sum that passes 2^53 - 1 bytes is said to be too large', async t => {
+  const root = mountTmpfs(t);
+  const huge = [2 ** 52, 2 ** 52 - 1];
+  for (const [index, bytes] of huge.entries()) {
+    writeFileSync(join(root, String(index)), '');
+    truncateSync(join(root, String(index)), bytes);
+  }
+  t.match(measured(root), { outcome: 'measured', bytes: Number.MAX_SAFE_INTEGER });
+  writeFileSync(join(root, 'one more byte'), '.');
+  t.match(measured(root), { outcome: 'too large', bytes: 0 });
+  rmSync(join(root, 'one more byte'));
+  writeFileSync(join(root, '62'), '');
+  execFileSync('truncate', ['-s', String(2n ** 62n), join(root, '62')]);
+  t.match(measured(root), { outcome: 'too large', bytes: 0 });
+});
+
+t.test('another file system mounted inside counts', async t => {
+  const root = temporary(t);
+  fill(join(root, 'outside'), 10);
+  const inside = join(root, 'mounted');
+  mkdirSync(inside);
+  mountTmpfs(t, inside);
+  fill(join(inside, 'inside'), 200);
+  t.equal(measured(root).bytes, 210);
+});
+
+t.test('names may be any bytes', async t => {
+  const root = temporary(t);
+  const odd = Buffer.concat([Buffer.from(`${root}/`), Buffer.of(0xff, 0x80)]);
+  mkdirSync(odd);
+  for (const name of [Buffer.of(0xe9), Buffer.of(0xed, 0xa0, 0x80), Buffer.from('plain')]) {
+    writeFileSync(Buffer.concat([odd, Buffer.from('/'), name]), 'x'.repeat(100));
+  }
+  fill(join(root, 'a replacement \ufffd/x'), 7);
+  fill(join(root, 'a line\nbreak/\u202e\ud83d\ude00'), 5);
+  t.same(counted(measured(root)), { bytes: 312, files: 5 });
+});
+
+t.test('10,000 nested directories are walked to the bottom', async t => {
+  const root = mountTmpfs(t);
+  nest(root, 10_000, 'd');
+  t.match(measured(root), { bytes: 30_000, files: 10_000, directories: 10_001, partial: false });
+  const before = readdirSync('/proc/self/fd').length;
+  measured(root);
+  t.equal(readdirSync('/proc/self/fd').length, before, 'and no descriptor is left open');
+});
+
+t.test('nested directories with the longest names are walked to the bottom', async t => {
+  const root = temporary(t);
+  nest(root, 300, 'ü'.repeat(127));
+  t.match(measured(root), { bytes: 900, files: 300, partial: false });
+});
+
+const crowd = process.env.SOFTQUOTA_LONG === undefined ? 100_000 : 1_000_000;
+t.test(`a directory of ${crowd} files is walked`, { timeout: 600_000 }, async t => {
+  const root = mountTmpfs(t);
+  const script = 'for (1 .. $ARGV[0]) { open my $file, ">", $_ or die; print $file "ab" }';
+  execFileSync('perl', ['-e', script, String(crowd)], { cwd: root });
+  t.same(counted(measured(root)), { bytes: 2 * crowd, files: crowd });
+});
+
+t.test('excluded names and units of their own inside are left out', async t => {
+  const root = temporary(t);
+  fill(join(root, '.snapshot/a'), 1);
+  fill(join(root, 'deep/.snapshot/b'), 2);
+  fill(join(root, 'lfs/c'), 4);
+  fill(join(root, 'deep/lfs/d'), 8);
+  fill(join(root, 'deep/er/lfs/e'), 16);
+  const inner = [join(root, 'lfs'), join(root, 'deep/er/lfs')];
+  t.equal(measured(root, { inner }).bytes, 8);
+  writeFileSync(join(root, 'deep/.snapshots'), 'a file may have any name');
+  t.equal(measured(root, { inner, exclude: new Set(['.snapshots']) }).bytes, 8 + 24 + 1 + 2);
+});
+
+t.test('what vanishes while it is walked is no fault', { timeout: 60_000 }, async t => {
+  const root = temporary(t);
+  fill(join(root, 'stays/file'), 1000);
+  const churn = `
+    for (;;) {
+      mkdir "$_" for 1 .. 50; mkdir "$_/d" for 1 .. 50;
+      for (1 .. 50) { open my $file, '>', "$_/d/f"; print $file 'x' x 10 }
+      unlink "$_/d/f" for 1 .. 50; rmdir "$_/d" for 1 .. 50; rmdir "$_" for 1 .. 50;
+    }`;
+  const child = spawn('perl', ['-e', churn], { cwd: root, stdio: 'ignore' });
+  t.teardown(() => child.kill('SIGKILL'));
+  await new Promise(resolve => child.once('spawn', resolve));
+  const end = performance.now() + 1500;
+  const sizes = new Set<number>();
+  let wrong = 0;
+  while (performance.now() < end) {
+    const { bytes, unreadCount } = measured(root);
+    sizes.add(bytes);
+    if (unreadCount > 0 || bytes < 1000 || bytes > 1500 || bytes % 10 !== 0) wrong += 1;
+  }
+  t.equal(wrong, 0);
+  t.ok(sizes.size > 3, 'it was walked while it changed');
+});
+
+t.test('a unit that goes or is replaced during the walk is not measured', async t => {
+  const root = temporary(t);
+  const unit = join(root, 'unit');
+  fill(join(unit, 'a/file'), 10);
+  const goes = walk(request(unit), noCache, () => {
+    rmSync(unit, { recursive: true, force: true });
+    return true;
+  });
+  t.same(goes, { outcome: 'vanished' });
+  fill(join(unit, 'a/file'), 10);
+  fill(join(root, 'other/a/file'), 20);
+  const replaced = walk(request(unit), noCache, ({ directories }) => {
+    if (directories === 1) {
+      renameSync(unit, join(root, 'old'));
+      renameSync(join(root, 'other'), unit);
+    }
+    return true;
+  });
+  t.same(replaced, { outcome: 'vanished' });
+  t.same(walk(request(join(root, 'never')), noCache, on), { outcome: 'vanished' });
+  symlinkSync(unit, join(root, 'link'));
+  t.same(walk(request(join(root, 'link')), noCache, on), { outcome: 'vanished' }, 'a link is no unit');
+});
+
+t.test('a walk stops when it is told to', async t => {
+  const root = mountTmpfs(t);
+  nest(root, 2000, 'd');
+  const before = readdirSync('/proc/self/fd').length;
+  const outcome = walk(request(root), noCache, ({ directories }) => directories < 1500);
+  t.same(outcome, { outcome: 'stopped' });
+  t.equal(readdirSync('/proc/self/fd').length, before, 'and no descriptor is left open');
+});
