@@ -1,12 +1,13 @@
 /** `softquota check`: what the gate would answer now. */
 
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { leaves, parseSize, printable } from '../quota/index.ts';
 import { type Client, gateClient, messageIn } from './client.ts';
+import type { Exit } from './exit.ts';
 import { print, printJson } from './output.ts';
-import type { Exit } from './program.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 
 interface CheckOptions extends ConfigOption {
@@ -52,7 +53,9 @@ export function addCheck(program: Command, exit: Exit): void {
 function questions(asked: string, { subject, size }: CheckOptions): URLSearchParams[] {
   const common = { ...(size === undefined ? {} : { size: String(sizeOf(size)) }) };
   if (asked.includes('/')) {
-    return [new URLSearchParams({ ...common, path: asked, ...(subject === undefined ? {} : { subject }) })];
+    return [
+      new URLSearchParams({ ...common, path: resolve(asked), ...(subject === undefined ? {} : { subject }) }),
+    ];
   }
   const wanted = subject === undefined ? leaves : [subject];
   return wanted.map(each => new URLSearchParams({ ...common, owner: asked, subject: each }));

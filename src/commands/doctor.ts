@@ -4,15 +4,14 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { findRepositories, hooksStatus } from '../githooks/index.ts';
+import { findRepositories, hooksStatus, isProtected } from '../githooks/index.ts';
 import { parseTemplate } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import { version } from '../version.ts';
 import { type Finding, finding, versionReport } from '../wire/index.ts';
 import { adminClient, gateClient } from './client.ts';
-import { isProtected } from './hooks.ts';
+import type { Exit } from './exit.ts';
 import { print, printJson } from './output.ts';
-import type { Exit } from './program.ts';
 import { type ConfigOption, whereIs, withConfigOption, withJsonOption } from './settings.ts';
 
 interface DoctorOptions extends ConfigOption {

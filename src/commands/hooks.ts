@@ -11,13 +11,14 @@ import {
   hooksStatus,
   type InstallReport,
   installHooks,
+  isProtected,
   parseOnError,
   type RepositoryStatus,
   removeHooks,
 } from '../githooks/index.ts';
 import { printable } from '../quota/index.ts';
+import type { Exit } from './exit.ts';
 import { print, printJson, table } from './output.ts';
-import type { Exit } from './program.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 
 interface InstallOptions extends ConfigOption {
@@ -92,16 +93,6 @@ async function found(roots: readonly string[]): Promise<readonly string[]> {
     process.stderr.write(`softquota: ${printable(`${path}: ${reason}`)}\n`);
   if (repositories.length > 0) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
-}
-
-/** Whether a push to it is asked about. */
-export function isProtected(status: RepositoryStatus): boolean {
-  if (isFault(status)) return false;
-  return status.hooksPath === null && hookNames.every(name => isCurrent(status.hooks[name]));
-}
-
-function isCurrent(hook: HookState): boolean {
-  return hook.state === 'installed' && hook.current;
 }
 
 interface Fault {

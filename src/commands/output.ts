@@ -43,8 +43,9 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** Some seconds, as people say it: `12 s`, `3 min 20 s`, `2 h 5 min`. */
+/** Some seconds, as people say it: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
 export function formatDuration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;

@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
+import type { Exit } from './exit.ts';
 import { print } from './output.ts';
-import type { Exit } from './program.ts';
 
 interface PlaygroundOptions {
   readonly dir: string;

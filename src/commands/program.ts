@@ -4,14 +4,12 @@ import { Command } from 'commander';
 import { version } from '../version.ts';
 import { addCheck } from './check.ts';
 import { addDoctor } from './doctor.ts';
+import type { Exit } from './exit.ts';
 import { addHooks } from './hooks.ts';
 import { addPlayground } from './playground.ts';
 import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
 import { addUsage } from './usage.ts';
-
-/** Takes the exit status that a command ends with. */
-export type Exit = (status: number) => void;
 
 const exitStatuses = `
 Exit status: 0 done, 1 refused or a check failed, 2 wrong usage, 69 daemon not reachable,

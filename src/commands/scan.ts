@@ -5,8 +5,8 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { formatBytes, printable } from '../quota/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
 import { adminClient, type Client } from './client.ts';
+import type { Exit } from './exit.ts';
 import { formatCount, formatDuration, print, printJson } from './output.ts';
-import type { Exit } from './program.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 
 interface ScanOptions extends ConfigOption {
@@ -14,6 +14,9 @@ interface ScanOptions extends ConfigOption {
   readonly acceptMoved?: boolean;
   readonly json?: boolean;
 }
+
+/** Between two lines of progress where they are kept, as in a log. */
+const lineEveryMs = 10_000;
 
 export function addScan(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('scan')))
@@ -42,18 +45,26 @@ async function scan(client: Client, owners: readonly string[], options: ScanOpti
     ...(owners.length === 0 ? {} : { owners }),
   };
   const { id } = scanReport.parse(await client.get({ method: 'POST', path: '/admin/quota/scans', body }));
-  const { isTTY } = process.stderr;
-  const show = (text: string) => process.stderr.write(isTTY ? `\r\u001b[K${text}` : `${text}\n`);
+  const show = progressShower();
   for await (const event of client.events('/admin/quota/scans/events')) {
     const report = scanReport.parse(event);
     if (report.id !== id) continue;
-    if (report.state !== 'waiting' && report.state !== 'running') {
-      if (isTTY) show('');
-      return report;
-    }
-    if (isTTY || report.progress.units === 0) show(progressLine(report));
+    const over = report.state !== 'waiting' && report.state !== 'running';
+    show(over ? null : progressLine(report));
+    if (over) return report;
   }
   throw new SoftquotaError('unreachable', 'the daemon ended before the scan did');
+}
+
+/** One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away. */
+function progressShower(): (line: string | null) => void {
+  if (process.stderr.isTTY) return line => process.stderr.write(`\r\u001b[K${line ?? ''}`);
+  let told = performance.now();
+  return line => {
+    if (line === null || performance.now() - told < lineEveryMs) return;
+    told = performance.now();
+    process.stderr.write(`${line}\n`);
+  };
 }
 
 function progressLine({ state, progress }: ScanReport): string {

@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { loadConfig, printConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
+import type { Exit } from './exit.ts';
 import { print } from './output.ts';
-import type { Exit } from './program.ts';
 import { type ConfigOption, loadedFrom, tellNotes, whereIs, withConfigOption } from './settings.ts';
 
 interface ServeOptions extends ConfigOption {
@@ -39,6 +39,11 @@ async function serve(
   const { Daemon } = await import('../daemon/index.ts');
   const { createLogger } = await import('../telemetry/index.ts');
   const { log, flush } = createLogger(config.log);
+  process.on('uncaughtException', error => {
+    log.fatal({ err: error }, "a mistake of softquota's own");
+    flush();
+    process.exit(exitCodes.internal);
+  });
   const stopAsked = new Promise<string>(resolve => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });

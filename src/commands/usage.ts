@@ -6,8 +6,8 @@ import { SoftquotaError } from '../errors.ts';
 import { formatBytes, formatUse, printable } from '../quota/index.ts';
 import { type OwnerReport, type OwnerRow, ownerReport, ownerRow } from '../wire/index.ts';
 import { adminClient } from './client.ts';
+import type { Exit } from './exit.ts';
 import { formatTime, print, printJson, table } from './output.ts';
-import type { Exit } from './program.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 
 interface UsageOptions extends ConfigOption {

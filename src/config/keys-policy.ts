@@ -20,7 +20,7 @@ export const quota = {
     kind.listOf(groupName, 'Write names of groups with commas between'),
     {
       words: 'none',
-      doc: 'The groups that apply to owners with no group of their own, and where theirs are silent. Names of groups that do not exist are passed over.',
+      doc: 'The groups that apply to owners with no group of their own, and where theirs are silent. Names of groups that do not exist are passed over; in this version there are none yet.',
       example: 'everybody',
       reloads: true,
       of: config => config.quota.defaultGroups,
@@ -82,7 +82,7 @@ const usersKey = keysOf('users');
 export const users = {
   autoCreate: usersKey('AUTO_CREATE', kind.flag, {
     text: 'false',
-    doc: 'Whether assigning a group to an unknown name creates that owner.',
+    doc: 'Whether assigning a group to an unknown name creates that owner. This version has no groups to assign.',
     of: config => config.users.autoCreate,
   }),
   case: usersKey('CASE', kind.oneOf(['fold', 'keep']), {
@@ -109,7 +109,7 @@ const eventsKey = keysOf('events');
 export const events = {
   keep: eventsKey('KEEP', kind.duration, {
     text: '90d',
-    doc: 'How long refusals and changes of policy are remembered: s, m, h, d or w after a whole number.',
+    doc: 'How long refusals and changes of policy are remembered: s, m, h, d or w after a whole number. This version tells them in the log only.',
     reloads: true,
     of: config => config.events.keepMs,
   }),

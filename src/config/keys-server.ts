@@ -58,12 +58,12 @@ export const server = {
   }),
   httpAddr: serverKey('HTTP_ADDR', listenAddress, {
     text: '127.0.0.1',
-    doc: 'The address that HTTP is served on.',
+    doc: 'The address that HTTP is served on. This version serves the API on ADMIN_SOCKET only.',
     of: config => config.server.httpAddr,
   }),
   httpPort: serverKey('HTTP_PORT', kind.wholeNumber(0, 65_535), {
     text: '3080',
-    doc: 'The port that HTTP is served on; 0 picks a free one.',
+    doc: 'The port that HTTP is served on; 0 picks a free one. This version serves the API on ADMIN_SOCKET only.',
     of: config => config.server.httpPort,
   }),
   rootUrl: serverKey('ROOT_URL', kind.optional(webAddress), {
@@ -81,7 +81,7 @@ export const server = {
     ),
     {
       words: 'none',
-      doc: 'The addresses and networks of proxies whose X-Forwarded-For is believed.',
+      doc: 'The addresses and networks of proxies whose X-Forwarded-For is believed. This version serves the API on ADMIN_SOCKET only.',
       example: '127.0.0.1, 10.0.0.0/8',
       of: config => config.server.trustedProxies,
     },
@@ -151,7 +151,7 @@ export const security = {
     kind.optional(kind.textKind(z.string().min(32, 'too short'), 'Write at least 32 characters')),
     {
       words: 'made at the first start, kept in DATA_PATH/secret.key',
-      doc: 'What the secrets that the daemon keeps are encrypted with: at least 32 characters.',
+      doc: 'What the secrets that the daemon keeps are encrypted with: at least 32 characters. This version keeps none.',
       secret: 'whole',
       of: config => config.security.secretKey,
     },

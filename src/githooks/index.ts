@@ -22,4 +22,4 @@ export {
 } from './install.ts';
 export { type RemovedHook, type RemoveResult, removeHooks } from './remove.ts';
 export { defaultSocket, type HookConf, hookConfPath, type RepositorySettings } from './settings.ts';
-export { hooksStatus, type RepositoryStatus, type StatusReport } from './status.ts';
+export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './status.ts';

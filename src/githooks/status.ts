@@ -29,6 +29,15 @@ export interface StatusReport {
   readonly hookConf: HookConf | null;
 }
 
+/** Whether pushes to it are asked about, and told, by this version's hooks. */
+export function isProtected(status: RepositoryStatus): boolean {
+  if ('fault' in status || status.hooksPath !== null) return false;
+  return hookNames.every(name => {
+    const hook = status.hooks[name];
+    return hook.state === 'installed' && hook.current;
+  });
+}
+
 /** Changes nothing. */
 export async function hooksStatus(
   repositories: readonly string[],
