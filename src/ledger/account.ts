@@ -13,23 +13,24 @@ import {
   leafIndex,
   leafMask,
   leaves,
+  noUsage,
   printable,
   type Usage,
 } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, UnitRecord } from '../store/index.ts';
+import { type Delta, LeafDeltas } from './deltas.ts';
 
-/** A delta, and when it lapses if its owner has no walked units under that leaf. */
-export interface Delta {
-  readonly record: DeltaRecord;
-  /** On the monotonic clock, milliseconds. */
-  readonly lapsesAt: number;
-}
+const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
 export class Account {
   readonly owner: OwnerRecord;
   readonly #units = new Map<string, UnitRecord>();
-  #deltas: Delta[] = [];
+  /** Only leaves that have any. */
+  readonly #deltas = new Map<Leaf, LeafDeltas>();
+  /** What the units hold, without deltas; null where it has to be added up anew. */
+  #unitBytes: Usage | null = noUsage;
   #usage: Usage | null = null;
+  /** Null where it has to be looked for. */
   #measuredAt: number | null = null;
   #partialUnits = 0;
 
@@ -37,12 +38,13 @@ export class Account {
     this.owner = owner;
   }
 
+  /** May be gone through more than once. */
   get units(): Iterable<UnitRecord> {
-    return this.#units.values();
+    return { [Symbol.iterator]: () => this.#units.values() };
   }
 
-  get deltas(): readonly Delta[] {
-    return this.#deltas;
+  get hasDeltas(): boolean {
+    return this.#deltas.size > 0;
   }
 
   /** Some of its bytes are last known ones. */
@@ -50,10 +52,11 @@ export class Account {
     return this.#partialUnits > 0;
   }
 
-  /** Whether `usage` can be added up exactly. */
+  /** Whether all of `usage` can be added up exactly. */
   get fits(): boolean {
     try {
-      return bytesUnder(this.usage, leafMask('size:all')) >= 0;
+      bytesUnder(this.usage, leafMask('size:all'));
+      return true;
     } catch {
       return false;
     }
@@ -61,16 +64,19 @@ export class Account {
 
   /** Bytes per leaf; throws `sum_too_large`. */
   get usage(): Usage {
-    this.#usage ??= this.#sum();
+    this.#usage ??= this.#withDeltas(this.#sumOfUnits());
     return this.#usage;
   }
 
-  /** When the oldest of its measurements was made, in milliseconds since 1970; null without any. */
+  /**
+   * When the oldest of its units was walked, in milliseconds since 1970; null where none was. A reported
+   * unit is as its program last said, however long ago that is, and makes nothing old.
+   */
   get measuredAt(): number | null {
     if (this.#measuredAt === null) {
-      for (const unit of this.#units.values()) {
-        if (this.#measuredAt === null || unit.measuredAt < this.#measuredAt)
-          this.#measuredAt = unit.measuredAt;
+      for (const { kind, measuredAt } of this.#units.values()) {
+        if (kind === 'walked' && (this.#measuredAt === null || measuredAt < this.#measuredAt))
+          this.#measuredAt = measuredAt;
       }
     }
     return this.#measuredAt;
@@ -79,7 +85,6 @@ export class Account {
   put(unit: UnitRecord): void {
     const before = this.#units.get(unit.id);
     this.#units.set(unit.id, unit);
-    this.#partialUnits += Number(unit.partial) - Number(before?.partial ?? false);
     this.#changed(before, unit);
   }
 
@@ -87,67 +92,96 @@ export class Account {
     const before = this.#units.get(id);
     if (before === undefined) return;
     this.#units.delete(id);
-    this.#partialUnits -= Number(before.partial);
     this.#changed(before, undefined);
   }
 
+  /** Takes a delta that is later than all that are here. */
   addDelta(delta: Delta): void {
-    this.#deltas.push(delta);
+    const { leaf } = delta.record;
+    const deltas = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
+    this.#deltas.set(leaf, deltas);
+    deltas.add(delta, this.units);
     this.#usage = null;
   }
 
-  /**
-   * Drops the deltas that walks have overtaken: those older than every walk of the leaf's walked
-   * units, and, without any, those that have lapsed. Returns the dropped.
-   */
+  /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
   settleDeltas(monotonicNow: number): readonly DeltaRecord[] {
-    if (this.#deltas.length === 0) return [];
-    const oldestWalk = new Map<Leaf, number>();
-    for (const unit of this.#units.values()) {
-      if (unit.kind !== 'walked') continue;
-      const known = oldestWalk.get(unit.leaf);
-      if (known === undefined || unit.seq < known) oldestWalk.set(unit.leaf, unit.seq);
-    }
-    const isOver = ({ record, lapsesAt }: Delta): boolean => {
-      const walked = oldestWalk.get(record.leaf);
-      return walked === undefined ? lapsesAt <= monotonicNow : record.seq < walked;
-    };
-    const over = this.#deltas.filter(isOver);
-    if (over.length > 0) {
-      this.#deltas = this.#deltas.filter(delta => !over.includes(delta));
+    const dropped: DeltaRecord[] = [];
+    for (const [leaf, deltas] of this.#deltas) {
+      const over = deltas.settle(this.units, monotonicNow);
+      if (over.length === 0) continue;
+      dropped.push(...over);
+      if (deltas.isEmpty) this.#deltas.delete(leaf);
       this.#usage = null;
     }
-    return over.map(delta => delta.record);
+    return dropped;
   }
 
   #changed(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
+    for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
+    this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
     this.#measuredAt = null;
-    const usage = this.#usage;
-    // Deltas are clamped at 0 per leaf, so that with any of them only a whole sum is right.
-    if (usage === null || this.#deltas.length > 0) {
-      this.#usage = null;
-      return;
-    }
-    const next = [...usage];
-    if (before !== undefined)
-      next[leafIndex(before.leaf)] = (next[leafIndex(before.leaf)] ?? 0) - before.bytes;
-    if (after !== undefined) next[leafIndex(after.leaf)] = (next[leafIndex(after.leaf)] ?? 0) + after.bytes;
-    this.#usage = next.every(Number.isSafeInteger) ? next : null;
+    this.#usage = null;
+    if (this.#unitBytes === null) return;
+    const next = [...this.#unitBytes];
+    if (before !== undefined) addTo(next, before.leaf, -before.bytes);
+    if (after !== undefined) addTo(next, after.leaf, after.bytes);
+    this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
   }
 
-  #sum(): Usage {
-    const sums = leaves.map(() => 0);
-    const add = (leaf: Leaf, bytes: number) => {
-      const index = leafIndex(leaf);
-      sums[index] = addBytes(sums[index] ?? 0, bytes);
-    };
+  #sumOfUnits(): Usage {
+    if (this.#unitBytes !== null) return this.#unitBytes;
+    const sums = [...noUsage];
     try {
-      for (const unit of this.#units.values()) add(unit.leaf, unit.bytes);
-      for (const { record } of this.#deltas) add(record.leaf, record.bytes);
+      for (const { leaf, bytes } of this.#units.values()) {
+        sums[leafIndex(leaf)] = addBytes(sums[leafIndex(leaf)] ?? 0, bytes);
+      }
     } catch (cause) {
-      const name = printable(this.owner.name);
-      throw new SoftquotaError('sum_too_large', `${name}'s units together pass 2^53 - 1 bytes`, { cause });
+      throw this.#tooLarge(cause);
     }
-    return sums.map(bytes => Math.max(0, bytes));
+    this.#unitBytes = sums;
+    return sums;
   }
+
+  /** Deltas may say that more went than was there: a sum is never below 0. */
+  #withDeltas(unitBytes: Usage): Usage {
+    if (this.#deltas.size === 0) return unitBytes;
+    return unitBytes.map((bytes, index) => {
+      const leaf = leaves[index];
+      const deltas = leaf === undefined ? undefined : this.#deltas.get(leaf);
+      if (deltas === undefined) return bytes;
+      const sum = BigInt(bytes) + deltas.bytes;
+      if (sum > largest) throw this.#tooLarge();
+      return sum < 0n ? 0 : Number(sum);
+    });
+  }
+
+  #tooLarge(cause?: unknown): SoftquotaError {
+    const name = printable(this.owner.name);
+    return new SoftquotaError('sum_too_large', `${name}'s units together pass 2^53 - 1 bytes`, { cause });
+  }
+}
+
+/**
+ * Throws `sum_too_large` where so many more bytes cannot be counted, so that they are not acknowledged;
+ * `account` is missing for an owner who is not in the book.
+ */
+export function mustFit(
+  account: Account | undefined,
+  owner: OwnerRecord,
+  leaf: Leaf,
+  growthBytes: number,
+): void {
+  if (growthBytes <= 0) return;
+  try {
+    addBytes(bytesUnder(account?.usage ?? noUsage, leafMask('size:all')), growthBytes);
+  } catch (cause) {
+    const message = `${growthBytes} more bytes of ${leaf} would bring ${printable(owner.name)}'s usage past 2^53 - 1 bytes`;
+    throw new SoftquotaError('sum_too_large', message, { cause });
+  }
+}
+
+function addTo(sums: number[], leaf: Leaf, bytes: number): void {
+  const index = leafIndex(leaf);
+  sums[index] = (sums[index] ?? 0) + bytes;
 }

@@ -5,5 +5,7 @@
  * counting, keeps what it could not write, and says so.
  */
 
+export type { Answer, OwnerUsage } from './answer.ts';
+export type { Clock } from './clock.ts';
 export type { Away } from './keeper.ts';
-export { type Answer, Ledger, type LedgerOptions, type OwnerUsage, type WalkedUnit } from './ledger.ts';
+export { Ledger, type LedgerOptions, type WalkedUnit } from './ledger.ts';

@@ -1,13 +1,15 @@
 /**
  * Writes to the store what the ledger has noted, behind its back.
  *
- * What is noted is kept here until the store has it: newer notes about the same thing replace older
- * ones, so that what waits is never more than what the ledger holds. While the store is away the
- * write is tried again, ever more rarely, and `away` says since when and why.
+ * While the store is away the write is tried again, ever more rarely, and `away` says since when and
+ * why. A record that the store can never take is a mistake of ours: it is named in the log and left
+ * out, so that all others are kept.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { SoftquotaError } from '../errors.ts';
 import type { Changes, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
+import { Notes } from './notes.ts';
 
 /** Why the store takes nothing at the moment. */
 export interface Away {
@@ -17,33 +19,38 @@ export interface Away {
 }
 
 export interface KeeperLog {
+  error(details: object, message: string): void;
   warn(details: object, message: string): void;
   info(details: object, message: string): void;
 }
 
-/** One write's worth of units, so that none of them holds up the others for long. */
+export interface KeeperOptions {
+  readonly store: Store;
+  readonly log: KeeperLog;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Something that is kept already: writing it again shows whether the store takes anything. */
+  probe(): Changes;
+}
+
+/** One write's worth, so that none of them holds up the others for long. */
 const mostAtOnce = 5000;
 const firstRetryMs = 250;
 const longestRetryMs = 15_000;
 
 export class Keeper {
-  readonly #store: Store;
-  readonly #log: KeeperLog;
-  readonly #units = new Map<string, UnitRecord | null>();
-  readonly #owners = new Map<string, OwnerRecord | null>();
-  readonly #goneDeltas = new Set<number>();
-  #roots: { readonly present: readonly RootRecord[]; readonly gone: readonly string[] } | null = null;
-  #sweep: SweepRecord | null = null;
+  readonly #options: KeeperOptions;
+  readonly #notes = new Notes();
+  readonly #waiters = new Set<() => void>();
   #away: Away | null = null;
-  #writing: Promise<void> | null = null;
-  /** Wakes the writer from its wait for the next try. */
+  #running = false;
+  #run: Promise<void> = Promise.resolve();
+  /** Ends the pause before the next try. */
   #wake = new AbortController();
   #closing = false;
-  readonly #settled = new Set<() => void>();
 
-  constructor(store: Store, log: KeeperLog) {
-    this.#store = store;
-    this.#log = log;
+  constructor(options: KeeperOptions) {
+    this.#options = options;
   }
 
   /** Null while the store takes what is written. */
@@ -51,54 +58,57 @@ export class Keeper {
     return this.#away;
   }
 
-  /** How many units wait to be written. */
-  get waiting(): number {
-    return this.#units.size;
-  }
-
   unit(record: UnitRecord): void {
-    this.#units.set(record.id, record);
+    this.#notes.units.set(record.id, record);
     this.#start();
   }
 
   unitGone(id: string): void {
-    this.#units.set(id, null);
+    this.#notes.units.set(id, null);
     this.#start();
   }
 
   owner(record: OwnerRecord): void {
-    this.#owners.set(record.key, record);
+    this.#notes.owners.set(record.key, record);
+    this.#start();
+  }
+
+  ownerGone(key: string): void {
+    this.#notes.owners.set(key, null);
     this.#start();
   }
 
   deltaGone(seq: number): void {
-    this.#goneDeltas.add(seq);
+    this.#notes.deltas.set(seq, null);
     this.#start();
   }
 
   swept(sweep: SweepRecord, present: readonly RootRecord[], gone: readonly string[]): void {
-    this.#sweep = sweep;
-    this.#roots = { present, gone };
+    for (const path of gone) this.#notes.roots.set(path, null);
+    for (const root of present) this.#notes.roots.set(root.path, root);
+    this.#notes.sweep = sweep;
     this.#start();
   }
 
-  /** Writes at once, before anything else changes; rejects as `Store.write` does. */
+  /** Writes at once, before anything that waits; rejects as `Store.write` does. */
   async now(changes: Changes): Promise<void> {
     try {
-      await this.#store.write(changes);
+      await this.#options.store.write(changes);
     } catch (error) {
-      this.#failed(error);
-      // Whether the store is back is found out by trying, not by the next one who asks.
-      this.#start();
+      if (!isRefused(error)) {
+        this.#failed(error);
+        // Whether the store is back is found out by trying, not by the next one who asks.
+        this.#start();
+      }
       throw error;
     }
+    if (this.#away !== null) this.#wake.abort();
   }
 
-  /** Resolves once all that is noted by now is in the store (true), or the store is found away (false). */
+  /** Resolves once all that is noted is in the store (true), or the store is found away (false). */
   async kept(): Promise<boolean> {
-    while (this.#pending() || this.#writing !== null) {
-      if (this.#away !== null) return false;
-      await new Promise<void>(resolve => this.#settled.add(resolve));
+    while (this.#running && this.#away === null) {
+      await new Promise<void>(resolve => this.#waiters.add(resolve));
     }
     return this.#away === null;
   }
@@ -107,106 +117,102 @@ export class Keeper {
   async close(): Promise<void> {
     this.#closing = true;
     this.#wake.abort();
-    await this.#writing;
-    if (!this.#pending()) return;
-    this.#start();
-    await this.#writing;
-  }
-
-  #pending(): boolean {
-    return (
-      this.#units.size > 0 ||
-      this.#owners.size > 0 ||
-      this.#goneDeltas.size > 0 ||
-      this.#roots !== null ||
-      this.#sweep !== null
-    );
+    await this.#run;
   }
 
   #start(): void {
-    if (this.#writing !== null) return;
-    this.#writing = this.#run().finally(() => {
-      this.#writing = null;
-      this.#settle();
-    });
+    if (this.#running) return;
+    this.#running = true;
+    this.#run = this.#writeAll();
   }
 
-  async #run(): Promise<void> {
+  /** Ends when nothing waits and the store is there. Never rejects. */
+  async #writeAll(): Promise<void> {
     // Everything that is noted in the same turn goes into the same write.
     await Promise.resolve();
     let retryMs = firstRetryMs;
-    while (this.#pending() || this.#away !== null) {
-      const batch = this.#take();
-      try {
-        await this.#store.write(batch.changes);
+    while (this.#notes.size > 0 || this.#away !== null) {
+      if (this.#away === null) {
         retryMs = firstRetryMs;
-        this.#back();
-      } catch (error) {
-        batch.putBack();
-        this.#failed(error);
-        if (this.#closing) return;
-        await delay(retryMs, undefined, { signal: this.#wake.signal, ref: false }).catch(() => {});
+      } else {
+        await this.#pause(retryMs);
         retryMs = Math.min(retryMs * 2, longestRetryMs);
       }
-      this.#settle();
+      await this.#writeSome();
+      this.#tell();
+      if (this.#away !== null && this.#closing) break;
+    }
+    this.#running = false;
+    this.#tell();
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    if (this.#closing) return;
+    this.#wake = new AbortController();
+    await delay(milliseconds, undefined, { signal: this.#wake.signal, ref: false }).catch(() => {});
+  }
+
+  async #writeSome(): Promise<void> {
+    const batch = this.#notes.take(mostAtOnce);
+    try {
+      if (batch.size > 0) await this.#write(batch);
+      else await this.#options.store.write(this.#options.probe());
+      this.#back();
+    } catch (error) {
+      this.#notes.putBack(batch);
+      this.#failed(error);
     }
   }
 
-  /** Takes what the next write holds; `putBack` returns what nothing newer has replaced since. */
-  #take(): { readonly changes: Changes; readonly putBack: () => void } {
-    const units = [...this.#units.entries()].slice(0, mostAtOnce);
-    const owners = [...this.#owners.entries()];
-    const goneDeltas = [...this.#goneDeltas];
-    // What a sweep says of the whole is written only after, or with, the last of its units.
-    const whole = units.length === this.#units.size;
-    const roots = whole ? this.#roots : null;
-    const sweep = whole ? this.#sweep : null;
-    for (const [id] of units) this.#units.delete(id);
-    this.#owners.clear();
-    this.#goneDeltas.clear();
-    if (whole) {
-      this.#roots = null;
-      this.#sweep = null;
+  /** Writes a batch, without what the store refuses; when it rejects, the batch holds what is not written. */
+  async #write(batch: Notes): Promise<void> {
+    try {
+      await this.#options.store.write(batch.changes);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      if (batch.size === 1) {
+        this.#options.log.error(
+          { err: error, record: batch.changes },
+          'the store can never take this record',
+        );
+        return;
+      }
+      const half = batch.take(Math.ceil(batch.size / 2));
+      try {
+        await this.#write(half);
+      } catch (failure) {
+        batch.putBack(half);
+        throw failure;
+      }
+      await this.#write(batch);
     }
-    const changes: Changes = {
-      units: units.flatMap(([, record]) => (record === null ? [] : [record])),
-      goneUnits: units.flatMap(([id, record]) => (record === null ? [id] : [])),
-      owners: owners.flatMap(([, record]) => (record === null ? [] : [record])),
-      goneOwners: owners.flatMap(([key, record]) => (record === null ? [key] : [])),
-      goneDeltas,
-      ...(roots === null ? {} : { roots: roots.present, goneRoots: roots.gone }),
-      ...(sweep === null ? {} : { sweep }),
-    };
-    const putBack = () => {
-      for (const [id, record] of units) if (!this.#units.has(id)) this.#units.set(id, record);
-      for (const [key, record] of owners) if (!this.#owners.has(key)) this.#owners.set(key, record);
-      for (const seq of goneDeltas) this.#goneDeltas.add(seq);
-      this.#roots ??= roots;
-      this.#sweep ??= sweep;
-    };
-    return { changes, putBack };
   }
 
   #failed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     if (this.#away?.reason !== reason) {
-      this.#log.warn(
-        { err: error },
-        `the store takes nothing at the moment, it will be tried again: ${reason}`,
-      );
+      const message = `the store takes nothing at the moment, it will be tried again: ${reason}`;
+      this.#options.log.warn({ err: error }, message);
     }
-    this.#away = { since: this.#away?.since ?? Date.now(), reason };
-    this.#settle();
+    this.#away = { since: this.#away?.since ?? this.#options.now(), reason };
+    this.#tell();
   }
 
   #back(): void {
     if (this.#away === null) return;
-    this.#log.info({ awaySince: new Date(this.#away.since).toISOString() }, 'the store takes writes again');
+    const awaySince = new Date(this.#away.since).toISOString();
+    this.#options.log.info({ awaySince }, 'the store takes writes again');
     this.#away = null;
   }
 
-  #settle(): void {
-    for (const resolve of this.#settled) resolve();
-    this.#settled.clear();
+  /** Lets those who wait look again. */
+  #tell(): void {
+    for (const resolve of this.#waiters) resolve();
+    this.#waiters.clear();
   }
+}
+
+/** The store is there, but this is nothing that it could ever take. */
+function isRefused(error: unknown): boolean {
+  return error instanceof SoftquotaError && error.code === 'invalid';
 }

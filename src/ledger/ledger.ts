@@ -6,27 +6,32 @@
  * reports is told by sequence numbers, never by a clock.
  */
 
-import { SoftquotaError } from '../errors.ts';
 import {
-  addBytes,
-  bytesUnder,
-  type Decision,
   decide,
   type Explanation,
   explain,
   type Leaf,
-  leafMask,
   noUsage,
-  printable,
   type QuotaSettings,
   type Standing,
   type Subject,
-  type Usage,
 } from '../quota/index.ts';
-import type { DeltaRecord, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
-import type { Account } from './account.ts';
+import type {
+  Changes,
+  DeltaRecord,
+  OwnerRecord,
+  RootRecord,
+  Store,
+  SweepRecord,
+  UnitRecord,
+} from '../store/index.ts';
+import { type Account, mustFit } from './account.ts';
+import type { Answer, OwnerUsage } from './answer.ts';
 import { Book } from './book.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { Departed } from './departed.ts';
 import { type Away, Keeper, type KeeperLog } from './keeper.ts';
+import { rekeyed, reportedId } from './kept.ts';
 
 /** How long a delta counts whose owner has no walked units to overtake it. */
 const deltaLapseMs = 3_600_000;
@@ -43,39 +48,25 @@ export interface LedgerOptions {
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly log: KeeperLog;
+  /** The system's unless given. */
+  readonly clock?: Clock;
 }
+
+/** What of the book others may read. */
+export type ReadableBook = Pick<Book, 'keyOf' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'>;
 
 /** What a walk found a unit to hold; see `UnitRecord`. */
 export type WalkedUnit = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
-/** What is known of one owner. */
-export interface OwnerUsage {
-  /** As first seen; as asked for one never heard of. */
-  readonly name: string;
-  /** False: never heard of. */
-  readonly known: boolean;
-  readonly type: OwnerRecord['type'];
-  readonly usage: Usage;
-  /** When the oldest measurement in it was made; null without any. */
-  readonly measuredAt: number | null;
-  /** Some bytes are last known ones, or no sweep has ended yet. */
-  readonly partial: boolean;
-  /** What others keep in the store may be unknown here. Never so with a store of this machine's own. */
-  readonly stale: boolean;
-}
-
-export interface Answer {
-  readonly owner: OwnerUsage;
-  readonly decision: Decision;
-}
-
 export class Ledger {
   readonly #store: Store;
   readonly #host: string;
+  readonly #clock: Clock;
   readonly #keeper: Keeper;
   readonly #book: Book;
   /** Accounts with deltas. */
   readonly #unsettled = new Set<Account>();
+  readonly #departed = new Departed();
   readonly #roots = new Map<string, RootRecord>();
   readonly #lapse: NodeJS.Timeout;
   #settings: QuotaSettings;
@@ -86,8 +77,14 @@ export class Ledger {
     this.#store = options.store;
     this.#host = options.host;
     this.#settings = options.settings;
+    this.#clock = options.clock ?? systemClock;
     this.#book = new Book(options.foldCase);
-    this.#keeper = new Keeper(options.store, options.log);
+    this.#keeper = new Keeper({
+      store: options.store,
+      log: options.log,
+      now: () => this.#clock.wall(),
+      probe: () => this.#somethingKept(),
+    });
     this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
   }
 
@@ -122,8 +119,7 @@ export class Ledger {
     return this.#sweep;
   }
 
-  /** Finding things: read only. */
-  get book(): Pick<Book, 'keyOf' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'> {
+  get book(): ReadableBook {
     return this.#book;
   }
 
@@ -176,10 +172,11 @@ export class Ledger {
     return ++this.#seq;
   }
 
-  /** Takes a walk's result, unless a later walk of the unit was taken already. */
+  /** Takes a walk's result, unless what a later walk found was taken already. */
   record(walked: WalkedUnit): void {
     const before = this.#book.unit(walked.path);
     if (before !== undefined && before.seq > walked.seq) return;
+    if (this.#departed.after(walked.path, walked.seq)) return;
     const { path, ...measured } = walked;
     const unit: UnitRecord = { id: path, kind: 'walked', host: this.#host, name: path, ...measured };
     this.#put(unit);
@@ -190,7 +187,9 @@ export class Ledger {
   /** A walk that began at `seq` found no unit there any more. */
   recordGone(path: string, seq: number): void {
     const unit = this.#book.unit(path);
-    if (unit === undefined || unit.seq > seq) return;
+    if (unit !== undefined && unit.seq > seq) return;
+    this.#departed.add(path, seq);
+    if (unit === undefined) return;
     this.#book.remove(unit);
     this.#keeper.unitGone(unit.id);
     this.#settleOwners(unit);
@@ -220,6 +219,7 @@ export class Ledger {
     for (const path of gone) this.#roots.delete(path);
     for (const root of present) this.#roots.set(root.path, root);
     this.#sweep = sweep;
+    this.#departed.swept();
     this.#keeper.swept(sweep, present, gone);
   }
 
@@ -234,13 +234,13 @@ export class Ledger {
    * `store_away` or `sum_too_large`, and then they do not count.
    */
   async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
-    const at = Date.now();
+    const at = this.#clock.wall();
     const owner = this.#ownerFor(ownerName, at);
-    this.#mustFit(owner, leaf, bytes);
+    mustFit(this.#book.account(owner.name), owner, leaf, bytes);
     const record: DeltaRecord = { seq: this.nextSeq(), owner: owner.name, leaf, bytes, at };
     await this.#keeper.now({ deltas: [record], owners: [owner] });
     const account = this.#book.open(owner);
-    account.addDelta({ record, lapsesAt: performance.now() + deltaLapseMs });
+    account.addDelta({ record, lapsesAt: this.#clock.monotonic() + deltaLapseMs });
     this.#unsettled.add(account);
     this.#settle([account]);
   }
@@ -250,9 +250,9 @@ export class Ledger {
    * `store_away` or `sum_too_large`, and then nothing is changed.
    */
   async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
-    const measuredAt = Date.now();
+    const measuredAt = this.#clock.wall();
     const owner = this.#ownerFor(ownerName, measuredAt);
-    const id = `${owner.key}\0${leaf}\0${name}`;
+    const id = reportedId(owner.key, leaf, name);
     const unit: UnitRecord = {
       id,
       kind: 'reported',
@@ -266,7 +266,7 @@ export class Ledger {
       measuredAt,
       seq: this.nextSeq(),
     };
-    this.#mustFit(owner, leaf, bytes - (this.#book.unit(id)?.bytes ?? 0));
+    mustFit(this.#book.account(owner.name), owner, leaf, bytes - (this.#book.unit(id)?.bytes ?? 0));
     await this.#keeper.now({ owners: [owner], ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }) });
     this.#book.open(owner);
     // Several reports of one unit may have been under way: the store took them in this order too.
@@ -284,23 +284,31 @@ export class Ledger {
 
   async #load(): Promise<void> {
     const kept = await this.#store.load();
-    for (const owner of kept.owners) this.#book.open(owner);
+    const found = rekeyed(kept, name => this.#book.keyOf(name));
+    for (const key of found.goneOwners) this.#keeper.ownerGone(key);
+    for (const id of found.goneUnits) this.#keeper.unitGone(id);
+    for (const owner of found.changedOwners) this.#keeper.owner(owner);
+    for (const unit of found.changedUnits) this.#keeper.unit(unit);
+    for (const owner of found.owners) this.#book.open(owner);
     for (const root of kept.roots) this.#roots.set(root.path, root);
     this.#sweep = kept.sweep;
-    for (const unit of kept.units) {
+    for (const unit of found.units) {
       this.#put(unit);
       this.#seq = Math.max(this.#seq, unit.seq);
     }
     for (const record of kept.deltas) {
       this.#seq = Math.max(this.#seq, record.seq);
-      const now = Date.now();
-      // The clock may have been set meanwhile: never longer than an hour from here.
-      const passedMs = Math.min(Math.max(now - record.at, 0), deltaLapseMs);
-      const account = this.#book.open(this.#ownerFor(record.owner, now));
-      account.addDelta({ record, lapsesAt: performance.now() + deltaLapseMs - passedMs });
+      const account = this.#accountFor(record.owner);
+      account.addDelta({ record, lapsesAt: this.#lapsesAt(record) });
       this.#unsettled.add(account);
     }
     this.#settle(this.#unsettled);
+  }
+
+  /** An hour after it came, as far as the clock can tell: it may have been set, so never later than an hour from now. */
+  #lapsesAt({ at }: DeltaRecord): number {
+    const passedMs = Math.min(Math.max(this.#clock.wall() - at, 0), deltaLapseMs);
+    return this.#clock.monotonic() + deltaLapseMs - passedMs;
   }
 
   #usageOf(account: Account | undefined, askedName: string): OwnerUsage {
@@ -321,12 +329,23 @@ export class Ledger {
 
   /** Puts a walked or loaded unit in, and opens its owner's account where there is none yet. */
   #put(unit: UnitRecord): void {
-    if (unit.owner !== null && this.#book.account(unit.owner) === undefined) {
-      const owner = this.#book.newOwner(unit.owner, Date.now());
-      this.#book.open(owner);
-      this.#keeper.owner(owner);
-    }
+    if (unit.owner !== null) this.#accountFor(unit.owner);
     this.#book.put(unit);
+  }
+
+  /** The owner's account; where there is none it is opened, and kept. */
+  #accountFor(ownerName: string): Account {
+    const known = this.#book.account(ownerName);
+    if (known !== undefined) return known;
+    const owner = this.#book.newOwner(ownerName, this.#clock.wall());
+    this.#keeper.owner(owner);
+    return this.#book.open(owner);
+  }
+
+  #somethingKept(): Changes {
+    if (this.#sweep !== null) return { sweep: this.#sweep };
+    const [account] = this.#book.accounts;
+    return account === undefined ? {} : { owners: [account.owner] };
   }
 
   #settleOwners(...units: readonly (UnitRecord | undefined)[]): void {
@@ -336,23 +355,10 @@ export class Ledger {
   }
 
   #settle(accounts: Iterable<Account>): void {
-    const now = performance.now();
+    const now = this.#clock.monotonic();
     for (const account of accounts) {
       for (const delta of account.settleDeltas(now)) this.#keeper.deltaGone(delta.seq);
-      if (account.deltas.length === 0) this.#unsettled.delete(account);
-    }
-  }
-
-  /** Throws `sum_too_large`, so that what could not be counted is not acknowledged. */
-  #mustFit(owner: OwnerRecord, leaf: Leaf, growth: number): void {
-    if (growth <= 0) return;
-    const usage = this.#book.account(owner.name)?.usage ?? noUsage;
-    try {
-      addBytes(bytesUnder(usage, leafMask('size:all')), growth);
-    } catch (cause) {
-      const whose = printable(owner.name);
-      const message = `${growth} more bytes of ${leaf} would bring ${whose}'s usage past 2^53 - 1 bytes`;
-      throw new SoftquotaError('sum_too_large', message, { cause });
+      if (!account.hasDeltas) this.#unsettled.delete(account);
     }
   }
 }

@@ -1,0 +1,25 @@
+/** What the ledger answers with. */
+
+import type { Decision, Usage } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+
+/** What is known of one owner. */
+export interface OwnerUsage {
+  /** As first seen; as asked for one never heard of. */
+  readonly name: string;
+  /** False: never heard of. */
+  readonly known: boolean;
+  readonly type: OwnerRecord['type'];
+  readonly usage: Usage;
+  /** When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was measured. */
+  readonly measuredAt: number | null;
+  /** Some bytes are last known ones, or no sweep has ended yet. */
+  readonly partial: boolean;
+  /** What others keep in the store may be unknown here. Never so with a store of this machine's own. */
+  readonly stale: boolean;
+}
+
+export interface Answer {
+  readonly owner: OwnerUsage;
+  readonly decision: Decision;
+}

@@ -1,0 +1,67 @@
+/**
+ * What the store holds, brought under the keys by which owners' names compare now.
+ *
+ * `[users] CASE` may have changed since it was written. Owners whose names have become the same are one
+ * then, the one known longest; of two reported units that have become the same the later report counts.
+ */
+
+import type { Leaf } from '../quota/index.ts';
+import type { Kept, OwnerRecord, UnitRecord } from '../store/index.ts';
+
+/** What a reported unit is known by. */
+export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
+  return `${ownerKey}\0${leaf}\0${name}`;
+}
+
+export interface Rekeyed {
+  readonly owners: readonly OwnerRecord[];
+  readonly units: readonly UnitRecord[];
+  /** What the store has to learn; all empty where names compare as they did. */
+  readonly goneOwners: readonly string[];
+  readonly goneUnits: readonly string[];
+  readonly changedOwners: readonly OwnerRecord[];
+  readonly changedUnits: readonly UnitRecord[];
+}
+
+export function rekeyed(kept: Kept, keyOf: (ownerName: string) => string): Rekeyed {
+  const owners = byKey(kept.owners, ({ name }) => keyOf(name), isKnownLonger);
+  const units = byKey(
+    kept.units.map(unit => {
+      if (unit.kind === 'walked' || unit.owner === null) return unit;
+      const id = reportedId(keyOf(unit.owner), unit.leaf, unit.name);
+      return id === unit.id ? unit : { ...unit, id };
+    }),
+    unit => unit.id,
+    (a, b) => a.seq > b.seq,
+  );
+  const now = [...owners].map(([key, owner]) => (owner.key === key ? owner : { ...owner, key }));
+  const ownersBefore = new Set(kept.owners);
+  const unitsBefore = new Set(kept.units);
+  return {
+    owners: now,
+    units: [...units.values()],
+    goneOwners: kept.owners.map(({ key }) => key).filter(key => !owners.has(key)),
+    goneUnits: kept.units.map(({ id }) => id).filter(id => !units.has(id)),
+    changedOwners: now.filter(owner => !ownersBefore.has(owner)),
+    changedUnits: [...units.values()].filter(unit => !unitsBefore.has(unit)),
+  };
+}
+
+/** The preferred item of each key. */
+function byKey<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+  isPreferred: (a: Item, b: Item) => boolean,
+): Map<string, Item> {
+  const found = new Map<string, Item>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const other = found.get(key);
+    if (other === undefined || isPreferred(item, other)) found.set(key, item);
+  }
+  return found;
+}
+
+function isKnownLonger(a: OwnerRecord, b: OwnerRecord): boolean {
+  return a.since < b.since || (a.since === b.since && a.name < b.name);
+}
