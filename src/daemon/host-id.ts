@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SoftquotaError, systemCode } from '../errors.ts';
 
 const form = /^[A-Za-z0-9._-]{1,64}$/;
@@ -33,10 +33,10 @@ function read(file: string): string | null {
   );
 }
 
-/** Whole or not at all, also when two daemons start at once. */
+/** Whole or not at all, also when two daemons start at once, and kept before it is used. */
 function make(file: string): string {
   const id = randomUUID();
-  const draft = `${file}.${process.pid}`;
+  const draft = `${file}.new-${id}`;
   const descriptor = openSync(draft, 'wx', 0o600);
   try {
     writeSync(descriptor, `${id}\n`);
@@ -46,11 +46,21 @@ function make(file: string): string {
   }
   try {
     linkSync(draft, file);
+    syncDirectory(dirname(file));
     return id;
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
     return read(file) ?? id;
   } finally {
     unlinkSync(draft);
+  }
+}
+
+function syncDirectory(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
+import { printable } from '../quota/index.ts';
 import { wantsText } from './request.ts';
 
 export interface Reply {
@@ -14,6 +15,7 @@ export interface Reply {
 }
 
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+  if (response.headersSent) return;
   const text = wantsText(request);
   const body = text ? reply.text : JSON.stringify(reply.json);
   const headers = [
@@ -27,14 +29,12 @@ export function send(request: IncomingMessage, response: ServerResponse, reply: 
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** A fault as an answer. What is none of ours is not told to the asker; `unforeseen` gets it. */
+/** A fault as an answer, on one line and harmless on a terminal. What is none of ours is not told to the asker; `unforeseen` gets it. */
 export function faultReply(error: unknown, unforeseen: (error: unknown) => void): Reply {
   if (error instanceof SoftquotaError) {
-    return {
-      status: error.status,
-      json: { code: error.code, message: error.message },
-      text: `${error.message}\n`,
-    };
+    // It may quote what the asker sent.
+    const message = printable(error.message);
+    return { status: error.status, json: { code: error.code, message }, text: `${message}\n` };
   }
   unforeseen(error);
   const message = 'softquota made a mistake; its log tells more';

@@ -20,7 +20,7 @@ interface Question {
 
 /** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
 export function check(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
-  const sizeBytes = parameters.has('size') ? bytesIn(parameters, 'size') : 0;
+  const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';

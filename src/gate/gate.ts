@@ -7,12 +7,14 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { SoftquotaError } from '../errors.ts';
+import type { Duplex } from 'node:stream';
+import { SoftquotaError, systemCode } from '../errors.ts';
 import { listen, type SocketPlace } from '../sockets/index.ts';
 import { faultReply, type Reply, send } from './answer.ts';
 import { check } from './check.ts';
+import { Connections } from './connections.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
-import { addressOf, hasBody, type Parameters, parametersOf, queryOf } from './request.ts';
+import { addressOf, bodyOf, hasBody, type Parameters, parametersOf } from './request.ts';
 import type { GateServices } from './services.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
@@ -38,57 +40,96 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
 ]);
 
-const limits = {
-  maxHeaderSize: 16 * 1024,
-  /** For the whole header of a request to come. */
-  headersTimeout: 5000,
+/** What one who connects can take up; times in milliseconds. */
+export interface GateLimits {
+  readonly mostConnections: number;
+  /** For the whole header of a request to come, from the connection on. */
+  readonly headersMs: number;
   /** For the whole request to come. */
-  requestTimeout: 10_000,
-  /** Between two requests. */
-  keepAliveTimeout: 60_000,
-  connectionsCheckingInterval: 1000,
-} as const;
+  readonly requestMs: number;
+  /** Between two requests, and for an answer to be read. */
+  readonly idleMs: number;
+  /** For what is under way when the gate closes. */
+  readonly drainMs: number;
+}
 
-const mostConnections = 4096;
-const drainMs = 2000;
+const usualLimits: GateLimits = {
+  mostConnections: 4096,
+  headersMs: 5000,
+  requestMs: 10_000,
+  idleMs: 60_000,
+  drainMs: 2000,
+};
+
+const longestHeaderBytes = 16 * 1024;
+const checkEveryMs = 1000;
 
 export class Gate {
   readonly #server: Server;
+  readonly #connections: Connections;
+  readonly #drainMs: number;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, connections: Connections, drainMs: number) {
     this.#server = server;
+    this.#connections = connections;
+    this.#drainMs = drainMs;
   }
 
   /** Opens a gate at this socket; a trusted one takes what only trusted programs may say. Rejects with `configuration`. */
-  static async open(services: GateServices, place: SocketPlace, trust: 'anybody' | 'trusted'): Promise<Gate> {
+  static async open(
+    services: GateServices,
+    place: SocketPlace,
+    trust: 'anybody' | 'trusted',
+    limits: Partial<GateLimits> = {},
+  ): Promise<Gate> {
+    const { mostConnections, headersMs, requestMs, idleMs, drainMs } = { ...usualLimits, ...limits };
     const routes = trust === 'trusted' ? trustedRoutes : openRoutes;
-    const server = createServer(limits, (request, response) => serve(services, routes, request, response));
+    const server = createServer({
+      maxHeaderSize: longestHeaderBytes,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
+    });
     server.maxRequestsPerSocket = 0;
-    let connections = 0;
-    server.on('connection', socket => {
-      connections++;
-      socket.once('close', () => {
-        connections--;
-      });
-      if (connections <= mostConnections) return;
-      server.closeIdleConnections();
-      if (connections > mostConnections) socket.destroy();
+    server.timeout = idleMs;
+    const connections = new Connections(server, mostConnections);
+    server.on('request', (request, response) => {
+      connections.asked(request.socket, response);
+      serve(services, routes, request, response);
     });
-    server.on('clientError', (_error, socket) => {
-      if (socket.writable)
-        socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
-      else socket.destroy();
-    });
+    server.on('clientError', sayGoodbye);
     await listen(server, place);
-    return new Gate(server);
+    // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
+    server.on('error', services.unforeseen);
+    return new Gate(server, connections, drainMs);
   }
 
   /** Takes no more connections, answers what is under way, and ends. */
   async close(): Promise<void> {
     const closed = new Promise(resolve => this.#server.close(resolve));
-    const overdue = setTimeout(() => this.#server.closeAllConnections(), drainMs);
+    this.#connections.drain();
+    const overdue = setTimeout(() => this.#server.closeAllConnections(), this.#drainMs);
     await closed;
     clearTimeout(overdue);
+  }
+}
+
+/** Ends a connection on which nothing more can be understood. Never by 413, which is a refusal and nothing else. */
+function sayGoodbye(error: Error, socket: Duplex): void {
+  if (socket.writable)
+    socket.write(`HTTP/1.1 ${goodbye(error)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.destroy();
+}
+
+function goodbye(error: Error): string {
+  switch (systemCode(error)) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return '408 Request Timeout';
+    case 'HPE_HEADER_OVERFLOW':
+      return '431 Request Header Fields Too Large';
+    default:
+      return '400 Bad Request';
   }
 }
 
@@ -98,26 +139,33 @@ function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const fail = (error: unknown) => {
-    // What was not read of a body that is too long would be taken for the next request.
-    if (!request.complete) response.shouldKeepAlive = false;
-    send(request, response, faultReply(error, services.unforeseen));
-  };
+  const fail = (error: unknown) => send(request, response, faultReply(error, services.unforeseen));
+  // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
+  if (hasBody(request)) {
+    bodyOf(request)
+      .then(body => answer(services, routes, request, response, body))
+      .then(reply => send(request, response, reply))
+      .catch(fail);
+    return;
+  }
   try {
-    const route = routeOf(routes, request, response);
-    if (hasBody(request)) {
-      parametersOf(request)
-        .then(parameters => route.handle(services, parameters))
-        .then(reply => send(request, response, reply))
-        .catch(fail);
-      return;
-    }
-    const reply = route.handle(services, queryOf(request));
+    const reply = answer(services, routes, request, response, null);
     if (reply instanceof Promise) reply.then(found => send(request, response, found)).catch(fail);
     else send(request, response, reply);
   } catch (error) {
     fail(error);
   }
+}
+
+function answer(
+  services: GateServices,
+  routes: ReadonlyMap<string, Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer | null,
+): Reply | Promise<Reply> {
+  const route = routeOf(routes, request, response);
+  return route.handle(services, parametersOf(request, body));
 }
 
 function routeOf(

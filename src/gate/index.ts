@@ -5,5 +5,5 @@
  * the disk, elsewhere and with a deadline.
  */
 
-export { Gate } from './gate.ts';
+export { Gate, type GateLimits } from './gate.ts';
 export type { GateServices, Health, PlacedUnit, RefusalRecord } from './services.ts';

@@ -16,6 +16,9 @@ import type { Parameters } from './request.ts';
 
 const longestShown = 80;
 
+/** What the system takes as a path, less its closing NUL. Looking one up takes a step for each of its names. */
+const longestPathBytes = 4095;
+
 export function required(parameters: Parameters, name: string): string {
   const value = parameters.get(name);
   if (value === undefined || value === '') throw bad(`${name} is missing`);
@@ -34,6 +37,7 @@ export function ownerIn(parameters: Parameters): string {
 export function pathIn(text: string): string {
   if (!text.startsWith('/')) throw bad(`path is ${shown(text)}, where an absolute path is expected`);
   if (text.includes('\0')) throw bad('path holds a NUL');
+  if (Buffer.byteLength(text) > longestPathBytes) throw bad(`path has more than ${longestPathBytes} bytes`);
   const path = posix.normalize(text);
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
@@ -82,7 +86,8 @@ export function unitNameIn(parameters: Parameters): string {
 function wholeNumber(name: string, text: string, form: RegExp, expected: string): number {
   const number = form.test(text) ? Number(text) : Number.NaN;
   if (!Number.isSafeInteger(number)) throw bad(`${name} is ${shown(text)}, where ${expected} is expected`);
-  return number;
+  // -0 is 0.
+  return number + 0;
 }
 
 function shown(text: string): string {

@@ -19,7 +19,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
   }
   const unit = await existing(services, pathIn(text));
   services.measureSoon(unit);
-  return reply(202, { unit }, `${unit} is measured again soon`);
+  return reply(202, { unit }, `${printable(unit)} is measured again soon`);
 }
 
 /** The path of the unit that is or was there. */

@@ -23,15 +23,10 @@ export function addressOf(request: IncomingMessage): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** Whether the lines for a person are wanted, rather than JSON. */
+/** Whether the lines for a person are wanted. Programs that take anything readable, JSON first, want JSON. */
 export function wantsText(request: IncomingMessage): boolean {
-  return request.headers.accept?.includes('text/plain') ?? false;
-}
-
-export function queryOf(request: IncomingMessage): Parameters {
-  const url = request.url ?? '';
-  const start = url.indexOf('?');
-  return start === -1 ? none : parseForm(url.slice(start + 1));
+  const accept = request.headers.accept ?? '';
+  return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
 /** Whether a body follows. */
@@ -40,26 +35,36 @@ export function hasBody(request: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && length !== '0');
 }
 
-/** The parameters of query and body; rejects with `bad_parameter` or `too_large`. */
-export async function parametersOf(request: IncomingMessage): Promise<Parameters> {
-  const query = queryOf(request);
-  const body = await readBody(request);
-  if (body.length === 0) return query;
-  return new Map([...query, ...parseBody(body, request.headers['content-type'] ?? '')]);
+/**
+ * The whole body. What is too long is read to its end all the same, and forgotten: who is cut off while
+ * it sends does not listen. Rejects with `too_large`, or `bad_parameter` where the asker went away.
+ */
+export function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= longestBodyBytes) chunks.push(chunk);
+      else chunks.length = 0;
+    });
+    request.once('end', () => {
+      if (length <= longestBodyBytes) resolve(Buffer.concat(chunks));
+      else reject(new SoftquotaError('too_large', `the body has more than ${longestBodyBytes} bytes`));
+    });
+    request.once('error', cause =>
+      reject(new SoftquotaError('bad_parameter', 'the body breaks off', { cause })),
+    );
+  });
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request) {
-    const bytes = Buffer.from(chunk);
-    length += bytes.length;
-    if (length > longestBodyBytes) {
-      throw new SoftquotaError('too_large', `the body has more than ${longestBodyBytes} bytes`);
-    }
-    chunks.push(bytes);
-  }
-  return Buffer.concat(chunks);
+/** The parameters of query and body; throws `bad_parameter`. */
+export function parametersOf(request: IncomingMessage, body: Buffer | null): Parameters {
+  const url = request.url ?? '';
+  const start = url.indexOf('?');
+  const query = start === -1 ? none : parseForm(url.slice(start + 1));
+  if (body === null || body.length === 0) return query;
+  return new Map([...query, ...parseBody(body, request.headers['content-type'] ?? '')]);
 }
 
 function parseBody(body: Buffer, contentType: string): Parameters {

@@ -3,7 +3,7 @@
 import { formatBytes, lint, printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { Listed, Observed, TroubledPlace } from './observed.ts';
-import { notReady } from './observed.ts';
+import { notKept } from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
   return [
@@ -23,9 +23,7 @@ function answers({ ledger, rootsAway }: Observed): Finding[] {
   };
   return [
     ...(ledger.lastSweep === null ? [wrong('never_swept', 'no sweep has ended yet', mends.sweep)] : []),
-    ...(ledger.storeAway === null
-      ? []
-      : [wrong('store_away', notReady({ ledger, rootsAway: [] }).at(-1) ?? '', mends.store)]),
+    ...(ledger.storeAway === null ? [] : [wrong('store_away', notKept(ledger.storeAway), mends.store)]),
     ...rootsAway.map(root =>
       wrong('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
     ),

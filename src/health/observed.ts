@@ -1,6 +1,6 @@
 /** What the daemon sees of itself, and what of it makes its answers doubtful. */
 
-import type { Ledger } from '../ledger/index.ts';
+import type { Away, Ledger } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
 
 /** A place on the disk, and the system's code or words for what is wrong with it. */
@@ -37,11 +37,13 @@ export function notReady({ ledger, rootsAway }: Pick<Observed, 'ledger' | 'roots
   const { storeAway, lastSweep } = ledger;
   return [
     ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),
-    ...(storeAway === null
-      ? []
-      : [`nothing can be kept since ${new Date(storeAway.since).toISOString()}: ${storeAway.reason}`]),
+    ...(storeAway === null ? [] : [notKept(storeAway)]),
     ...rootsAway.map(
       root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
     ),
   ];
+}
+
+export function notKept({ since, reason }: Away): string {
+  return `nothing can be kept since ${new Date(since).toISOString()}: ${printable(reason)}`;
 }

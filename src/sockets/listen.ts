@@ -24,36 +24,47 @@ const backlog = 4096;
 /** `sockaddr_un`'s path without its closing NUL. Node cuts longer ones without a word. */
 export const longestPathBytes = process.platform === 'linux' ? 107 : 103;
 
+/** Only the daemon's own user gets in until group and mode are set. */
+const umaskWhileMade = 0o177;
+
 /**
- * Resolves once it listens with its mode and group; rejects with `configuration`, and then nothing is left
- * behind. Whoever could connect before the mode is set is kept out by the process's umask.
+ * Resolves once it listens with its mode and group, and never lets more in before; rejects with
+ * `configuration`, and then nothing is left behind. For the main thread only, since it sets the umask.
  */
 export async function listen(server: Server, place: SocketPlace): Promise<void> {
   if (place.descriptor !== undefined) {
-    await listening(server, { fd: place.descriptor }, place);
+    await listening(server, { fd: place.descriptor, backlog }, place);
     return;
   }
   if (Buffer.byteLength(place.path) > longestPathBytes) {
     throw fault(place, `a socket's path has at most ${longestPathBytes} bytes`);
   }
   await makeWay(place);
-  await listening(server, { path: place.path, backlog }, place);
+  // Node makes the socket before `listen` returns, so nothing else is made under this umask.
+  const umask = process.umask(umaskWhileMade);
+  const listens = listening(server, { path: place.path, backlog }, place);
+  process.umask(umask);
+  await listens;
   try {
-    if (place.group !== null) await changeGroup(place.path, place.group);
+    if (place.group !== null) await changeGroup(place, place.group);
     chmodSync(place.path, place.mode);
   } catch (error) {
     await new Promise(resolve => server.close(resolve));
-    throw fault(place, `its ${place.group === null ? 'mode' : 'group or mode'} cannot be set`, error);
+    throw error instanceof SoftquotaError ? error : fault(place, 'its mode cannot be set', error);
   }
 }
 
 function listening(
   server: Server,
-  where: { fd: number } | { path: string; backlog: number },
+  where: { fd: number; backlog: number } | { path: string; backlog: number },
   place: SocketPlace,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const failed = (error: Error) => reject(fault(place, 'nothing can listen there', error));
+    const what =
+      'fd' in where
+        ? `descriptor ${where.fd} of the service manager cannot be used`
+        : 'nothing can listen there';
+    const failed = (error: Error) => reject(fault(place, what, error));
     server.once('error', failed);
     server.listen(where, () => {
       server.off('error', failed);
@@ -89,8 +100,18 @@ function isAnswered(path: string): Promise<boolean> {
 }
 
 /** By chgrp(1), which knows every source of groups that the system has. */
-async function changeGroup(path: string, group: string): Promise<void> {
-  await promisify(execFile)('chgrp', ['--', group, path]);
+async function changeGroup(place: SocketPlace, group: string): Promise<void> {
+  const done = promisify(execFile)('chgrp', ['--', group, place.path]);
+  await done.catch((error: Error & { readonly stderr?: string }) => {
+    const why = error.stderr?.trim() || error.message;
+    throw new SoftquotaError(
+      'configuration',
+      `${place.setting} = ${place.path}: its group cannot be set: ${why}`,
+      {
+        cause: error,
+      },
+    );
+  });
 }
 
 function fault(place: SocketPlace, what: string, cause?: unknown): SoftquotaError {

@@ -16,15 +16,26 @@ export interface LogSettings {
 
 const standardError = 2;
 
+/** What waits for a reader who stands still; what would come on top is lost, and not softquota's memory. */
+const mostWaitingBytes = 8 * 1024 * 1024;
+
 /** `flush` writes out what waits; call it before the process ends. */
 export function createLogger(settings: LogSettings): { readonly log: Logger; readonly flush: () => void } {
-  const out = pino.destination({ fd: standardError, sync: false });
+  let isEnding = false;
+  const out = pino.destination({
+    fd: standardError,
+    sync: false,
+    maxLength: mostWaitingBytes,
+    // While it runs it waits for a reader who is slow; at the end nobody waits for one who stands still.
+    retryEAGAIN: () => !isEnding,
+  });
   // A reader that went away is no reason to stop answering.
   out.on('error', () => {});
   const stream: DestinationStream =
     settings.format === 'pretty' ? pretty({ destination: out, ignore: 'pid,hostname', sync: true }) : out;
   const log = pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   const flush = () => {
+    isEnding = true;
     try {
       out.flushSync();
     } catch {
