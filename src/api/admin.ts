@@ -66,7 +66,10 @@ function application(services: AdminServices): express.Express {
     response.json(services.findings());
   });
   app.use('/api/v1/admin/quota', usageRoutes(services.ledger));
-  app.use('/api/v1/admin/quota/scans', scanRoutes(services.scanner));
+  app.use(
+    '/api/v1/admin/quota/scans',
+    scanRoutes(services.scanner, name => services.ledger.book.keyOf(name)),
+  );
   app.use(() => {
     throw new SoftquotaError('not_found', 'no such address');
   });

@@ -18,12 +18,17 @@ const order = z
   })
   .default({ kind: 'sweep', accept_moved: false });
 
-export function scanRoutes(scanner: Scanner): Router {
+/** `ownerKey`: what an owner's name is compared by. */
+export function scanRoutes(scanner: Scanner, ownerKey: (name: string) => string): Router {
   const router = Router();
 
   router.post('/', (request, response) => {
     const { kind, owners, accept_moved: acceptMoved } = parsed(order, request.body ?? {});
-    const run = scanner.sweep({ kind, acceptMoved, ...(owners === undefined ? {} : { owners }) });
+    const run = scanner.sweep({
+      kind,
+      acceptMoved,
+      ...(owners === undefined ? {} : { owners: owners.map(ownerKey) }),
+    });
     response.status(202).json(reportOf(run));
   });
 
