@@ -29,8 +29,16 @@ export function print(text: string): void {
   process.stdout.write(text);
 }
 
+/** What could mislead a reader of the text stands as `\u202e`, which a program reads as the same character. */
 export function printJson(value: unknown): void {
-  print(`${JSON.stringify(value, null, 2)}\n`);
+  const text = JSON.stringify(value, null, 2);
+  print(
+    `${text.replace(/[^\n -~]/gu, character => (printable(character) === character ? character : escaped(character)))}\n`,
+  );
+}
+
+function escaped(character: string): string {
+  return character.replace(/[\s\S]/g, half => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** A moment in local time, to the second: `2026-11-21 09:14:03`. */

@@ -1,6 +1,7 @@
 /** All commands together; their help is also what docs/commands.md is generated from. */
 
 import { Command } from 'commander';
+import { printable } from '../quota/index.ts';
 import { version } from '../version.ts';
 import { addCheck } from './check.ts';
 import { addDoctor } from './doctor.ts';
@@ -22,6 +23,10 @@ export function buildProgram(exit: Exit): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(softquota COMMAND --help tells more)')
+    // Faults repeat what was typed, or pasted.
+    .configureOutput({
+      outputError: (text, write) => write(text.split('\n').map(printable).join('\n')),
+    })
     .configureHelp({ showGlobalOptions: false })
     .addHelpText('after', exitStatuses)
     .exitOverride();
