@@ -1,0 +1,101 @@
+/** app.ini: every fault at once, secrets masked, and what changes while the daemon runs. */
+
+import { appendFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import t from 'tap';
+import { Clone } from './clone.ts';
+import { Server } from './server.ts';
+
+t.test('six different faults are all named with their lines, and the exit status is 78', async t => {
+  const server = await Server.open(t, { started: false });
+  const lines = [
+    '[quota]',
+    'ENABLED = yes please',
+    '[quota.default]',
+    'TOTAL = 10 gigs',
+    '[storage.repos]',
+    'PATH = relative/{ownr}/{repo}.git',
+    '[scan]',
+    'SCHEDUEL = @hourly',
+    'WORKERS = -3',
+    '[srever]',
+    'SOCKET = /run/x.sock',
+  ];
+  await writeFile(server.config, `${lines.join('\n')}\n`);
+  for (const args of [['serve'], ['serve', '--check-config'], ['serve', '--print-config'], ['usage']]) {
+    const { code, stderr, stdout } = await server.softquota(args);
+    t.equal(code, 78, args.join(' '));
+    t.equal(stdout, '');
+    for (const [line, named] of [
+      [2, '[quota] ENABLED'],
+      [4, '[quota.default] TOTAL'],
+      [6, '[storage.repos] PATH'],
+      [8, '[scan] SCHEDUEL'],
+      [9, '[scan] WORKERS'],
+      [10, '[srever]'],
+    ]) {
+      t.ok(stderr.includes(`app.ini:${line}: ${named}`), `line ${line}: ${named}`);
+    }
+    t.match(stderr, /SCHEDULE/, 'the nearest known key is named');
+  }
+  const { code, stdout } = await server.softquota(['doctor']);
+  t.equal(code, 1);
+  t.match(stdout, /SCHEDUEL/, 'doctor says it too');
+});
+
+t.test('--print-config masks secrets, wherever they come from', async t => {
+  const secret = 'correct horse battery staple, and more of it';
+  const server = await Server.open(t, { started: false, ini: { security: { SECRET_KEY: secret } } });
+  const { code, stdout } = await server.softquota(['serve', '--print-config'], {
+    env: { SOFTQUOTA__METRICS__TOKEN: 'another secret that nobody may read' },
+  });
+  t.equal(code, 0);
+  t.match(stdout, /SECRET_KEY/);
+  t.notMatch(stdout, /correct horse|another secret/);
+  t.match(await server.softquota(['serve', '--check-config']), { code: 0 });
+});
+
+t.test('SIGHUP puts a new limit in force at the next push, and a faulty file changes nothing', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const clone = await Clone.of(server, server.path('alice/app'));
+  await clone.commit(1_500_000);
+  await clone.push();
+  await server.usageIs('alice', used => used > 1_500_000);
+  await clone.commit(10);
+  t.equal((await clone.push()).code, 1);
+  const { daemon } = server;
+
+  await server.configure({ 'quota.default': { TOTAL: '10M' } });
+  daemon.child.kill('SIGHUP');
+  t.match(await daemon.logged(/read anew/), { changed: ['[quota.default] TOTAL'] });
+  t.match(await clone.push(), { code: 0, said: '' });
+
+  const sound = await readFile(server.config, 'utf8');
+  await server.configure({ 'quota.default': { TOTAL: '1' } });
+  await appendFile(server.config, '[quota.default]\nTOTAL = a lot\n[nonsense]\n');
+  daemon.child.kill('SIGHUP');
+  const line = await daemon.logged(/stays as it was/);
+  t.match(line, { faults: 2, msg: /TOTAL[\s\S]*nonsense/ });
+  await clone.commit(10);
+  t.equal((await clone.push()).code, 0, 'the old one is in force');
+
+  await writeFile(server.config, sound);
+  await server.configure({ server: { HOST_ID: 'other' }, 'quota.default': { TOTAL: '1' } });
+  daemon.child.kill('SIGHUP');
+  t.match(await daemon.logged(/next start/), { changed: ['[server] HOST_ID'], msg: /\[server\] HOST_ID/ });
+  await clone.commit(10);
+  t.equal((await clone.push()).code, 1, 'what can change has');
+  t.ok(daemon.isRunning);
+});
+
+t.test('a storage that is added while the daemon runs is measured without a restart', async t => {
+  const server = await Server.open(t, { ini: { 'storage.packages': { PATH: null } } });
+  await writeFile(`${server.folder}/attachments/note`, 'in no unit');
+  const packages = `${server.folder}/packages`;
+  await mkdir(`${packages}/alice/npm`, { recursive: true });
+  await writeFile(`${packages}/alice/npm/a.tgz`, Buffer.alloc(4321));
+  t.equal(await server.usage('alice'), 0);
+  await server.configure({ 'storage.packages': { PATH: `${packages}/{owner}` } });
+  server.daemon.child.kill('SIGHUP');
+  await server.usageIs('alice', used => used === 4321);
+  t.strictSame(await server.usageByLeaf('alice'), { 'size:assets:packages:all': 4321 });
+});

@@ -1,0 +1,142 @@
+/** Names that strangers choose: nothing they write becomes a unit, somebody else's bytes, or an order to a terminal. */
+
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { until } from './ask.ts';
+import { Clone } from './clone.ts';
+import { counted } from './count.ts';
+import { must } from './run.ts';
+import { Server } from './server.ts';
+
+t.test('a branch named like a repository or a store is neither', async t => {
+  const server = await Server.open(t, {
+    ini: { 'quota.default': { TOTAL: '-1' } },
+    repositories: ['alice/app'],
+  });
+  const bare = server.path('alice/app');
+  const clone = await Clone.of(server, bare);
+  await clone.commit(10_000);
+  await clone.git('branch', 'a.git/lfs');
+  await clone.git('branch', 'bob/evil.git/refs/HEAD');
+  await clone.git('tag', 'evil.git/objects');
+  t.equal((await clone.push(['--all'])).code, 0);
+  t.equal((await clone.push(['--tags'])).code, 0);
+  for (const name of ['HEAD', 'config']) {
+    await mkdir(join(bare, 'refs/heads/b.git/objects'), { recursive: true });
+    await mkdir(join(bare, 'refs/heads/b.git/refs'), { recursive: true });
+    await writeFile(join(bare, 'refs/heads/b.git', name), 'ref: refs/heads/main\n');
+  }
+  await server.scan();
+  const { units } = JSON.parse((await server.softquota(['usage', 'alice', '--json'])).stdout);
+  t.strictSame(
+    units.map(({ name }: { name: string }) => name),
+    [bare],
+    'there is one unit',
+  );
+  t.equal(await server.usage('alice'), await counted(bare));
+  const owners = JSON.parse((await server.softquota(['usage', '--json'])).stdout);
+  t.strictSame(
+    owners.map(({ name }: { name: string }) => name),
+    ['alice'],
+  );
+  const { text } = await server.ask('gate', `/v1/check?path=${bare}/refs/heads/a.git/lfs/x`);
+  t.match(JSON.parse(text), { owner: 'alice', subject: 'size:repos:private' });
+});
+
+t.test('a link from one owner’s storage to another’s bills nobody, wherever it leads', async t => {
+  const server = await Server.open(t, {
+    ini: { 'quota.default': { TOTAL: '-1' } },
+    repositories: ['alice/app', 'mallory/own'],
+  });
+  const [alice, mallory] = [server.path('alice/app'), server.path('mallory/own')];
+  const clone = await Clone.of(server, alice);
+  await clone.commit(500_000);
+  await clone.push();
+  await symlink(alice, server.path('mallory/app'));
+  await symlink(join(server.folder, 'git/alice'), join(server.folder, 'git/eve'));
+  await symlink(join(alice, 'objects'), join(mallory, 'objects/theirs'));
+  await mkdir(join(server.folder, 'lfs/mallory'));
+  await symlink(join(server.folder, 'git/alice'), join(server.folder, 'lfs/mallory/ab'));
+  await symlink('/dev/zero', join(server.folder, 'lfs/mallory/zero'));
+  await server.scan();
+  t.equal(await server.usage('alice'), await counted(alice));
+  t.equal(await server.usage('mallory'), await counted(mallory));
+  t.equal(await server.usage('eve'), 0);
+  const links = await server.ask('gate', `/v1/check?path=${server.path('mallory/app')}/objects/x`);
+  t.match(JSON.parse(links.text), { owner: 'alice' }, 'who asks through a link asks about where it leads');
+});
+
+/** Neither C0 (but newlines), nor C1, nor what turns the reading direction or cannot be seen. */
+const harmful =
+  /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/u;
+
+function harmless(t: Test, what: string, text: string): void {
+  t.ok(text.length > 0, `${what} says something`);
+  t.notMatch(text, harmful, `${what} brings nothing that a terminal obeys`);
+}
+
+t.test(
+  'an owner named with escapes and bidirectional controls is shown as harmless text, everywhere',
+  async t => {
+    const evil = 'e\u001b]0;pwned\u0007\u001b[2J\u0085v\u202eli\u2066\u200bx\rnobody';
+    const server = await Server.open(t, { repositories: [`${evil}/a\u009bpp\u202e`] });
+    const bare = server.path(`${evil}/a\u009bpp\u202e`);
+    const clone = await Clone.of(server, bare);
+    await clone.commit(1_500_000);
+    t.equal((await clone.push()).code, 0);
+    await until(async () => {
+      const { text } = await server.ask('admin', `/api/v1/admin/quota/usage/${encodeURIComponent(evil)}`);
+      return JSON.parse(text).total > 1_500_000 || null;
+    });
+    await clone.commit(10);
+    const push = await clone.push();
+    t.equal(push.code, 1);
+    t.match(push.said, /^Quota exceeded: e\\u\{1b\}/);
+    harmless(t, 'the refusal', push.said);
+    // What git began and left, so that there is something to tell.
+    const left = join(bare, 'objects/pack/tmp_pack_\u001b[1m\u202e');
+    await writeFile(left, 'x');
+    await must('touch', ['-d', '2 days ago', left]);
+    await mkdir(join(server.folder, 'git', evil.toUpperCase()));
+    await server.repository(`${evil.toUpperCase()}/b`);
+    await server.scan();
+    await server.ask(
+      'gate',
+      `/v1/check?path=${encodeURIComponent(bare)}&actor=${encodeURIComponent('me\u202e')}`,
+    );
+
+    const commands = [
+      ['usage'],
+      ['usage', '--json'],
+      ['usage', evil],
+      ['usage', evil, '--json'],
+      ['usage', `${evil}\u202enot`],
+      ['check', evil],
+      ['check', evil, '--json'],
+      ['check', bare],
+      ['check', `${bare}\u001b/../../\u202e`],
+      ['doctor'],
+      ['doctor', '--json'],
+      ['hooks', 'status', join(server.folder, 'git')],
+      ['hooks', 'status', '--json', join(server.folder, 'git')],
+      ['hooks', 'install', join(server.folder, 'git')],
+      [`\u001b[31m`],
+    ];
+    await Promise.all(
+      commands.map(async args => {
+        const { stdout, stderr } = await server.softquota(args);
+        harmless(t, `softquota ${JSON.stringify(args)}`, stdout + stderr);
+      }),
+    );
+    const scan = await server.softquota(['scan', evil]);
+    harmless(t, 'softquota scan', scan.stdout + scan.stderr);
+    t.match(scan, { code: 0, stdout: /^Measured 2 units/ }, 'both spellings are one owner');
+    const { text } = await server.ask('gate', `/v1/check?path=${encodeURIComponent(bare)}`, {
+      accept: 'text/plain',
+    });
+    harmless(t, 'the gate', text);
+    await server.stop();
+    harmless(t, 'the log', server.daemon.log);
+  },
+);
