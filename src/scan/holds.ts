@@ -32,8 +32,11 @@ export interface HoldsOptions {
   readonly log: (details: object, message: string) => void;
 }
 
-/** `counted`, or `held`: it will count later, which may take as long as a gc. */
-export type Fate = 'counted' | 'held';
+/**
+ * `counted`, or `held`: it will count later, which may take as long as a gc; or `dropped`, since
+ * the unit could not be walked again.
+ */
+export type Fate = 'counted' | 'held' | 'dropped';
 
 interface Hold {
   readonly since: number;
@@ -78,10 +81,10 @@ export class Holds {
     return this.#hold(path, hold, candidate);
   }
 
-  /** Forgets a unit that is gone. */
+  /** Forgets a unit that is gone, or that cannot be walked. */
   drop(path: string): void {
     const hold = this.#holds.get(path);
-    this.#end(path, hold, 'counted');
+    this.#end(path, hold, 'dropped');
     clearTimeout(this.#confirmations.get(path));
     this.#confirmations.delete(path);
   }

@@ -19,9 +19,6 @@ export interface MeasuringOptions {
   readonly cacheFile: () => string | null;
 }
 
-/** What came of walking a unit that a sweep has found. */
-export type SweptOutcome = TargetOutcome | 'failed';
-
 export class Measuring {
   readonly pool: Pool;
   readonly #scanner: ScannerOptions;
@@ -54,15 +51,15 @@ export class Measuring {
     return this.#targets.measure(path, origin);
   }
 
-  /** Walks a unit that a sweep has found; `walked` is told what the walk itself came to. */
-  sweep(task: UnitTask, walked: (unit: WalkedUnit) => void): Promise<SweptOutcome> {
+  /** Walks a unit that a sweep has found; `walked` is told what the first walk came to. */
+  sweep(task: UnitTask, walked: (result: TaskResult) => void): Promise<TargetOutcome> {
     const { path } = task.unit;
     return new Promise(resolve => {
       this.pool.add({
         task,
         urgency: 'sweep',
         done: (result, start) => {
-          if ('bytes' in result) walked(result);
+          walked(result);
           if (result.outcome === 'vanished') resolve(this.measure(path, 'sweep'));
           else resolve(this.#settle(path, result, start, 'sweep'));
         },
@@ -86,11 +83,12 @@ export class Measuring {
     switch (result.outcome) {
       case 'measured':
       case 'too large': {
-        const fate = this.#count(result, start, origin);
+        const counted = this.#count(result, start, origin);
         if (origin === 'change') {
           await Promise.all(result.inner.map(inner => this.measure(inner, 'change')));
         }
-        return fate;
+        const fate = await counted;
+        return fate === 'dropped' ? 'unread' : fate;
       }
       case 'none':
         this.#holds.drop(path);
@@ -104,7 +102,7 @@ export class Measuring {
         return 'unread';
       case 'failed':
         this.#holds.drop(path);
-        log.error({ path, reason: result.why }, 'a unit could not be walked');
+        log.error({ path, reason: result.why, stack: result.stack }, 'a unit could not be walked');
         return 'unread';
       case 'stopped':
         this.#holds.drop(path);

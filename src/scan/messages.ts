@@ -46,7 +46,7 @@ export type TaskResult =
   /** Whether a unit is there could not be told. */
   | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
   /** A mistake of ours, or a thread that ended. */
-  | { readonly outcome: 'failed'; readonly why: string }
+  | { readonly outcome: 'failed'; readonly why: string; readonly stack?: string | undefined }
   | { readonly outcome: 'stopped' };
 
 export type WalkerReport =

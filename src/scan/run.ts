@@ -1,7 +1,7 @@
 /** One sweep, from waiting to its end, as those who follow it see it. */
 
 import type { Drift, SweepKind } from './measurement.ts';
-import type { WalkedUnit } from './messages.ts';
+import type { TaskResult } from './messages.ts';
 import type { Leftover, Unread } from './outcome.ts';
 import type { Counts } from './pool.ts';
 import { type Fault, Listing, type Problems } from './problems.ts';
@@ -125,11 +125,16 @@ export class Run implements ScanRun {
   }
 
   /** Notes what the walk of a unit has to tell. */
-  note({ unit, outcome, unread, unreadCount, leftovers, leftoverCount }: WalkedUnit): void {
+  note(path: string, result: TaskResult): void {
+    if (result.outcome === 'failed') {
+      this.problems.faults.add([{ path, what: `it could not be walked: ${result.why}` }]);
+    }
+    if (!('bytes' in result)) return;
+    const { outcome, unread, unreadCount, leftovers, leftoverCount } = result;
     this.problems.unread.add(unread, unreadCount - unread.length);
     this.problems.leftovers.add(leftovers, leftoverCount - leftovers.length);
     if (outcome === 'too large') {
-      this.problems.faults.add([{ path: unit.path, what: 'its files together pass 2^53 - 1 bytes' }]);
+      this.problems.faults.add([{ path, what: 'its files together pass 2^53 - 1 bytes' }]);
     }
   }
 

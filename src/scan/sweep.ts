@@ -125,7 +125,7 @@ function take(
       walks.begin();
       const knownBytes = scanner.knownBytes(unit.path);
       measuring
-        .sweep({ unit, inner }, walked => run.note(walked))
+        .sweep({ unit, inner }, result => run.note(unit.path, result))
         .then(outcome => {
           if (signal.aborted) return;
           run.units += 1;

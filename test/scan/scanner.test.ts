@@ -1,6 +1,10 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { bareRepository, fill, independentCount, scanning, storage, temporary } from './world.ts';
+
+const headBytes = 'ref: refs/heads/main\n'.length;
 
 t.test('a sweep measures every unit to the byte', async t => {
   const root = temporary(t);
@@ -16,7 +20,7 @@ t.test('a sweep measures every unit to the byte', async t => {
   ]);
   const run = scanner.sweep({ kind: 'sweep' });
   await run.done;
-  t.equal(run.state, 'done', run.error ?? '');
+  t.match(run, { state: 'done', error: null, problems: { unread: { count: 0 }, faults: { count: 0 } } });
   t.equal(book.units.size, 201);
   t.equal(book.bytes(join(root, 'o1/r1.git/lfs')), 12345);
   let bytes = 0;
@@ -28,4 +32,300 @@ t.test('a sweep measures every unit to the byte', async t => {
   t.same({ bytes, files }, independentCount(root));
   const progress = run.progress();
   t.match(progress, { units: 201, unitsFound: 201, discovering: false, files, bytes, estimateSeconds: 0 });
+  t.match(book.sweeps, [{ kind: 'sweep', units: 201, whole: true, drift: null }]);
+});
+
+t.test('units that are made, moved and removed are noticed by the next sweep', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)]);
+  for (const name of ['alice/a.git', 'alice/b.git', 'alice/c.git']) bareRepository(join(root, name), 100);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.equal(book.units.size, 3);
+  bareRepository(join(root, 'carol/new.git'), 7);
+  renameSync(join(root, 'alice/a.git'), join(root, 'alice/renamed.git'));
+  mkdirSync(join(root, 'bob'));
+  renameSync(join(root, 'alice/b.git'), join(root, 'bob/b.git'));
+  rmSync(join(root, 'alice/c.git'), { recursive: true });
+  await scanner.sweep({ kind: 'sweep' }).done;
+  const owners = new Map([...book.units].map(([path, { unit, bytes }]) => [path, [unit.owner, bytes]]));
+  t.same(
+    owners,
+    new Map([
+      [join(root, 'alice/renamed.git'), ['alice', 100 + headBytes]],
+      [join(root, 'bob/b.git'), ['bob', 100 + headBytes]],
+      [join(root, 'carol/new.git'), ['carol', 7 + headBytes]],
+    ]),
+  );
+});
+
+t.test('no unit is dropped while its storage is not mounted', async t => {
+  const root = join(temporary(t), 'mounted');
+  mkdirSync(root);
+  const mount = (): void => {
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', root]);
+    for (const name of ['a', 'b']) fill(join(root, 'alice', name, 'file'), 100);
+  };
+  mount();
+  // It may not be mounted any more.
+  t.teardown(() => spawnSync('umount', [root]));
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}/*`)]);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.equal(book.units.size, 2);
+  const a = join(root, 'alice/a');
+
+  execFileSync('umount', [root]);
+  t.equal(await scanner.measureSoon(a), 'unread', 'also when it is said to have changed');
+  const unmounted = scanner.sweep({ kind: 'sweep' });
+  await unmounted.done;
+  t.match(unmounted.problems.faults.first, [{ path: root, what: 'it has become another file system' }]);
+  t.match(book.sweeps.at(-1)?.roots, [{ path: root, away: 'another file system' }]);
+  t.equal(book.sweeps.at(-1)?.standing(a), 'away');
+  t.equal(await scanner.measureSoon(a), 'unread');
+  rmSync(root, { recursive: true });
+  const missing = scanner.sweep({ kind: 'sweep' });
+  await missing.done;
+  t.match(missing.problems.unread.first, [{ path: root, error: 'ENOENT' }]);
+  t.equal(book.sweeps.at(-1)?.standing(a), 'away');
+  t.equal(book.units.size, 2);
+
+  mkdirSync(root);
+  mount();
+  fill(join(root, 'alice/a/more'), 11);
+  t.equal(await scanner.measureSoon(a), 'counted', 'once it is back it is measured');
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.equal(book.bytes(a), 111);
+  t.equal(book.units.size, 2);
+
+  execFileSync('umount', [root]);
+  await scanner.sweep({ kind: 'sweep', acceptMoved: true }).done;
+  t.equal(book.units.size, 0, 'until somebody says that it is meant to be so');
+});
+
+t.test('a unit that somebody says has changed is measured before the sweep goes on', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(
+    t,
+    [storage('repos', `${root}/{owner}/{repo}.git`), storage('lfs', `${root}/{owner}/{repo}.git/lfs`)],
+    { workers: 1 },
+  );
+  const path = join(root, 'alice/a.git');
+  bareRepository(path, 100);
+  t.equal(await scanner.measureSoon(path), 'counted');
+  t.equal(book.bytes(path), 100 + headBytes);
+  fill(join(path, 'objects/ab/cd'), 1000);
+  fill(join(path, 'lfs/12/34/5678'), 50);
+  await scanner.measureSoon(path);
+  t.equal(book.bytes(path), 1100 + headBytes);
+  t.equal(book.bytes(join(path, 'lfs')), 50, 'with the units inside');
+  t.equal(await scanner.measureSoon(join(root, 'alice/other.git')), 'none');
+  rmSync(path, { recursive: true });
+  t.equal(await scanner.measureSoon(path), 'gone');
+  t.equal(book.units.size, 0, 'the units inside have gone with it');
+});
+
+t.test('a walk that answers a change has begun after it', async t => {
+  const root = temporary(t);
+  const unit = join(root, 'alice');
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  for (let index = 0; index < 3000; index++) fill(join(unit, `${index % 50}`, `${index}`), 1);
+  const walks: Promise<unknown>[] = [scanner.measureSoon(unit)];
+  for (let more = 0; more < 100; more++) {
+    fill(join(unit, 'new', String(more)), 1);
+    walks.push(scanner.measureSoon(unit));
+    if (more % 10 === 0) await walks.at(-1);
+    if (more % 10 === 0) t.equal(book.bytes(unit), 3000 + more + 1);
+  }
+  await Promise.all(walks);
+  t.equal(book.bytes(unit), 3100);
+  t.ok(book.reported.length < 60, `${book.reported.length} walks for 101 questions`);
+});
+
+t.test('a sweep of some owners measures their units, and drops none of the others', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  for (const owner of ['Alice', 'bob', 'carol']) fill(join(root, owner, 'file'), 10);
+  const run = scanner.sweep({ kind: 'sweep', owners: ['alice', 'carol'] });
+  await run.done;
+  t.same([...book.units.keys()].sort(), [join(root, 'Alice'), join(root, 'carol')]);
+  t.match(run.progress(), { units: 2, unitsFound: 2 });
+  t.match(book.sweeps, [{ units: 3, whole: false }]);
+  t.equal(book.sweeps[0]?.standing(join(root, 'bob')), 'seen');
+});
+
+t.test('a verify reports how far what was known differs from what is there', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  for (const owner of ['alice', 'bob', 'carol']) fill(join(root, owner, 'file'), 100);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  fill(join(root, 'alice/more'), 5);
+  rmSync(join(root, 'bob/file'));
+  fill(join(root, 'dave/new'), 1000);
+  const run = scanner.sweep({ kind: 'verify' });
+  await run.done;
+  t.match(run.drift, { units: 2, bytes: 105 });
+  t.match(book.sweeps.at(-1), { kind: 'verify', drift: { units: 2, bytes: 105 } });
+  const again = scanner.sweep({ kind: 'verify' });
+  await again.done;
+  t.same(again.drift, { units: 0, bytes: 0, examples: [] });
+});
+
+t.test('sweeps run one at a time, and those of one kind that wait are one', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  for (const owner of ['alice', 'bob']) fill(join(root, owner, 'file'), 100);
+  const first = scanner.sweep({ kind: 'sweep', owners: ['alice'] });
+  const second = scanner.sweep({ kind: 'sweep', owners: ['alice'] });
+  const third = scanner.sweep({ kind: 'sweep', owners: ['bob'] });
+  const verify = scanner.sweep({ kind: 'verify' });
+  t.equal(second, third);
+  t.same(second.owners, ['alice', 'bob']);
+  t.same(
+    [first, second, verify].map(run => run.state),
+    ['running', 'waiting', 'waiting'],
+  );
+  scanner.sweep({ kind: 'sweep' });
+  t.equal(second.owners, null, 'one of all is one of each');
+  await verify.done;
+  t.same(
+    [first, second, verify].map(run => run.state),
+    ['done', 'done', 'done'],
+  );
+  t.same(scanner.runs(), [verify, second, first]);
+  t.same(
+    book.sweeps.map(sweep => sweep.kind),
+    ['sweep', 'sweep', 'verify'],
+  );
+  t.equal(scanner.status().lastRun, verify);
+});
+
+t.test('what a sweep meets is told with exact counts', async t => {
+  const root = temporary(t);
+  const { scanner } = scanning(t, [
+    storage('repos', `${root}/{owner}/{repo}.git`),
+    storage('lfs', `${root}/missing/{owner}`),
+  ]);
+  const path = join(root, 'alice/a.git');
+  bareRepository(path, 100);
+  fill(join(path, 'objects/pack/tmp_pack_old'), 77);
+  execFileSync('touch', ['-d', '2 hours ago', join(path, 'objects/pack/tmp_pack_old')]);
+  bareRepository(join(root, 'odd', 'b.git'));
+  execFileSync('sh', ['-c', 'mv "$1" "$(printf "%s/\\377" "$2")"', 'sh', join(root, 'odd'), root]);
+  const run = scanner.sweep({ kind: 'sweep' });
+  await run.done;
+  t.match(run.problems.leftovers, {
+    count: 1,
+    first: [{ path: join(path, 'objects/pack/tmp_pack_old'), bytes: 77 }],
+  });
+  t.match(run.problems.unread, { count: 1, first: [{ path: join(root, 'missing'), error: 'ENOENT' }] });
+  t.match(run.problems.faults, { count: 1, first: [{ path: join(root, '\udcff') }] });
+});
+
+t.test('a unit that is too large keeps the bytes it was known with', async t => {
+  const root = temporary(t);
+  execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', root]);
+  t.teardown(() => execFileSync('umount', [root]));
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)]);
+  fill(join(root, 'alice/file'), 100);
+  fill(join(root, 'bob/file'), 100);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  for (const name of ['x', 'y']) {
+    writeFileSync(join(root, 'alice', name), '');
+    truncateSync(join(root, 'alice', name), 2 ** 52 + 1);
+  }
+  const run = scanner.sweep({ kind: 'sweep' });
+  await run.done;
+  t.match(book.units.get(join(root, 'alice')), { bytes: 100, tooLarge: true, partial: true });
+  t.match(book.units.get(join(root, 'bob')), { bytes: 100, tooLarge: false, partial: false });
+  t.match(run.problems.faults.first, [{ path: join(root, 'alice'), what: /2\^53 - 1/ }]);
+});
+
+t.test('a link from one owner to another bills nobody for the other', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)]);
+  bareRepository(join(root, 'alice/a.git'), 1000);
+  bareRepository(join(root, 'bob/b.git'), 10);
+  symlinkSync(join(root, 'alice/a.git'), join(root, 'bob/stolen.git'));
+  symlinkSync(join(root, 'alice/a.git/objects/12'), join(root, 'bob/b.git/objects/12-too'));
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.same(
+    new Map([...book.units].map(([path, { bytes }]) => [path, bytes])),
+    new Map([
+      [join(root, 'alice/a.git'), 1000 + headBytes],
+      [join(root, 'bob/b.git'), 10 + headBytes],
+    ]),
+  );
+});
+
+t.test('other settings stop the sweep that runs and begin another one', async t => {
+  const root = temporary(t);
+  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) }, workers: 1 };
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/a/{owner}`)], options);
+  for (let index = 0; index < 300; index++) fill(join(root, 'a/slow', String(index), 'file'), 1);
+  fill(join(root, 'b/bob/.skip/file'), 100);
+  fill(join(root, 'b/bob/file'), 10);
+  const first = scanner.sweep({ kind: 'sweep' });
+  while (scanner.status().walking.length === 0) await new Promise(setImmediate);
+  const second = scanner.reconfigure({
+    storages: [storage('lfs', `${root}/b/{owner}`)],
+    exclude: ['.skip'],
+    measure: 'apparent',
+  });
+  await first.done;
+  t.equal(first.state, 'stopped');
+  await second.done;
+  t.equal(second.state, 'done');
+  t.same(
+    [...book.units.values()].map(({ unit, bytes }) => [unit.path, bytes]),
+    [[join(root, 'b/bob'), 10]],
+  );
+  t.equal(book.sweeps.length, 1);
+  t.match(await scanner.locate(join(root, 'b/bob/file'), 5000), { found: 'unit' });
+  t.match(await scanner.locate(join(root, 'a/slow/file'), 5000), { found: 'none' });
+});
+
+t.test('a unit whose walk ends its thread is named, and no other one is lost', async t => {
+  const root = temporary(t);
+  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) } };
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
+  for (let owner = 0; owner < 50; owner++) fill(join(root, `owner ${owner}`, 'file'), 1);
+  fill(join(root, 'poison/file'), 1);
+  const run = scanner.sweep({ kind: 'sweep' });
+  await run.done;
+  t.equal(run.state, 'done');
+  t.equal(book.units.size, 50);
+  t.match(run.problems.faults, {
+    count: 1,
+    first: [{ path: join(root, 'poison'), what: 'it could not be walked: the thread ended with code 3' }],
+  });
+  t.equal(book.sweeps[0]?.standing(join(root, 'poison')), 'seen', 'it is not dropped');
+});
+
+t.test('a scanner that closes stops walking within a second', async t => {
+  const root = temporary(t);
+  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) }, workers: 1 };
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
+  for (let index = 0; index < 500; index++) fill(join(root, 'slow', String(index), 'file'), 1);
+  const running = scanner.sweep({ kind: 'sweep' });
+  const waiting = scanner.sweep({ kind: 'verify' });
+  while (scanner.status().walking.length === 0) await new Promise(setImmediate);
+  const begun = performance.now();
+  t.equal(await scanner.close(), 0);
+  t.ok(performance.now() - begun < 1000);
+  await Promise.all([running.done, waiting.done]);
+  t.same([running.state, waiting.state], ['stopped', 'stopped']);
+  t.equal(await scanner.measureSoon(join(root, 'slow')), 'stopped');
+  t.equal(scanner.sweep({ kind: 'sweep' }).state, 'stopped');
+  await t.rejects(scanner.locate(root, 1000), { code: 'not_ready' });
+  t.same(book.sweeps, []);
+});
+
+t.test('a scanner without a usable cache measures all the same', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], {
+    cacheFile: join(root, 'no/such/scan.db'),
+  });
+  fill(join(root, 'alice/file'), 100);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.equal(book.bytes(join(root, 'alice')), 100);
+  t.match(book.warnings, ['the scan cache cannot be used']);
 });

@@ -1,0 +1,173 @@
+import t, { type Test } from 'tap';
+import { Holds, type Origin } from '../../src/scan/holds.ts';
+import type { WalkedUnit } from '../../src/scan/messages.ts';
+import { unitAt } from './world.ts';
+
+interface World {
+  known: number | undefined;
+  readonly holds: Holds;
+  /** How often the unit was to be walked again, and why. */
+  readonly again: Origin[];
+  /** Gives a walk's result; resolves as `take` does. */
+  take(bytes: number, packs: WalkedUnit['packs'], origin?: Origin, packsIdentity?: string): Promise<string>;
+  /** Resolves when the unit is to be walked again. */
+  walk(): Promise<Origin>;
+}
+
+function world(t: Test, known: number | undefined): World {
+  const again: Origin[] = [];
+  let waiting: ((origin: Origin) => void) | null = null;
+  const holds = new Holds({
+    walkAgain: (_, origin) => {
+      again.push(origin);
+      waiting?.(origin);
+    },
+    log: () => {},
+  });
+  // The timers of holds keep no process alive.
+  const alive = setInterval(() => {}, 1000);
+  t.teardown(() => {
+    clearInterval(alive);
+    holds.close();
+  });
+  const self: World = {
+    known,
+    holds,
+    again,
+    take: (bytes, packs, origin = 'sweep', packsIdentity = 'a') => {
+      const walked: WalkedUnit = {
+        unit: unitAt('/srv/a.git', 'repos'),
+        inner: [],
+        outcome: 'measured',
+        bytes,
+        files: 1,
+        directories: 1,
+        partial: false,
+        unread: [],
+        unreadCount: 0,
+        leftovers: [],
+        leftoverCount: 0,
+        packs,
+        packsIdentity,
+      };
+      const count = (): void => {
+        self.known = bytes;
+      };
+      return holds.take({ walked, origin, milliseconds: 1, knownBytes: self.known, count });
+    },
+    walk: () =>
+      new Promise(resolve => {
+        waiting = resolve;
+      }),
+  };
+  return self;
+}
+
+t.test('what is settled counts at once, and so does a unit that was not known', async t => {
+  for (const origin of ['sweep', 'change', 'confirmation'] as const) {
+    const settled = world(t, 100);
+    t.equal(await settled.take(200, 'still', origin), 'counted');
+    t.equal(settled.known, 200);
+    t.same(settled.holds.paths(), []);
+    for (const packs of ['fresh', 'changed', 'collected'] as const) {
+      const unknown = world(t, undefined);
+      t.equal(await unknown.take(200, packs, origin), 'counted');
+      t.equal(unknown.known, 200);
+    }
+  }
+});
+
+t.test('a fall counts at once, whatever git is at', async t => {
+  for (const packs of ['fresh', 'changed', 'collected'] as const) {
+    const { take, holds, known } = world(t, 100);
+    t.equal(known, 100);
+    t.equal(await take(90, packs), 'counted');
+    t.equal(await take(90, packs), 'counted', 'also when nothing changes');
+    t.same(holds.paths(), []);
+  }
+});
+
+t.test('a rise during a gc does not count, and what the gc leaves does', async t => {
+  const self = world(t, 100);
+  const walk = self.walk();
+  const fate = self.take(200, 'collected');
+  t.same(self.holds.paths(), ['/srv/a.git']);
+  t.equal(await walk, 'sweep', 'it is walked again');
+  void self.take(250, 'changed');
+  t.equal(self.known, 100);
+  await self.take(110, 'still');
+  t.equal(self.known, 110);
+  t.equal(await fate, 'counted');
+  t.same(self.holds.paths(), []);
+});
+
+t.test('after a push, new packs count when they are looked at a second time', async t => {
+  const self = world(t, 100);
+  const walk = self.walk();
+  const begun = performance.now();
+  const fate = self.take(200, 'fresh', 'change');
+  t.equal(self.known, 100);
+  t.equal(await walk, 'change');
+  t.ok(performance.now() - begun < 1000);
+  const confirmed = self.walk();
+  await self.take(200, 'fresh', 'change');
+  t.equal(self.known, 200);
+  t.equal(await fate, 'counted');
+  t.equal(await confirmed, 'confirmation', 'and are looked at once more later');
+});
+
+t.test('packs that changed between both looks are not believed', async t => {
+  const self = world(t, 100);
+  void self.take(200, 'fresh', 'change', 'a');
+  void self.take(200, 'fresh', 'change', 'b');
+  t.equal(self.known, 100);
+  void self.take(200, 'fresh', 'change', 'b');
+  t.equal(self.known, 200);
+});
+
+t.test('a sweep waits until new packs are settled', async t => {
+  const self = world(t, 100);
+  void self.take(200, 'fresh');
+  void self.take(200, 'fresh');
+  t.equal(self.known, 100);
+  void self.take(200, 'fresh', 'confirmation');
+  t.equal(self.known, 100);
+  void self.take(200, 'still');
+  t.equal(self.known, 200);
+});
+
+t.test('packs that never settle count with the least of several walks', async t => {
+  const self = world(t, 100);
+  for (const bytes of [300, 250, 220, 260, 300]) void self.take(bytes, 'changed');
+  t.equal(self.known, 100);
+  void self.take(270, 'changed');
+  t.equal(self.known, 220);
+  t.same(self.holds.paths(), []);
+});
+
+t.test('what was seen during a gc does not count as what came after', async t => {
+  const self = world(t, 100);
+  void self.take(150, 'collected');
+  for (let walk = 0; walk < 6; walk++) void self.take(200 + walk, 'changed');
+  t.equal(self.known, 200);
+});
+
+t.test('who waits for a unit in a gc is told after some walks that it is held', async t => {
+  const self = world(t, 100);
+  const fates = [1, 2, 3, 4, 5, 6].map(() => self.take(200, 'collected'));
+  t.same(
+    await Promise.all(fates),
+    fates.map(() => 'held'),
+  );
+  t.equal(await self.take(200, 'collected'), 'held');
+  t.equal(self.known, 100);
+});
+
+t.test('a unit that is gone is held no longer', async t => {
+  const self = world(t, 100);
+  const fate = self.take(200, 'collected');
+  self.holds.drop('/srv/a.git');
+  t.equal(await fate, 'dropped');
+  t.same(self.holds.paths(), []);
+  t.equal(self.known, 100);
+});

@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type Layout, resolveLayout } from '../../src/layout/index.ts';
+import type { TaskResult } from '../../src/scan/messages.ts';
+import { type Job, Pool } from '../../src/scan/pool.ts';
+import { fill, storage, temporary, unitAt } from './world.ts';
+
+interface World {
+  readonly root: string;
+  readonly pool: Pool;
+  readonly warnings: string[];
+  /** Adds a unit with so many directories of 1 byte each. */
+  add(name: string, urgency?: Job['urgency'], directories?: number): Promise<TaskResult>;
+  /** The names, in the order in which they were begun and done. */
+  readonly begun: string[];
+  readonly done: string[];
+}
+
+function world(t: Test, size = 1): World {
+  const root = temporary(t);
+  const storages = [storage('lfs', `${root}/{owner}`)];
+  const layout: Layout = resolveLayout(storages, []);
+  const warnings: string[] = [];
+  const begun: string[] = [];
+  const done: string[] = [];
+  let seq = 0;
+  const pool = new Pool({
+    size,
+    cacheFile: () => null,
+    code: new URL('odd-walker.ts', import.meta.url),
+    grounds: () => ({ storages, exclude: [], measure: 'apparent', layout }),
+    knownBytes: () => undefined,
+    nextSeq: () => {
+      seq += 1;
+      return seq;
+    },
+    warn: (_, message) => warnings.push(message),
+  });
+  t.teardown(() => pool.close(300));
+  return {
+    root,
+    pool,
+    warnings,
+    begun,
+    done,
+    add: (name, urgency = 'sweep', directories = 1) => {
+      const path = join(root, name);
+      for (let index = 0; index < directories; index++) fill(join(path, String(index), 'file'), 1);
+      return new Promise(resolve => {
+        pool.add({
+          task: urgency === 'sweep' ? { unit: unitAt(path), inner: [] } : { path },
+          urgency,
+          begin: () => begun.push(name),
+          done: result => {
+            done.push(name);
+            resolve(result);
+          },
+        });
+      });
+    },
+  };
+}
+
+const names = (count: number, name: string): string[] =>
+  Array.from({ length: count }, (_, at) => `${name} ${at}`);
+
+t.test('each task is walked once, however long its batch takes', async t => {
+  const { add, begun, pool } = world(t, 2);
+  const results = await Promise.all(names(60, 'slow').map(name => add(name, 'sweep', 2)));
+  t.ok(results.every(result => result.outcome === 'measured' && result.bytes === 2));
+  t.equal(begun.length, 60);
+  t.same(pool.swept(), { directories: 180, files: 120, bytes: 120 });
+});
+
+t.test('what is urgent waits only for the unit that is being walked', async t => {
+  const { add, done, begun } = world(t);
+  const sweep = Promise.all(names(40, 'slow').map(name => add(name, 'sweep', 3)));
+  await add('first', 'soon');
+  const before = done.indexOf('first');
+  t.ok(before < 5, `${before} units of the sweep were walked before`);
+  t.ok((await sweep).every(result => result.outcome === 'measured'));
+  t.ok(begun.length > 41, 'what was handed back was begun again');
+});
+
+t.test('a walker that dies takes no other unit with it, and is replaced', async t => {
+  const { add, warnings } = world(t, 2);
+  const good = Promise.all(names(50, 'good').map(name => add(name)));
+  const bad = add('poison');
+  const more = Promise.all(names(50, 'more').map(name => add(name)));
+  t.match(await bad, { outcome: 'failed', why: 'the thread ended with code 3' });
+  t.ok([...(await good), ...(await more)].every(result => result.outcome === 'measured'));
+  t.equal(warnings.length, 2, 'it was tried twice');
+  t.match(await add('later'), { outcome: 'measured' });
+  t.match(await add('poison', 'soon'), { outcome: 'failed' }, 'also when it is urgent');
+  t.match(await add('at last', 'soon'), { outcome: 'measured' });
+});
+
+t.test('a sweep that is stopped leaves what is urgent alone', async t => {
+  const { add, pool } = world(t);
+  const sweep = Promise.all(names(40, 'slow').map(name => add(name, 'sweep', 50)));
+  const urgent = add('soon', 'soon');
+  pool.stopSweep();
+  t.ok((await sweep).every(result => result.outcome === 'stopped'));
+  t.match(await urgent, { outcome: 'measured' });
+  t.match(await add('after'), { outcome: 'measured' });
+});
+
+t.test('a pool that closes stops walking and leaves no thread', async t => {
+  const { add, pool } = world(t, 2);
+  const walks = [...names(5, 'slow').map(name => add(name, 'sweep', 200)), add('slow soon', 'soon', 200)];
+  const begun = performance.now();
+  t.equal(await pool.close(1000), 0);
+  t.ok(performance.now() - begun < 1000);
+  t.ok((await Promise.all(walks)).every(result => result.outcome === 'stopped'));
+  t.match(await add('too late'), { outcome: 'stopped' });
+});
+
+t.test('a thread that hangs in the system is left behind and counted', async t => {
+  const { add, pool } = world(t);
+  const walk = add('hang', 'sweep');
+  while ((pool.busy()[0]?.milliseconds ?? 0) < 200) await new Promise(setImmediate);
+  t.match(pool.busy()[0]?.path, /hang$/);
+  t.equal(await pool.close(100), 1);
+  t.equal((await walk).outcome, 'stopped');
+});
+
+t.test('what is walked, and for how long, can be seen', async t => {
+  const { add, pool, root } = world(t);
+  const walk = add('slow', 'sweep', 30);
+  while (pool.busy().length === 0) await new Promise(setImmediate);
+  t.match(pool.busy(), [{ path: join(root, 'slow') }]);
+  t.ok((pool.busy()[0]?.milliseconds ?? Number.NaN) >= 0);
+  await walk;
+});
