@@ -1,6 +1,6 @@
 /** Starts the endless writer, and kills it. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -9,6 +9,16 @@ export const writerProgram = join(import.meta.dirname, 'endless-writer.ts');
 
 export function startWriter(file: string): ChildProcess {
   return spawn(process.execPath, [writerProgram, file], { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+/** What a writer says that cannot start; one that does start is stopped, and has no exit code. */
+export function refusedWriter(file: string, runner: readonly string[] = []) {
+  const [command = '', ...args] = [...runner, process.execPath, writerProgram, file];
+  const { status, stderr } = spawnSync(command, args, {
+    timeout: 30_000,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  return { status, words: String(stderr) };
 }
 
 /** Kills (kill -9) the writer when it has acknowledged so many writes; the first and the last that it said. */

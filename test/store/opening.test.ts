@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { batch, batchIn } from './batches.ts';
-import { killAfter, startWriter, writerProgram } from './killing.ts';
+import { killAfter, refusedWriter, startWriter, writerProgram } from './killing.ts';
 import { unit } from './records.ts';
 
 const open = (file: string): Promise<Store> => openStore({ adapter: 'sqlite', file });
@@ -217,16 +217,10 @@ t.test('a file whose permissions keep the daemon out is refused', async t => {
   fs.chmodSync(file, 0o000);
   // Root may read everything, unless that is taken from it.
   const lost = '-dac_override,-dac_read_search';
-  const { status, stderr } = spawnSync('setpriv', [
-    `--bounding-set=${lost}`,
-    `--inh-caps=${lost}`,
-    process.execPath,
-    writerProgram,
-    file,
-  ]);
+  const { status, words } = refusedWriter(file, ['setpriv', `--bounding-set=${lost}`, `--inh-caps=${lost}`]);
   t.equal(status, 1);
-  t.match(String(stderr), /store_refused/);
-  t.match(String(stderr), /store.db cannot be opened: EACCES/);
+  t.match(words, /store_refused/);
+  t.match(words, /store.db cannot be opened: EACCES/);
 });
 
 for (const left of ['closed', 'killed'] as const) {
@@ -238,10 +232,10 @@ for (const left of ['closed', 'killed'] as const) {
       t.teardown(() => store.close());
       const held = batchIn(await store.load());
       await store.write(batch(held + 1));
-      const second = spawnSync(process.execPath, [writerProgram, file]);
+      const second = refusedWriter(file);
       t.equal(second.status, 1);
-      t.match(String(second.stderr), /store_refused/);
-      t.match(String(second.stderr), /store.db is in use by another softquota daemon/);
+      t.match(second.words, /store_refused/);
+      t.match(second.words, /store.db is in use by another softquota daemon/);
       await store.write(batch(held + 2));
       t.equal(batchIn(await store.load()), held + 2);
     },
@@ -255,8 +249,7 @@ t.test('a file that is open in this process is refused by whatever name, and sta
   fs.symlinkSync(file, link);
   await t.rejects(open(file), { code: 'store_refused', message: /in use/ });
   await t.rejects(open(link), { code: 'store_refused', message: /in use/ });
-  const other = spawnSync(process.execPath, [writerProgram, file]);
-  t.match(String(other.stderr), /in use/);
+  t.match(refusedWriter(file).words, /in use/);
   await store.close();
   await begin(link);
 });

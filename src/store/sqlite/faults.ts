@@ -90,12 +90,12 @@ export function unreadable(file: string, table: string, error: unknown): Softquo
   return damaged(file, `the table ${table} cannot be read (${words(error)})`, error);
 }
 
-/** Why a write was not taken. */
+/** Why a write was not taken, or a reading not finished. */
 export function failureOf(file: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   const code = primaryCode(error);
   if (code === null) {
-    return new SoftquotaError('internal', `${file}: a write could not be understood: ${words(error)}`, {
+    return new SoftquotaError('internal', `${file}: ${words(error)}`, {
       cause: error,
     });
   }

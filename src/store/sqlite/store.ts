@@ -109,8 +109,8 @@ class SqliteStore implements Store {
     const lost = (reason: Error) => {
       if (!connected) return;
       this.#connection = null;
-      if (!this.#closed)
-        this.#log?.warn({ err: reason, file: this.#file }, 'the thread of the store has ended');
+      if (this.#closed) return;
+      this.#log?.warn({ err: reason, file: this.#file }, 'the thread of the store has ended');
     };
     try {
       const connection = await Connection.open({ file: this.#file, missing }, lost);
