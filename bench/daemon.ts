@@ -1,0 +1,86 @@
+/** The daemon as it is served: a process of its own. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { environment } from './processes.ts';
+
+/** What a user runs. */
+export const softquota = fileURLToPath(new URL('../bin/softquota.js', import.meta.url));
+
+export interface Server {
+  readonly pid: number;
+  readonly socket: string;
+  /** From its start to its first answer. */
+  readonly answeredMs: number;
+  stop(): Promise<void>;
+}
+
+const readyWithinMs = 120_000;
+const askAgainMs = 20;
+
+/** Resolves once the daemon answers; its first answer is that to `question`. */
+export function startDaemon(config: string, question = '/healthz'): Promise<Server> {
+  const directory = dirname(config);
+  return startServer([softquota, 'serve', '--config', config], join(directory, 'data/gate.sock'), question);
+}
+
+/** Starts a program of Node's that serves HTTP at a socket. */
+export async function startServer(
+  args: readonly string[],
+  socket: string,
+  question: string,
+): Promise<Server> {
+  const logFile = `${socket}.log`.replace('/data/', '/');
+  const log = openSync(logFile, 'a');
+  const begun = performance.now();
+  const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], env: environment });
+  closeSync(log);
+  const kill = () => child.kill('SIGKILL');
+  process.on('exit', kill);
+  const stop = async () => {
+    if (isRunning(child)) {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+    process.off('exit', kill);
+  };
+  while ((await statusOf(socket, question)) !== 200) {
+    if (!isRunning(child) || child.pid === undefined || performance.now() - begun > readyWithinMs) {
+      await stop();
+      throw new Error(`${args.join(' ')} does not answer:\n${readFileSync(logFile, 'utf8')}`);
+    }
+    await delay(1);
+  }
+  const answeredMs = performance.now() - begun;
+  return { pid: child.pid ?? 0, socket, answeredMs, stop };
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+/** Resolves once the daemon has measured everything. */
+export async function measured(daemon: Server): Promise<void> {
+  const begun = performance.now();
+  while ((await statusOf(daemon.socket, '/readyz')) !== 200) {
+    if (performance.now() - begun > readyWithinMs) throw new Error('the first sweep does not end');
+    await delay(askAgainMs);
+  }
+}
+
+/** The status of an answer; null where nobody answers. */
+function statusOf(socketPath: string, path: string): Promise<number | null> {
+  return new Promise(resolve => {
+    const asked = request({ socketPath, path, agent: false }, response => {
+      response.resume();
+      resolve(response.statusCode ?? null);
+    });
+    asked.on('error', () => resolve(null));
+    asked.end();
+  });
+}

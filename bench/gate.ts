@@ -1,0 +1,107 @@
+/** Claim: the gate answers more than 40,000 checks a second on 16 connections that are kept. */
+
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Asked, ask } from './asking.ts';
+import { measured, type Server, startDaemon, startServer } from './daemon.ts';
+import {
+  count,
+  type Figure,
+  median,
+  milliseconds,
+  perSecond,
+  print,
+  ratioOf,
+  spread,
+  tell,
+} from './figures.ts';
+import { makeGround, makeOwners, writeConfig } from './ground.ts';
+
+const owners = 10_000;
+const roundMs = 2000;
+const rounds = 5;
+const goalPerSecond = 40_000;
+
+const directory = makeGround();
+const root = join(directory, 'git');
+makeOwners(root, owners);
+const daemon = await startDaemon(
+  writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`),
+);
+await measured(daemon);
+// What the pre-receive hook asks is where the repository is; an upload handler names an owner.
+const byPath = Array.from(
+  { length: owners },
+  (_, owner) => `/v1/check?path=${root}/owner-${owner}/project.git`,
+);
+const byOwner = Array.from(
+  { length: owners },
+  (_, owner) => `/v1/check?owner=owner-${owner}&subject=size:git:lfs`,
+);
+const plainSocket = join(directory, 'plain.sock');
+const body = execFileSync('curl', ['-sq', '--unix-socket', daemon.socket, `http://localhost${byPath[0]}`]);
+const plainServer = fileURLToPath(new URL('./plain-server.ts', import.meta.url));
+const plain = await startServer([plainServer, plainSocket, body.toString()], plainSocket, '/');
+
+const rate = ({ perSecond: value }: Asked) => value;
+const figures = [
+  ...(await compare('by path, connections kept', byPath, 'kept')),
+  ...(await compare('by owner, connections kept', byOwner, 'kept')),
+  ...(await compare('by path, a connection each', byPath, 'each')),
+];
+await Promise.all([daemon.stop(), plain.stop()]);
+print({
+  title: 'Checks',
+  how: `A daemon that keeps ${count(owners)} owners, asked for one after the other by one process over 16 connections, ${rounds} rounds of ${roundMs / 1000} s in turn with the least server that Node can be: \`node:http\` giving one ready-made answer of the same length. That is the ceiling, so a ratio near 1 is as good as it gets. Latencies are those of the median round, 16 questions being under way all the time. The loads are shares of one core: where the asker's is near 100 % the server could do more.`,
+  figures,
+});
+
+async function compare(
+  what: string,
+  addresses: readonly string[],
+  connection: 'kept' | 'each',
+): Promise<Figure[]> {
+  const ours: Asked[] = [];
+  const theirs: Asked[] = [];
+  const round = ({ socket, pid }: Server, milliseconds: number) =>
+    ask({ socket, pid, addresses, connection, milliseconds });
+  for (const server of [daemon, plain]) await round(server, roundMs / 2);
+  for (let each = 0; each < rounds; each++) {
+    ours.push(await round(daemon, roundMs));
+    theirs.push(await round(plain, roundMs));
+  }
+  const [rates, ceilings] = [ours.map(rate), theirs.map(rate)];
+  tell(`${what}: ${spread(rates, perSecond)}, ceiling ${spread(ceilings, perSecond)}`);
+  const goal = {
+    words: `over ${perSecond(goalPerSecond)}`,
+    met: median(rates) > goalPerSecond,
+    reason: `the server had ${load(ours, 'serverLoad')} and the asker ${load(ours, 'askerLoad')} of a core; the ceiling shows what Node's own HTTP leaves on this machine.`,
+  };
+  return [
+    {
+      what: `checks ${what}`,
+      ours: spread(rates, perSecond),
+      instead: `ceiling ${spread(ceilings, perSecond)}`,
+      ratio: ratioOf(rates, ceilings),
+      goal: connection === 'kept' ? goal : null,
+    },
+    {
+      what: 'their p50, p99; load of server, asker',
+      ours: details(ours),
+      instead: details(theirs),
+      ratio: null,
+      goal: null,
+    },
+  ];
+}
+
+function details(rounds: readonly Asked[]): string {
+  const p50 = milliseconds(median(rounds.map(({ p50Ms }) => p50Ms)));
+  const p99 = milliseconds(median(rounds.map(({ p99Ms }) => p99Ms)));
+  return `${p50}, ${p99}; ${load(rounds, 'serverLoad')}, ${load(rounds, 'askerLoad')}`;
+}
+
+function load(rounds: readonly Asked[], whose: 'serverLoad' | 'askerLoad'): string {
+  return `${Math.round(median(rounds.map(round => round[whose])) * 100)} %`;
+}

@@ -1,0 +1,89 @@
+/** Claims: a daemon that keeps 10,000 units answers soon after its start, and 100,000 owners fit into little memory. */
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { measured, startDaemon, startServer } from './daemon.ts';
+import { count, milliseconds, print, ratioOf, spread, tell } from './figures.ts';
+import { makeGround, makeOwners, writeConfig } from './ground.ts';
+import { memoryMb } from './processes.ts';
+
+const unitsAtStart = 10_000;
+const ownersInMemory = 100_000;
+const starts = 9;
+
+const directory = makeGround();
+const root = join(directory, 'git');
+const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
+const plainSocket = join(directory, 'plain.sock');
+const plainServer = fileURLToPath(new URL('./plain-server.ts', import.meta.url));
+
+makeOwners(root, unitsAtStart);
+const first = await startDaemon(config);
+await measured(first);
+await first.stop();
+
+const ours: number[] = [];
+const theirs: number[] = [];
+for (let each = 0; each < starts; each++) {
+  // Its first answer is already about an owner, from what was kept.
+  const daemon = await startDaemon(config, `/v1/check?path=${root}/owner-${each}/project.git`);
+  ours.push(daemon.answeredMs);
+  await daemon.stop();
+  const plain = await startServer([plainServer, plainSocket], plainSocket, '/');
+  theirs.push(plain.answeredMs);
+  await plain.stop();
+}
+tell(`starts: ${spread(ours, milliseconds)}, ceiling ${spread(theirs, milliseconds)}`);
+
+const least = await startServer([plainServer, plainSocket], plainSocket, '/');
+const small = await startDaemon(config);
+await measured(small);
+const smallMb = memoryMb(small.pid);
+const leastMb = memoryMb(least.pid);
+await Promise.all([small.stop(), least.stop()]);
+makeOwners(root, ownersInMemory, unitsAtStart);
+const large = await startDaemon(config);
+await measured(large);
+const largeMb = memoryMb(large.pid);
+await large.stop();
+tell(`memory: ${shown(largeMb)} with ${count(ownersInMemory)} owners`);
+
+print({
+  title: 'Starting, and memory',
+  how: `From exec to the first answer, a check of an owner from what was kept before; ${starts} starts in turn with the least server that Node can be. Memory is what is resident once the first sweep is over, walkers and store included, and the most that ever was.`,
+  figures: [
+    {
+      what: `first answer, ${count(unitsAtStart)} units kept`,
+      ours: spread(ours, milliseconds),
+      instead: `ceiling ${spread(theirs, milliseconds)}`,
+      ratio: ratioOf(ours, theirs),
+      goal: null,
+    },
+    memory(unitsAtStart, smallMb),
+    memory(ownersInMemory, largeMb),
+    {
+      what: 'each owner more, with its repository',
+      ours: `${count(((largeMb.now - smallMb.now) * 1e6) / (ownersInMemory - unitsAtStart))} bytes`,
+      instead: '',
+      ratio: null,
+      goal: null,
+    },
+  ],
+});
+
+type Memory = ReturnType<typeof memoryMb>;
+
+function memory(owners: number, mb: Memory) {
+  const what = `memory, ${count(owners)} owners (most)`;
+  return {
+    what,
+    ours: shown(mb),
+    instead: `ceiling ${shown(leastMb)}`,
+    ratio: mb.now / leastMb.now,
+    goal: null,
+  };
+}
+
+function shown({ now, most }: Memory): string {
+  return `${Math.round(now)} MB (${Math.round(most)} MB)`;
+}

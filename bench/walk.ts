@@ -1,0 +1,100 @@
+/** Claim: a full walk of 500,000 entries is not slower than `du -s` of the same. */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { scanReport } from '../src/wire/index.ts';
+import { measured, softquota, startDaemon } from './daemon.ts';
+import { count, type Figure, print, ratioOf, seconds, spread, tell } from './figures.ts';
+import { Made, makeGround, makeLfsStore, makeRepository, numbers, writeConfig } from './ground.ts';
+import { processorMs, timed, timedProcessor } from './processes.ts';
+
+const owners = 400;
+const repositoriesEach = 8;
+const looseObjects = 62;
+const lfsObjects = 60;
+const workers = 2;
+const rounds = 5;
+
+const directory = makeGround();
+const roots = [join(directory, 'git'), join(directory, 'lfs')];
+const made = makeServer();
+tell(`${count(made.entries)} entries made`);
+const config = writeConfig(
+  directory,
+  `WORKERS = ${workers}
+
+[storage.repos]
+PATH = ${roots[0]}/{owner}/{repo}.git
+
+[storage.lfs]
+PATH = ${roots[1]}/{owner}
+`,
+);
+const daemon = await startDaemon(config);
+await measured(daemon);
+
+const sweeps: number[] = [];
+const sweepsProcessor: number[] = [];
+const blocks: number[] = [];
+const blocksProcessor: number[] = [];
+const lengths: number[] = [];
+for (let round = 0; round < rounds; round++) {
+  const sweep = await sweepOnce();
+  sweeps.push(sweep.ms);
+  sweepsProcessor.push(sweep.processorMs);
+  const du = await timedProcessor('du', ['-s', ...roots]);
+  blocks.push(du.ms);
+  blocksProcessor.push(du.processorMs);
+  lengths.push((await timed('du', ['-s', '--apparent-size', ...roots])).ms);
+  tell(`walk ${round + 1}: ${seconds(sweep.ms)}, du ${seconds(du.ms)}`);
+}
+await daemon.stop();
+
+const beside = (what: string, ours: readonly number[], du: string, theirs: readonly number[]): Figure => {
+  const ratio = ratioOf(ours, theirs);
+  const instead = `${du} ${spread(theirs, seconds)}`;
+  return { what, ours: spread(ours, seconds), instead, ratio, goal: null };
+};
+const reason =
+  'the walkers wait for the disk cache of the system as du does, and what Node adds to each call outweighs the second thread.';
+const asFast = (figure: Figure): Figure => ({
+  ...figure,
+  goal: { words: 'not slower', met: (figure.ratio ?? 0) <= 1, reason },
+});
+print({
+  title: 'A full walk',
+  how: `${count(made.entries)} entries: ${count(owners * repositoriesEach)} repositories and ${owners} LFS stores. The daemon, with ${workers} walkers, is asked by \`softquota scan --verify\`; its own time counts, from the beginning of the sweep until all sizes are kept. du is one thread. Caches are warm, ${rounds} rounds in turn. Both saw every entry: the daemon's sum was that of the files made, to the byte.`,
+  figures: [
+    asFast(beside('time', sweeps, '`du -s`', blocks)),
+    asFast(beside('time', sweeps, '`du -s --apparent-size`', lengths)),
+    beside('processor time of all threads', sweepsProcessor, '`du -s`', blocksProcessor),
+  ],
+});
+
+function makeServer(): Made {
+  const all = new Made();
+  const random = numbers();
+  for (const root of roots) mkdirSync(root);
+  for (let owner = 0; owner < owners; owner++) {
+    all.directory(`${roots[0]}/owner-${owner}`);
+    for (let each = 0; each < repositoriesEach; each++)
+      makeRepository(all, `${roots[0]}/owner-${owner}/project-${each}.git`, looseObjects, random);
+    makeLfsStore(all, `${roots[1]}/owner-${owner}`, lfsObjects, random);
+  }
+  return all;
+}
+
+/** One full walk, which must find what was made. */
+async function sweepOnce(): Promise<{ readonly ms: number; readonly processorMs: number }> {
+  const before = processorMs(daemon.pid);
+  const args = [softquota, 'scan', '--verify', '--json', '--config', config];
+  const { stdout } = await timed(process.execPath, args);
+  const { startedAt, finishedAt, progress } = scanReport.parse(JSON.parse(stdout));
+  if (progress.bytes !== made.bytes) {
+    throw new Error(`the walk found ${progress.bytes} bytes where ${made.bytes} were made`);
+  }
+  return {
+    ms: Date.parse(finishedAt ?? '') - Date.parse(startedAt ?? ''),
+    processorMs: processorMs(daemon.pid) - before,
+  };
+}
