@@ -171,8 +171,9 @@ function checkContent(db: DatabaseSync, file: string): void {
     );
   }
   if (version < 1) throw damaged(file, `its version is ${version}, which there never was`);
-  const [finding] = db.prepare('PRAGMA quick_check(1)').all();
-  if (finding?.quick_check !== 'ok') throw damaged(file, String(finding?.quick_check));
+  const finding = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
+  // Some findings have a line of their own above them, which names the database within SQLite.
+  if (finding !== 'ok') throw damaged(file, finding.replace(/^\*\*\* .*\n/, ''));
   try {
     reader(db, file);
   } catch (error) {
