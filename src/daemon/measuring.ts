@@ -106,7 +106,7 @@ export class Measuring {
   }
 
   observed(): Omit<Observed, 'ledger' | 'defaultGroups' | 'storages'> {
-    const last = this.scanner.runs().findLast(({ state, owners }) => state === 'done' && owners === null);
+    const last = this.scanner.runs().find(({ state, owners }) => state === 'done' && owners === null);
     const { unread, faults, leftovers } = last?.problems ?? noProblems;
     return {
       rootsAway: this.#rootsAway,
