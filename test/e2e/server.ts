@@ -85,6 +85,12 @@ export class Server {
     return daemon;
   }
 
+  /** Starts what starts it when somebody asks. */
+  startOnDemand(options: DaemonOptions): Daemon {
+    this.#daemon = new Daemon(this.config, options);
+    return this.#daemon;
+  }
+
   /** Starts it where it is expected to refuse. */
   async startInVain(options: DaemonOptions = {}): Promise<Ending & { readonly log: string }> {
     const daemon = new Daemon(this.config, options);

@@ -1,0 +1,81 @@
+/** kill -9 at random moments, while pushes and reports go on: what was acknowledged is there, and the figures are the disk's. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import t from 'tap';
+import { Clone } from '../e2e/clone.ts';
+import { counted } from '../e2e/count.ts';
+import { Server } from '../e2e/server.ts';
+
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+const kills = isLong ? 100 : 10;
+t.setTimeout(isLong ? 3_600_000 : 240_000);
+
+t.test(
+  `killed ${kills} times while it measures and keeps, the daemon always starts again and knows the disk`,
+  async t => {
+    const repositories = ['alice/app', 'alice/lib', 'bob/app'];
+    const server = await Server.open(t, { ini: { 'quota.default': { TOTAL: '-1' } }, repositories });
+    const clone = await Clone.of(server, server.path('alice/app'));
+    const reported = new Map<string, number>();
+    /** Deltas of an owner without walked units: they count for an hour. */
+    const deltas = { acknowledged: 0, unknown: 0 };
+
+    for (let round = 0; round < kills; round++) {
+      const life = { goesOn: true };
+      const pushing = (async () => {
+        while (life.goesOn) {
+          await clone.commit(5000 + round);
+          const url = server.path(repositories[round % repositories.length] ?? '');
+          await clone.git('push', '-q', '--force', url, `main:refs/heads/b${round % 3}`);
+        }
+      })();
+      const reporting = (async () => {
+        for (let n = 0; life.goesOn; n++) {
+          const unit = `package ${n % 7}`;
+          const bytes = 1 + 1000 * round + n;
+          const body = { owner: 'carol', subject: 'size:assets:packages:all', unit, bytes };
+          const before = reported.get(unit);
+          reported.delete(unit); // until it is acknowledged nobody knows which one is kept
+          const answer = await server.ask('trusted', '/v1/units', { body }).catch(() => null);
+          if (answer?.status === 200) reported.set(unit, bytes);
+          else if (before !== undefined && answer !== null) reported.set(unit, before);
+          const delta = { owner: 'dave', subject: 'size:git:lfs', delta: 10 };
+          const counts = await server.ask('trusted', '/v1/changed', { body: delta }).catch(() => null);
+          if (counts?.status === 202) deltas.acknowledged += 10;
+          else deltas.unknown += 10;
+          if (answer === null || counts === null) return;
+        }
+      })();
+      const scanning = (async () => {
+        while (life.goesOn) {
+          const ended = await server.scan().catch(() => null);
+          if (ended === null) return;
+        }
+      })();
+      await delay(Math.random() * 400); // the moment is what is random here
+      t.strictSame(await server.stop('SIGKILL'), { code: null, signal: 'SIGKILL' });
+      life.goesOn = false;
+      await Promise.all([pushing, reporting, scanning]);
+
+      await server.start({ ready: false });
+      const told = JSON.parse((await server.ask('admin', '/api/v1/admin/quota/usage/carol')).text);
+      const kept = new Map(
+        told.units.map((unit: { name: string; bytes: number }) => [unit.name, unit.bytes]),
+      );
+      for (const [unit, bytes] of reported)
+        t.equal(kept.get(unit), bytes, `round ${round}: ${unit} as it was acknowledged`);
+      const dave = await server.usage('dave');
+      t.ok(
+        dave >= deltas.acknowledged && dave <= deltas.acknowledged + deltas.unknown,
+        `round ${round}: ${dave} of ${deltas.acknowledged} acknowledged`,
+      );
+    }
+    t.equal((await server.scan()).state, 'done');
+    const [app, lib, bob] = await Promise.all(repositories.map(name => counted(server.path(name))));
+    t.equal(await server.usage('alice'), (app ?? 0) + (lib ?? 0));
+    t.equal(await server.usage('bob'), bob);
+    await server.stop('SIGKILL');
+    await server.start({ ready: false });
+    t.equal(await server.usage('bob'), bob, 'what a scan has measured is kept when it says that it is done');
+  },
+);
