@@ -1,0 +1,127 @@
+/** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
+
+import { chmod, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { z } from 'zod';
+import { finding, ownerReport, ownerRow, scanReport } from '../../src/wire/index.ts';
+import { Clone } from './clone.ts';
+import { launcher } from './daemon.ts';
+import { run } from './run.ts';
+import { Server } from './server.ts';
+
+const commands = [
+  'serve',
+  'check',
+  'usage',
+  'scan',
+  'hooks',
+  'hooks install',
+  'hooks status',
+  'hooks remove',
+  'doctor',
+  'playground',
+];
+
+t.test('every command has its help, which is also what the manual says', async t => {
+  const manual = await readFile(new URL('../../docs/commands.md', import.meta.url), 'utf8');
+  await Promise.all(
+    commands.map(async command => {
+      const help = await run(process.execPath, [launcher, ...command.split(' '), '--help'], {
+        env: { COLUMNS: '90' },
+      });
+      t.match(help, { code: 0, stderr: '', stdout: new RegExp(`^Usage: softquota ${command} `) });
+      t.ok(manual.includes(`Usage: softquota ${command} `));
+    }),
+  );
+});
+
+t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
+  const bare = server.path('alice/app');
+  const clone = await Clone.of(server, bare);
+  await clone.commit(1_500_000);
+  await clone.push();
+  await server.usageIs('alice', used => used > 1_500_000);
+  const ended = async (...args: string[]) => (await server.softquota(args)).code;
+
+  t.equal(await ended('check', 'bob'), 0);
+  t.equal(await ended('check', 'never-heard-of', '--subject', 'size:all'), 0);
+  t.equal(await ended('check', bare), 1);
+  t.equal(await ended('check', `${bare}/objects/not/there/yet`), 1);
+  t.equal(await ended('check', 'alice', '--subject', 'size:git:lfs'), 1);
+  t.equal(await ended('check', 'alice', '--subject', 'size:nonsense'), 2);
+  t.equal(await ended('check', '/nowhere/at/all'), 2);
+  t.equal(await ended('check', 'alice', '--size', 'much'), 2);
+  t.equal(await ended('check'), 2);
+  t.equal(await ended('usage', '--top', '0'), 2);
+  t.equal(await ended('usage', 'nobody'), 2);
+  t.equal(await ended('nonsense'), 2);
+  t.equal(await ended('scan', '--nonsense'), 2);
+  t.equal(await ended('hooks', 'status', join(server.folder, 'git')), 0);
+  t.equal(await ended('doctor'), 0);
+
+  await chmod(server.folder, 0o755);
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
+  for (const args of [['usage'], ['scan'], ['check', 'alice']]) {
+    const other = await run('setpriv', [...nobody, ...args, '--config', server.config], { cwd: '/' });
+    t.equal(other.code, 77, `${args.join(' ')}: ${other.stderr}`);
+    t.match(other.stderr, /you may not use .*\.sock/);
+  }
+  await server.stop();
+  for (const args of [['usage'], ['scan'], ['check', 'alice']]) {
+    const { code, stderr } = await server.softquota(args);
+    t.equal(code, 69, args.join(' '));
+    t.match(stderr, /^softquota: no daemon answers at .*softquota serve starts it\n$/);
+  }
+  t.match(await server.softquota(['doctor']), { code: 1, stdout: /no daemon answers/ });
+  for (const args of [['usage'], ['check', 'alice'], ['serve']]) {
+    t.equal((await server.softquota([...args, '--config', '/nowhere/app.ini'])).code, 78);
+  }
+});
+
+t.test('--json gives programs the documented shapes, and people get tables', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const clone = await Clone.of(server, server.path('alice/app'));
+  await clone.commit(1_500_000);
+  await clone.push();
+  const used = await server.usageIs('alice', bytes => bytes > 1_500_000);
+  const json = async (...args: string[]) => JSON.parse((await server.softquota([...args, '--json'])).stdout);
+
+  const [row] = z.array(ownerRow).parse(await json('usage'));
+  t.match(row, { name: 'alice', type: 'user', total: used, used, limit: 1_000_000, allowed: false });
+  const report = ownerReport.parse(await json('usage', 'alice'));
+  t.match(report.units, [{ name: server.path('alice/app'), kind: 'walked', bytes: used }]);
+  t.match(scanReport.parse(await json('scan', '--verify')), {
+    kind: 'verify',
+    state: 'done',
+    drift: { units: 0, bytes: 0 },
+    progress: { units: 1, bytes: used },
+  });
+  t.strictSame(z.array(finding).parse(await json('doctor')), []);
+  const checked = await json('check', server.path('alice/app'));
+  t.match(checked, { allowed: false, owner: 'alice', subject: 'size:repos:private', used, limit: 1_000_000 });
+  t.equal((await json('check', 'alice')).length, 8, 'an owner alone: every leaf');
+
+  const table = (await server.softquota(['usage'])).stdout;
+  t.match(table, /^OWNER +USED +LIMIT +PERCENT/);
+  t.match(table, /\nalice +1\.\d+ MB +1 MB +15\d % .*over the limit\n$/);
+  t.match((await server.softquota(['usage', 'alice'])).stdout, /^alice uses 1\.\d+ MB; limit: 1 MB/);
+  t.match(
+    (await server.softquota(['scan'])).stdout,
+    /^Measured 1 units?: \d+ files in \d+ directories, 1\.\d+ MB, in /,
+  );
+  t.match(await server.softquota(['doctor']), { stdout: 'Nothing is wrong.\n' });
+});
+
+t.test('doctor names repositories without hooks, and the line that mends it', async t => {
+  const server = await Server.open(t, { started: false });
+  const bare = await server.repository('alice/app');
+  await server.start();
+  const { code, stdout } = await server.softquota(['doctor']);
+  t.equal(code, 1);
+  t.ok(stdout.includes(`such as ${bare}`), stdout);
+  t.match(stdout, /softquota hooks install /);
+  await server.installHooks();
+  t.equal((await server.softquota(['doctor'])).code, 0);
+});

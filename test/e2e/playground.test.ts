@@ -1,0 +1,56 @@
+/** The playground's story, and that it would tell when something went another way. */
+
+import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { launcher } from './daemon.ts';
+import { plainEnvironment, type Run, run } from './run.ts';
+
+async function folderOf(t: Test): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+  t.teardown(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+/** From the checkout, as `npx softquota playground --exit` is; with `path` before all other programs. */
+function play(folder: string, path = ''): Promise<Run> {
+  const cwd = new URL('../..', import.meta.url).pathname;
+  const args = [launcher, 'playground', '--exit', '--dir', join(folder, 'world')];
+  return run(process.execPath, args, { cwd, env: { HOME: folder, PATH: path + plainEnvironment.PATH } });
+}
+
+t.test('playground --exit plays the story, exits 0, and takes less than half a minute', async t => {
+  const { code, stdout, stderr, elapsedMs } = await play(await folderOf(t));
+  t.equal(code, 0, stdout + stderr);
+  t.match(stdout, /remote: Quota warning: bob uses/);
+  t.match(stdout, /remote: Quota exceeded: alice uses .* of 1 MB/);
+  t.match(stdout, /\[deleted\]/);
+  t.match(stdout, /All of it went as told\.\n$/);
+  t.ok(elapsedMs < 30_000, `${Math.round(elapsedMs)} ms`);
+});
+
+t.test('where a step goes another way it says which, and exits with 1', async t => {
+  const folder = await folderOf(t);
+  const bin = join(folder, 'bin');
+  await mkdir(bin);
+  // A git that pushes without asking anybody.
+  const wrong = `#!/bin/sh
+PATH=\${PATH#*:}
+[ "$1" != push ] || exec git push --receive-pack='git -c core.hooksPath=/nowhere receive-pack'
+exec git "$@"
+`;
+  await writeFile(join(bin, 'git'), wrong);
+  await chmod(join(bin, 'git'), 0o755);
+  const { code, stderr, stdout } = await play(folder, `${bin}:`);
+  t.equal(code, 1, stdout + stderr);
+  t.match(stderr, /the story went another way: that line should show Quota warning/);
+});
+
+t.test('what lies at --dir and is no playground is left alone', async t => {
+  const folder = await folderOf(t);
+  await mkdir(join(folder, 'world'));
+  const { code, stderr } = await play(folder);
+  t.equal(code, 2);
+  t.match(stderr, /is no playground/);
+});
