@@ -38,17 +38,21 @@ export function isBeingWritten(modifiedAt: number, now: number): boolean {
 /** What tells whether packs came or went. */
 export interface Packs {
   readonly identity: string;
-  /** Whether they changed in the last two seconds. */
+  /** Whether a repack may just have made one, and not have removed yet what is in it. */
   readonly fresh: boolean;
 }
 
 export function packsOf(repository: string, now: number): Packs {
-  const [objects, pack] = ['objects', 'objects/pack'].map(name => statusOf(`${repository}/${name}`));
+  const objects = statusOf(`${repository}/objects`);
+  const pack = statusOf(`${repository}/objects/pack`);
+  const isWithin = (stats: BigIntStats | null, milliseconds: number): boolean =>
+    stats !== null && Math.abs(now - Number(stats.mtimeMs)) < milliseconds;
   return {
     identity: [objects, pack]
-      .map(stats => (stats ? `${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs}` : ''))
+      .map(stats => (stats === null ? '' : `${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs}`))
       .join(),
-    fresh: pack !== null && pack !== undefined && Math.abs(now - Number(pack.mtimeMs)) < 2 * second,
+    // Old packs go at once. Loose objects go one by one, and their directories with them.
+    fresh: isWithin(pack, 2 * second) || (isWithin(pack, 60 * second) && isWithin(objects, 2 * second)),
   };
 }
 

@@ -30,6 +30,8 @@ export interface HoldsOptions {
   /** Walks a unit again; what comes of it is given to `take`. */
   readonly walkAgain: (path: string, origin: Origin) => void;
   readonly log: (details: object, message: string) => void;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly now?: () => number;
 }
 
 /**
@@ -40,12 +42,10 @@ export type Fate = 'counted' | 'held' | 'dropped';
 
 interface Hold {
   readonly since: number;
-  /** Walks since it began. */
-  walks: number;
-  /** What the packs were at the last of them, had no gc been at work; else null. */
-  lastIdentity: string | null;
-  /** Of them, the last ones in a row without a gc at work. */
-  quietWalks: number;
+  /** Since when no gc has been at work; null while one is. */
+  quietSince: number | null;
+  /** What the packs are, and since when. */
+  packs: { readonly identity: string; readonly since: number };
   /** What counts in the end where it never settles. */
   least: Candidate;
   timer: NodeJS.Timeout | null;
@@ -56,18 +56,20 @@ const firstDelayMs = 100;
 const longestDelayMs = 5000;
 /** A unit that takes long to walk is not walked all the time. */
 const restPerWalk = 4;
-/** Without a gc at work this many walks, some six seconds, are enough. */
-const mostQuietWalks = 6;
+/** How long nobody need know that a unit is held, and how long packs may go on changing without a gc. */
+const patienceMs = 6000;
 const longestHoldMs = 3_600_000;
 const confirmAfterMs = 3000;
 
 export class Holds {
   readonly #options: HoldsOptions;
+  readonly #now: () => number;
   readonly #holds = new Map<string, Hold>();
   readonly #confirmations = new Map<string, NodeJS.Timeout>();
 
   constructor(options: HoldsOptions) {
     this.#options = options;
+    this.#now = options.now ?? monotonic;
   }
 
   /** Lets a result count, now or later; resolves once that is decided or has taken some seconds. */
@@ -104,7 +106,11 @@ export class Holds {
       case 'still':
         return true;
       case 'fresh':
-        return origin === 'change' && hold?.lastIdentity === walked.packsIdentity;
+        return (
+          origin === 'change' &&
+          hold?.packs.identity === walked.packsIdentity &&
+          this.#now() - hold.packs.since >= firstDelayMs
+        );
       case 'changed':
       case 'collected':
         return false;
@@ -120,25 +126,12 @@ export class Holds {
   }
 
   #hold(path: string, found: Hold | undefined, candidate: Candidate): Promise<Fate> {
-    const now = monotonic();
-    const isCollected = candidate.walked.packs === 'collected';
-    const hold = found ?? {
-      since: now,
-      walks: 0,
-      quietWalks: 0,
-      lastIdentity: null,
-      least: candidate,
-      timer: null,
-      waiting: [],
-    };
+    const now = this.#now();
+    const hold = found ?? newHold(candidate, now);
     this.#holds.set(path, hold);
-    // What was seen during a gc says nothing about how it was left.
-    const isNewer = !isCollected && hold.quietWalks === 0;
-    if (isNewer || candidate.walked.bytes <= hold.least.walked.bytes) hold.least = candidate;
-    hold.walks += 1;
-    hold.quietWalks = isCollected ? 0 : hold.quietWalks + 1;
-    hold.lastIdentity = isCollected ? null : candidate.walked.packsIdentity;
-    if (now - hold.since >= longestHoldMs || hold.quietWalks >= mostQuietWalks) {
+    note(hold, candidate, now);
+    const hasNotSettled = hold.quietSince !== null && now - hold.quietSince >= patienceMs;
+    if (hasNotSettled || now - hold.since >= longestHoldMs) {
       this.#options.log(
         { path },
         'the packs of a repository do not settle; the least of several walks counts',
@@ -147,18 +140,19 @@ export class Holds {
       return Promise.resolve('counted');
     }
     if (hold.timer === null) {
-      const backoff = Math.min(firstDelayMs * 2 ** (hold.walks - 1), longestDelayMs);
-      const delay = Math.max(backoff, restPerWalk * candidate.milliseconds);
+      // As long again as it has taken: 100 ms, then twice as much each time.
+      const again = Math.min(Math.max(now - hold.since, firstDelayMs), longestDelayMs);
+      const delay = Math.max(again, restPerWalk * candidate.milliseconds);
       hold.timer = setTimeout(() => {
         hold.timer = null;
         this.#options.walkAgain(path, candidate.origin);
       }, delay).unref();
     }
-    if (hold.walks === mostQuietWalks) tell(hold, 'held');
-    return new Promise(resolve => {
-      if (hold.walks >= mostQuietWalks) resolve('held');
-      else hold.waiting.push(resolve);
-    });
+    if (now - hold.since >= patienceMs) {
+      tell(hold, 'held');
+      return Promise.resolve('held');
+    }
+    return new Promise(resolve => hold.waiting.push(resolve));
   }
 
   #end(path: string, hold: Hold | undefined, fate: Fate): void {
@@ -176,6 +170,21 @@ export class Holds {
     }, confirmAfterMs).unref();
     this.#confirmations.set(path, timer);
   }
+}
+
+function newHold(candidate: Candidate, now: number): Hold {
+  const packs = { identity: candidate.walked.packsIdentity, since: now };
+  return { since: now, quietSince: null, packs, least: candidate, timer: null, waiting: [] };
+}
+
+function note(hold: Hold, candidate: Candidate, now: number): void {
+  const { packs, packsIdentity, bytes } = candidate.walked;
+  if (hold.packs.identity !== packsIdentity) hold.packs = { identity: packsIdentity, since: now };
+  const isQuiet = packs !== 'collected';
+  // What was seen during a gc says nothing about how it was left.
+  const isFirstQuiet = isQuiet && hold.quietSince === null;
+  if (isFirstQuiet || bytes <= hold.least.walked.bytes) hold.least = candidate;
+  hold.quietSince = isQuiet ? (hold.quietSince ?? now) : null;
 }
 
 function tell(hold: Hold, fate: Fate): void {

@@ -32,8 +32,8 @@ export interface Leftover {
 
 /**
  * Whether git may have held the same objects twice while the walk went by, so that a rise need not
- * be one: `collected` by a gc or repack at work, `changed` meanwhile, or `fresh`, packs having come or gone in
- * the two seconds before.
+ * be one: `collected` by a gc or repack at work, `changed` meanwhile, or `fresh`, packs having come or gone
+ * just before.
  */
 export type PacksDuringWalk = 'still' | 'fresh' | 'changed' | 'collected';
 

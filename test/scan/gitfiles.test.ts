@@ -112,6 +112,11 @@ t.test('a walk tells whether packs came or went', async t => {
   t.equal(walked(path).packs, 'fresh', 'just before');
   age(path, 3);
   t.equal(walked(path).packs, 'still');
+  fill(join(path, 'objects/ab/cd'), 1);
+  t.equal(walked(path).packs, 'fresh', 'loose objects still come or go');
+  age(join(path, 'objects/pack'), 70);
+  t.equal(walked(path).packs, 'still', 'which is no matter without a new pack');
+  age(path, 3);
   t.equal(
     walked(path, () => rmSync(join(path, 'objects/12'), { recursive: true, force: true })).packs,
     'changed',

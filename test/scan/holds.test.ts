@@ -6,6 +6,8 @@ import { unitAt } from './world.ts';
 interface World {
   known: number | undefined;
   readonly holds: Holds;
+  /** The clock that decides, in milliseconds. */
+  time: number;
   /** How often the unit was to be walked again, and why. */
   readonly again: Origin[];
   /** Gives a walk's result; resolves as `take` does. */
@@ -23,6 +25,7 @@ function world(t: Test, known: number | undefined): World {
       waiting?.(origin);
     },
     log: () => {},
+    now: () => self.time,
   });
   // The timers of holds keep no process alive.
   const alive = setInterval(() => {}, 1000);
@@ -32,6 +35,7 @@ function world(t: Test, known: number | undefined): World {
   });
   const self: World = {
     known,
+    time: 0,
     holds,
     again,
     take: (bytes, packs, origin = 'sweep', packsIdentity = 'a') => {
@@ -110,6 +114,10 @@ t.test('after a push, new packs count when they are looked at a second time', as
   t.equal(await walk, 'change');
   t.ok(performance.now() - begun < 1000);
   const confirmed = self.walk();
+  self.time = 99;
+  void self.take(200, 'fresh', 'change');
+  t.equal(self.known, 100, 'not before a moment has gone by');
+  self.time = 100;
   await self.take(200, 'fresh', 'change');
   t.equal(self.known, 200);
   t.equal(await fate, 'counted');
@@ -119,8 +127,10 @@ t.test('after a push, new packs count when they are looked at a second time', as
 t.test('packs that changed between both looks are not believed', async t => {
   const self = world(t, 100);
   void self.take(200, 'fresh', 'change', 'a');
+  self.time = 1000;
   void self.take(200, 'fresh', 'change', 'b');
   t.equal(self.known, 100);
+  self.time = 1100;
   void self.take(200, 'fresh', 'change', 'b');
   t.equal(self.known, 200);
 });
@@ -128,6 +138,7 @@ t.test('packs that changed between both looks are not believed', async t => {
 t.test('a sweep waits until new packs are settled', async t => {
   const self = world(t, 100);
   void self.take(200, 'fresh');
+  self.time = 1000;
   void self.take(200, 'fresh');
   t.equal(self.known, 100);
   void self.take(200, 'fresh', 'confirmation');
@@ -138,8 +149,12 @@ t.test('a sweep waits until new packs are settled', async t => {
 
 t.test('packs that never settle count with the least of several walks', async t => {
   const self = world(t, 100);
-  for (const bytes of [300, 250, 220, 260, 300]) void self.take(bytes, 'changed');
+  for (const bytes of [300, 250, 220, 260, 300]) {
+    void self.take(bytes, 'changed');
+    self.time += 1000;
+  }
   t.equal(self.known, 100);
+  self.time = 6000;
   void self.take(270, 'changed');
   t.equal(self.known, 220);
   t.same(self.holds.paths(), []);
@@ -147,20 +162,26 @@ t.test('packs that never settle count with the least of several walks', async t 
 
 t.test('what was seen during a gc does not count as what came after', async t => {
   const self = world(t, 100);
-  void self.take(150, 'collected');
-  for (let walk = 0; walk < 6; walk++) void self.take(200 + walk, 'changed');
+  for (const packs of ['collected', 'changed', 'changed'] as const) {
+    void self.take(packs === 'collected' ? 150 : 200, packs);
+    self.time += 6000;
+  }
   t.equal(self.known, 200);
 });
 
-t.test('who waits for a unit in a gc is told after some walks that it is held', async t => {
+t.test('who waits for a unit in a gc is told after some seconds that it is held', async t => {
   const self = world(t, 100);
-  const fates = [1, 2, 3, 4, 5, 6].map(() => self.take(200, 'collected'));
-  t.same(
-    await Promise.all(fates),
-    fates.map(() => 'held'),
-  );
+  const fates = [self.take(200, 'collected'), self.take(200, 'collected')];
+  self.time = 6000;
   t.equal(await self.take(200, 'collected'), 'held');
+  t.same(await Promise.all(fates), ['held', 'held']);
   t.equal(self.known, 100);
+  self.time = 3_599_999;
+  void self.take(190, 'collected');
+  t.equal(self.known, 100);
+  self.time = 3_600_000;
+  void self.take(200, 'collected');
+  t.equal(self.known, 190, 'a gc is not waited for longer than an hour');
 });
 
 t.test('a unit that is gone is held no longer', async t => {
