@@ -7,10 +7,11 @@ import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { environment } from './processes.ts';
+import { type ScanReport, scanReport } from '../src/wire/index.ts';
+import { environment, timed } from './processes.ts';
 
 /** What a user runs. */
-export const softquota = fileURLToPath(new URL('../bin/softquota.js', import.meta.url));
+const softquota = fileURLToPath(new URL('../bin/softquota.js', import.meta.url));
 
 export interface Server {
   readonly pid: number;
@@ -21,7 +22,6 @@ export interface Server {
 }
 
 const readyWithinMs = 120_000;
-const askAgainMs = 20;
 
 /** Resolves once the daemon answers; its first answer is that to `question`. */
 export function startDaemon(config: string, question = '/healthz'): Promise<Server> {
@@ -64,13 +64,15 @@ function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/** Resolves once the daemon has measured everything. */
-export async function measured(daemon: Server): Promise<void> {
-  const begun = performance.now();
-  while ((await statusOf(daemon.socket, '/readyz')) !== 200) {
-    if (performance.now() - begun > readyWithinMs) throw new Error('the first sweep does not end');
-    await delay(askAgainMs);
+/** A full walk from now on, as a user asks for it; rejects unless it measured so many units. */
+export async function scan(config: string, units: number): Promise<ScanReport> {
+  const args = [softquota, 'scan', '--verify', '--json', '--config', config];
+  const { stdout } = await timed(process.execPath, args);
+  const report = scanReport.parse(JSON.parse(stdout));
+  if (report.progress.units !== units) {
+    throw new Error(`the walk found ${report.progress.units} units where ${units} were made`);
   }
+  return report;
 }
 
 /** The status of an answer; null where nobody answers. */

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Asked, ask } from './asking.ts';
-import { measured, type Server, startDaemon, startServer } from './daemon.ts';
+import { type Server, scan, startDaemon, startServer } from './daemon.ts';
 import {
   count,
   type Figure,
@@ -26,10 +26,9 @@ const goalPerSecond = 40_000;
 const directory = makeGround();
 const root = join(directory, 'git');
 makeOwners(root, owners);
-const daemon = await startDaemon(
-  writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`),
-);
-await measured(daemon);
+const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
+const daemon = await startDaemon(config);
+await scan(config, owners);
 // What the pre-receive hook asks is where the repository is; an upload handler names an owner.
 const byPath = Array.from(
   { length: owners },

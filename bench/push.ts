@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { installHooks } from '../src/githooks/index.ts';
-import { measured, startDaemon } from './daemon.ts';
+import { scan, startDaemon } from './daemon.ts';
 import { count, type Figure, median, milliseconds, print, spread, tell } from './figures.ts';
 import { Made, makeGround, makeRepository, numbers, writeConfig } from './ground.ts';
 import { timed } from './processes.ts';
@@ -28,9 +28,8 @@ for (const owner of ['few', 'many'] as const) {
     makeRepository(made[owner], join(root, owner, `project-${each}.git`), 62, random);
 }
 const commits = await makeCommits();
-const daemon = await startDaemon(
-  writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`),
-);
+const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
+const daemon = await startDaemon(config);
 
 /** What a repository is pushed to with, by the names of the hooks. */
 const variants = {
@@ -44,7 +43,7 @@ type Variant = keyof typeof variants;
 const names = Object.keys(variants) as Variant[]; // the keys are known where they are written
 const times: Record<Variant, number[]> = { none: [], asks: [], both: [], duFew: [], duMany: [] };
 
-await measured(daemon);
+await scan(config, neighbours.few + neighbours.many + names.length);
 for (const [number, commit] of commits.entries()) {
   // Each round begins with another one, so that what a push leaves behind meets all alike.
   for (const index of names.keys()) {

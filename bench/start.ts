@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { measured, startDaemon, startServer } from './daemon.ts';
+import { scan, startDaemon, startServer } from './daemon.ts';
 import { count, milliseconds, print, ratioOf, spread, tell } from './figures.ts';
 import { makeGround, makeOwners, writeConfig } from './ground.ts';
 import { memoryMb } from './processes.ts';
@@ -19,7 +19,7 @@ const plainServer = fileURLToPath(new URL('./plain-server.ts', import.meta.url))
 
 makeOwners(root, unitsAtStart);
 const first = await startDaemon(config);
-await measured(first);
+await scan(config, unitsAtStart);
 await first.stop();
 
 const ours: number[] = [];
@@ -37,20 +37,20 @@ tell(`starts: ${spread(ours, milliseconds)}, ceiling ${spread(theirs, millisecon
 
 const least = await startServer([plainServer, plainSocket], plainSocket, '/');
 const small = await startDaemon(config);
-await measured(small);
+await scan(config, unitsAtStart);
 const smallMb = memoryMb(small.pid);
 const leastMb = memoryMb(least.pid);
 await Promise.all([small.stop(), least.stop()]);
 makeOwners(root, ownersInMemory, unitsAtStart);
 const large = await startDaemon(config);
-await measured(large);
+await scan(config, ownersInMemory);
 const largeMb = memoryMb(large.pid);
 await large.stop();
 tell(`memory: ${shown(largeMb)} with ${count(ownersInMemory)} owners`);
 
 print({
   title: 'Starting, and memory',
-  how: `From exec to the first answer, a check of an owner from what was kept before; ${starts} starts in turn with the least server that Node can be. Memory is what is resident once the first sweep is over, walkers and store included, and the most that ever was.`,
+  how: `From exec to the first answer, a check of an owner from what was kept before; ${starts} starts in turn with the least server that Node can be. Memory is what is resident once everything has been walked, walkers and store included, and the most that ever was.`,
   figures: [
     {
       what: `first answer, ${count(unitsAtStart)} units kept`,
