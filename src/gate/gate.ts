@@ -93,6 +93,8 @@ export class Gate {
     });
     server.maxRequestsPerSocket = 0;
     server.timeout = idleMs;
+    // Who has nothing more to ask may say so and still wait for the answer. Node has the switch, its types do not.
+    Object.assign(server, { httpAllowHalfOpen: true });
     const connections = new Connections(server, mostConnections);
     server.on('request', (request, response) => {
       connections.asked(request.socket, response);

@@ -1,0 +1,211 @@
+/** A gate on a real ledger and a real store, and those who ask it: HTTP clients, and bare sockets. */
+
+import fs from 'node:fs';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as textOf } from 'node:stream/consumers';
+import type { Test } from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
+import { Gate, type GateLimits, type GateServices, type RefusalRecord } from '../../src/gate/index.ts';
+import { Ledger, type WalkedUnit } from '../../src/ledger/index.ts';
+import type { QuotaSettings } from '../../src/quota/index.ts';
+import { openStore } from '../../src/store/index.ts';
+
+export const settings: QuotaSettings = {
+  enabled: true,
+  refuseWhen: 'exceeded',
+  uncovered: 'default',
+  precise: false,
+  mode: 'enforce',
+  warnAt: [80, 90],
+  totalBytes: 10_000_000_000,
+};
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+}
+
+/** What the tests set, and what the gate did. */
+export interface Told {
+  contact: string | null;
+  reasons: readonly string[];
+  locate: GateServices['locate'];
+  readonly refused: RefusalRecord[];
+  readonly measured: string[];
+  readonly unforeseen: unknown[];
+}
+
+export interface World {
+  readonly ledger: Ledger;
+  readonly gate: Gate;
+  readonly trusted: Gate;
+  readonly sockets: { readonly gate: string; readonly trusted: string };
+  readonly told: Told;
+  ask(path: string, asked?: Asked): Promise<Answer>;
+  askTrusted(path: string, asked?: Asked): Promise<Answer>;
+  /** Takes what a walk found. */
+  walk(path: string, owner: string | null, bytes: number, differing?: Partial<WalkedUnit>): void;
+}
+
+export async function openWorld(
+  t: Test,
+  changed: Partial<QuotaSettings> = {},
+  limits: Partial<GateLimits> = {},
+): Promise<World> {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
+  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  const ledger = await Ledger.open({
+    store,
+    host: 'here',
+    settings: { ...settings, ...changed },
+    foldCase: true,
+    log: { error: () => {}, warn: () => {}, info: () => {} },
+  });
+  const told: Told = {
+    contact: null,
+    reasons: [],
+    locate: async path => {
+      throw new SoftquotaError('unknown_path', `${path} is under no storage template`);
+    },
+    refused: [],
+    measured: [],
+    unforeseen: [],
+  };
+  const services: GateServices = {
+    ledger,
+    locate: path => told.locate(path),
+    measureSoon: path => told.measured.push(path),
+    contact: () => told.contact,
+    refused: record => told.refused.push(record),
+    health: () => ({ reasons: told.reasons }),
+    unforeseen: error => told.unforeseen.push(error),
+  };
+  const sockets = { gate: join(directory, 'g'), trusted: join(directory, 't') };
+  const place = (path: string) => ({ path, mode: 0o600, group: null, setting: '[server] SOCKET' });
+  const gate = await Gate.open(services, place(sockets.gate), 'anybody', limits);
+  const trusted = await Gate.open(services, place(sockets.trusted), 'trusted', limits);
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  t.teardown(async () => {
+    agent.destroy();
+    await Promise.all([gate.close(), trusted.close()]);
+    await ledger.close();
+    fs.rmSync(directory, { recursive: true });
+  });
+  return {
+    ledger,
+    gate,
+    trusted,
+    sockets,
+    told,
+    ask: (path, asked) => ask(sockets.gate, path, asked, agent),
+    askTrusted: (path, asked) => ask(sockets.trusted, path, asked, agent),
+    walk: (path, owner, bytes, differing = {}) =>
+      ledger.record({
+        path,
+        owner,
+        leaf: 'size:repos:private',
+        bytes,
+        files: 1,
+        partial: false,
+        measuredAt: Date.parse('2026-11-21T09:14:03Z'),
+        seq: ledger.nextSeq(),
+        ...differing,
+      }),
+  };
+}
+
+/** Asks over a connection of its own unless an agent is given. */
+export async function ask(
+  socketPath: string,
+  path: string,
+  asked: Asked = {},
+  agent?: Agent,
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { method = 'GET', body } = asked;
+  const headers: Record<string, string> = { ...asked.headers };
+  const isChunked = headers['Transfer-Encoding'] !== undefined;
+  if (body !== undefined && !isChunked) headers['Content-Length'] ??= String(Buffer.byteLength(body));
+  const sent = request({ socketPath, path, method, headers, agent: agent ?? false }, response => {
+    const { statusCode: status = 0, headers } = response;
+    textOf(response).then(text => resolve({ status, headers, text }), reject);
+  });
+  sent.once('error', reject).end(body);
+  return promise;
+}
+
+export const asText = { headers: { Accept: 'text/plain' } } as const;
+
+export function form(fields: Readonly<Record<string, string>>): Asked {
+  const headers = { 'Content-Type': 'application/x-www-form-urlencoded' };
+  return { method: 'POST', headers, body: new URLSearchParams(fields).toString() };
+}
+
+export function json(value: unknown): Asked {
+  const body = typeof value === 'string' ? value : JSON.stringify(value);
+  return { method: 'POST', headers: { 'Content-Type': 'application/json; charset=utf-8' }, body };
+}
+
+/** A bare connection: everything that comes is gathered. */
+export interface Bare {
+  readonly socket: Socket;
+  /** All that has come, as latin1. */
+  received(): string;
+  /** Resolves once what has come satisfies the test, rejects when it ends before. */
+  until(satisfied: (received: string) => boolean): Promise<string>;
+  /** Resolves with all that came, once nothing more can. */
+  readonly ended: Promise<string>;
+}
+
+export async function bare(t: Test, socketPath: string): Promise<Bare> {
+  const socket = connect({ path: socketPath, allowHalfOpen: true });
+  t.teardown(() => socket.destroy());
+  let all = '';
+  const waiting = new Set<() => void>();
+  const ended = Promise.withResolvers<string>();
+  let hasEnded = false;
+  const look = () => {
+    for (const again of waiting) again();
+  };
+  socket.on('data', chunk => {
+    all += chunk.toString('latin1');
+    look();
+  });
+  const end = () => {
+    hasEnded = true;
+    ended.resolve(all);
+    look();
+  };
+  socket
+    .on('error', () => {})
+    .on('end', end)
+    .on('close', end);
+  const until = (satisfied: (received: string) => boolean) =>
+    new Promise<string>((resolve, reject) => {
+      const again = () => {
+        if (satisfied(all)) resolve(all);
+        else if (hasEnded) reject(new Error(`it ended with: ${all}`));
+        else return;
+        waiting.delete(again);
+      };
+      waiting.add(again);
+      again();
+    });
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  return { socket, received: () => all, until, ended: ended.promise };
+}
+
+/** How many answers of this status a bare connection got. */
+export function answers(received: string, status: number): number {
+  return received.split(`HTTP/1.1 ${status} `).length - 1;
+}

@@ -1,0 +1,97 @@
+/** What doctor and /readyz say of a running daemon. */
+
+import t, { type Test } from 'tap';
+import { findings, notReady, type Observed } from '../../src/health/index.ts';
+import { World, walk } from '../ledger/world.ts';
+
+const none = { first: [], count: 0 };
+
+async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Observed> {
+  const ledger = await new World(t).open();
+  ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
+  return {
+    ledger,
+    defaultGroups: [],
+    storages: 1,
+    rootsAway: [],
+    unread: none,
+    faults: none,
+    leftovers: none,
+    sweptAgoMs: 0,
+    sweepEveryMs: 900_000,
+    ...differing,
+  };
+}
+
+const codes = (seen: Observed) => findings(seen).map(({ code }) => code);
+
+t.test('before any sweep has ended nothing is ready', async t => {
+  const seen = { ...(await observed(t)), ledger: await new World(t).open() };
+  t.match(notReady(seen), [/^no sweep has ended yet/]);
+  t.ok(codes(seen).includes('never_swept'));
+  t.strictSame(notReady(await observed(t)), []);
+});
+
+t.test('a storage root that is away is named, with how to go on', async t => {
+  const seen = await observed(t, { rootsAway: [{ path: '/srv/\u001b[31mgit', why: 'it is missing' }] });
+  t.strictSame(notReady(seen), [
+    'storage root /srv/\\u{1b}[31mgit: it is missing; its units count as last known',
+  ]);
+  t.match(
+    findings(seen).find(({ code }) => code === 'root_away'),
+    { severity: 'wrong', message: /it is missing/, mend: /mount it/ },
+  );
+});
+
+t.test('a sweep that does not come back is told after three were missed', async t => {
+  t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('sweep_overdue'));
+  const late = await observed(t, { sweptAgoMs: 2_760_000 });
+  t.match(
+    findings(late).find(({ code }) => code === 'sweep_overdue')?.message,
+    'the last sweep ended 46 minutes ago',
+  );
+  t.notOk(codes(await observed(t, { sweptAgoMs: null })).includes('sweep_overdue'));
+});
+
+t.test('of many troubled places the first are named, and how many more there are', async t => {
+  const place = { path: '/srv/git/a\u202e.git', why: 'EACCES' };
+  const leftover = { path: '/srv/x', bytes: 5_000_000, modifiedAt: Date.parse('2026-01-02T00:00:00Z') };
+  const seen = await observed(t, {
+    unread: { first: [place], count: 7 },
+    faults: { first: [place], count: 1 },
+    leftovers: { first: [leftover], count: 1 },
+    storages: 0,
+  });
+  const found = findings(seen);
+  t.strictSame(
+    found.filter(({ code }) => code === 'unread').map(({ message }) => message),
+    ['/srv/git/a\\u{202e}.git: EACCES', '… and 6 more like these'],
+  );
+  t.match(
+    found.find(({ code }) => code === 'leftover'),
+    { severity: 'notice', message: '/srv/x: 5 MB that git began on 2026-01-02 and never finished' },
+  );
+  t.ok(codes(seen).includes('no_storage'));
+});
+
+t.test('owners that fall together and owners that cannot be added up are named', async t => {
+  const seen = await observed(t);
+  walk(seen.ledger, 'Alice/a', 1);
+  walk(seen.ledger, 'alice/b', 1);
+  walk(seen.ledger, 'bob/a', Number.MAX_SAFE_INTEGER);
+  walk(seen.ledger, 'bob/b', 1);
+  const found = findings(seen);
+  t.match(
+    found.find(({ code }) => code === 'same_owner'),
+    { severity: 'notice', message: 'these names are one owner: Alice, alice' },
+  );
+  t.match(
+    found.find(({ code }) => code === 'sum_too_large'),
+    { severity: 'wrong', message: /^bob's units/ },
+  );
+});
+
+t.test('default groups that are nowhere are a notice', async t => {
+  const seen = await observed(t, { defaultGroups: ['free'] });
+  t.ok(findings(seen).some(({ message }) => message.includes('free')));
+});

@@ -1,0 +1,188 @@
+/** How notes get into a store that fails at chosen moments. */
+
+import t, { type Test } from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
+import { Keeper } from '../../src/ledger/keeper.ts';
+import type { Changes, Kept, Store } from '../../src/store/index.ts';
+import { applyTo, emptyModel, keptBy } from '../store/model.ts';
+import { owner, unit } from '../store/records.ts';
+import { silentLog } from './world.ts';
+
+/** A store in memory, whose writes wait until the test lets them through or fails them. */
+class HeldStore implements Store {
+  readonly model = emptyModel();
+  readonly writes: Changes[] = [];
+  /** Throws what a write is to fail with. */
+  judge: (changes: Changes) => void | Promise<void> = () => {};
+
+  async load(): Promise<Kept> {
+    return keptBy(this.model);
+  }
+
+  async write(changes: Changes): Promise<void> {
+    this.writes.push(changes);
+    await this.judge(changes);
+    applyTo(this.model, changes);
+  }
+
+  async close(): Promise<void> {}
+}
+
+const away = () => {
+  throw new SoftquotaError('store_away', 'no room');
+};
+
+function world(t: Test, log: Partial<typeof silentLog> = {}) {
+  const store = new HeldStore();
+  const keeper = new Keeper({
+    store,
+    log: { ...silentLog, ...log },
+    now: () => 7,
+    probe: () => ({ sweep: { startedAt: 0, finishedAt: 0, units: 0 } }),
+  });
+  t.teardown(() => keeper.close());
+  return { store, keeper };
+}
+
+t.test('what is noted in one turn is one write, the newest note of each thing', async t => {
+  const { store, keeper } = world(t);
+  keeper.owner(owner('alice'));
+  keeper.unit(unit('a', { bytes: 1 }));
+  keeper.unit(unit('a', { bytes: 2 }));
+  keeper.unit(unit('b'));
+  keeper.unitGone('b');
+  t.equal(await keeper.kept(), true);
+  t.equal(store.writes.length, 1);
+  t.match(store.writes[0], { units: [{ id: 'a', bytes: 2 }], goneUnits: ['b'], owners: [{ key: 'alice' }] });
+});
+
+t.test('a write that fails never comes over what was noted since', async t => {
+  const { store, keeper } = world(t);
+  const failed = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  store.judge = () => {
+    begun.resolve();
+    return failed.promise;
+  };
+  keeper.unit(unit('a', { bytes: 1 }));
+  keeper.unit(unit('b', { bytes: 1 }));
+  keeper.unit(unit('c', { bytes: 1 }));
+  keeper.swept({ startedAt: 1, finishedAt: 1, units: 1 }, [{ path: '/x', device: 1n, inode: 1n }], ['/y']);
+  await begun.promise;
+  keeper.unit(unit('a', { bytes: 2 }));
+  keeper.unitGone('b');
+  keeper.swept({ startedAt: 2, finishedAt: 2, units: 2 }, [], ['/x']);
+  store.judge = () => {};
+  failed.reject(new SoftquotaError('store_away', 'no room'));
+  t.equal(await keeper.kept(), false);
+  t.strictSame(keeper.away, { since: 7, reason: 'no room' });
+  await keeper.close();
+  t.equal(keeper.away, null);
+  const kept = keptBy(store.model);
+  t.strictSame(
+    kept.units.map(({ id, bytes }) => [id, bytes]),
+    [
+      ['a', 2],
+      ['c', 1],
+    ],
+  );
+  t.strictSame(kept.roots, []);
+  t.equal(kept.sweep?.units, 2);
+  t.strictSame(
+    [...(store.writes.at(-1)?.goneRoots ?? [])].sort(),
+    ['/x', '/y'],
+    'nor is what went forgotten',
+  );
+});
+
+t.test('many notes go in several writes, and what is said of the whole sweep in the last', async t => {
+  const { store, keeper } = world(t);
+  for (let n = 0; n < 12_000; n++) keeper.unit(unit(`u${n}`));
+  keeper.swept({ startedAt: 1, finishedAt: 2, units: 12_000 }, [], []);
+  await keeper.kept();
+  t.strictSame(
+    store.writes.map(({ units, sweep }) => [units?.length, sweep !== undefined]),
+    [
+      [5000, false],
+      [5000, false],
+      [2000, true],
+    ],
+  );
+});
+
+t.test('one record that can never be taken is named in the log, and all others are kept', async t => {
+  const told: object[] = [];
+  const { store, keeper } = world(t, { error: (details?: object) => told.push(details ?? {}) });
+  store.judge = ({ units = [] }) => {
+    if (units.some(({ bytes }) => bytes < 0)) throw new SoftquotaError('invalid', 'a size below 0');
+  };
+  for (let n = 0; n < 1000; n++) keeper.unit(unit(`u${n}`, { bytes: n === 700 ? -1 : n }));
+  keeper.unitGone('gone');
+  t.equal(await keeper.kept(), true);
+  t.equal(keeper.away, null);
+  t.equal(store.model.units.size, 999);
+  t.match(told, [{ record: { units: [{ id: 'u700' }] } }]);
+});
+
+t.test('a store that goes away while a faulty record is looked for gets the rest later', async t => {
+  const { store, keeper } = world(t);
+  let writes = 0;
+  store.judge = ({ units = [] }) => {
+    writes += 1;
+    if (writes === 4) away();
+    if (units.some(({ bytes }) => bytes < 0)) throw new SoftquotaError('invalid', 'a size below 0');
+  };
+  for (let n = 0; n < 64; n++) keeper.unit(unit(`u${n}`, { bytes: n === 40 ? -1 : n }));
+  t.equal(await keeper.kept(), false);
+  await keeper.close();
+  t.equal(store.model.units.size, 63);
+});
+
+t.test(
+  'what must be written at once is refused where the store is away, and shows that it is back',
+  async t => {
+    const { store, keeper } = world(t);
+    store.judge = away;
+    await t.rejects(keeper.now({ owners: [owner('alice')] }), { code: 'store_away' });
+    t.match(keeper.away, { reason: 'no room' });
+    keeper.unit(unit('a'));
+    store.judge = () => {};
+    await keeper.now({ owners: [owner('bob')] });
+    while (keeper.away !== null) await new Promise(resolve => setImmediate(resolve));
+    t.equal(await keeper.kept(), true);
+    t.strictSame([...store.model.owners.keys()], ['bob'], 'what was refused is not written later');
+    t.strictSame([...store.model.units.keys()], ['a']);
+  },
+);
+
+t.test('a report that no store could take does not make the store be away', async t => {
+  const { store, keeper } = world(t);
+  store.judge = () => {
+    throw new SoftquotaError('invalid', 'nothing that can be kept');
+  };
+  await t.rejects(keeper.now({ owners: [owner('alice')] }), { code: 'invalid' });
+  t.equal(keeper.away, null);
+});
+
+t.test('closing tries once more what waits, and ends where the store stays away', async t => {
+  const { store, keeper } = world(t);
+  store.judge = away;
+  keeper.unit(unit('a'));
+  t.equal(await keeper.kept(), false);
+  const before = store.writes.length;
+  await keeper.close();
+  t.equal(store.writes.length, before + 1);
+  t.equal(store.model.units.size, 0);
+});
+
+t.test('a note made at the very moment the last write ends is written too', async t => {
+  const { store, keeper } = world(t);
+  for (let turns = 0; turns < 12; turns++) {
+    keeper.unit(unit(`first${turns}`));
+    while (!store.writes.some(({ units }) => units?.[0]?.id === `first${turns}`)) await null;
+    for (let n = 0; n < turns; n++) await null;
+    keeper.unit(unit(`second${turns}`));
+    await keeper.kept();
+  }
+  t.equal(store.model.units.size, 24);
+});

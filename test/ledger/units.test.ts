@@ -1,0 +1,209 @@
+/** What walks and programs say of units, and whose bytes they are. */
+
+import t from 'tap';
+import { repos, SetClock, used, World, walk } from './world.ts';
+
+t.test('what a walk found counts at once, and after the ledger was opened again', async t => {
+  const world = new World(t);
+  let ledger = await world.open();
+  t.equal(ledger.decide('alice', repos).decision.allowed, true);
+  walk(ledger, 'alice/app', 10_001);
+  t.match(ledger.decide('alice', repos), {
+    owner: { name: 'alice', known: true },
+    decision: { allowed: false, used: 10_001, limit: 10_000 },
+  });
+  t.equal(await ledger.kept(), true);
+  ledger = await world.open();
+  t.equal(ledger.decide('alice', repos).decision.allowed, false);
+  t.ok(ledger.nextSeq() > 1, 'and the order of things goes on');
+});
+
+t.test('what waits is written when the ledger is closed', async t => {
+  const world = new World(t);
+  walk(await world.open(), 'alice/app', 5);
+  t.equal(used(await world.open(), 'alice'), 5);
+});
+
+t.test('the result of an earlier walk that comes late is not taken', async t => {
+  const ledger = await new World(t).open();
+  const earlier = ledger.nextSeq();
+  walk(ledger, 'alice/app', 7);
+  walk(ledger, 'alice/app', 99, { seq: earlier });
+  t.equal(used(ledger, 'alice'), 7);
+  ledger.recordGone('/srv/git/alice/app.git', earlier);
+  t.equal(used(ledger, 'alice'), 7, 'nor that it found nothing');
+});
+
+t.test('a unit that is gone does not come back by an earlier walk, but by a later one', async t => {
+  const ledger = await new World(t).open();
+  const earlier = ledger.nextSeq();
+  walk(ledger, 'alice/app', 7);
+  ledger.recordGone('/srv/git/alice/app.git', ledger.nextSeq());
+  t.equal(used(ledger, 'alice'), 0);
+  walk(ledger, 'alice/app', 99, { seq: earlier });
+  ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
+  walk(ledger, 'alice/app', 99, { seq: earlier });
+  t.equal(used(ledger, 'alice'), 0);
+  walk(ledger, 'alice/app', 8);
+  t.equal(used(ledger, 'alice'), 8);
+});
+
+t.test('a unit that changes hands takes its bytes along', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/app', 5);
+  walk(ledger, 'alice/app', 6, { owner: 'bob' });
+  t.strictSame([used(ledger, 'alice'), used(ledger, 'bob')], [0, 6]);
+  walk(ledger, 'alice/app', 6, { owner: null });
+  t.strictSame([used(ledger, 'alice'), used(ledger, 'bob')], [0, 0], 'nobody has what is nobody’s');
+  t.ok(ledger.ownerUsage('bob').known, 'an owner stays without units');
+});
+
+t.test('a unit that becomes public counts under the other leaf', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/app', 5);
+  walk(ledger, 'alice/app', 5, { leaf: 'size:repos:public' });
+  t.strictSame([used(ledger, 'alice', repos), used(ledger, 'alice', 'size:repos:public')], [0, 5]);
+});
+
+t.test(
+  'names that differ in case or in how accents are written are one owner, shown as first seen',
+  async t => {
+    const ledger = await new World(t).open();
+    walk(ledger, 'Alice/a', 1);
+    walk(ledger, 'ALICE/b', 2);
+    walk(ledger, 'ren\u00e9/a', 4);
+    walk(ledger, 'rene\u0301/b', 8);
+    t.equal(used(ledger, 'aLiCe'), 3);
+    t.equal(ledger.ownerUsage('alice').name, 'Alice');
+    t.equal(used(ledger, 'ren\u00e9'), 12);
+    t.strictSame(ledger.spellings(), [
+      ['ALICE', 'Alice'],
+      ['rene\u0301', 'ren\u00e9'],
+    ]);
+  },
+);
+
+t.test('with CASE = keep names that differ in case are different owners', async t => {
+  const ledger = await new World(t, { foldCase: false }).open();
+  walk(ledger, 'Alice/a', 1);
+  walk(ledger, 'ALICE/b', 2);
+  t.strictSame(
+    ['Alice', 'ALICE', 'alice'].map(name => used(ledger, name)),
+    [1, 2, 0],
+  );
+});
+
+t.test(
+  'a changed CASE folds owners together and takes them apart, and each byte stays counted once',
+  async t => {
+    const clock = new SetClock();
+    const world = new World(t, { clock });
+    const names = ['Alice', 'ALICE', 'alice'];
+    let ledger = await world.open({ foldCase: false });
+    walk(ledger, 'Alice/a', 1);
+    clock.pass(1);
+    walk(ledger, 'ALICE/b', 2);
+    await ledger.reportUnit('Alice', 'size:assets:artifacts', 'ci', 10);
+    await ledger.reportUnit('ALICE', 'size:assets:artifacts', 'ci', 20);
+    ledger = await world.open({ foldCase: true });
+    t.strictSame(
+      [...ledger.owners()].map(({ name }) => name),
+      ['Alice'],
+    );
+    t.equal(used(ledger, 'alice'), 3);
+    t.equal(used(ledger, 'alice', 'size:assets:artifacts'), 20, 'of one name the later report counts');
+    await ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 5);
+    t.equal(used(ledger, 'alice', 'size:assets:artifacts'), 5);
+    ledger = await world.open({ foldCase: true });
+    t.equal(
+      used(ledger, 'alice', 'size:assets:artifacts'),
+      5,
+      'nothing of the old keys was left in the store',
+    );
+    ledger = await world.open({ foldCase: false });
+    t.strictSame(
+      names.map(name => used(ledger, name)),
+      [1, 2, 0],
+    );
+    t.equal(used(ledger, 'Alice', 'size:assets:artifacts'), 5);
+  },
+);
+
+t.test('what cannot be read keeps its bytes and makes its owner partial until it is read again', async t => {
+  const world = new World(t);
+  let ledger = await world.open();
+  t.equal(ledger.ownerUsage('alice').partial, true, 'before the first sweep nothing is whole');
+  walk(ledger, 'alice/app', 5);
+  ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
+  t.equal(ledger.ownerUsage('alice').partial, false);
+  ledger.recordUnread('/srv/git/alice/app.git');
+  ledger.recordUnread('/srv/git/alice/app.git');
+  ledger = await world.open();
+  t.match(ledger.ownerUsage('alice'), { partial: true });
+  t.equal(used(ledger, 'alice'), 5);
+  walk(ledger, 'alice/app', 6);
+  t.match(ledger.ownerUsage('alice'), { partial: false });
+});
+
+t.test('a reported unit has the size that was said last; 0 takes it out', async t => {
+  const world = new World(t);
+  let ledger = await world.open();
+  await ledger.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 10);
+  await ledger.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 7);
+  await Promise.all([1, 2, 3].map(size => ledger.reportUnit('bob', 'size:assets:packages:all', 'x', size)));
+  ledger = await world.open();
+  t.equal(used(ledger, 'alice', 'size:assets:packages:all'), 7);
+  t.equal(used(ledger, 'bob', 'size:assets:packages:all'), 3, 'of several at once the last');
+  await ledger.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 0);
+  await ledger.reportUnit('alice', 'size:assets:packages:all', 'never there', 0);
+  t.equal(used(ledger, 'alice', 'size:assets:packages:all'), 0);
+  ledger = await world.open();
+  t.strictSame(ledger.unitsOf('alice'), []);
+});
+
+t.test('how fresh the figures are is told by the oldest walk, and without any by the last sweep', async t => {
+  const ledger = await new World(t).open();
+  await ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 1);
+  t.equal(ledger.ownerUsage('alice').measuredAt, null, 'nothing was measured yet');
+  ledger.recordSweep({ startedAt: 10, finishedAt: 20, units: 0 }, [], () => true);
+  t.equal(ledger.ownerUsage('alice').measuredAt, 20);
+  walk(ledger, 'alice/a', 1, { measuredAt: 50 });
+  walk(ledger, 'alice/b', 1, { measuredAt: 40 });
+  t.equal(ledger.ownerUsage('alice').measuredAt, 40);
+  walk(ledger, 'alice/b', 1, { measuredAt: 60 });
+  t.equal(ledger.ownerUsage('alice').measuredAt, 50);
+});
+
+t.test('a sum past 2^53 - 1 is an error for its owner only, until it fits again', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/a', Number.MAX_SAFE_INTEGER);
+  walk(ledger, 'alice/b', 1);
+  walk(ledger, 'carol/a', Number.MAX_SAFE_INTEGER);
+  walk(ledger, 'carol/b', 1, { leaf: 'size:assets:wiki' });
+  walk(ledger, 'bob/a', 3);
+  t.throws(() => ledger.decide('alice', repos), { code: 'sum_too_large', message: /^alice's units/ });
+  t.throws(() => ledger.decide('carol', repos), { code: 'sum_too_large' }, 'leaves together pass it as well');
+  t.equal(ledger.decide('bob', repos).decision.used, 3);
+  t.strictSame(ledger.ownersTooLarge(), ['alice', 'carol']);
+  t.strictSame(
+    [...ledger.owners()].map(({ name }) => name),
+    ['bob'],
+  );
+  walk(ledger, 'alice/a', Number.MAX_SAFE_INTEGER - 1);
+  t.equal(used(ledger, 'alice'), Number.MAX_SAFE_INTEGER, 'exact to the last byte');
+  await t.rejects(ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 1), { code: 'sum_too_large' });
+  await t.rejects(ledger.addDelta('alice', repos, 1), { code: 'sum_too_large' });
+  t.equal(used(ledger, 'alice', 'size:assets:artifacts'), 0);
+});
+
+t.test('the unit of a path is the innermost that holds it', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/app', 1);
+  walk(ledger, 'alice/app', 2, { path: '/srv/git/alice/app.git/lfs' });
+  const at = (path: string) => ledger.book.unitAt(path)?.name;
+  t.equal(at('/srv/git/alice/app.git/lfs/ab/cd'), '/srv/git/alice/app.git/lfs');
+  t.equal(at('/srv/git/alice/app.git/refs'), '/srv/git/alice/app.git');
+  t.equal(at('/srv/git/alice/app.gitx'), undefined);
+  t.equal(at('/'), undefined);
+  t.strictSame([...ledger.book.pathsBelow('/srv/git/alice')].length, 2);
+});

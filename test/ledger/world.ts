@@ -1,0 +1,119 @@
+/** A ledger on a real store in a directory of its own, which can be closed and opened again. */
+
+import fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { type Clock, Ledger, type WalkedUnit } from '../../src/ledger/index.ts';
+import { type Leaf, leaves, type QuotaSettings } from '../../src/quota/index.ts';
+import { openStore, type Store } from '../../src/store/index.ts';
+
+export const settings: QuotaSettings = {
+  enabled: true,
+  refuseWhen: 'exceeded',
+  uncovered: 'default',
+  precise: false,
+  mode: 'enforce',
+  warnAt: [80, 90],
+  totalBytes: 10_000,
+};
+
+export const silentLog = { error: () => {}, warn: () => {}, info: () => {} };
+
+export const repos: Leaf = 'size:repos:private';
+export const lfs: Leaf = 'size:git:lfs';
+
+/** Clocks that stand still until they are moved. */
+export class SetClock implements Clock {
+  wallMs = Date.parse('2026-11-21T09:00:00Z');
+  monotonicMs = 1_000_000;
+
+  wall(): number {
+    return this.wallMs;
+  }
+
+  monotonic(): number {
+    return this.monotonicMs;
+  }
+
+  pass(milliseconds: number): void {
+    this.wallMs += milliseconds;
+    this.monotonicMs += milliseconds;
+  }
+}
+
+export function directoryFor(t: Test): string {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
+  t.teardown(() => fs.rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export interface WorldOptions {
+  readonly foldCase?: boolean;
+  readonly clock?: Clock;
+  readonly directory?: string;
+  readonly log?: typeof silentLog;
+}
+
+/** Where a ledger is opened again and again. */
+export class World {
+  readonly file: string;
+  readonly #options: WorldOptions;
+  #ledger: Ledger | null = null;
+
+  constructor(t: Test, options: WorldOptions = {}) {
+    this.file = join(options.directory ?? directoryFor(t), 'softquota.db');
+    this.#options = options;
+    t.teardown(() => this.close());
+  }
+
+  async open(changed: WorldOptions = {}): Promise<Ledger> {
+    await this.close();
+    const { foldCase = true, clock, log = silentLog } = { ...this.#options, ...changed };
+    const store = await openStore({ adapter: 'sqlite', file: this.file });
+    this.#ledger = await openOn(store, { foldCase, log, ...(clock === undefined ? {} : { clock }) });
+    return this.#ledger;
+  }
+
+  async close(): Promise<void> {
+    const ledger = this.#ledger;
+    this.#ledger = null;
+    await ledger?.close();
+  }
+}
+
+export function openOn(store: Store, options: WorldOptions = {}): Promise<Ledger> {
+  return Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog, ...options });
+}
+
+/** What a walk that begins now finds at `/srv/git/OWNER/NAME.git`. */
+export function walk(
+  ledger: Ledger,
+  place: `${string}/${string}`,
+  bytes: number,
+  differing: Partial<WalkedUnit> = {},
+): WalkedUnit {
+  const owner = place.slice(0, place.indexOf('/'));
+  const walked: WalkedUnit = {
+    path: `/srv/git/${place}.git`,
+    owner,
+    leaf: repos,
+    bytes,
+    files: 1,
+    partial: false,
+    measuredAt: 1_795_000_000_000,
+    seq: ledger.nextSeq(),
+    ...differing,
+  };
+  ledger.record(walked);
+  return walked;
+}
+
+export function used(ledger: Ledger, owner: string, leaf: Leaf = repos): number | undefined {
+  return ledger.ownerUsage(owner).usage[leaves.indexOf(leaf)];
+}
+
+/** All owners with what they use. */
+export function everything(ledger: Ledger): Readonly<Record<string, readonly number[]>> {
+  return Object.fromEntries([...ledger.owners()].map(({ name, usage }) => [name, usage]));
+}
