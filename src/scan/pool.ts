@@ -72,6 +72,8 @@ interface Walker {
 }
 
 const mostInBatch = 32;
+/** So many walkers that die one after the other without a result are not the units' fault. */
+const mostDeaths = 20;
 const nothing: Counts = { directories: 0, files: 0, bytes: 0 };
 
 export class Pool {
@@ -81,6 +83,8 @@ export class Pool {
   /** What was counted by batches of sweeps that are over. */
   #sweptBefore: Counts = nothing;
   #lastId = 0;
+  /** Walkers that died since the last result. */
+  #deaths = 0;
   #closed = false;
   #idle: (() => void) | null = null;
 
@@ -254,6 +258,7 @@ export class Pool {
         );
         return;
       case 'results':
+        this.#deaths = 0;
         for (const { id, result } of report.results) {
           const entry = walker.batch.get(id);
           walker.batch.delete(id);
@@ -281,12 +286,20 @@ export class Pool {
         'a walker died; what it had is walked again by another one',
       );
     }
+    this.#deaths += 1;
+    if (this.#deaths > mostDeaths) this.#giveUp(why);
     this.#takeBack(walker, entry => {
       if (this.#closed) entry.job.done({ outcome: 'stopped' }, entry.start);
       else if (entry.again) entry.job.done({ outcome: 'failed', why }, entry.start);
       else this.#put({ job: entry.job, again: true });
     });
     this.#handOut();
+  }
+
+  #giveUp(why: string): void {
+    for (const entries of Object.values(this.#waiting)) {
+      for (const { job } of entries.splice(0)) job.done({ outcome: 'failed', why }, this.#start());
+    }
   }
 
   #takeBack(walker: Walker, each: (entry: Entry & { readonly start: Start }) => void): void {

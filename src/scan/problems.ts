@@ -26,7 +26,7 @@ export interface Problems {
 const mostListed = 1000;
 
 /** A list that counts on where it is full. */
-export class Listing<Entry> implements Listed<Entry> {
+export class CountedList<Entry> implements Listed<Entry> {
   readonly first: Entry[] = [];
   count = 0;
 

@@ -4,7 +4,7 @@ import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
 import type { Leftover, Unread } from './outcome.ts';
 import type { Counts } from './pool.ts';
-import { type Fault, Listing, type Problems } from './problems.ts';
+import { CountedList, type Fault, type Problems } from './problems.ts';
 import { monotonic } from './shared.ts';
 
 export interface SweepRequest {
@@ -70,10 +70,10 @@ export class Run implements ScanRun {
   readonly done: Promise<void>;
 
   readonly problems = {
-    unread: new Listing<Unread>(),
-    faults: new Listing<Fault>(),
-    leftovers: new Listing<Leftover>(),
-    held: new Listing<string>(),
+    unread: new CountedList<Unread>(),
+    faults: new CountedList<Fault>(),
+    leftovers: new CountedList<Leftover>(),
+    held: new CountedList<string>(),
   };
   discovering = true;
   unitsFound = 0;

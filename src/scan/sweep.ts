@@ -53,6 +53,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
 
 async function survey(options: SweepOptions, desk: Desk): Promise<void> {
   const { run, scanner, settings, signal } = options;
+  if (signal.aborted) return;
   const startSeq = scanner.nextSeq();
   const startedAt = Date.now();
   const resolve = { ask: 'resolve', storages: settings.storages, exclude: settings.exclude } as const;

@@ -1,3 +1,4 @@
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
@@ -45,6 +46,7 @@ function world(t: Test, size = 1): World {
     done,
     add: (name, urgency = 'sweep', directories = 1) => {
       const path = join(root, name);
+      mkdirSync(path, { recursive: true });
       for (let index = 0; index < directories; index++) fill(join(path, String(index), 'file'), 1);
       return new Promise(resolve => {
         pool.add({
@@ -93,6 +95,14 @@ t.test('a walker that dies takes no other unit with it, and is replaced', async 
   t.match(await add('later'), { outcome: 'measured' });
   t.match(await add('poison', 'soon'), { outcome: 'failed' }, 'also when it is urgent');
   t.match(await add('at last', 'soon'), { outcome: 'measured' });
+});
+
+t.test('where every walker dies, not every unit is tried', async t => {
+  const { add, warnings } = world(t, 2);
+  const results = await Promise.all(names(500, 'poison').map(name => add(name, 'sweep', 0)));
+  t.ok(results.every(result => result.outcome === 'failed'));
+  t.ok(warnings.length < 40, `${warnings.length} walkers died`);
+  t.match(await add('good'), { outcome: 'measured' }, 'and later ones are tried again');
 });
 
 t.test('a sweep that is stopped leaves what is urgent alone', async t => {

@@ -198,6 +198,48 @@ t.test('sweeps run one at a time, and those of one kind that wait are one', asyn
   t.equal(scanner.status().lastRun, verify);
 });
 
+t.test('a sweep tells how far it is, and logs it', async t => {
+  const root = temporary(t);
+  const logged: string[] = [];
+  const log = { info: (_: object, message: string) => logged.push(message), warn: () => {}, error: () => {} };
+  const options = { code: { walker: new URL('odd-walker.ts', import.meta.url) }, workers: 1, log };
+  const { scanner } = scanning(t, [storage('lfs', `${root}/{owner}`)], options);
+  for (let owner = 0; owner < 10; owner++) {
+    for (let index = 0; index < 5; index++) fill(join(root, `slow ${owner}`, String(index), 'file'), 10);
+  }
+  await scanner.sweep({ kind: 'sweep' }).done;
+  const run = scanner.sweep({ kind: 'sweep' });
+  const seen = [run.progress()];
+  while (run.state === 'waiting' || run.state === 'running') {
+    const progress = run.progress();
+    if (progress.files !== seen.at(-1)?.files) seen.push(progress);
+    await new Promise(setImmediate);
+  }
+  t.ok(seen.length > 20, 'also while it is within a unit');
+  for (const [index, { files, bytes, directories, units }] of seen.entries()) {
+    const before = seen[index - 1];
+    if (before === undefined) continue;
+    if (
+      files < before.files ||
+      bytes < before.bytes ||
+      directories < before.directories ||
+      units < before.units
+    ) {
+      t.fail('it went back');
+    }
+  }
+  const half = seen[Math.floor(seen.length / 2)];
+  t.ok(half !== undefined && half.entriesPerSecond > 0 && half.bytesPerSecond > 0);
+  t.ok(
+    half !== undefined &&
+      half.estimateSeconds !== null &&
+      half.estimateSeconds > 0 &&
+      half.estimateSeconds < 10,
+  );
+  t.match(run.progress(), { units: 10, files: 50, directories: 60, bytes: 500, estimateSeconds: 0 });
+  t.same(logged, ['a sweep begins', 'a sweep has ended', 'a sweep begins', 'a sweep has ended']);
+});
+
 t.test('what a sweep meets is told with exact counts', async t => {
   const root = temporary(t);
   const { scanner } = scanning(t, [
