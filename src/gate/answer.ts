@@ -7,9 +7,10 @@ import { wantsText } from './request.ts';
 
 export interface Reply {
   readonly status: number;
-  readonly json: unknown;
+  /** Only one of the two is ever put into words. */
+  readonly json: () => unknown;
   /** The lines to show a person instead. */
-  readonly text: string;
+  readonly text: () => string;
   /** Set where something was decided, and nowhere else. */
   readonly decision?: 'allowed' | 'refused';
 }
@@ -17,7 +18,7 @@ export interface Reply {
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (response.headersSent) return;
   const text = wantsText(request);
-  const body = text ? reply.text : JSON.stringify(reply.json);
+  const body = text ? reply.text() : JSON.stringify(reply.json());
   const headers = [
     'Content-Type',
     text ? 'text/plain; charset=utf-8' : 'application/json',
@@ -34,9 +35,9 @@ export function faultReply(error: unknown, unforeseen: (error: unknown) => void)
   if (error instanceof SoftquotaError) {
     // It may quote what the asker sent.
     const message = printable(error.message);
-    return { status: error.status, json: { code: error.code, message }, text: `${message}\n` };
+    return { status: error.status, json: () => ({ code: error.code, message }), text: () => `${message}\n` };
   }
   unforeseen(error);
   const message = 'softquota made a mistake; its log tells more';
-  return { status: 500, json: { code: 'internal', message }, text: `${message}\n` };
+  return { status: 500, json: () => ({ code: 'internal', message }), text: () => `${message}\n` };
 }

@@ -2,7 +2,15 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Answer } from '../ledger/index.ts';
-import { type Leaf, printable, refusal, type Subject, standing, warning } from '../quota/index.ts';
+import {
+  type Leaf,
+  printable,
+  type QuotaSettings,
+  refusal,
+  type Subject,
+  standing,
+  warning,
+} from '../quota/index.ts';
 import type { Reply } from './answer.ts';
 import { actorIn, bytesIn, ownerIn, pathIn, subjectIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
@@ -53,46 +61,44 @@ function replyTo(services: GateServices, question: Question): Reply {
   const answer = ledger.decide(ownerName, subject, sizeBytes);
   const { owner, decision } = answer;
   const { mode } = ledger.settings;
-  const common = {
+  if (!decision.allowed) {
+    services.refused({ owner: owner.name, subject, actor: question.actor, decision, mode });
+  }
+  const isLetThrough = decision.allowed || mode === 'report';
+  return {
+    status: isLetThrough ? 200 : 413,
+    decision: isLetThrough ? 'allowed' : 'refused',
+    json: () => asJson(answer, subject, mode),
+    // Who only tries the limits out is not spoken to.
+    text: () => (mode === 'report' ? '' : textFor(services, question, answer)),
+  };
+}
+
+function asJson({ owner, decision }: Answer, subject: Subject, mode: QuotaSettings['mode']): object {
+  const { used, limit, group, rule } = decision;
+  return {
+    allowed: decision.allowed || mode === 'report',
+    ...(decision.allowed || mode === 'enforce' ? {} : { wouldRefuse: true }),
     owner: owner.name,
     subject,
-    used: decision.used,
-    limit: decision.limit,
-    group: decision.group,
-    rule: decision.rule,
+    used,
+    limit,
+    group,
+    rule,
     measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
     mode,
-  };
-  if (decision.allowed) {
-    const warned = warning(owner.name, decision);
-    // Who only tries the limits out is not spoken to.
-    const text = warned === null || mode === 'report' ? '' : `${warned}\n`;
-    const message = standing(owner.name, decision);
-    return {
-      status: 200,
-      decision: 'allowed',
-      json: { allowed: true, ...common, message, warning: warned },
-      text,
-    };
-  }
-  services.refused({ owner: owner.name, subject, actor: question.actor, decision, mode });
-  const message = refusal(owner.name, subject, decision);
-  if (mode === 'report') {
-    const json = { allowed: true, wouldRefuse: true, ...common, message, warning: null };
-    return { status: 200, decision: 'allowed', json, text: '' };
-  }
-  return {
-    status: 413,
-    decision: 'refused',
-    json: { allowed: false, ...common, message, warning: null },
-    text: textFor(services, question, answer),
+    message: decision.allowed ? standing(owner.name, decision) : refusal(owner.name, subject, decision),
+    warning: warning(owner.name, decision),
   };
 }
 
 function textFor(services: GateServices, { subject, unit }: Question, { owner, decision }: Answer): string {
-  if (decision.allowed) return '';
+  if (decision.allowed) {
+    const warned = warning(owner.name, decision);
+    return warned === null ? '' : `${warned}\n`;
+  }
   const isPush = unit !== null && isRepository(unit.leaf);
   return refusalText({
     ownerName: owner.name,

@@ -200,5 +200,5 @@ function routeOf(
 function healthReply(reasons: readonly string[]): Reply {
   const status = reasons.length === 0 ? 200 : 503;
   const text = reasons.length === 0 ? 'ok\n' : `${reasons.join('\n')}\n`;
-  return { status, json: { status: status === 200 ? 'ok' : 'not ready', reasons }, text };
+  return { status, json: () => ({ status: status === 200 ? 'ok' : 'not ready', reasons }), text: () => text };
 }

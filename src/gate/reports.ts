@@ -68,9 +68,9 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
     groups: [],
     decisions: Object.fromEntries(decisions),
   };
-  return { status: 200, json, text: `${JSON.stringify(json)}\n` };
+  return { status: 200, json: () => json, text: () => `${JSON.stringify(json)}\n` };
 }
 
 function reply(status: number, json: unknown, words: string): Reply {
-  return { status, json, text: `${words}\n` };
+  return { status, json: () => json, text: () => `${words}\n` };
 }

@@ -128,6 +128,13 @@ function add(found: Map<string, string>, name: string, value: string): void {
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
   const spaced = text.replaceAll('+', ' ');
+  if (!/[\x80-\xff]/.test(spaced)) {
+    try {
+      return decodeURIComponent(spaced);
+    } catch {
+      // It is malformed, or no UTF-8.
+    }
+  }
   if (/%(?![0-9a-f]{2})/i.test(spaced)) throw bad('a "%" is not followed by two hexadecimal digits');
   const bytes = spaced.replace(/%(..)/g, (_all, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
