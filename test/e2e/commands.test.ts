@@ -10,6 +10,8 @@ import { launcher } from './daemon.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
 
+t.setTimeout(240_000);
+
 const commands = [
   'serve',
   'check',
@@ -43,23 +45,30 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
   await clone.commit(1_500_000);
   await clone.push();
   await server.usageIs('alice', used => used > 1_500_000);
-  const ended = async (...args: string[]) => (await server.softquota(args)).code;
+  const statuses: readonly (readonly [number, ...string[]])[] = [
+    [0, 'check', 'bob'],
+    [0, 'check', 'never-heard-of', '--subject', 'size:all'],
+    [1, 'check', bare],
+    [1, 'check', `${bare}/objects/not/there/yet`],
+    [1, 'check', 'alice', '--subject', 'size:git:lfs'],
+    [2, 'check', 'alice', '--subject', 'size:nonsense'],
+    [2, 'check', 'alice', '--size', 'much'],
+    [2, 'check'],
+    [2, 'usage', '--top', '0'],
+    [2, 'usage', 'nobody'],
+    [2, 'nonsense'],
+    [2, 'scan', '--nonsense'],
+    [0, 'hooks', 'status', join(server.folder, 'git')],
+    [0, 'doctor'],
+  ];
+  await Promise.all(
+    statuses.map(async ([status, ...args]) => {
+      t.equal((await server.softquota(args)).code, status, args.join(' '));
+    }),
+  );
 
-  t.equal(await ended('check', 'bob'), 0);
-  t.equal(await ended('check', 'never-heard-of', '--subject', 'size:all'), 0);
-  t.equal(await ended('check', bare), 1);
-  t.equal(await ended('check', `${bare}/objects/not/there/yet`), 1);
-  t.equal(await ended('check', 'alice', '--subject', 'size:git:lfs'), 1);
-  t.equal(await ended('check', 'alice', '--subject', 'size:nonsense'), 2);
-  t.equal(await ended('check', '/nowhere/at/all'), 2);
-  t.equal(await ended('check', 'alice', '--size', 'much'), 2);
-  t.equal(await ended('check'), 2);
-  t.equal(await ended('usage', '--top', '0'), 2);
-  t.equal(await ended('usage', 'nobody'), 2);
-  t.equal(await ended('nonsense'), 2);
-  t.equal(await ended('scan', '--nonsense'), 2);
-  t.equal(await ended('hooks', 'status', join(server.folder, 'git')), 0);
-  t.equal(await ended('doctor'), 0);
+  // By itself: on a busy machine a disk may be too slow to say what an unknown path is, which is 69.
+  t.equal((await server.softquota(['check', '/nowhere/at/all'])).code, 2);
 
   await chmod(server.folder, 0o755);
   const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
