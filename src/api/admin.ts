@@ -38,6 +38,8 @@ export class Admin {
   /** Rejects with `configuration`. */
   static async open(services: AdminServices, place: SocketPlace): Promise<Admin> {
     const server = createServer(application(services));
+    // One connection that cannot be accepted is no reason to end.
+    server.on('error', services.unforeseen);
     await listen(server, place);
     return new Admin(server);
   }
@@ -45,6 +47,7 @@ export class Admin {
   /** Answers what is under way, and ends. */
   async close(): Promise<void> {
     const closed = new Promise(resolve => this.#server.close(resolve));
+    this.#server.closeIdleConnections();
     const overdue = setTimeout(() => this.#server.closeAllConnections(), drainMs);
     await closed;
     clearTimeout(overdue);

@@ -1,7 +1,7 @@
 /** Tables for people: columns of one width, numbers to the right, names harmless on any terminal. */
 
 import stringWidth from 'string-width';
-import { printable } from '../quota/index.ts';
+import { printable, printableJson } from '../quota/index.ts';
 
 export interface Column {
   readonly title: string;
@@ -31,14 +31,7 @@ export function print(text: string): void {
 
 /** What could mislead a reader of the text stands as `\u202e`, which a program reads as the same character. */
 export function printJson(value: unknown): void {
-  const text = JSON.stringify(value, null, 2);
-  print(
-    `${text.replace(/[^\n -~]/gu, character => (printable(character) === character ? character : escaped(character)))}\n`,
-  );
-}
-
-function escaped(character: string): string {
-  return character.replace(/[\s\S]/g, half => `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  print(`${printableJson(JSON.stringify(value, null, 2))}\n`);
 }
 
 /** A moment in local time, to the second: `2026-11-21 09:14:03`. */

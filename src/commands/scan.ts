@@ -28,13 +28,19 @@ export function addScan(program: Command, exit: Exit): void {
       '--accept-moved',
       'take storage roots that are missing or became another file system as they are now, and forget what was on the old ones',
     )
-    .addHelpText('after', '\nExit status: 0 measured, 1 it was stopped or failed.')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 measured, 1 it was stopped or failed, or the owners have nothing.',
+    )
     .action(async (owners: readonly string[], options: ScanOptions) => {
       const client = adminClient(() => configFrom(options));
       const ended = await scan(client, owners, options);
       if (options.json === true) printJson(ended);
       else print(summary(ended));
-      exit(ended.state === 'done' ? exitCodes.done : exitCodes.refused);
+      const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.unitsFound === 0;
+      if (nobodys)
+        process.stderr.write(`softquota: no unit of ${owners.map(printable).join(', ')} is there\n`);
+      exit(ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused);
     });
 }
 

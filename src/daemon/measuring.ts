@@ -135,12 +135,7 @@ export class Measuring {
       this.#ledger.recordGone(measurement.gone, measurement.seq);
       return;
     }
-    const { unit, bytes, files, partial, measuredAt, seq, tooLarge } = measurement;
-    if (tooLarge) {
-      this.#log.error({ path: unit.path }, 'a unit passes 2^53 - 1 bytes; it counts as last known');
-      this.#ledger.recordUnread(unit.path);
-      return;
-    }
+    const { unit, bytes, files, partial, measuredAt, seq } = measurement;
     const { path, owner, leaf } = unit;
     this.#ledger.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
   }

@@ -12,7 +12,7 @@ import {
   warning,
 } from '../quota/index.ts';
 import type { Reply } from './answer.ts';
-import { actorIn, bytesIn, ownerIn, pathIn, subjectIn } from './parameters.ts';
+import { actorIn, askedOwnerIn, bytesIn, pathIn, subjectIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices, PlacedUnit } from './services.ts';
 import { refusalText } from './words.ts';
@@ -33,7 +33,7 @@ export function check(services: GateServices, parameters: Parameters): Reply | P
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
-    const ownerName = ownerIn(parameters);
+    const ownerName = askedOwnerIn(parameters, name => services.ledger.isKnown(name));
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: with owner it has to be said');
     }

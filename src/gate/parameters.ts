@@ -33,6 +33,12 @@ export function ownerIn(parameters: Parameters): string {
   return owner;
 }
 
+/** The name of an owner who may be known: a directory can have given a name that nobody could choose here. */
+export function askedOwnerIn(parameters: Parameters, isKnown: (name: string) => boolean): string {
+  const owner = required(parameters, 'owner');
+  return isKnown(owner) ? owner : ownerIn(parameters);
+}
+
 /** An absolute path with single slashes, without `.` and `..`. */
 export function pathIn(text: string): string {
   if (!text.startsWith('/')) throw bad(`path is ${shown(text)}, where an absolute path is expected`);

@@ -3,7 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { asTree, printable, subjects } from '../quota/index.ts';
 import type { Reply } from './answer.ts';
-import { bytesIn, deltaIn, leafIn, ownerIn, pathIn, unitNameIn } from './parameters.ts';
+import { askedOwnerIn, bytesIn, deltaIn, leafIn, ownerIn, pathIn, unitNameIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
 
@@ -54,7 +54,7 @@ export async function units(services: GateServices, parameters: Parameters): Pro
 /** `/v1/usage`: what an owner uses, and what would be decided about each subject. */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;
-  const owner = ledger.ownerUsage(ownerIn(parameters));
+  const owner = ledger.ownerUsage(askedOwnerIn(parameters, name => ledger.isKnown(name)));
   const decisions = subjects.map(subject => {
     const { allowed, used, limit, group, rule } = ledger.decide(owner.name, subject).decision;
     return [subject, { allowed, used, limit, group, rule }];

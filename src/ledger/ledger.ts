@@ -138,6 +138,11 @@ export class Ledger {
     return explain(this.#settings, noGroups, this.ownerUsage(ownerName).usage, subject);
   }
 
+  /** Whether such an owner was ever heard of. */
+  isKnown(ownerName: string): boolean {
+    return this.#book.account(ownerName) !== undefined;
+  }
+
   /** What an owner uses; one never heard of uses nothing. Throws `sum_too_large`. */
   ownerUsage(ownerName: string): OwnerUsage {
     return this.#usageOf(this.#book.account(ownerName), ownerName);

@@ -46,3 +46,14 @@ const misleading = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poi
 export function printable(text: string): string {
   return text.replace(misleading, character => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
+
+/** JSON text that says the same and is harmless on a terminal: what could mislead stands as `\u202e`. */
+export function printableJson(json: string): string {
+  return json.replace(/[^\n -~]/gu, character =>
+    printable(character) === character ? character : character.replace(/[\s\S]/g, inJson),
+  );
+}
+
+function inJson(half: string): string {
+  return `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}

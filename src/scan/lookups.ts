@@ -8,6 +8,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Located } from '../layout/index.ts';
+import { printable } from '../quota/index.ts';
 import type { Grounds } from './messages.ts';
 import { type Desk, openDesk } from './questions.ts';
 
@@ -109,12 +110,22 @@ export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Looku
     locate: (grounds, path, deadlineMs) =>
       new Promise((answer, fail) => {
         if (isClosed || hanging() >= mostDesks) {
-          fail(new SoftquotaError('not_ready', `${path} could not be looked up: the disk does not answer`));
+          fail(
+            new SoftquotaError(
+              'not_ready',
+              `${printable(path)} could not be looked up: the disk does not answer`,
+            ),
+          );
           return;
         }
         const deadline = setTimeout(() => {
           queue.delete(waiting);
-          fail(new SoftquotaError('not_ready', `${path} could not be looked up within ${deadlineMs} ms`));
+          fail(
+            new SoftquotaError(
+              'not_ready',
+              `${printable(path)} could not be looked up within ${deadlineMs} ms`,
+            ),
+          );
           if (waiting.place !== null) leave(waiting.place);
           advance();
         }, deadlineMs);

@@ -6,6 +6,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Layout, Located } from '../layout/index.ts';
+import { printable } from '../quota/index.ts';
 import { openLookups } from './lookups.ts';
 import { Measuring } from './measuring.ts';
 import type { Grounds } from './messages.ts';
@@ -184,7 +185,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     if (!isReady || grounds === null) {
       throw new SoftquotaError(
         'not_ready',
-        `${path} could not be looked up: the storage is not resolved yet`,
+        `${printable(path)} could not be looked up: the storage is not resolved yet`,
       );
     }
     return lookups.locate(grounds, path, Math.max(1, deadlineMs - (performance.now() - begun)));

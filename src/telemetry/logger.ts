@@ -6,6 +6,7 @@
 
 import pino, { type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
+import { printableJson } from '../quota/index.ts';
 
 export type Logger = pino.Logger;
 
@@ -31,8 +32,10 @@ export function createLogger(settings: LogSettings): { readonly log: Logger; rea
   });
   // A reader that went away is no reason to stop answering.
   out.on('error', () => {});
-  const stream: DestinationStream =
+  const lines: DestinationStream =
     settings.format === 'pretty' ? pretty({ destination: out, ignore: 'pid,hostname', sync: true }) : out;
+  // Strangers choose names that stand in the log, and administrators read it on terminals.
+  const stream: DestinationStream = { write: line => lines.write(printableJson(line)) };
   const log = pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
   const flush = () => {
     isEnding = true;
