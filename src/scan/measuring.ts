@@ -47,7 +47,7 @@ export class Measuring {
   }
 
   /** Walks whatever unit is at this path, and then the units inside it. Never rejects. */
-  async measure(path: string, origin: Origin): Promise<TargetOutcome> {
+  measure(path: string, origin: Origin): Promise<TargetOutcome> {
     return this.#targets.measure(path, origin);
   }
 
@@ -125,7 +125,13 @@ export class Measuring {
       origin,
       milliseconds: monotonic() - start.monotonicMs,
       knownBytes,
-      count: () => report(measurementOf(walked, start, knownBytes)),
+      count: () => {
+        try {
+          report(measurementOf(walked, start, knownBytes));
+        } catch (error) {
+          log.error({ path, err: error }, 'a measurement could not be recorded');
+        }
+      },
     });
   }
 

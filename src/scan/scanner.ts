@@ -86,8 +86,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     return desk;
   }
 
-  function resolved(layout: Layout): void {
-    const { storages, exclude, measure } = settings;
+  function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
     grounds = { storages, exclude, measure, layout };
   }
 
@@ -103,8 +102,9 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) log.warn({ file: options.cacheFile, err: error }, 'the scan cache cannot be used');
     }
     try {
-      const { storages, exclude } = settings;
-      resolved(await desk.ask({ ask: 'resolve', storages, exclude }));
+      const { storages, exclude } = options;
+      const layout = await desk.ask({ ask: 'resolve', storages, exclude });
+      if (grounds === null) resolved(options, layout);
     } catch (error) {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
     }

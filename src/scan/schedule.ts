@@ -45,8 +45,8 @@ const systemClock: Clock = {
 };
 
 /**
- * Calls `tick` at the times of the patterns, in the machine's time zone; a verify before a sweep that is due at the
- * same time. Throws `configuration` for a pattern that is none.
+ * Calls `tick` at the times of the patterns, in the machine's time zone; a verify before a sweep
+ * that is due at the same time. Throws `configuration` for a pattern that is none.
  */
 export function startSchedule(
   patterns: Patterns,

@@ -18,7 +18,7 @@ export interface SweepOptions {
   readonly settings: ScanSettings;
   readonly measuring: Measuring;
   /** Told how the storage lies, before anything is walked. */
-  readonly resolved: (layout: Layout) => void;
+  readonly resolved: (settings: ScanSettings, layout: Layout) => void;
   /** Resolves when walks may begin. */
   readonly ready: Promise<void>;
   /** The cache's file; null where it is not used. */
@@ -58,7 +58,8 @@ async function survey(options: SweepOptions, desk: Desk): Promise<void> {
   const startedAt = Date.now();
   const resolve = { ask: 'resolve', storages: settings.storages, exclude: settings.exclude } as const;
   const layout = await desk.ask(resolve);
-  options.resolved(layout);
+  if (signal.aborted) return;
+  options.resolved(settings, layout);
 
   const seen = new Set<string>();
   const unread = new Set<string>();

@@ -16,7 +16,7 @@ import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
 import { carryOver, totalOf } from './sums.ts';
 import { begin, type Pulse, takeSteps, type Walk } from './visit.ts';
 
-/** Walks `request.unit`, calling `pulse` on the way; what places hold that it cannot read is taken from the cache. */
+/** Walks `request.unit`, calling `pulse` on the way. What it cannot read it takes from the cache. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
   const { unit } = request;
   const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';

@@ -363,6 +363,22 @@ t.test('a scanner that closes stops walking within a second', async t => {
   t.same(book.sweeps, []);
 });
 
+t.test('a measurement that cannot be recorded is logged, and stops nothing', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], {
+    report: () => {
+      throw new Error('the owner is too large');
+    },
+  });
+  for (const owner of ['alice', 'bob']) fill(join(root, owner, 'file'), 10);
+  const run = scanner.sweep({ kind: 'sweep' });
+  await run.done;
+  t.equal(run.state, 'done');
+  t.same(book.warnings, ['a measurement could not be recorded', 'a measurement could not be recorded']);
+  await scanner.measureSoon(join(root, 'alice'));
+  t.equal(book.warnings.length, 3);
+});
+
 t.test('a scanner without a usable cache measures all the same', async t => {
   const root = temporary(t);
   const { scanner, book } = scanning(t, [storage('lfs', `${root}/{owner}`)], {
