@@ -16,9 +16,9 @@ export type ConfigValue =
 const blank = /(?:[ \t\r\n]|[#;][^\n]*)*/y;
 /** `[name]`, `[name "sub section"]`, or the old `[name.sub]`, which has no case. */
 const header = /\[([a-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iy;
-/** `name`, or `name = value` with quotes, escapes and continued lines. */
+/** `name`, or `name = value` with quotes, escapes and continued lines; the end of the file is the end of a line. */
 const variable =
-  /([a-z][a-z0-9-]*)[ \t]*(?:=((?:"(?:[^"\\\n]|\\["\\ntb\n])*"|\\["\\ntb\n]|[^"\\\n#;])*)(?:[#;][^\n]*)?)?(?:\n|$)/iy;
+  /([a-z][a-z0-9-]*)[ \t]*(?:=((?:"(?:[^"\\\n]|\\["\\ntb\n])*"|\\(?:["\\ntb\n]|$)|[^"\\\n#;])*)(?:[#;][^\n]*)?)?(?:\n|$)/iy;
 
 /** The last value of `section.key` or `section.subsection.key` in a configuration file's text. */
 export function configValue(text: string, key: string): ConfigValue {
