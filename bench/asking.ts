@@ -15,6 +15,8 @@ export interface Asking {
   readonly pid: number;
   /** Addresses, asked for in turn. */
   readonly addresses: readonly string[];
+  /** The kind of answer that is wanted. */
+  readonly accept: string;
   /** Whether a connection is kept for the next question, or each has one of its own. */
   readonly connection: 'kept' | 'each';
   readonly milliseconds: number;
@@ -33,9 +35,11 @@ const connections = 16;
 
 /** Rejects where an answer is not 200, or a connection breaks. */
 export async function ask(asking: Asking): Promise<Asked> {
-  const { addresses, connection, milliseconds, pid } = asking;
+  const { addresses, accept, connection, milliseconds, pid } = asking;
   const last = connection === 'kept' ? '' : 'Connection: close\r\n';
-  const requests = addresses.map(address => `GET ${address} HTTP/1.1\r\nHost: localhost\r\n${last}\r\n`);
+  const requests = addresses.map(
+    address => `GET ${address} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n${last}\r\n`,
+  );
   const latencies: number[] = [];
   const serverBefore = processorMs(pid);
   const askerBefore = process.cpuUsage();

@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { scan, startDaemon, startServer } from './daemon.ts';
-import { count, milliseconds, print, ratioOf, spread, tell } from './figures.ts';
+import { count, milliseconds, print, ratioOf, seconds, spread, tell } from './figures.ts';
 import { makeGround, makeOwners, writeConfig } from './ground.ts';
-import { memoryMb } from './processes.ts';
+import { memoryMb, timed } from './processes.ts';
 
 const unitsAtStart = 10_000;
 const ownersInMemory = 100_000;
@@ -43,7 +43,9 @@ const leastMb = memoryMb(least.pid);
 await Promise.all([small.stop(), least.stop()]);
 makeOwners(root, ownersInMemory, unitsAtStart);
 const large = await startDaemon(config);
-await scan(config, ownersInMemory);
+const walk = await scan(config, ownersInMemory);
+const du = await timed('du', ['-s', root]);
+const walkMs = Date.parse(walk.finishedAt ?? '') - Date.parse(walk.startedAt ?? '');
 const largeMb = memoryMb(large.pid);
 await large.stop();
 tell(`memory: ${shown(largeMb)} with ${count(ownersInMemory)} owners`);
@@ -66,6 +68,13 @@ print({
       ours: `${count(((largeMb.now - smallMb.now) * 1e6) / (ownersInMemory - unitsAtStart))} bytes`,
       instead: '',
       ratio: null,
+      goal: null,
+    },
+    {
+      what: `a full walk of ${count(ownersInMemory)} repositories with nothing in them, once`,
+      ours: seconds(walkMs),
+      instead: `\`du -s\` ${seconds(du.ms)}`,
+      ratio: walkMs / du.ms,
       goal: null,
     },
   ],
