@@ -2,12 +2,15 @@
  * Walks of single units that somebody asked for by path.
  *
  * Asked twice before the walk begins, a unit is walked once; asked while it is walked, once more
- * afterwards. So the walk that answers has always begun after the question.
+ * afterwards. So the walk that answers has always begun after the question. Between two of them a
+ * unit rests: anybody who may push may ask, and must not keep the walkers busy by asking again and
+ * again for a large one.
  */
 
 import type { Origin } from './holds.ts';
 import type { TaskResult } from './messages.ts';
 import type { Pool, Start } from './pool.ts';
+import { monotonic } from './shared.ts';
 
 export type TargetOutcome =
   | 'counted'
@@ -41,12 +44,17 @@ interface Target {
 /** What vanishes at every walk is made anew all the time. */
 const mostWalks = 3;
 
+/** How long a unit rests after a walk, as a multiple of what the walk took. */
+const restPerWalk = 4;
+
 export class Targets {
-  readonly #pool: Pool;
+  readonly #pool: Pick<Pool, 'add'>;
   readonly #settle: Settle;
   readonly #targets = new Map<string, Target>();
+  /** Until when units rest, on the monotonic clock. */
+  readonly #rests = new Map<string, number>();
 
-  constructor(pool: Pool, settle: Settle) {
+  constructor(pool: Pick<Pool, 'add'>, settle: Settle) {
     this.#pool = pool;
     this.#settle = settle;
   }
@@ -63,9 +71,21 @@ export class Targets {
   }
 
   #begin(target: Target): Promise<TargetOutcome> {
-    this.#targets.set(target.path, target);
-    this.#add(target);
+    const { path } = target;
+    this.#targets.set(path, target);
+    const restMs = (this.#rests.get(path) ?? 0) - monotonic();
+    if (restMs > 0) setTimeout(() => this.#add(target), restMs).unref();
+    else this.#add(target);
     return target.outcome.promise;
+  }
+
+  #rest(path: string, begunMs: number): void {
+    const now = monotonic();
+    const restMs = restPerWalk * (now - begunMs);
+    this.#rests.set(path, now + restMs);
+    setTimeout(() => {
+      if ((this.#rests.get(path) ?? 0) <= monotonic()) this.#rests.delete(path);
+    }, restMs + 1).unref();
   }
 
   #add(target: Target): void {
@@ -82,6 +102,7 @@ export class Targets {
           this.#add(target);
           return;
         }
+        this.#rest(path, start.monotonicMs);
         this.#targets.delete(path);
         if (target.next !== null) this.#begin(target.next);
         this.#settle(path, result, start, target.origin).then(target.outcome.resolve, () =>
