@@ -61,7 +61,15 @@ async function serve(
       flush();
       process.exit(exitCodes.done);
     }, stopMs).unref();
-    await daemon.stop();
+    const hangingThreads = await daemon.stop();
+    if (hangingThreads > 0) {
+      log.error(
+        { hangingThreads },
+        'a disk never answered; everything is kept, and the process ends itself hard',
+      );
+      flush();
+      process.kill(process.pid, 'SIGKILL');
+    }
     return exitCodes.done;
   } catch (error) {
     if (error instanceof SoftquotaError) log.fatal({ code: error.code, err: error.cause }, error.message);

@@ -109,10 +109,14 @@ export class Daemon {
     }
   }
 
-  /** Answers what is under way, stops walking, writes what waits, closes the store. */
-  async stop(): Promise<void> {
+  /**
+   * Answers what is under way, stops walking, writes what waits, closes the store. Resolves with how many
+   * threads hang on a disk that never answers: while there is one, the process cannot exit by itself.
+   */
+  async stop(): Promise<number> {
     for (const part of this.#opened.reverse()) await part.close();
     this.#log.info('softquota has stopped');
+    return this.#measuring.hangingThreads;
   }
 }
 

@@ -32,6 +32,7 @@ export class Measuring {
   /** On the monotonic clock. */
   #sweptAt: number | null = null;
   #rootsAway: Observed['rootsAway'] = [];
+  #hangingThreads = 0;
 
   constructor({ config, ledger, log }: { config: Config; ledger: Ledger; log: Logger }) {
     this.#config = config;
@@ -118,9 +119,14 @@ export class Measuring {
     };
   }
 
+  /** How many threads were left behind by `close`, because a disk never answered them. */
+  get hangingThreads(): number {
+    return this.#hangingThreads;
+  }
+
   async close(): Promise<void> {
     this.#schedule?.close();
-    await this.scanner.close();
+    this.#hangingThreads = await this.scanner.close();
   }
 
   #startSchedule(): Schedule {
