@@ -44,6 +44,8 @@ const misleading = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poi
  * else as it is.
  */
 export function printable(text: string): string {
+  // Most names are plain, and every answer has one.
+  if (/^[ -~]*$/.test(text)) return text;
   return text.replace(misleading, character => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 

@@ -67,7 +67,7 @@ function rounded(bytes: number, digits: number): string {
   return `${shown} ${units[unit]}`;
 }
 
-function grouped(number: number | bigint): string {
+function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }
 
@@ -98,9 +98,12 @@ function toldApart(usedBytes: number, limitBytes: number): [string, string] {
 }
 
 function percentOf(usedBytes: number, limitBytes: number): string {
-  // Rounded down, so that a threshold is never shown before it is reached; in big integers, to be exact.
-  const whole = (BigInt(usedBytes) * 100n) / BigInt(limitBytes);
-  if (whole === 100n && usedBytes > limitBytes) return 'over 100 %';
-  if (whole === 0n && usedBytes > 0) return 'under 1 %';
-  return `${grouped(whole)} %`;
+  // Rounded down, so that a threshold is never shown before it is reached; exact, in big integers where it must be.
+  const hundredfold = usedBytes * 100;
+  const whole = Number.isSafeInteger(hundredfold)
+    ? (hundredfold - (hundredfold % limitBytes)) / limitBytes
+    : Number((BigInt(usedBytes) * 100n) / BigInt(limitBytes));
+  if (whole === 100 && usedBytes > limitBytes) return 'over 100 %';
+  if (whole === 0 && usedBytes > 0) return 'under 1 %';
+  return `${whole < 1000 ? whole : grouped(whole)} %`;
 }
