@@ -16,14 +16,14 @@ export type ConfigValue =
 const blank = /(?:[ \t\r\n]|[#;][^\n]*)*/y;
 /** `[name]`, `[name "sub section"]`, or the old `[name.sub]`, which has no case. */
 const header = /\[([a-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iy;
-/** `name`, or `name = value` with quotes, escapes and continued lines; the end of the file is the end of a line. */
+/** `name`, or `name = value` with quotes, escapes and continued lines. */
 const variable =
-  /([a-z][a-z0-9-]*)[ \t]*(?:=((?:"(?:[^"\\\n]|\\["\\ntb\n])*"|\\(?:["\\ntb\n]|$)|[^"\\\n#;])*)(?:[#;][^\n]*)?)?(?:\n|$)/iy;
+  /([a-z][a-z0-9-]*)[ \t]*(?:=((?:"(?:[^"\\\n]|\\["\\ntb\n])*"|\\["\\ntb\n]|[^"\\\n#;])*)(?:[#;][^\n]*)?)?(?:\n|$)/iy;
 
 /** The last value of `section.key` or `section.subsection.key` in a configuration file's text. */
 export function configValue(text: string, key: string): ConfigValue {
-  // To git, \r\n is \n everywhere, and a byte order mark at the start is nothing.
-  const source = text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n');
+  // To git, \r\n is \n everywhere, a byte order mark at the start is nothing, and the end of the file ends a line.
+  const source = `${text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')}\n`;
   const wanted = foldKey(key);
   let result: ConfigValue = { found: 'nothing' };
   let section = '';

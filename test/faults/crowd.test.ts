@@ -29,11 +29,14 @@ t.test(
   },
 );
 
-t.test(`${crowd} questions on as many connections are all answered at once`, async t => {
+// Each a connection of its own; beyond 4,096 the gate makes room by ending idle ones.
+const questions = Math.min(crowd * 10, 4000);
+
+t.test(`${questions} questions on as many connections are all answered at once`, async t => {
   const server = await Server.open(t, { ini: { 'quota.default': { TOTAL: '0' } } });
-  const asked = Array.from({ length: crowd * 10 }, () =>
+  const asked = Array.from({ length: questions }, () =>
     server.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs'),
   );
   const answers = await Promise.all(asked);
-  t.equal(answers.filter(({ status }) => status === 413).length, crowd * 10);
+  t.equal(answers.filter(({ status }) => status === 413).length, questions);
 });
