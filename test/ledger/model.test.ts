@@ -58,6 +58,7 @@ class Model {
 }
 
 const isLong = process.env.SOFTQUOTA_LONG === '1';
+t.setTimeout(600_000);
 
 const twoLeaves = leaves.slice(1, 3);
 const anyPath = fc.constantFrom('/s/1', '/s/2', '/s/3', '/s/3/lfs');
