@@ -175,7 +175,7 @@ t.test('each byte is counted once, whatever happens in whatever order', async t 
 });
 
 t.test('and so it is with the store on the disk', async t => {
-  const numRuns = isLong ? 500 : 6;
+  const numRuns = isLong ? 100 : 6;
   const directory = directoryFor(t);
   let runs = 0;
   const anyStory = fc.asyncProperty(fc.array(anyStep, { minLength: 40, maxLength: 120 }), async steps => {
