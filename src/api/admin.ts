@@ -2,6 +2,7 @@
 
 import { createServer, type Server } from 'node:http';
 import express, { type NextFunction, type Request, type Response } from 'express';
+import type { Backup } from '../backup/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { lint } from '../quota/index.ts';
@@ -21,6 +22,8 @@ export interface AdminServices {
   baseUrl(): string;
   /** What is wrong with this installation, as far as the daemon knows. */
   findings(): readonly Finding[];
+  /** All that no walk would find again. */
+  backup(): Backup;
   /** A mistake of ours. */
   unforeseen(error: unknown): void;
 }
@@ -67,6 +70,9 @@ function application(services: AdminServices): express.Express {
   });
   app.get('/api/v1/admin/quota/findings', (_request, response) => {
     response.json(services.findings());
+  });
+  app.get('/api/v1/admin/backup', (_request, response) => {
+    response.json(services.backup());
   });
   app.use('/api/v1/admin/quota', usageRoutes(services.ledger));
   app.use(

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { printable } from '../quota/index.ts';
 import { version } from '../version.ts';
+import { addBackup, addRestore } from './backup.ts';
 import { addCheck } from './check.ts';
 import { addDoctor } from './doctor.ts';
 import type { Exit } from './exit.ts';
@@ -30,7 +31,17 @@ export function buildProgram(exit: Exit): Command {
     .configureHelp({ showGlobalOptions: false })
     .addHelpText('after', exitStatuses)
     .exitOverride();
-  for (const add of [addServe, addCheck, addUsage, addScan, addHooks, addDoctor, addPlayground])
-    add(program, exit);
+  const commands = [
+    addServe,
+    addCheck,
+    addUsage,
+    addScan,
+    addHooks,
+    addBackup,
+    addRestore,
+    addDoctor,
+    addPlayground,
+  ];
+  for (const add of commands) add(program, exit);
   return program;
 }

@@ -5,8 +5,6 @@
  * knew when it stopped.
  */
 
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   type Config,
   compareConfigs,
@@ -15,11 +13,11 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
-import { SoftquotaError } from '../errors.ts';
 import { Ledger } from '../ledger/index.ts';
 import { openStore } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
+import { prepareDataPath, storeFile } from './data-path.ts';
 import { hostIdIn } from './host-id.ts';
 import { Measuring } from './measuring.ts';
 import { openServers } from './servers.ts';
@@ -32,9 +30,6 @@ export interface DaemonOptions {
 
 /** What was opened, each after what it needs. */
 type Opened = { close(): Promise<void> }[];
-
-/** Nobody but the daemon's own user gets at what it makes; sockets are opened wider once they stand. */
-const privateUmask = 0o077;
 
 export class Daemon {
   readonly #log: Logger;
@@ -60,9 +55,8 @@ export class Daemon {
 
   /** Resolves once it answers; rejects with `configuration` or `store_refused`, and then nothing is left running. */
   static async start({ config, env, log }: DaemonOptions): Promise<Daemon> {
-    process.umask(privateUmask);
     const { dataPath, hostId, socket } = config.server;
-    makeDataPath(dataPath);
+    prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
     const current = { config };
     const opened: Opened = [];
@@ -71,7 +65,7 @@ export class Daemon {
       opened.push(ledger);
       const measuring = new Measuring({ config, ledger, log });
       opened.push(measuring);
-      opened.push(await openServers({ current, env, ledger, measuring, log }));
+      opened.push(await openServers({ current, env, host, ledger, measuring, log }));
       const { enabled, mode } = config.quota;
       log.info({ version, host, socket, enabled, mode, units: ledger.book.unitCount }, 'softquota answers');
       measuring.start();
@@ -121,7 +115,7 @@ export class Daemon {
 }
 
 async function openLedger(config: Config, host: string, log: Logger): Promise<Ledger> {
-  const file = join(config.server.dataPath, 'softquota.db');
+  const file = storeFile(config.server.dataPath);
   const store = await openStore({ adapter: 'sqlite', file, log });
   try {
     return await Ledger.open({
@@ -134,15 +128,5 @@ async function openLedger(config: Config, host: string, log: Logger): Promise<Le
   } catch (error) {
     await store.close();
     throw error;
-  }
-}
-
-function makeDataPath(dataPath: string): void {
-  try {
-    mkdirSync(dataPath, { recursive: true, mode: 0o700 });
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `[server] DATA_PATH = ${dataPath}: cannot be made: ${why}`;
-    throw new SoftquotaError('configuration', message, { cause });
   }
 }

@@ -1,6 +1,7 @@
 /** The three sockets: the gate, the trusted gate, and the administrator's. */
 
 import { Admin, type AdminServices } from '../api/index.ts';
+import { backupOf } from '../backup/index.ts';
 import type { Config } from '../config/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { findings, notReady } from '../health/index.ts';
@@ -13,6 +14,8 @@ export interface ServersOptions {
   readonly current: { readonly config: Config };
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
+  /** This machine's name. */
+  readonly host: string;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
   readonly log: Logger;
@@ -76,7 +79,7 @@ export async function openServers(options: ServersOptions): Promise<{ close(): P
 }
 
 function adminServices(
-  { current, ledger, measuring }: ServersOptions,
+  { current, host, ledger, measuring }: ServersOptions,
   unforeseen: (error: unknown) => void,
 ): AdminServices {
   const { server } = current.config;
@@ -90,6 +93,7 @@ function adminServices(
       const { defaultGroups } = quota;
       return findings({ ...measuring.observed(), ledger, storages: storages.length, defaultGroups });
     },
+    backup: () => backupOf(ledger, host),
     unforeseen,
   };
 }

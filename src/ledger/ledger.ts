@@ -155,6 +155,11 @@ export class Ledger {
     }
   }
 
+  /** Every owner as the store knows them, in no order. */
+  ownerRecords(): readonly OwnerRecord[] {
+    return [...this.#book.accounts].map(({ owner }) => owner);
+  }
+
   /** The owners whose units together pass 2^53 - 1 bytes. */
   ownersTooLarge(): readonly string[] {
     return [...this.#book.accounts].filter(account => !account.fits).map(account => account.owner.name);

@@ -1,0 +1,88 @@
+/** The document: what is in it, and the reading of one. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../errors.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { isLeaf, printable } from '../quota/index.ts';
+import { version } from '../version.ts';
+
+/** Grows where an older softquota could not restore all that is in a document. */
+const format = 1;
+
+const whole = z.number().int();
+
+const owner = z.strictObject({
+  key: z.string(),
+  name: z.string(),
+  type: z.enum(['user', 'organization']),
+  since: whole,
+});
+
+const reportedUnit = z.strictObject({
+  id: z.string(),
+  host: z.string(),
+  name: z.string(),
+  owner: z.string(),
+  leaf: z.string().refine(isLeaf, { error: 'no subject that bytes are measured under' }),
+  bytes: whole.nonnegative(),
+  measuredAt: whole,
+  seq: whole,
+});
+
+/** Times are milliseconds since 1970. */
+const document = z.strictObject({
+  softquota: z.literal('backup'),
+  format: z.literal(format),
+  /** Of the softquota that made it. */
+  version: z.string(),
+  host: z.string(),
+  takenAt: whole,
+  owners: z.array(owner),
+  /** What programs reported: no walk would find it again. */
+  reportedUnits: z.array(reportedUnit),
+});
+
+export type Backup = z.infer<typeof document>;
+
+/** What a daemon knows at this moment. */
+export function backupOf(ledger: Ledger, host: string): Backup {
+  return {
+    softquota: 'backup',
+    format,
+    version,
+    host,
+    takenAt: Date.now(),
+    owners: ledger.ownerRecords().map(({ key, name, type, since }) => ({ key, name, type, since })),
+    reportedUnits: [...ledger.book.units].flatMap(unit => {
+      if (unit.kind !== 'reported' || unit.owner === null) return [];
+      const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;
+      return [{ id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq }];
+    }),
+  };
+}
+
+const anyDocument = z.object({ softquota: z.literal('backup'), format: whole, version: z.string() });
+
+/** Reads a document; throws `invalid`, naming `from`, where it is none that can be restored whole. */
+export function parseBackup(text: string, from: string): Backup {
+  const refused = (why: string) => new SoftquotaError('invalid', `${printable(from)}: ${why}`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw refused(`not a whole backup of softquota (${printable(why)})`);
+  }
+  const any = anyDocument.safeParse(json);
+  if (!any.success) throw refused('no backup of softquota');
+  if (any.data.format > format) {
+    throw refused(
+      `made by softquota ${printable(any.data.version)}, in format ${any.data.format}; this one knows up to ` +
+        `${format}. Restore it with that softquota or a newer one`,
+    );
+  }
+  const parsed = document.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`);
+  throw refused(`not a sound backup: ${printable(faults.slice(0, 10).join('; '))}`);
+}

@@ -1,0 +1,62 @@
+/** Putting a backup into a store. */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Kept, Store, UnitRecord } from '../store/index.ts';
+import type { Backup } from './document.ts';
+
+export interface Restored {
+  readonly owners: number;
+  readonly reportedUnits: number;
+  /** What was in the store and not in the backup, and was taken out. */
+  readonly removedOwners: number;
+  readonly removedUnits: number;
+}
+
+/**
+ * Makes the store hold what the backup holds, in one write. What walks found stays: the next walk puts it
+ * right. Rejects with `conflict` where the store holds what would go, unless it may be replaced.
+ */
+export async function restore(
+  store: Store,
+  backup: Backup,
+  { replace }: { readonly replace: boolean },
+): Promise<Restored> {
+  const kept = await store.load();
+  if (!replace && !isEmpty(kept)) {
+    throw new SoftquotaError(
+      'conflict',
+      `the store holds ${kept.owners.length} owners and ${kept.units.length} units already; with --replace the ` +
+        'backup takes their place',
+    );
+  }
+  const units: readonly UnitRecord[] = backup.reportedUnits.map(unit => ({
+    ...unit,
+    kind: 'reported',
+    files: 0,
+    partial: false,
+  }));
+  const owners = new Set(backup.owners.map(({ key }) => key));
+  const ids = new Set(units.map(({ id }) => id));
+  const goneOwners = kept.owners.map(({ key }) => key).filter(key => !owners.has(key));
+  const goneUnits = kept.units
+    .filter(({ kind, id }) => kind === 'reported' && !ids.has(id))
+    .map(({ id }) => id);
+  await store.write({
+    goneUnits,
+    goneOwners,
+    // What was to count until the next walk belongs to the time after the backup.
+    goneDeltas: kept.deltas.map(({ seq }) => seq),
+    owners: backup.owners,
+    units,
+  });
+  return {
+    owners: owners.size,
+    reportedUnits: ids.size,
+    removedOwners: goneOwners.length,
+    removedUnits: goneUnits.length,
+  };
+}
+
+function isEmpty({ units, owners }: Kept): boolean {
+  return units.length === 0 && owners.length === 0;
+}

@@ -1,0 +1,114 @@
+/** `softquota backup` and `softquota restore`: keeping what no walk would find again. */
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { type Backup, parseBackup } from '../backup/index.ts';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import { printable } from '../quota/index.ts';
+import { adminClient } from './client.ts';
+import type { Exit } from './exit.ts';
+import { formatTime, print, printJson } from './output.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+
+interface RestoreOptions extends ConfigOption {
+  readonly replace?: boolean;
+  readonly json?: boolean;
+}
+
+export function addBackup(program: Command, _exit: Exit): void {
+  withConfigOption(program.command('backup'))
+    .summary('save what no walk would find again')
+    .description(
+      'Saves all that the daemon keeps but what it measures by itself: owners, and what programs reported.\n' +
+        'The daemon goes on meanwhile. The file appears whole or not at all, readable by you only; one that\n' +
+        'has the name already is replaced. What has to be saved beside it is told on standard error.',
+    )
+    .argument('<file>', 'where to; - is standard output')
+    .action(async (file: string, options: ConfigOption) => {
+      const config = configFrom(options);
+      const json = await adminClient(() => config).get({ path: '/admin/backup' });
+      const text = `${JSON.stringify(json)}\n`;
+      const backup = parseBackup(text, 'what the daemon answered');
+      if (file === '-') print(text);
+      else writeWhole(resolve(file), text);
+      const beside = [config.file, join(config.server.dataPath, 'host.id')].filter(isThere);
+      process.stderr.write(
+        `Saved ${contents(backup)}.\nSave beside it: ${beside.map(printable).join(', ')}\n`,
+      );
+    });
+}
+
+export function addRestore(program: Command, _exit: Exit): void {
+  withJsonOption(withConfigOption(program.command('restore')))
+    .summary('put a backup into the store')
+    .description(
+      'Puts what `softquota backup` saved into the store of DATA_PATH. The daemon must not be running; when it is\n' +
+        'started again it measures everything anew. Run as root, it works as the user that DATA_PATH belongs to.',
+    )
+    .argument('<file>', 'the backup; - is standard input')
+    .option('--replace', 'also where the store holds something: the backup takes its place')
+    .action(async (file: string, options: RestoreOptions) => {
+      const { dataPath } = configFrom(options).server;
+      const backup = parseBackup(read(file), file === '-' ? 'standard input' : file);
+      const { restoreInto } = await import('../daemon/index.ts');
+      const restored = await restoreInto(dataPath, backup, { replace: options.replace === true });
+      if (options.json === true) return printJson(restored);
+      const { removedOwners, removedUnits } = restored;
+      const removed =
+        removedOwners + removedUnits === 0
+          ? ''
+          : `Taken out, since the backup has them not: ${removedOwners} owners, ${removedUnits} reported units.\n`;
+      print(`Restored ${contents(backup)}.\n${removed}Start the daemon: it measures everything anew.\n`);
+    });
+}
+
+function isThere(file: string | null): file is string {
+  return file !== null && existsSync(file);
+}
+
+function contents({ owners, reportedUnits, takenAt }: Backup): string {
+  const at = formatTime(new Date(takenAt).toISOString());
+  return `${owners.length} owners and ${reportedUnits.length} reported units as of ${at}`;
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw fileFault(file, error);
+  }
+}
+
+/** Under another name first, then in one step under its own. */
+function writeWhole(file: string, text: string): void {
+  const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
+  try {
+    const descriptor = openSync(draft, 'wx', 0o600);
+    try {
+      writeSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw fileFault(file, error);
+  }
+}
+
+function fileFault(file: string, cause: unknown): SoftquotaError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
+  return new SoftquotaError(denied ? 'not_permitted' : 'invalid', printable(`${file}: ${why}`), { cause });
+}
