@@ -21,6 +21,8 @@ const commands = [
   'hooks install',
   'hooks status',
   'hooks remove',
+  'backup',
+  'restore',
   'doctor',
   'playground',
 ];

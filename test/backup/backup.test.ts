@@ -1,0 +1,131 @@
+/** Backup documents, and putting them into a store. */
+
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { backupOf, parseBackup, type Restored, restore } from '../../src/backup/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { leaves, subjects } from '../../src/quota/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import { lfs, World, walk } from '../ledger/world.ts';
+import { oddStrings } from '../store/records.ts';
+
+/** Who is known, and what may start. */
+function answers(ledger: Ledger): readonly unknown[] {
+  return ledger
+    .ownerRecords()
+    .map(record => ({
+      record,
+      decisions: subjects.map(subject => ledger.decide(record.name, subject).decision),
+    }))
+    .sort((a, b) => (a.record.key < b.record.key ? -1 : 1));
+}
+
+/** What the document is after a trip through a file. */
+function written(ledger: Ledger): string {
+  return JSON.stringify(backupOf(ledger, 'here'));
+}
+
+async function restored(world: World, text: string, replace = false): Promise<Restored> {
+  await world.close();
+  const store = await openStore({ adapter: 'sqlite', file: world.file });
+  try {
+    return await restore(store, parseBackup(text, 'the file'), { replace });
+  } finally {
+    await store.close();
+  }
+}
+
+t.test('owners, and what programs reported, decide the same after a restore', async t => {
+  const anyReport = fc.record({
+    owner: fc.oneof(fc.constantFrom(...oddStrings), fc.string()),
+    leaf: fc.constantFrom(...leaves),
+    name: fc.oneof(fc.constantFrom(...oddStrings), fc.string()),
+    bytes: fc.nat({ max: 12_000 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyReport, { maxLength: 8 }), async reports => {
+      const before = new World(t);
+      const ledger = await before.open();
+      for (const { owner, leaf, name, bytes } of reports) await ledger.reportUnit(owner, leaf, name, bytes);
+      const text = written(ledger);
+      const expected = answers(ledger);
+      await before.close();
+      const after = new World(t);
+      await restored(after, text);
+      assert.deepStrictEqual(answers(await after.open()), expected);
+      await after.close();
+    }),
+    { numRuns: 10 },
+  );
+});
+
+t.test('what is walked is not in a backup, but its owners are', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  walk(ledger, 'Alice/app', 9000);
+  const { owners, reportedUnits } = backupOf(ledger, 'here');
+  t.match(owners, [{ key: 'alice', name: 'Alice' }]);
+  t.strictSame(reportedUnits, []);
+});
+
+t.test('a store that holds something is replaced only where that is said', async t => {
+  const source = new World(t);
+  const ledger = await source.open();
+  await ledger.reportUnit('alice', lfs, 'store', 12_000);
+  const text = written(ledger);
+
+  const world = new World(t);
+  const other = await world.open();
+  await other.reportUnit('bob', lfs, 'store', 12_000);
+  await other.addDelta('carol', lfs, 500);
+  walk(other, 'dave/app', 700);
+  await other.kept();
+  await t.rejects(restored(world, text), { code: 'conflict', message: /3 owners and 2 units .* --replace/ });
+  t.equal((await world.open()).decide('bob', lfs).decision.allowed, false, 'nothing was touched');
+
+  t.strictSame(await restored(world, text, true), {
+    owners: 1,
+    reportedUnits: 1,
+    removedOwners: 3,
+    removedUnits: 1,
+  });
+  const now = await world.open();
+  t.strictSame(
+    now
+      .ownerRecords()
+      .map(({ name }) => name)
+      .sort(),
+    ['alice', 'dave'],
+    'dave has a repository',
+  );
+  t.equal(now.decide('alice', lfs).decision.allowed, false);
+  t.equal(now.ownerUsage('carol').known, false);
+});
+
+t.test('a document that cannot be restored whole is refused, and says why', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  await ledger.reportUnit('alice', lfs, 'store', 1);
+  const text = written(ledger);
+  const document = JSON.parse(text);
+  const refused = (from: string, message: RegExp) =>
+    t.throws(() => parseBackup(from, 'b\u202eackup'), { code: 'invalid', message }, String(message));
+  refused(text.slice(0, -20), /^b\\u\{202e\}ackup: not a whole backup/);
+  refused('{"some": "json"}', /no backup of softquota/);
+  refused(
+    JSON.stringify({ ...document, format: 99, version: '9.0.0' }),
+    /made by softquota 9\.0\.0, in format 99/,
+  );
+  refused(JSON.stringify({ ...document, owners: [{ key: 1 }] }), /owners\.0\.key/);
+  refused(JSON.stringify({ ...document, more: 1 }), /more/);
+  const [unit] = document.reportedUnits;
+  refused(
+    JSON.stringify({ ...document, reportedUnits: [{ ...unit, bytes: -1 }] }),
+    /reportedUnits\.0\.bytes/,
+  );
+  refused(
+    JSON.stringify({ ...document, reportedUnits: [{ ...unit, leaf: 'size:all' }] }),
+    /reportedUnits\.0\.leaf/,
+  );
+});
