@@ -3,8 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { must, type Run, type RunOptions, run } from './run.ts';
-import type { Server } from './server.ts';
+import { identity, must, type Run, type Runner, type RunOptions, run } from './run.ts';
+
+/** Where somebody works. */
+export interface Desk {
+  readonly folder: string;
+  /** What git is run by there; this machine unless said otherwise. */
+  readonly run?: Runner;
+}
 
 export interface Push extends Run {
   /** What the hooks wrote, without git's own words. */
@@ -13,33 +19,35 @@ export interface Push extends Run {
 
 export class Clone {
   readonly folder: string;
+  readonly #run: Runner;
   readonly #env: Readonly<Record<string, string>>;
   #commits = 0;
 
-  private constructor(folder: string, env: Readonly<Record<string, string>>) {
+  private constructor(folder: string, runner: Runner, env: Readonly<Record<string, string>>) {
     this.folder = folder;
-    this.#env = env;
+    this.#run = runner;
+    this.#env = { ...identity, ...env };
   }
 
   /** An empty one, whose `origin` is at `url`. */
   static async of(
-    server: Server,
+    desk: Desk,
     url: string,
     {
       format = 'sha1',
       env = {},
     }: { format?: 'sha1' | 'sha256'; env?: Readonly<Record<string, string>> } = {},
   ): Promise<Clone> {
-    const folder = await mkdtemp(join(server.folder, 'work-'));
+    const folder = await mkdtemp(join(desk.folder, 'work-'));
     await must('git', ['init', '-q', '-b', 'main', `--object-format=${format}`, folder]);
-    const clone = new Clone(folder, env);
+    const clone = new Clone(folder, desk.run ?? run, env);
     await clone.git('remote', 'add', 'origin', url);
     return clone;
   }
 
   /** git in the working copy; it must succeed. */
   git(...args: readonly string[]): Promise<string> {
-    return must('git', args, { cwd: this.folder, env: this.#env });
+    return must('git', args, { cwd: this.folder, env: this.#env }, this.#run);
   }
 
   /** Commits a new file of so many bytes that cannot be compressed. */
@@ -52,7 +60,7 @@ export class Clone {
 
   async push(args: readonly string[] = ['main'], options: RunOptions = {}): Promise<Push> {
     const env = { ...this.#env, ...options.env };
-    const pushed = await run('git', ['push', 'origin', ...args], { ...options, cwd: this.folder, env });
+    const pushed = await this.#run('git', ['push', 'origin', ...args], { ...options, cwd: this.folder, env });
     return { ...pushed, said: said(pushed) };
   }
 }

@@ -16,6 +16,14 @@ export interface RunOptions {
   readonly input?: string | Buffer;
 }
 
+/** Who commits. */
+export const identity: Readonly<Record<string, string>> = {
+  GIT_AUTHOR_NAME: 'Somebody',
+  GIT_AUTHOR_EMAIL: 'somebody@git.example',
+  GIT_COMMITTER_NAME: 'Somebody',
+  GIT_COMMITTER_EMAIL: 'somebody@git.example',
+};
+
 /** All that a child of the tests is given: a search path, an identity, and no settings of git's. */
 export const plainEnvironment: Readonly<Record<string, string>> = {
   PATH: `${process.env.PATH ?? ''}:/usr/sbin`,
@@ -23,11 +31,11 @@ export const plainEnvironment: Readonly<Record<string, string>> = {
   LC_ALL: 'C.UTF-8',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_NOSYSTEM: '1',
-  GIT_AUTHOR_NAME: 'Somebody',
-  GIT_AUTHOR_EMAIL: 'somebody@git.example',
-  GIT_COMMITTER_NAME: 'Somebody',
-  GIT_COMMITTER_EMAIL: 'somebody@git.example',
+  ...identity,
 };
+
+/** What runs programs: this machine, or another. */
+export type Runner = (command: string, args: readonly string[], options?: RunOptions) => Promise<Run>;
 
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
   return new Promise((resolve, reject) => {
@@ -58,8 +66,9 @@ export async function must(
   command: string,
   args: readonly string[],
   options: RunOptions = {},
+  runner: Runner = run,
 ): Promise<string> {
-  const { code, stdout, stderr } = await run(command, args, options);
+  const { code, stdout, stderr } = await runner(command, args, options);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')}: exit ${code}\n${stdout}${stderr}`);
   return stdout.trim();
 }

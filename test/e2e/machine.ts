@@ -1,0 +1,114 @@
+/**
+ * A whole machine to install on: a copy-on-write copy of this one, with processes, mounts, users, name and network
+ * of its own. What a manual tells an administrator to do is done there as it stands, as root and at the usual
+ * places and ports, and nothing of this machine changes.
+ *
+ * It is not booted: nothing runs at first, and `systemctl` is the stand-in beside this file.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { must, type Runner, type RunOptions, run } from './run.ts';
+
+/** What root finds after a login. */
+const environment: Readonly<Record<string, string>> = {
+  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+  HOME: '/root',
+  LC_ALL: 'C.UTF-8',
+};
+
+/**
+ * Becomes the machine's first process, and ends with it all others, when standard input closes.
+ *
+ * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for systemctl.
+ */
+const boot = `
+set -e
+read -r pid others </proc/self/stat # as the machine around it counts
+mount --make-rprivate /
+layers=$1.machine
+mkdir "$layers"
+mount -t tmpfs -o mode=755 machine "$layers"
+mkdir "$layers/upper" "$layers/work" "$layers/root"
+mount -t overlay -o "lowerdir=/,upperdir=$layers/upper,workdir=$layers/work" machine "$layers/root"
+cd "$layers/root"
+mount -t proc proc proc
+mount --rbind /dev dev
+mount -t tmpfs -o mode=755 run run
+mount -t tmpfs -o mode=1777 tmp tmp
+mkdir -p ".$1"
+mount --bind "$1" ".$1"
+touch usr/local/bin/node usr/local/sbin/systemctl
+mount --bind "$2" usr/local/bin/node
+mount --bind "$3" usr/local/sbin/systemctl
+hostname git.example
+busybox ip link set lo up
+echo '127.0.0.1 localhost git.example' >etc/hosts
+trap '' CHLD # nobody waits for what daemons leave behind
+exec chroot . sh -c 'cd /root && echo "$1" && exec cat' sh "$pid"
+`;
+
+export class Machine {
+  /** Seen under this path from both sides. */
+  readonly folder: string;
+  /** Its first process, as it is known outside. */
+  readonly #pid: string;
+
+  private constructor(folder: string, pid: string) {
+    this.folder = folder;
+    this.#pid = pid;
+  }
+
+  static async open(t: Test): Promise<Machine> {
+    const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+    const systemctl = fileURLToPath(new URL('systemctl', import.meta.url));
+    const own = ['--mount', '--pid', '--fork', '--net', '--uts', '--ipc', '--kill-child'];
+    const first = spawn('unshare', [...own, 'sh', '-c', boot, 'sh', folder, process.execPath, systemctl], {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: environment,
+    });
+    let complaint = '';
+    first.stderr.setEncoding('utf8').on('data', (text: string) => {
+      complaint += text;
+    });
+    const ended = once(first, 'close');
+    t.teardown(async () => {
+      first.stdin.end();
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+      await rm(`${folder}.machine`, { recursive: true, force: true });
+    });
+    const lines = createInterface({ input: first.stdout });
+    const up = await Promise.race([once(lines, 'line'), ended.then(() => null)]);
+    if (up === null) throw new Error(`the machine does not come up: ${complaint}`);
+    return new Machine(folder, String(up[0]));
+  }
+
+  /** Runs a program in it, as root, in an environment of its own and `options.env`. */
+  readonly run: Runner = (command, args, options = {}) => {
+    const { cwd = '/root', env = {}, ...others } = options;
+    const enter = [
+      '--target',
+      this.#pid,
+      '--mount',
+      '--pid',
+      '--net',
+      '--uts',
+      '--ipc',
+      '--root',
+      `--wdns=${cwd}`,
+    ];
+    const variables = Object.entries({ ...environment, ...env }).map(([name, value]) => `${name}=${value}`);
+    return run('nsenter', [...enter, 'env', '-i', ...variables, command, ...args], others);
+  };
+
+  must(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+    return must(command, args, options, this.run);
+  }
+}
