@@ -13,6 +13,7 @@ const whole = z.number().int();
 
 const owner = z.strictObject({
   key: z.string(),
+  id: whole,
   name: z.string(),
   type: z.enum(['user', 'organization']),
   since: whole,
@@ -52,7 +53,7 @@ export function backupOf(ledger: Ledger, host: string): Backup {
     version,
     host,
     takenAt: Date.now(),
-    owners: ledger.ownerRecords().map(({ key, name, type, since }) => ({ key, name, type, since })),
+    owners: [...ledger.ownerRecords()],
     reportedUnits: [...ledger.book.units].flatMap(unit => {
       if (unit.kind !== 'reported' || unit.owner === null) return [];
       const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;

@@ -4,8 +4,9 @@
  * Only memory: nothing here knows the store, a clock, or a rule.
  */
 
+import { randomInt } from 'node:crypto';
 import { ownerKey } from '../quota/index.ts';
-import type { OwnerRecord, UnitRecord } from '../store/index.ts';
+import { type OwnerRecord, ownerIdBits, type UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 
 export class Book {
@@ -44,7 +45,8 @@ export class Book {
 
   /** The record that an owner who is not in the book would get. */
   newOwner(name: string, since: number): OwnerRecord {
-    return { key: this.keyOf(name), name: name.normalize('NFC'), type: 'user', since };
+    const id = randomInt(1, 2 ** ownerIdBits - 1);
+    return { key: this.keyOf(name), id, name: name.normalize('NFC'), type: 'user', since };
   }
 
   /** The owner's account, opened if there is none. */

@@ -13,6 +13,7 @@ export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/st
 export type {
   Changes,
   DeltaRecord,
+  DocumentRecord,
   Kept,
   OwnerRecord,
   RootRecord,
@@ -20,6 +21,7 @@ export type {
   SweepRecord,
   UnitRecord,
 } from './store.ts';
+export { ownerIdBits } from './store.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 

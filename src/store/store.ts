@@ -42,8 +42,16 @@ export interface DeltaRecord {
   readonly at: number;
 }
 
+/**
+ * Owners' ids are so many random bits, so that machines that meet the same owner first need not agree on a
+ * next number.
+ */
+export const ownerIdBits = 48;
+
 /** An owner; it stays when its last unit goes. */
 export interface OwnerRecord {
+  /** Stays the same through a change of name, and is never another's. */
+  readonly id: number;
   /** What names are compared by (quota/names.ts). */
   readonly key: string;
   /** As first seen. */
@@ -51,6 +59,16 @@ export interface OwnerRecord {
   readonly type: 'user' | 'organization';
   /** Milliseconds since 1970. */
   readonly since: number;
+}
+
+/**
+ * Something of the policy: a rule, a group, an assignment. What is in it is the ledger's business; the store
+ * keeps any text, by kind and key.
+ */
+export interface DocumentRecord {
+  readonly kind: string;
+  readonly key: string;
+  readonly text: string;
 }
 
 /** A storage root as it was when its units were last found. */
@@ -72,6 +90,7 @@ export interface Kept {
   /** In the order of `seq`; all else is in no order. */
   readonly deltas: readonly DeltaRecord[];
   readonly owners: readonly OwnerRecord[];
+  readonly documents: readonly DocumentRecord[];
   readonly roots: readonly RootRecord[];
   /** The last sweep that ended; null before the first. */
   readonly sweep: SweepRecord | null;
@@ -90,6 +109,8 @@ export interface Changes {
   readonly goneDeltas?: readonly number[];
   readonly owners?: readonly OwnerRecord[];
   readonly goneOwners?: readonly string[];
+  readonly documents?: readonly DocumentRecord[];
+  readonly goneDocuments?: readonly Pick<DocumentRecord, 'kind' | 'key'>[];
   readonly roots?: readonly RootRecord[];
   readonly goneRoots?: readonly string[];
   readonly sweep?: SweepRecord;

@@ -29,7 +29,14 @@ export function storeContract(t: Test, newPlace: () => Place): void {
   const loaded = (place: Place) => using(place, async store => sorted(await store.load()));
 
   t.test('a new store is empty', async t => {
-    t.strictSame(await loaded(newPlace()), { units: [], deltas: [], owners: [], roots: [], sweep: null });
+    t.strictSame(await loaded(newPlace()), {
+      units: [],
+      deltas: [],
+      owners: [],
+      documents: [],
+      roots: [],
+      sweep: null,
+    });
   });
 
   t.test('everything written is there when the store is opened again', async t => {
@@ -47,6 +54,7 @@ export function storeContract(t: Test, newPlace: () => Place): void {
       ],
       deltas: [{ seq: 7, owner: 'alice', leaf: 'size:git:lfs', bytes: -12, at: 5 }],
       owners: [owner('alice', { name: 'Alice' }), owner('tools', { type: 'organization' })],
+      documents: [{ kind: 'rule', key: 'total', text: '{"limit":-1}' }],
       roots: [{ path: '/srv/git', device: 2049n, inode: 2n }],
       sweep: { startedAt: 1, finishedAt: 2, units: 3 },
     } satisfies Changes;
@@ -99,17 +107,32 @@ export function storeContract(t: Test, newPlace: () => Place): void {
     const units = oddStrings.map(odd => unit(odd, { host: odd, owner: odd }));
     const owners = oddStrings.map(odd => owner(odd));
     const roots = oddStrings.map(path => ({ path, device: 0n, inode: 0n }));
-    await using(place, store => store.write({ units, owners, roots }));
+    const documents = oddStrings.map(odd => ({ kind: odd, key: odd, text: odd }));
+    await using(place, store => store.write({ units, owners, documents, roots }));
     const kept = await loaded(place);
     const found = (ids: readonly string[]) => ids.toSorted();
     t.strictSame(found(kept.units.map(({ id }) => id)), found(oddStrings));
     t.ok(kept.units.every(({ id, host, name, owner }) => id === host && id === name && id === owner));
     t.strictSame(found(kept.owners.map(({ key }) => key)), found(oddStrings));
     t.strictSame(found(kept.roots.map(({ path }) => path)), found(oddStrings));
+    t.strictSame(found(kept.documents.map(({ text }) => text)), found(oddStrings));
+    t.ok(kept.documents.every(({ kind, key, text }) => kind === key && key === text));
     await using(place, store =>
-      store.write({ goneUnits: oddStrings, goneOwners: oddStrings, goneRoots: oddStrings }),
+      store.write({
+        goneUnits: oddStrings,
+        goneOwners: oddStrings,
+        goneDocuments: oddStrings.map(odd => ({ kind: odd, key: odd })),
+        goneRoots: oddStrings,
+      }),
     );
-    t.strictSame(await loaded(place), { units: [], deltas: [], owners: [], roots: [], sweep: null });
+    t.strictSame(await loaded(place), {
+      units: [],
+      deltas: [],
+      owners: [],
+      documents: [],
+      roots: [],
+      sweep: null,
+    });
   });
 
   t.test('numbers at the ends of their ranges are exact', async t => {

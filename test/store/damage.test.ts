@@ -94,12 +94,12 @@ for (const [fault, { sql: statements, says }] of Object.entries(faults)) {
 for (const left of ['closed', 'killed'] as const) {
   t.test(`a file that a newer softquota left ${left} is refused and left as it is`, async t => {
     const file = await sample(t, left);
-    if (left === 'closed') sql(file, 'PRAGMA user_version = 2');
+    if (left === 'closed') sql(file, 'PRAGMA user_version = 99');
     else overwriteVersionInLog(file);
     const before = fingerprint(file);
     await t.rejects(begin(file), {
       code: 'store_refused',
-      message: /written by a newer softquota: it has version 2/,
+      message: /written by a newer softquota: it has version 99/,
     });
     t.strictSame(fingerprint(file), before);
   });
@@ -107,7 +107,7 @@ for (const left of ['closed', 'killed'] as const) {
 
 /** As a newer daemon does that is killed before its log is carried over. */
 function overwriteVersionInLog(file: string): void {
-  const statements = 'PRAGMA locking_mode = EXCLUSIVE; PRAGMA user_version = 2';
+  const statements = 'PRAGMA locking_mode = EXCLUSIVE; PRAGMA user_version = 99';
   const program = `new (require('node:sqlite').DatabaseSync)(${JSON.stringify(file)}).exec(${JSON.stringify(statements)}); process.kill(process.pid, 'SIGKILL')`;
   const { signal } = spawnSync(process.execPath, ['-e', program]);
   if (signal !== 'SIGKILL') throw new Error('the newer daemon was not killed');

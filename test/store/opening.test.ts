@@ -133,3 +133,67 @@ t.test('a copy that another tool made, without a log, is opened as a store', asy
   await store.write(batch(2));
   t.ok(fs.existsSync(`${copy}-wal`));
 });
+
+t.test('a store of the first version is brought up to date, and keeps all that was in it', async t => {
+  const file = join(t.testdir(), 'store.db');
+  const old = new DatabaseSync(file);
+  old.exec(`PRAGMA journal_mode = WAL; ${firstVersion}`);
+  old.exec(`INSERT INTO owners VALUES (CAST('alice' AS BLOB), CAST('Alice' AS BLOB), 'user', 5),
+    (CAST('tools' AS BLOB), CAST('tools' AS BLOB), 'organization', 6)`);
+  old.exec(`INSERT INTO deltas VALUES (3, CAST('alice' AS BLOB), 'size:git:lfs', 12, 4)`);
+  old.close();
+  for (const opened of ['first', 'again']) {
+    const store = await open(file);
+    const kept = await store.load();
+    t.match(
+      kept.owners,
+      [
+        { key: 'alice', name: 'Alice', type: 'user', since: 5 },
+        { key: 'tools', type: 'organization' },
+      ],
+      opened,
+    );
+    const ids = kept.owners.map(({ id }) => id);
+    t.ok(ids.every(id => id > 0 && id < 2 ** 48) && ids[0] !== ids[1], `each has an id: ${ids}`);
+    t.match(kept.deltas, [{ seq: 3, bytes: 12 }]);
+    t.strictSame(kept.documents, []);
+    await store.write({ documents: [{ kind: 'rule', key: 'r', text: '{}' }], goneDocuments: [] });
+    await store.write({ goneDocuments: [{ kind: 'rule', key: 'r' }] });
+    await store.close();
+  }
+});
+
+t.test('an older store that cannot be brought up to date is left as it is', async t => {
+  const file = join(t.testdir(), 'store.db');
+  const old = new DatabaseSync(file);
+  old.exec(`PRAGMA journal_mode = WAL; ${firstVersion} DROP TABLE owners`);
+  old.close();
+  const tables = () => {
+    const db = new DatabaseSync(file);
+    const found = db.prepare('SELECT sql FROM sqlite_schema').all();
+    db.close();
+    return found;
+  };
+  const before = tables();
+  await t.rejects(begin(file), { code: 'store_refused', message: /is damaged: no such table: owners/ });
+  t.strictSame(tables(), before);
+});
+
+/** The tables as the first released softquota made them. */
+const limit = Number.MAX_SAFE_INTEGER;
+const firstVersion = `
+PRAGMA application_id = ${0x73717461};
+PRAGMA user_version = 1;
+CREATE TABLE units (id BLOB NOT NULL PRIMARY KEY, kind TEXT NOT NULL CHECK (kind IN ('walked', 'reported')),
+  host BLOB NOT NULL, name BLOB, owner BLOB, leaf TEXT NOT NULL,
+  bytes INTEGER NOT NULL CHECK (bytes BETWEEN 0 AND ${limit}),
+  files INTEGER NOT NULL CHECK (files BETWEEN 0 AND ${limit}), partial INTEGER NOT NULL CHECK (partial IN (0, 1)),
+  measured_at INTEGER NOT NULL, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE deltas (seq INTEGER NOT NULL PRIMARY KEY, owner BLOB NOT NULL, leaf TEXT NOT NULL,
+  bytes INTEGER NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE owners (key BLOB NOT NULL PRIMARY KEY, name BLOB NOT NULL,
+  type TEXT NOT NULL CHECK (type IN ('user', 'organization')), since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE roots (path BLOB NOT NULL PRIMARY KEY, device TEXT NOT NULL, inode TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE sweep (one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1), started_at INTEGER NOT NULL,
+  finished_at INTEGER NOT NULL, units INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;

@@ -22,7 +22,7 @@ export function unit(id: string, differing: Partial<UnitRecord> = {}): UnitRecor
 }
 
 export function owner(key: string, differing: Partial<OwnerRecord> = {}): OwnerRecord {
-  return { key, name: key, type: 'user', since: 1_795_000_000_000, ...differing };
+  return { key, id: 7, name: key, type: 'user', since: 1_795_000_000_000, ...differing };
 }
 
 /** Strings that stores get wrong: NUL, surrogates alone, paired and the wrong way round, two forms of one letter. */
@@ -88,12 +88,15 @@ export const anyChanges: fc.Arbitrary<Changes> = fc.record(
     owners: fc.array(
       plain({
         key: anyId,
+        id: fc.maxSafeInteger(),
         name: anyString,
         type: fc.constantFrom('user' as const, 'organization' as const),
         since: fc.maxSafeInteger(),
       }),
     ),
     goneOwners: fc.array(anyId),
+    documents: fc.array(plain({ kind: anyId, key: anyId, text: anyString })),
+    goneDocuments: fc.array(plain({ kind: anyId, key: anyId })),
     roots: fc.array(plain({ path: anyId, device: any64Bits, inode: any64Bits })),
     goneRoots: fc.array(anyId),
     sweep: plain({

@@ -92,6 +92,7 @@ t.test(
     );
     const owners = units.map((_, index) => ({
       key: `owner-${index}`,
+      id: index,
       name: `Owner-${index}`,
       type: 'user' as const,
       since: index,

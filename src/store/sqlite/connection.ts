@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads';
 import type {
   Changes,
   DeltaRecord,
+  DocumentRecord,
   Kept,
   OwnerRecord,
   RootRecord,
@@ -74,16 +75,18 @@ export class Connection {
     const units: UnitRecord[] = [];
     const deltas: DeltaRecord[] = [];
     const owners: OwnerRecord[] = [];
+    const documents: DocumentRecord[] = [];
     const roots: RootRecord[] = [];
     let sweep: SweepRecord | null = null;
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
       units.push(...(chunk.units ?? []));
       deltas.push(...(chunk.deltas ?? []));
       owners.push(...(chunk.owners ?? []));
+      documents.push(...(chunk.documents ?? []));
       roots.push(...(chunk.roots ?? []));
       sweep = chunk.sweep ?? sweep;
     });
-    return { units, deltas, owners, roots, sweep };
+    return { units, deltas, owners, documents, roots, sweep };
   }
 
   /** Ends the thread after it has done what was asked before. */

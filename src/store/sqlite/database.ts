@@ -28,7 +28,7 @@ import { SoftquotaError } from '../../errors.ts';
 import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
 import type { ThreadSettings } from './messages.ts';
 import { reader } from './records.ts';
-import { applicationId, schema, schemaVersion } from './schema.ts';
+import { applicationId, schema, schemaVersion, upgradeFrom } from './schema.ts';
 
 /**
  * How the log is kept: every commit is on the disk before it is answered, no other process comes
@@ -55,6 +55,7 @@ export function openDatabase({ file, missing }: ThreadSettings): DatabaseSync {
     db.exec(settings);
     if (!checked) checkContent(db, file);
     db.exec('PRAGMA journal_mode = WAL');
+    upgrade(db);
     removeUnfinished(file);
     return db;
   } catch (error) {
@@ -162,7 +163,7 @@ function checkedReadOnly(file: string): boolean {
 }
 
 function checkContent(db: DatabaseSync, file: string): void {
-  const version = Number(db.prepare('PRAGMA user_version').get()?.user_version);
+  const version = versionOf(db);
   if (version > schemaVersion) {
     throw new SoftquotaError(
       'store_refused',
@@ -174,9 +175,29 @@ function checkContent(db: DatabaseSync, file: string): void {
   const finding = String(db.prepare('PRAGMA quick_check(1)').get()?.quick_check);
   // Some findings have a line of their own above them, which names the database within SQLite.
   if (finding !== 'ok') throw damaged(file, finding.replace(/^\*\*\* .*\n/, ''));
+  // Those of an older one are read once it is brought up to date.
+  if (version < schemaVersion) return;
   try {
     reader(db, file);
   } catch (error) {
     throw damaged(file, error instanceof Error ? error.message : String(error), error);
   }
+}
+
+/** Brings an older store up to date, in one step. */
+function upgrade(db: DatabaseSync): void {
+  const statements = upgradeFrom(versionOf(db));
+  if (statements === '') return;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    db.exec(statements);
+    db.exec('COMMIT');
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function versionOf(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version);
 }

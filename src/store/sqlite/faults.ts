@@ -4,6 +4,8 @@ import { SoftquotaError, systemCode } from '../../errors.ts';
 
 /** The result codes of SQLite that are told apart, in their primary form. */
 const sqlite = {
+  /** A statement that does not fit the tables. */
+  error: 1,
   busy: 5,
   readonly: 8,
   ioError: 10,
@@ -70,6 +72,7 @@ export function refusalOf(file: string, error: unknown): SoftquotaError {
   switch (primaryCode(error)) {
     case sqlite.busy:
       return inUse(file, error);
+    case sqlite.error:
     case sqlite.corrupt:
     case sqlite.notADatabase:
       return damaged(file, words(error), error);

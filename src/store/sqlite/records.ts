@@ -12,6 +12,7 @@ import { isLeaf, type Leaf } from '../../quota/index.ts';
 import type {
   Changes,
   DeltaRecord,
+  DocumentRecord,
   Kept,
   OwnerRecord,
   RootRecord,
@@ -32,13 +33,15 @@ export function writer(db: DatabaseSync): Apply {
   const dropUnit = db.prepare('DELETE FROM units WHERE id = ?');
   const dropDelta = db.prepare('DELETE FROM deltas WHERE seq = ?');
   const dropOwner = db.prepare('DELETE FROM owners WHERE key = ?');
+  const dropDocument = db.prepare('DELETE FROM documents WHERE kind = ? AND key = ?');
   const dropRoot = db.prepare('DELETE FROM roots WHERE path = ?');
   const putUnit = db.prepare(
     'REPLACE INTO units (id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq) ' +
       'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   );
   const putDelta = db.prepare('REPLACE INTO deltas (seq, owner, leaf, bytes, at) VALUES (?, ?, ?, ?, ?)');
-  const putOwner = db.prepare('REPLACE INTO owners (key, name, type, since) VALUES (?, ?, ?, ?)');
+  const putOwner = db.prepare('REPLACE INTO owners (key, id, name, type, since) VALUES (?, ?, ?, ?, ?)');
+  const putDocument = db.prepare('REPLACE INTO documents (kind, key, text) VALUES (?, ?, ?)');
   const putRoot = db.prepare('REPLACE INTO roots (path, device, inode) VALUES (?, ?, ?)');
   const putSweep = db.prepare('REPLACE INTO sweep (one, started_at, finished_at, units) VALUES (1, ?, ?, ?)');
 
@@ -46,6 +49,9 @@ export function writer(db: DatabaseSync): Apply {
     for (const id of changes.goneUnits ?? []) dropUnit.run(encodeWtf8(id));
     for (const seq of changes.goneDeltas ?? []) dropDelta.run(seq);
     for (const key of changes.goneOwners ?? []) dropOwner.run(encodeWtf8(key));
+    for (const { kind, key } of changes.goneDocuments ?? []) {
+      dropDocument.run(encodeWtf8(kind), encodeWtf8(key));
+    }
     for (const path of changes.goneRoots ?? []) dropRoot.run(encodeWtf8(path));
     for (const unit of changes.units ?? []) {
       putUnit.run(
@@ -65,8 +71,11 @@ export function writer(db: DatabaseSync): Apply {
     for (const { seq, owner, leaf, bytes, at } of changes.deltas ?? []) {
       putDelta.run(seq, encodeWtf8(owner), leafToKeep(leaf), bytes, at);
     }
-    for (const { key, name, type, since } of changes.owners ?? []) {
-      putOwner.run(encodeWtf8(key), encodeWtf8(name), type, since);
+    for (const { key, id, name, type, since } of changes.owners ?? []) {
+      putOwner.run(encodeWtf8(key), id, encodeWtf8(name), type, since);
+    }
+    for (const { kind, key, text } of changes.documents ?? []) {
+      putDocument.run(encodeWtf8(kind), encodeWtf8(key), encodeWtf8(text));
     }
     for (const { path, device, inode } of changes.roots ?? []) {
       putRoot.run(encodeWtf8(path), device.toString(), inode.toString());
@@ -91,7 +100,8 @@ export function reader(db: DatabaseSync, file: string): Read {
     'SELECT id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq FROM units',
   );
   const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
-  const owners = db.prepare('SELECT key, name, type, since FROM owners');
+  const owners = db.prepare('SELECT key, id, name, type, since FROM owners');
+  const documents = db.prepare('SELECT kind, key, text FROM documents');
   const roots = db.prepare('SELECT path, device, inode FROM roots');
   const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
 
@@ -114,6 +124,7 @@ export function reader(db: DatabaseSync, file: string): Read {
     for (const chunk of chunks('units', units, unitOf)) emit({ units: chunk });
     for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
     for (const chunk of chunks('owners', owners, ownerOf)) emit({ owners: chunk });
+    for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
     for (const chunk of chunks('roots', roots, rootOf)) emit({ roots: chunk });
     for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) emit({ sweep });
   };
@@ -148,9 +159,16 @@ const deltaOf = (row: Row): DeltaRecord => ({
 
 const ownerOf = (row: Row): OwnerRecord => ({
   key: text(row, 'key'),
+  id: whole(row, 'id'),
   name: text(row, 'name'),
   type: oneOf(row, 'type', ['user', 'organization']),
   since: whole(row, 'since'),
+});
+
+const documentOf = (row: Row): DocumentRecord => ({
+  kind: text(row, 'kind'),
+  key: text(row, 'key'),
+  text: text(row, 'text'),
 });
 
 const rootOf = (row: Row): RootRecord => ({

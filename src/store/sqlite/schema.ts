@@ -6,19 +6,40 @@
  * a file system's numbers do not.
  *
  * A change of these tables is a new `schemaVersion`, with the statements that lead there from the
- * version before.
+ * version before. What the policy consists of is no table's business: a new kind of it is a document.
  */
+
+import { ownerIdBits } from '../store.ts';
 
 /** `PRAGMA application_id`: "sqta". A database without it belongs to another program. */
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
 const whole = (column: string) =>
   `${column} INTEGER NOT NULL CHECK (${column} BETWEEN -${limit} AND ${limit})`;
+
+const owners = (table: string) => `
+CREATE TABLE ${table} (
+  key BLOB NOT NULL PRIMARY KEY,
+  ${whole('id')},
+  name BLOB NOT NULL,
+  type TEXT NOT NULL CHECK (type IN ('user', 'organization')),
+  ${whole('since')}
+) STRICT, WITHOUT ROWID;
+`;
+
+const documents = `
+CREATE TABLE documents (
+  kind BLOB NOT NULL,
+  key BLOB NOT NULL,
+  text BLOB NOT NULL,
+  PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+`;
 
 export const schema = `
 PRAGMA application_id = ${applicationId};
@@ -46,12 +67,8 @@ CREATE TABLE deltas (
   ${whole('at')}
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE owners (
-  key BLOB NOT NULL PRIMARY KEY,
-  name BLOB NOT NULL,
-  type TEXT NOT NULL CHECK (type IN ('user', 'organization')),
-  ${whole('since')}
-) STRICT, WITHOUT ROWID;
+${owners('owners')}
+${documents}
 
 CREATE TABLE roots (
   path BLOB NOT NULL PRIMARY KEY,
@@ -67,3 +84,24 @@ CREATE TABLE sweep (
   ${size('units')}
 ) STRICT, WITHOUT ROWID;
 `;
+
+/** What leads from each version, by its number, to the next. */
+const steps: ReadonlyMap<number, string> = new Map([
+  [
+    1,
+    `${owners('owners_with_id')}
+INSERT INTO owners_with_id (key, id, name, type, since)
+  SELECT key, random() & ${2 ** ownerIdBits - 1}, name, type, since FROM owners;
+DROP TABLE owners;
+ALTER TABLE owners_with_id RENAME TO owners;
+${documents}`,
+  ],
+]);
+
+/** The statements that bring a store of that version up to date; empty where it is. */
+export function upgradeFrom(version: number): string {
+  if (version === schemaVersion) return '';
+  const step = steps.get(version);
+  if (step === undefined) throw new Error(`no step leads on from version ${version}`);
+  return `${step} PRAGMA user_version = ${version + 1}; ${upgradeFrom(version + 1)}`;
+}
