@@ -47,7 +47,8 @@ export class Server {
     const server = new Server(folder, merge(beginning(folder), ini));
     t.teardown(async () => {
       await server.#daemon?.end();
-      await rm(folder, { recursive: true, force: true });
+      // A hook may still be telling behind its push.
+      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
     for (const name of ['data', 'git', 'lfs', 'attachments']) await mkdir(join(folder, name));
     await server.configure({});

@@ -47,6 +47,8 @@ export const silent: Answer = () => {};
 export class Gate {
   readonly socket: string;
   answer: Answer = allowed;
+  /** What /v1/unasked is answered with. */
+  takes = 202;
   readonly questions: Question[] = [];
   readonly #hearing = new EventEmitter();
   #heard = 0;
@@ -77,6 +79,13 @@ export class Gate {
     while (this.#heard < times) await once(this.#hearing, 'change');
   }
 
+  /** Resolves with the lines that hooks decided by themselves, once so many of their records have come. */
+  async told(times: number): Promise<readonly string[]> {
+    const records = () => this.questions.filter(question => question.path === '/v1/unasked');
+    while (records().length < times) await once(this.#hearing, 'record');
+    return records().flatMap(({ parameters }) => (parameters.get('lines') ?? '').split('\n').slice(0, -1));
+  }
+
   /** Reports of /v1/changed. */
   get changes(): readonly Question[] {
     return this.questions.filter(question => question.path === '/v1/changed');
@@ -99,6 +108,9 @@ export class Gate {
       response.writeHead(202).end();
       this.#heard += 1;
       this.#hearing.emit('change');
+    } else if (path === '/v1/unasked') {
+      response.writeHead(this.takes).end();
+      this.#hearing.emit('record');
     } else this.answer(response, question);
   };
 

@@ -60,8 +60,8 @@ t.test('a link to a hook.conf counts as the file it leads to', async t => {
 });
 
 for (const [lines, fault] of [
-  ['onError=last', 'onError = last is not available in this version, allow stands for it'],
-  ['onError=dney', 'onError is neither allow nor deny'],
+  ['onError=dney', 'onError is none of allow, deny and last'],
+  ['onError=Last', 'onError is none of allow, deny and last'],
   ['timeout=0', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=0.0001', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=61', 'timeout is not a number of seconds from 0.1 to 60'],
@@ -85,8 +85,8 @@ for (const [lines, fault] of [
 
 t.test('a repository’s own settings are those of its config file alone', async t => {
   const world = await World.open(t);
-  await world.configure('softquota.onError', 'last');
-  t.match(await pushed(world), { code: 0, said: /onError = last is not available in this version/ });
+  await world.configure('softquota.onError', 'maybe');
+  t.match(await pushed(world), { code: 0, said: /onError is none of allow, deny and last/ });
   await world.configure('softquota.onError', 'deny');
   await world.configure('softquota.timeout', '0.3');
   world.gate.answer = () => {};
@@ -163,7 +163,7 @@ t.test(
 );
 
 t.test(
-  'over ssh the record names the account, whatever the client sends; else the web server’s user',
+  'the record names gitolite’s user, over ssh else the account, whatever the client sends, else the web server’s user',
   async t => {
     const world = await World.open(t);
     world.gate.answer = refused('no\n');
@@ -175,6 +175,9 @@ t.test(
         REMOTE_USER: 'forged',
         GL_USER: 'forged',
       },
+      { SSH_CONNECTION: '10.0.0.1 1 10.0.0.2 22', LOGNAME: 'git', GL_REPO: 'a/b', GL_USER: 'frank' },
+      { GL_REPO: 'a/b', GL_USER: 'a\nb', LOGNAME: 'git' },
+      { GL_REPO: 'a/b', LOGNAME: 'git' },
       { REMOTE_USER: 'DOMAIN\\dave', LOGNAME: 'www-data' },
       { LOGNAME: 'erin' },
       { LOGNAME: 'x'.repeat(256) },
@@ -183,7 +186,7 @@ t.test(
       await pushed(world, env);
       actors.push(world.gate.checks.at(-1)?.parameters.get('actor'));
     }
-    t.same(actors, ['carol', 'DOMAIN\\dave', 'erin', null, null]);
+    t.same(actors, ['carol', 'frank', null, 'git', 'DOMAIN\\dave', 'erin', null, null]);
   },
 );
 
@@ -276,5 +279,6 @@ t.test('what the hooks have in common is the same text in each of them', async t
   t.equal(part(pre, 'settings'), part(upload, 'settings'));
   t.equal(part(pre, 'settings of the repository'), part(post, 'settings of the repository'));
   t.equal(part(pre, 'asking'), part(upload, 'asking'));
+  t.equal(part(pre, 'telling what was decided alone'), part(post, 'telling what was decided alone'));
   t.equal(part(pre, 'the hooks after this one'), part(post, 'the hooks after this one'));
 });

@@ -83,7 +83,8 @@ export class World {
     const world = new World(folder, gate, options);
     t.teardown(async () => {
       await gate.close();
-      await rm(folder, { recursive: true, force: true });
+      // A hook may still be telling behind its push.
+      await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
     });
     const format = `--object-format=${options.format ?? 'sha1'}`;
     await world.must('git', ['init', '-q', '--bare', '--initial-branch=main', format, world.bare]);
