@@ -38,9 +38,7 @@ const answerMs = 30_000;
 /** To the administrator's API. */
 export function adminClient(config: () => Config): Client {
   const url = process.env.SOFTQUOTA_URL;
-  if (url === undefined || url === '') {
-    return clientAt({ socketPath: config().server.adminSocket }, '/api/v1', config().server.adminSocket);
-  }
+  if (url === undefined || url === '') return localAdminClient(config());
   if (!URL.canParse(url)) throw new SoftquotaError('usage', `SOFTQUOTA_URL = "${url}" is no URL`);
   const { protocol, hostname, port, pathname } = new URL(url);
   const token = process.env.SOFTQUOTA_TOKEN;
@@ -50,6 +48,11 @@ export function adminClient(config: () => Config): Client {
     `${pathname.replace(/\/$/, '')}/api/v1`,
     url,
   );
+}
+
+/** To the administrator's API of this machine's daemon, wherever SOFTQUOTA_URL leads. */
+export function localAdminClient({ server }: Config): Client {
+  return clientAt({ socketPath: server.adminSocket }, '/api/v1', server.adminSocket);
 }
 
 /** To the gate. */

@@ -8,6 +8,7 @@ import { addCheck } from './check.ts';
 import { addDoctor } from './doctor.ts';
 import type { Exit } from './exit.ts';
 import { addHooks } from './hooks.ts';
+import { addInit } from './init.ts';
 import { addPlayground } from './playground.ts';
 import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
@@ -33,6 +34,7 @@ export function buildProgram(exit: Exit): Command {
     .exitOverride();
   const commands = [
     addServe,
+    addInit,
     addCheck,
     addUsage,
     addScan,

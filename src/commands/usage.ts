@@ -50,7 +50,8 @@ function countOf(text: string): number {
   throw new SoftquotaError('usage', `--top ${text}: a whole number from 1 to ${mostRows} is expected`);
 }
 
-function ownersTable(rows: readonly OwnerRow[]): string {
+/** Whole lines, the owners in the order that they are given in. */
+export function ownersTable(rows: readonly OwnerRow[]): string {
   if (rows.length === 0)
     return 'No owner is known yet. softquota scan measures, softquota doctor tells what is amiss.\n';
   return table(

@@ -15,3 +15,4 @@ export type { Key } from './key.ts';
 export { type LoadedConfig, loadConfig, type RefusedConfig } from './load.ts';
 export { printConfig } from './print.ts';
 export { type ConfigChange, compareConfigs, merged } from './reload.ts';
+export { encodeValue } from './value.ts';

@@ -1,0 +1,85 @@
+/**
+ * The first measuring: by the daemon itself, on sockets that nobody else knows, and into the store that it will
+ * be started with, so that it knows the figures from then on.
+ */
+
+import { lchownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { Config } from '../config/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { type OwnerRow, ownerRow, type ScanReport, scanReport } from '../wire/index.ts';
+import { type Client, localAdminClient } from './client.ts';
+import { followScan } from './progress.ts';
+
+export interface Measured {
+  readonly scan: ScanReport;
+  /** How many there are. */
+  readonly owners: number;
+  /** The largest first; a thousand at most. */
+  readonly largest: readonly OwnerRow[];
+}
+
+const mostRows = 1000;
+
+/** `account`: whose the data are to be. Rejects with `configuration`, `store_refused`, or where it could not be measured. */
+export async function measureFirst(
+  config: Config,
+  account: { readonly uid: number; readonly gid: number } | null,
+): Promise<Measured> {
+  const { Daemon } = await import('../daemon/index.ts');
+  const { createLogger } = await import('../telemetry/index.ts');
+  const folder = mkdtempSync(join(tmpdir(), 'softquota-'));
+  const { log, flush } = createLogger({ level: 'error', format: 'pretty' });
+  const own = onOwnSockets(config, folder);
+  try {
+    // What the service manager may have handed to this process is not meant for this daemon.
+    const daemon = await Daemon.start({ config: own, env: {}, log });
+    try {
+      return await measured(localAdminClient(own));
+    } finally {
+      await daemon.stop();
+    }
+  } finally {
+    flush();
+    rmSync(folder, { recursive: true, force: true });
+    if (account !== null) give(config.server.dataPath, account);
+  }
+}
+
+function onOwnSockets(config: Config, folder: string): Config {
+  return {
+    ...config,
+    server: {
+      ...config.server,
+      socket: join(folder, 'gate.sock'),
+      socketGroup: null,
+      trustedSocket: join(folder, 'trusted.sock'),
+      trustedGroup: null,
+      adminSocket: join(folder, 'admin.sock'),
+      httpPort: 0,
+    },
+  };
+}
+
+/** A daemon measures everything when it starts. */
+async function measured(client: Client): Promise<Measured> {
+  const scans = z.array(scanReport).parse(await client.get({ path: '/admin/quota/scans' }));
+  const first = scans.at(-1);
+  if (first === undefined) throw new SoftquotaError('internal', 'the daemon measures nothing');
+  const scan = await followScan(client, first.id);
+  if (scan.state !== 'done') {
+    throw new SoftquotaError(
+      'not_ready',
+      `it could not be measured: the scan ${scan.state}: ${scan.error ?? ''}`,
+    );
+  }
+  const { headers, json } = await client.ask({ path: `/admin/quota/usage?limit=${mostRows}` });
+  return { scan, owners: Number(headers['x-total-count']), largest: z.array(ownerRow).parse(json) };
+}
+
+/** Once nothing writes there any more. */
+function give(dataPath: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
+  for (const name of readdirSync(dataPath)) lchownSync(join(dataPath, name), uid, gid);
+}

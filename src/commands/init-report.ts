@@ -1,0 +1,126 @@
+/** What `softquota init` tells: what was found, who is large, whom a limit would refuse, and what comes next. */
+
+import { formatBytes, printable } from '../quota/index.ts';
+import type { Layout, Store } from '../survey/index.ts';
+import type { OwnerRow, ScanReport } from '../wire/index.ts';
+import { formatCount, shellQuoted, table } from './output.ts';
+import { scanSummary } from './progress.ts';
+import { ownersTable } from './usage.ts';
+
+/** Shell commands. */
+export interface NextCommands {
+  /** Runs the daemon. */
+  readonly start: string;
+  readonly look: string;
+  readonly hooks: string;
+  /** Changes the configuration; the daemon takes it with SIGHUP. */
+  readonly enforce: string;
+}
+
+export interface InitReport {
+  /** The file that was written. */
+  readonly config: string;
+  readonly layout: Layout;
+  readonly root: string;
+  readonly evidence: readonly string[];
+  readonly advice: readonly string[];
+  readonly repositories: number;
+  readonly scan: ScanReport;
+  readonly owners: number;
+  readonly largest: readonly OwnerRow[];
+  readonly proposal: {
+    readonly total: string;
+    readonly bytes: number;
+    readonly refused: readonly { readonly name: string; readonly used: number }[];
+  };
+  readonly unattributed: {
+    readonly repositories: number;
+    /** One of them. */
+    readonly such: readonly string[];
+    readonly stores: readonly Store[];
+  };
+  readonly next: NextCommands;
+}
+
+export function nextCommands(file: string, layout: Layout, root: string): NextCommands {
+  const config = file === '/etc/softquota/app.ini' ? '' : ` --config ${shellQuoted(file)}`;
+  const gitolite = layout === 'gitolite' ? ' --gitolite' : '';
+  return {
+    start: `softquota serve${config}`,
+    look: `softquota usage${config}`,
+    hooks: `softquota hooks install${gitolite} ${shellQuoted(root)}${config}`,
+    enforce: `sed -i -e 's/^;TOTAL/TOTAL/' -e 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
+  };
+}
+
+const names: Readonly<Record<Layout, string>> = {
+  owners: 'bare repositories in directories of owners',
+  flat: 'bare repositories without directories of owners',
+  gitolite: 'gitolite',
+  gitea: 'Gitea',
+  forgejo: 'Forgejo',
+  gitlab: 'GitLab',
+};
+
+export function initText(report: InitReport): string {
+  const { config, evidence, advice, layout, root, next } = report;
+  return [
+    lines([
+      `Found ${names[layout]} in ${root}:`,
+      ...evidence.map(each => `- ${each}`),
+      ...advice.map(each => `! ${each}`),
+    ]),
+    // Whose a repository is not is told below, once and not for each.
+    `${scanSummary({ ...report.scan, faults: { first: [], count: 0 } })}\n${owners(report)}`,
+    lines(limit(report)),
+    unattributed(report),
+    lines([
+      `Written: ${config}. Nothing is refused as long as it says MODE = report.`,
+      '',
+      `Run the daemon (as a service: systemctl start softquota):`,
+      `    ${next.start}`,
+      'Next, look; install the hooks; and when the figures convince, enforce, and send the daemon SIGHUP:',
+      `    ${next.look}`,
+      `    ${next.hooks}`,
+      `    ${next.enforce}`,
+    ]),
+  ]
+    .filter(block => block !== '')
+    .join('\n');
+}
+
+function owners({ owners: count, largest }: InitReport): string {
+  if (largest.length === 0) return 'Nobody stores anything yet.\n';
+  const more = count - largest.length;
+  return `${ownersTable(largest)}${more > 0 ? `… and ${formatCount(more)} smaller ones.\n` : ''}`;
+}
+
+function limit({ owners: count, proposal: { total, refused } }: InitReport): string[] {
+  const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
+  if (refused.length === 0)
+    return [`A proposal: TOTAL = ${total} would refuse nobody of ${formatCount(count)} today.`];
+  return [
+    `A proposal: TOTAL = ${total} would refuse ${refused.length} of ${formatCount(count)} today: ${who}.`,
+  ];
+}
+
+function unattributed({ unattributed: { repositories, such, stores } }: InitReport): string {
+  const without =
+    repositories === 0
+      ? ''
+      : lines([
+          `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; nobody is refused for them.`,
+        ]);
+  if (stores.length === 0) return without;
+  const rows = stores.map(({ what, bytes, whole, path }) => [
+    what,
+    `${whole ? '' : 'at least '}${formatBytes(bytes)}`,
+    path,
+  ]);
+  return `${without}No walk can tell whose this is, so it is not measured; programs that know report it (POST /v1/units, docs/gate.md):
+${table([{ title: 'WHAT' }, { title: 'SIZE', align: 'right' }, { title: 'WHERE' }], rows)}`;
+}
+
+function lines(texts: readonly string[]): string {
+  return texts.map(text => `${printable(text)}\n`).join('');
+}

@@ -1,0 +1,156 @@
+/** A configuration that did not exist before: where its data go, and how it is written. */
+
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { type Config, formatFaults, loadConfig } from '../config/index.ts';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import { longestPathBytes } from '../sockets/index.ts';
+import { type Account, type ConfigPlaces, systemAccounts } from '../survey/index.ts';
+import { whereIs } from './settings.ts';
+
+export interface NewPlaces extends ConfigPlaces {
+  /** To be made, with their modes, where they are not there; absolute. */
+  readonly directories: readonly { readonly path: string; readonly mode: number }[];
+  /** Who is to have the data; null: whoever runs this. */
+  readonly account: Pick<Account, 'uid' | 'gid'> | null;
+}
+
+const systemFile = '/etc/softquota/app.ini';
+
+/**
+ * Where the data of a configuration go: root's of /etc/softquota into the system's places, all others beside
+ * the file. `gid`: the group that has to reach the gate.
+ */
+export function placesFor(file: string, gid: number): NewPlaces {
+  const uid = process.getuid?.() ?? -1;
+  const accounts = systemAccounts();
+  const mayGive = uid === 0 || (process.getgroups?.() ?? []).includes(gid);
+  const isForeign = gid !== 0 && gid !== process.getgid?.() && mayGive;
+  const group = accounts.groups.find(one => one.gid === gid)?.name ?? String(gid);
+  const socketGroup = isForeign ? group : null;
+  if (uid === 0 && file === systemFile) {
+    return {
+      dataPath: '/var/lib/softquota',
+      socket: '/run/softquota/gate.sock',
+      trustedSocket: '/run/softquota/trusted.sock',
+      adminSocket: '/run/softquota/admin.sock',
+      socketGroup,
+      directories: [
+        { path: '/var/lib/softquota', mode: 0o700 },
+        { path: '/run/softquota', mode: 0o755 },
+      ],
+      account:
+        ownerOf('/var/lib/softquota') ?? accounts.users.find(({ name }) => name === 'softquota') ?? null,
+    };
+  }
+  const data = join(dirname(file), 'data');
+  const longest = join(data, 'trusted.sock');
+  if (Buffer.byteLength(longest) > longestPathBytes) {
+    throw new SoftquotaError(
+      'usage',
+      `the sockets beside ${file} would have paths such as ${longest}, and the system takes ${longestPathBytes} bytes; ` +
+        'name a shorter place with --config',
+    );
+  }
+  return {
+    dataPath: './data',
+    socket: './data/gate.sock',
+    trustedSocket: null,
+    adminSocket: null,
+    socketGroup,
+    // Who asks the gate has to get through to it, and no further.
+    directories: [{ path: data, mode: socketGroup === null ? 0o700 : 0o711 }],
+    account: uid === 0 ? ownerOf(data) : null,
+  };
+}
+
+/** Whom a directory belongs to, if it is there and is somebody else's than root's. */
+function ownerOf(directory: string): NewPlaces['account'] {
+  const about = statSync(directory, { throwIfNoEntry: false });
+  return about === undefined || about.uid === 0 ? null : { uid: about.uid, gid: about.gid };
+}
+
+/** Makes what is missing: the directories of the data, and the one that the file is to be in. */
+export function makeDirectories(file: string, { directories, account }: NewPlaces): void {
+  for (const { path, mode } of [{ path: dirname(file), mode: 0o755 }, ...directories]) {
+    if (existsSync(path)) continue;
+    try {
+      mkdirSync(path);
+      chmodSync(path, mode);
+      if (account !== null && path !== dirname(file)) chownSync(path, account.uid, account.gid);
+    } catch (error) {
+      throw fileFault(path, error);
+    }
+  }
+}
+
+/** Throws `conflict` where something has the name, if only a link that leads nowhere. */
+export function refuseExisting(file: string): void {
+  if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
+  throw new SoftquotaError(
+    'conflict',
+    `${file} exists, and is left as it is; name another file with --config, or move it away`,
+  );
+}
+
+/** The configuration that this text would be as this file. The file itself is not made. */
+export function loadDraft(file: string, text: string): Config {
+  const draft = writeDraft(file, text);
+  try {
+    const loaded = loadConfig(whereIs({ config: draft }));
+    if (loaded.ok) return loaded.config;
+    throw new SoftquotaError('configuration', formatFaults(loaded.faults).replaceAll(draft, file));
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** The file appears whole or not at all, readable by all, and never in the place of another. */
+export function writeNew(file: string, text: string): void {
+  const draft = writeDraft(file, text);
+  try {
+    linkSync(draft, file);
+  } catch (error) {
+    refuseExisting(file);
+    throw fileFault(file, error);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** In the same folder, so that relative paths mean the same. */
+function writeDraft(file: string, text: string): string {
+  const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
+  try {
+    const descriptor = openSync(draft, 'wx', 0o644);
+    try {
+      writeSync(descriptor, text);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    chmodSync(draft, 0o644);
+    return draft;
+  } catch (error) {
+    throw fileFault(file, error);
+  }
+}
+
+function fileFault(file: string, cause: unknown): SoftquotaError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
+  return new SoftquotaError(denied ? 'not_permitted' : 'usage', `${file} cannot be made: ${why}`, { cause });
+}

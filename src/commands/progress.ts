@@ -1,0 +1,75 @@
+/** A scan as people watch it: followed to its end, with progress on standard error, and summed up. */
+
+import { SoftquotaError } from '../errors.ts';
+import { formatBytes, printable } from '../quota/index.ts';
+import { type ScanReport, scanReport } from '../wire/index.ts';
+import type { Client } from './client.ts';
+import { formatCount, formatDuration } from './output.ts';
+
+/** Between two lines of progress where they are kept, as in a log. */
+const lineEveryMs = 10_000;
+
+/** Resolves with how it ended; rejects with `unreachable` where the daemon ends before. */
+export async function followScan(client: Client, id: number): Promise<ScanReport> {
+  const show = progressShower();
+  for await (const event of client.events('/admin/quota/scans/events')) {
+    const report = scanReport.parse(event);
+    if (report.id !== id) continue;
+    const over = report.state !== 'waiting' && report.state !== 'running';
+    show(over ? null : progressLine(report));
+    if (over) return report;
+  }
+  throw new SoftquotaError('unreachable', 'the daemon ended before the scan did');
+}
+
+/** One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away. */
+function progressShower(): (line: string | null) => void {
+  if (process.stderr.isTTY) return line => process.stderr.write(`\r\u001b[K${line ?? ''}`);
+  let told = performance.now();
+  return line => {
+    if (line === null || performance.now() - told < lineEveryMs) return;
+    told = performance.now();
+    process.stderr.write(`${line}\n`);
+  };
+}
+
+function progressLine({ state, progress }: ScanReport): string {
+  if (state === 'waiting') return 'waiting for the scan before it to end';
+  const { units, unitsFound, discovering, files, bytes, entriesPerSecond, estimateSeconds } = progress;
+  const rest = estimateSeconds === null ? '' : `, about ${formatDuration(estimateSeconds)} left`;
+  return `${formatCount(units)} of ${formatCount(unitsFound)}${discovering ? ' or more' : ''} units, ${formatCount(files)} files, ${formatBytes(bytes)}, ${formatCount(Math.round(entriesPerSecond))} entries/s${rest}`;
+}
+
+const endings: Readonly<Record<ScanReport['state'], string>> = {
+  waiting: 'Waiting with',
+  running: 'Running with',
+  done: 'Measured',
+  stopped: 'Stopped after',
+  failed: 'Failed after',
+};
+
+/** What was measured, and what could not be; whole lines. */
+export function scanSummary(report: ScanReport): string {
+  const { units, directories, files, bytes } = report.progress;
+  const seconds =
+    report.startedAt === null || report.finishedAt === null
+      ? 0
+      : (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
+  const lines = [
+    `${endings[report.state]} ${formatCount(units)} units: ${formatCount(files)} files in ${formatCount(directories)} directories, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
+    ...(report.error === null ? [] : [report.error]),
+    ...(report.drift === null
+      ? []
+      : [
+          `${formatCount(report.drift.units)} units were off, by ${formatBytes(report.drift.bytes)} together.`,
+        ]),
+    ...problems('could not be read, and counts as last known', report.unread),
+    ...problems(null, report.faults),
+  ];
+  return `${lines.map(printable).join('\n')}\n`;
+}
+
+function problems(what: string | null, { first, count }: ScanReport['unread']): string[] {
+  const lines = first.map(({ path, why }) => `${path}: ${what === null ? why : `${what} (${why})`}`);
+  return count > first.length ? [...lines, `… and ${formatCount(count - first.length)} more`] : lines;
+}

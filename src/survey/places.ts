@@ -1,0 +1,51 @@
+/** Where git servers keep repositories, when nobody says where. */
+
+import { SoftquotaError } from '../errors.ts';
+import { type Accounts, systemAccounts } from './accounts.ts';
+import { isDirectory, physical } from './directories.ts';
+import { type Survey, survey } from './survey.ts';
+
+/** In the order of preference; of two that lead to the same repositories the first counts. */
+export function wellKnownPlaces(accounts: Accounts = systemAccounts()): readonly string[] {
+  const homes = accounts.users.filter(({ name }) => name === 'git').map(({ home }) => home);
+  return [
+    '/srv/git',
+    '/var/lib/gitolite3',
+    '/var/lib/gitea',
+    '/var/lib/forgejo',
+    '/var/opt/gitlab/git-data/repositories',
+    ...homes
+      .filter(home => home.startsWith('/') && home !== '/')
+      .flatMap(home => [`${home}/repositories`, home]),
+  ];
+}
+
+/** The survey of the one place that holds something; throws `usage` where it is none, or several. */
+export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
+  const found = new Map<string, Survey>();
+  for (const place of places) {
+    if (!isDirectory(place)) continue;
+    const surveyed = await survey(place).catch((error: unknown) => {
+      if (error instanceof SoftquotaError && error.code === 'not_found') return null;
+      throw error;
+    });
+    if (surveyed === null) continue;
+    const root = physical(surveyed.root);
+    if (!found.has(root)) found.set(root, surveyed);
+  }
+  const surveys = [...found.values()];
+  const [one] = surveys;
+  if (one === undefined) {
+    throw new SoftquotaError(
+      'usage',
+      `no repositories are in the usual places (${places.join(', ')}). Say where they are: softquota init ROOT`,
+    );
+  }
+  if (surveys.length > 1) {
+    throw new SoftquotaError(
+      'usage',
+      `repositories are in several places: ${surveys.map(({ root }) => root).join(', ')}. Say which are meant: softquota init ${one.root}`,
+    );
+  }
+  return { ...one, evidence: [`found in one of the usual places, ${one.root}`, ...one.evidence] };
+}

@@ -1,0 +1,60 @@
+/** What the recognisers of this room say about a directory. */
+
+import type { OwnerSource, StorageKind, StorageSettings } from '../layout/index.ts';
+import type { Subject } from '../quota/index.ts';
+
+/** `owners`: plain bare repositories in directories of owners; `flat`: without. */
+export type Layout = 'owners' | 'flat' | 'gitolite' | 'gitea' | 'forgejo' | 'gitlab';
+
+/** Something that no walk can attribute to an owner, since its names say nothing of one. */
+export interface StorePlace {
+  /** For people: `LFS objects`. */
+  readonly what: string;
+  readonly path: string;
+  /** What it counts under once a program reports it; null: under nothing. */
+  readonly subject: Subject | null;
+}
+
+/** One way to tell the owners. */
+export interface Proposal {
+  readonly storages: readonly StorageSettings[];
+  /** Completes "12 of 12 repositories …". */
+  readonly told: string;
+  /** What the administrator has to know about it: sentences. */
+  readonly advice: readonly string[];
+}
+
+export interface Recognised {
+  readonly layout: Layout;
+  /** The directory that holds the repositories, as it was named. */
+  readonly root: string;
+  /** What it was recognised by. */
+  readonly evidence: readonly string[];
+  /** At least one, the preferred one first. */
+  readonly proposals: readonly Proposal[];
+  /** What works for every repository, where none of the others does for half of them. */
+  readonly fallback: Proposal | null;
+  readonly stores: readonly StorePlace[];
+}
+
+/** A section as it is proposed: `VISIBILITY` is left to its default. */
+export function section(
+  kind: StorageKind,
+  templates: readonly string[],
+  owner: OwnerSource = { by: 'path' },
+): StorageSettings {
+  return { kind, templates, owner, visibility: 'export-ok' };
+}
+
+/** One owner for everything, and what that means. */
+export function everythingOf(name: string, root: string, why: string): Proposal {
+  return {
+    storages: [section('repos', [`${root}/{repo}.git`], { by: 'fixed', name })],
+    told: `count together for one owner, ${name}`,
+    advice: [
+      `${why} So all of them count for one owner, ${name}, and a limit is one for all together.`,
+      'To tell owners apart, put the repositories into directories of owners, PATH = …/{owner}/{repo}.git, or let OWNER name ' +
+        'what tells: file NAME (the first line of that file in the repository) or git-config KEY (of its config).',
+    ],
+  };
+}

@@ -1,0 +1,162 @@
+/** Looks at a directory, and comes to storage settings for what lies there. */
+
+import { statSync } from 'node:fs';
+import { sections } from '../config/index.ts';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import { findRepositories } from '../githooks/index.ts';
+import { inspect, resolveLayout, type StorageSettings } from '../layout/index.ts';
+import { nameFault } from '../quota/index.ts';
+import { type Accounts, systemAccounts } from './accounts.ts';
+import { physical } from './directories.ts';
+import { forge, forgeByHooks } from './forge.ts';
+import { gitlab } from './gitlab.ts';
+import { gitolite, plain } from './plain.ts';
+import type { Layout, Proposal, Recognised } from './recognised.ts';
+import { type Store, sizeStores } from './stores.ts';
+
+export interface Survey {
+  readonly layout: Layout;
+  /** The directory that holds the repositories, as it was named; absolute. */
+  readonly root: string;
+  /** What it was recognised by, and how the owners are told. */
+  readonly evidence: readonly string[];
+  readonly storages: readonly StorageSettings[];
+  /** What the administrator has to know about the owners: sentences. */
+  readonly advice: readonly string[];
+  /** How many there are, wikis among them. */
+  readonly repositories: number;
+  /** The repositories that these settings tell no owner of. */
+  readonly ownerless: readonly string[];
+  /** What has owners that no walk can tell. */
+  readonly stores: readonly Store[];
+  /** Places that could not be looked into, and why. */
+  readonly unread: readonly { readonly path: string; readonly reason: string }[];
+  /** The group that the git server runs with, going by a repository. */
+  readonly gid: number;
+}
+
+export interface SurveyOptions {
+  readonly accounts?: Accounts;
+  /** How long adding up what cannot be attributed may take. */
+  readonly storesMs?: number;
+}
+
+const storesMs = 10_000;
+
+/**
+ * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of repositories,
+ * `not_found` where it holds none, `not_permitted` where it may not be looked into.
+ */
+export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
+  const gid = groupOf(given);
+  const owner = ownerFor(given, options.accounts ?? systemAccounts());
+  const marked = gitlab(given, owner) ?? gitolite(given, owner) ?? forge(given);
+  const { repositories: all, unread } = await findRepositories([marked?.root ?? given]);
+  const base = physical(given);
+  if (all.includes(base)) {
+    throw new SoftquotaError('usage', `${given} is a repository itself; name the directory that holds it`);
+  }
+  const found = all.filter(
+    path =>
+      !path
+        .slice(base.length)
+        .split('/')
+        .some(name => excluded.includes(name)),
+  );
+  if (found.length === 0 && marked === null) throw nothingIn(given, unread);
+  const recognised = marked ?? forgeByHooks(given, found) ?? plain(given, base, found, owner);
+  refuseUnsayable(recognised.root);
+  const stores = recognised.stores.map(({ path }) => `${physical(path)}/`);
+  const repositories = found.filter(path => !stores.some(store => path.startsWith(store)));
+  const { proposal, ownerless } = choose(recognised, repositories);
+  const owned = repositories.length - ownerless.length;
+  return {
+    layout: recognised.layout,
+    root: recognised.root,
+    evidence: [...recognised.evidence, `${owned} of ${repositories.length} repositories ${proposal.told}`],
+    storages: proposal.storages,
+    advice: proposal.advice,
+    repositories: repositories.length,
+    ownerless,
+    stores: sizeStores(recognised.stores, options.storesMs ?? storesMs),
+    unread,
+    gid: repositories[0] === undefined ? gid : groupOf(repositories[0]),
+  };
+}
+
+/** What a scan leaves out unless it is told otherwise. */
+const excluded =
+  sections
+    .find(({ name }) => name === 'scan')
+    ?.keys.find(({ name }) => name === 'EXCLUDE')
+    ?.text.split(', ') ?? [];
+
+function groupOf(path: string): number {
+  try {
+    const about = statSync(path);
+    if (about.isDirectory()) return about.gid;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'EACCES' || code === 'EPERM') throw notPermitted(path);
+    if (code === null) throw error;
+  }
+  throw new SoftquotaError('usage', `${path} is no directory`);
+}
+
+/** The owner of all, where nothing tells owners apart: the account that the repositories belong to. */
+function ownerFor(path: string, accounts: Accounts): string {
+  const { uid } = statSync(path);
+  const name = accounts.users.find(account => account.uid === uid)?.name ?? 'git';
+  return uid === 0 || nameFault(name) !== null ? 'git' : name;
+}
+
+function nothingIn(path: string, unread: Survey['unread']): SoftquotaError {
+  if (unread.some(place => place.path === physical(path))) return notPermitted(path);
+  const shut =
+    unread.length === 0
+      ? ''
+      : `, and ${unread.length} places could not be looked into, such as ${unread[0]?.path}`;
+  return new SoftquotaError('not_found', `no bare repository (HEAD, objects, refs) is below ${path}${shut}`);
+}
+
+function notPermitted(path: string): SoftquotaError {
+  return new SoftquotaError(
+    'not_permitted',
+    `${path} may not be looked into; run this as root, or as the git server's own user`,
+  );
+}
+
+/** A list of templates has commas between, and a template its own use for braces and stars. */
+function refuseUnsayable(root: string): void {
+  const character = /[,{}*\p{Cs}]/u.exec(root)?.[0];
+  if (character === undefined && root !== '/') return;
+  const what =
+    root === '/'
+      ? 'A storage template does not begin at /'
+      : `A storage template cannot have the "${character}"`;
+  throw new SoftquotaError(
+    'usage',
+    `${what} of ${root}. Make a link to it with a plain name, and name that.`,
+  );
+}
+
+interface Chosen {
+  readonly proposal: Proposal;
+  readonly ownerless: readonly string[];
+}
+
+/** What tells most owners; where that is not even half of them, what is true of all. */
+function choose({ proposals, fallback }: Recognised, repositories: readonly string[]): Chosen {
+  const tried = proposals.map(proposal => ({ proposal, ownerless: ownerlessBy(proposal, repositories) }));
+  const best = tried.reduce((a, b) => (b.ownerless.length < a.ownerless.length ? b : a));
+  if (fallback === null || best.ownerless.length * 2 <= repositories.length) return best;
+  return { proposal: fallback, ownerless: ownerlessBy(fallback, repositories) };
+}
+
+function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): string[] {
+  const layout = resolveLayout(storages, excluded);
+  return repositories.filter(path => {
+    const located = inspect(layout, path);
+    return located.found !== 'unit' || located.unit.owner === null;
+  });
+}
