@@ -21,7 +21,7 @@ export interface AdminServices {
   /** Ends with a slash. */
   baseUrl(): string;
   /** What is wrong with this installation, as far as the daemon knows. */
-  findings(): readonly Finding[];
+  findings(): Promise<readonly Finding[]>;
   /** All that no walk would find again. */
   backup(): Backup;
   /** A mistake of ours. */
@@ -68,8 +68,8 @@ function application(services: AdminServices): express.Express {
     const { ledger } = services;
     response.json(lint({ groups: [], defaultGroups: services.defaultGroups(), settings: ledger.settings }));
   });
-  app.get('/api/v1/admin/quota/findings', (_request, response) => {
-    response.json(services.findings());
+  app.get('/api/v1/admin/quota/findings', async (_request, response) => {
+    response.json(await services.findings());
   });
   app.get('/api/v1/admin/backup', (_request, response) => {
     response.json(services.backup());

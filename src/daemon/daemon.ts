@@ -17,6 +17,7 @@ import { Ledger } from '../ledger/index.ts';
 import { openStore } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
+import { ConfigFile, type Current } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
 import { hostIdIn } from './host-id.ts';
 import { Measuring } from './measuring.ts';
@@ -36,16 +37,9 @@ export class Daemon {
   readonly #ledger: Ledger;
   readonly #measuring: Measuring;
   readonly #opened: Opened;
-  /** The configuration in force, seen by every part. */
-  readonly #current: { config: Config };
+  readonly #current: Current;
 
-  private constructor(
-    current: { config: Config },
-    log: Logger,
-    ledger: Ledger,
-    measuring: Measuring,
-    opened: Opened,
-  ) {
+  private constructor(current: Current, log: Logger, ledger: Ledger, measuring: Measuring, opened: Opened) {
     this.#current = current;
     this.#log = log;
     this.#ledger = ledger;
@@ -58,7 +52,7 @@ export class Daemon {
     const { dataPath, hostId, socket } = config.server;
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
-    const current = { config };
+    const current: Current = { config, file: ConfigFile.justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
     try {
       const ledger = await openLedger(config, host, log);
@@ -86,6 +80,7 @@ export class Daemon {
       );
       return;
     }
+    this.#current.file = ConfigFile.justRead(loaded.config.file);
     const { changed } = compareConfigs(this.#current.config, loaded.config);
     const names = (reloadable: boolean) =>
       changed
@@ -98,6 +93,7 @@ export class Daemon {
     this.#log.level = next.log.level;
     this.#log.info({ changed: names(true) }, 'the configuration is read anew');
     const later = names(false);
+    this.#current.restartKeys = later;
     if (later.length > 0) {
       this.#log.warn({ changed: later }, `these change at the next start: ${later.join(', ')}`);
     }

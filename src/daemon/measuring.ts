@@ -106,10 +106,16 @@ export class Measuring {
     return this.#rootsAway;
   }
 
-  observed(): Omit<Observed, 'ledger' | 'defaultGroups' | 'storages'> {
-    const last = this.scanner.runs().find(({ state, owners }) => state === 'done' && owners === null);
+  observed(): Pick<
+    Observed,
+    'rootsAway' | 'sweptAgoMs' | 'sweepEveryMs' | 'sweepError' | 'unread' | 'faults' | 'leftovers'
+  > {
+    const whole = this.scanner.runs().filter(({ owners }) => owners === null);
+    const last = whole.find(({ state }) => state === 'done');
+    const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
     const { unread, faults, leftovers } = last?.problems ?? noProblems;
     return {
+      sweepError: ended?.error ?? null,
       rootsAway: this.#rootsAway,
       sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
       sweepEveryMs: this.#schedule?.interval('sweep') ?? Number.POSITIVE_INFINITY,

@@ -2,16 +2,16 @@
 
 import { Admin, type AdminServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
-import type { Config } from '../config/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { findings, notReady } from '../health/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { inheritedSockets, type SocketName, type SocketPlace } from '../sockets/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import type { Current } from './current.ts';
 import type { Measuring } from './measuring.ts';
 
 export interface ServersOptions {
-  readonly current: { readonly config: Config };
+  readonly current: Current;
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
   /** This machine's name. */
@@ -88,10 +88,19 @@ function adminServices(
     scanner: measuring.scanner,
     defaultGroups: () => current.config.quota.defaultGroups,
     baseUrl: () => server.rootUrl ?? `http://${server.httpAddr}:${server.httpPort}/`,
-    findings: () => {
-      const { storages, quota } = current.config;
-      const { defaultGroups } = quota;
-      return findings({ ...measuring.observed(), ledger, storages: storages.length, defaultGroups });
+    findings: async () => {
+      const { config, file, restartKeys } = current;
+      return findings({
+        ...measuring.observed(),
+        ledger,
+        storages: config.storages.length,
+        defaultGroups: config.quota.defaultGroups,
+        configWrittenAt: await file.writtenSince(),
+        restartKeys,
+        pid: process.pid,
+        uid: process.getuid?.() ?? -1,
+        now: Date.now(),
+      });
     },
     backup: () => backupOf(ledger, host),
     unforeseen,

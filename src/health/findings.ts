@@ -2,6 +2,8 @@
 
 import { formatBytes, lint, printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
+import { commandLine, quoted } from './mend.ts';
 import type { Listed, Observed, TroubledPlace } from './observed.ts';
 import { notKept } from './observed.ts';
 
@@ -9,23 +11,26 @@ export function findings(observed: Observed): readonly Finding[] {
   return [
     ...answers(observed),
     ...sweeps(observed),
+    ...settings(observed),
     ...places(observed),
     ...owners(observed),
     ...policy(observed),
   ];
 }
 
+/** Measures everything anew, and waits for the end. */
+const scan = 'softquota scan';
+
 function answers({ ledger, rootsAway }: Observed): Finding[] {
   const mends = {
     store: 'make room or give rights under [server] DATA_PATH; it goes on by itself',
-    root: 'mount it; if what is there now is meant: softquota scan --accept-moved',
-    sweep: 'wait for it, or watch it: softquota scan',
+    root: `mount it; if what is there now is meant: ${scan} --accept-moved`,
   };
   return [
-    ...(ledger.lastSweep === null ? [wrong('never_swept', 'no sweep has ended yet', mends.sweep)] : []),
-    ...(ledger.storeAway === null ? [] : [wrong('store_away', notKept(ledger.storeAway), mends.store)]),
+    ...(ledger.lastSweep === null ? [finding('never_swept', 'no sweep has ended yet', scan)] : []),
+    ...(ledger.storeAway === null ? [] : [finding('store_away', notKept(ledger.storeAway), mends.store)]),
     ...rootsAway.map(root =>
-      wrong('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
+      finding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
     ),
   ];
 }
@@ -33,53 +38,93 @@ function answers({ ledger, rootsAway }: Observed): Finding[] {
 /** Missing one sweep is a slow disk; missing three is a fault. */
 const sweepsMissed = 3;
 
-function sweeps({ storages, sweptAgoMs, sweepEveryMs }: Observed): Finding[] {
+/** Clocks are set right by less than this without anybody's notice. */
+const aheadMs = 60_000;
+
+function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }: Observed): Finding[] {
   const found: Finding[] = [];
   if (storages === 0) {
     found.push(
-      wrong(
+      finding(
         'no_storage',
         'no storage is configured, so that nothing is measured',
-        'set [storage.repos] PATH in app.ini',
+        'set [storage.repos] PATH in app.ini, then reload the daemon',
       ),
     );
   }
+  if (sweepError !== null) {
+    found.push(finding('sweep_failed', `the last sweep failed: ${printable(sweepError)}`, scan));
+  }
   if (sweptAgoMs !== null && sweptAgoMs > sweepsMissed * sweepEveryMs) {
     const minutes = Math.round(sweptAgoMs / 60_000);
+    found.push(finding('sweep_overdue', `the last sweep ended ${minutes} minutes ago`, scan));
+  }
+  const ahead = [...ledger.book.units].filter(({ measuredAt }) => measuredAt > now + aheadMs);
+  const [first] = ahead;
+  if (first !== undefined) {
+    const others = ahead.length === 1 ? '' : ` and ${ahead.length - 1} more`;
+    const when = new Date(first.measuredAt).toISOString();
     found.push(
-      wrong(
-        'sweep_overdue',
-        `the last sweep ended ${minutes} minutes ago`,
-        'see the log for what holds it up, or run: softquota scan',
+      finding(
+        'measured_ahead',
+        `${printable(first.name)}${others}: measured at ${when}, which is yet to come`,
+        `set the clock right: timedatectl set-ntp true; then: ${scan}`,
       ),
     );
   }
   return found;
 }
 
-function places({ unread, faults, leftovers }: Observed): Finding[] {
+function settings({ configWrittenAt, restartKeys, pid }: Observed): Finding[] {
   return [
-    ...listed(unread, place =>
-      wrong('unread', trouble(place), 'let the daemon read it; it counts as last known'),
-    ),
+    ...(configWrittenAt === null
+      ? []
+      : [
+          finding(
+            'config_changed',
+            `app.ini was written at ${new Date(configWrittenAt).toISOString()}, and the daemon goes by what it read before`,
+            `kill -HUP ${pid}`,
+          ),
+        ]),
+    ...(restartKeys.length === 0
+      ? []
+      : [
+          finding(
+            'restart_needed',
+            `these were changed and wait for a restart: ${restartKeys.join(', ')}`,
+            'restart the daemon',
+          ),
+        ]),
+  ];
+}
+
+function places({ unread, faults, leftovers, uid }: Observed): Finding[] {
+  return [
+    ...listed(unread, place => finding('unread', trouble(place), readingMend(place, uid))),
     ...listed(faults, place =>
-      wrong('unit_fault', trouble(place), 'rename it, or mend what names its owner'),
+      finding('unit_fault', trouble(place), `rename it, or mend what names its owner; then: ${scan}`),
     ),
     ...listed(leftovers, ({ path, bytes, modifiedAt }) =>
-      notice(
+      finding(
         'leftover',
         `${printable(path)}: ${formatBytes(bytes)} that git began on ${new Date(modifiedAt).toISOString().slice(0, 10)} and never finished`,
-        'remove it, or run git gc in the repository',
+        `${commandLine('rm', '-rf', '--', path)} && ${scan}`,
       ),
     ),
   ];
+}
+
+function readingMend({ path, why }: TroubledPlace, uid: number): string {
+  if (why === 'EACCES' || why === 'EPERM') return `setfacl -R -m u:${uid}:rX ${quoted(path)} && ${scan}`;
+  return `see why: ${commandLine('ls', '-la', path)}; then: ${scan}`;
 }
 
 function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) => Finding): Finding[] {
   const told = first.map(tell);
   const last = told.at(-1);
   if (last === undefined || count <= first.length) return told;
-  return [...told, { ...last, message: `… and ${count - first.length} more like these` }];
+  const message = `… and ${count - first.length} more like these`;
+  return [...told, { ...last, message, mend: 'mend these first; the next ones are named then' }];
 }
 
 function trouble({ path, why }: TroubledPlace): string {
@@ -91,16 +136,16 @@ function owners({ ledger }: Observed): Finding[] {
     ...ledger
       .ownersTooLarge()
       .map(name =>
-        wrong(
+        finding(
           'sum_too_large',
           `${printable(name)}'s units pass 2^53 - 1 bytes together`,
-          'see which: softquota usage',
+          `see which: ${commandLine('softquota', 'usage', '--', name)}`,
         ),
       ),
     ...ledger
       .spellings()
       .map(names =>
-        notice(
+        finding(
           'same_owner',
           `these names are one owner: ${names.map(printable).join(', ')}`,
           'rename a directory, or set [users] CASE = keep if only the case of letters differs',
@@ -111,13 +156,9 @@ function owners({ ledger }: Observed): Finding[] {
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {
   const found = lint({ groups: [], defaultGroups, settings: ledger.settings });
-  return found.map(({ code, message }) => notice(code, message, 'see [quota] in app.ini'));
+  return found.map(({ code, message }) => finding(code, message, 'see [quota] in app.ini'));
 }
 
-function wrong(code: string, message: string, mend: string): Finding {
-  return { code, severity: 'wrong', message, mend };
-}
-
-function notice(code: string, message: string, mend: string): Finding {
-  return { code, severity: 'notice', message, mend };
+function finding(code: DaemonFindingCode, message: string, mend: string): Finding {
+  return { code, severity: daemonFindings[code].severity, message, mend };
 }

@@ -4,5 +4,7 @@
  * `notReady` is what /readyz answers with; `findings` is what doctor shows besides.
  */
 
+export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
 export { findings } from './findings.ts';
+export { commandLine, quoted } from './mend.ts';
 export { type Listed, notReady, type Observed, type TroubledPlace } from './observed.ts';

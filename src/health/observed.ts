@@ -30,6 +30,17 @@ export interface Observed {
   readonly sweptAgoMs: number | null;
   /** How far apart sweeps are meant to be. */
   readonly sweepEveryMs: number;
+  /** Why the last sweep that ended failed; null where it did not. */
+  readonly sweepError: string | null;
+  /** When app.ini was written, if that was since the daemon read it; milliseconds since 1970. */
+  readonly configWrittenAt: number | null;
+  /** `[section] KEY` of what was changed and waits for a restart. */
+  readonly restartKeys: readonly string[];
+  /** The daemon's own process, and whom it runs as. */
+  readonly pid: number;
+  readonly uid: number;
+  /** The time by the machine's clock, milliseconds since 1970. */
+  readonly now: number;
 }
 
 /** Why answers cannot be relied on at the moment; none: they can. */

@@ -19,6 +19,12 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     leftovers: none,
     sweptAgoMs: 0,
     sweepEveryMs: 900_000,
+    sweepError: null,
+    configWrittenAt: null,
+    restartKeys: [],
+    pid: 4711,
+    uid: 1000,
+    now: Date.now(),
     ...differing,
   };
 }
@@ -72,6 +78,48 @@ t.test('of many troubled places the first are named, and how many more there are
     { severity: 'notice', message: '/srv/x: 5 MB that git began on 2026-01-02 and never finished' },
   );
   t.ok(codes(seen).includes('no_storage'));
+});
+
+t.test(
+  'what the daemon may not read is mended by a line for its own user, anything else by looking',
+  async t => {
+    const mendOf = async (why: string) => {
+      const seen = await observed(t, { unread: { first: [{ path: "/srv/it's", why }], count: 1 } });
+      return findings(seen).find(({ code }) => code === 'unread')?.mend;
+    };
+    t.equal(await mendOf('EACCES'), "setfacl -R -m u:1000:rX '/srv/it'\\''s' && softquota scan");
+    t.match(await mendOf('EIO'), /^see why: ls -la /);
+  },
+);
+
+t.test('a sweep that failed is told with why', async t => {
+  const seen = await observed(t, { sweepError: 'a thread ended' });
+  t.match(
+    findings(seen).find(({ code }) => code === 'sweep_failed'),
+    { severity: 'wrong', message: 'the last sweep failed: a thread ended', mend: 'softquota scan' },
+  );
+});
+
+t.test('what was measured at a time that is yet to come means a wrong clock', async t => {
+  const seen = await observed(t);
+  const { measuredAt } = walk(seen.ledger, 'alice/a', 1);
+  const at = (now: number) => findings({ ...seen, now }).find(({ code }) => code === 'measured_ahead');
+  t.equal(at(measuredAt), undefined);
+  t.match(at(measuredAt - 3_600_000), {
+    severity: 'wrong',
+    message: /^\/srv\/git\/alice\/a\.git: measured at .* which is yet to come$/,
+  });
+});
+
+t.test('a configuration that waits to be read, or for a restart, is named', async t => {
+  const seen = await observed(t, { configWrittenAt: 0, restartKeys: ['[server] SOCKET'] });
+  t.match(
+    findings(seen).filter(({ code }) => ['config_changed', 'restart_needed'].includes(code)),
+    [
+      { message: /^app\.ini was written at 1970-01-01T00:00:00\.000Z/, mend: 'kill -HUP 4711' },
+      { message: /\[server\] SOCKET$/, mend: 'restart the daemon' },
+    ],
+  );
 });
 
 t.test('owners that fall together and owners that cannot be added up are named', async t => {

@@ -1,0 +1,127 @@
+/**
+ * Everything that a daemon may find wrong with itself, by the code of the finding. What stands here is what the
+ * manual says.
+ */
+
+import type { FindingCode } from '../quota/index.ts';
+
+export interface FindingEntry {
+  readonly severity: 'wrong' | 'notice';
+  /** What it means, a sentence for the manual. */
+  readonly meaning: string;
+  /** What mends it, in general; a finding itself names the very line. */
+  readonly mend: string;
+}
+
+export const daemonFindings = {
+  never_swept: {
+    severity: 'wrong',
+    meaning: 'No sweep has ended yet, so that usage is not fully known.',
+    mend: '`softquota scan`, which waits for its end',
+  },
+  store_away: {
+    severity: 'wrong',
+    meaning: 'What is measured cannot be written to the store; answers come from memory meanwhile.',
+    mend: 'make room, or give the daemon its rights, under `[server] DATA_PATH`; it goes on by itself',
+  },
+  root_away: {
+    severity: 'wrong',
+    meaning:
+      'The fixed part of a template is missing, or another file system is in its place. Its units keep their bytes.',
+    mend: 'mount it; where what is there now is meant: `softquota scan --accept-moved`',
+  },
+  no_storage: {
+    severity: 'wrong',
+    meaning: 'No `[storage.*]` section has a PATH, so that nothing is measured.',
+    mend: 'set `[storage.repos] PATH`',
+  },
+  sweep_failed: {
+    severity: 'wrong',
+    meaning: 'The last sweep ended with a fault of its own.',
+    mend: 'mend what it says, then `softquota scan`',
+  },
+  sweep_overdue: {
+    severity: 'wrong',
+    meaning: 'The last sweep ended longer ago than three of `[scan] SCHEDULE` take.',
+    mend: '`softquota scan`, and see the log for what held it up',
+  },
+  measured_ahead: {
+    severity: 'wrong',
+    meaning: 'Something was measured at a time that is yet to come: the clock was set back, or is wrong.',
+    mend: 'set the clock, then `softquota scan`',
+  },
+  config_changed: {
+    severity: 'wrong',
+    meaning: 'app.ini was written since the daemon read it.',
+    mend: 'SIGHUP to the daemon: `kill -HUP` with its number',
+  },
+  restart_needed: {
+    severity: 'wrong',
+    meaning: 'Keys were changed that a running daemon cannot take.',
+    mend: 'restart the daemon',
+  },
+  unread: {
+    severity: 'wrong',
+    meaning: 'A place below a storage root cannot be read. It counts with its last known bytes.',
+    mend: 'let the daemon read it, then `softquota scan`',
+  },
+  unit_fault: {
+    severity: 'wrong',
+    meaning:
+      'Something below a storage root is not as it should be: nobody can be told to own it, for instance.',
+    mend: 'rename it, or mend what names its owner, then `softquota scan`',
+  },
+  leftover: {
+    severity: 'notice',
+    meaning:
+      'git began a file there more than an hour ago and never finished it: a push or a gc was killed. It counts.',
+    mend: 'remove it',
+  },
+  sum_too_large: {
+    severity: 'wrong',
+    meaning: "An owner's units pass 2^53 - 1 bytes together.",
+    mend: '`softquota usage OWNER` tells which',
+  },
+  same_owner: {
+    severity: 'notice',
+    meaning: 'Directories whose names differ count for one owner.',
+    mend: 'rename one, or set `[users] CASE = keep` if only the case of letters differs',
+  },
+  missing_default_group: {
+    severity: 'notice',
+    meaning: '`[quota] DEFAULT_GROUPS` names a group that does not exist.',
+    mend: 'take it out of `[quota] DEFAULT_GROUPS`',
+  },
+  empty_group: {
+    severity: 'notice',
+    meaning: 'A group has no rules, and says nothing.',
+    mend: 'give it rules, or delete it',
+  },
+  unused_group: {
+    severity: 'notice',
+    meaning: 'A group is assigned to nobody and is no default one.',
+    mend: 'assign it, or delete it',
+  },
+  shadowed_default_group: {
+    severity: 'notice',
+    meaning: 'A default group never decides, since another one always allows as much.',
+    mend: 'take it out of `[quota] DEFAULT_GROUPS`',
+  },
+  matches_nothing: {
+    severity: 'notice',
+    meaning: 'A rule names no subject but `none`.',
+    mend: 'name its subjects, or delete it',
+  },
+  unreachable_rule: {
+    severity: 'notice',
+    meaning: 'A rule never decides, since others of its group never leave more room.',
+    mend: 'delete it, or lower its limit',
+  },
+  uncovered_subject: {
+    severity: 'notice',
+    meaning: 'No rule covers a subject, so that it is refused, or not limited at all.',
+    mend: 'add a rule, or see `[quota] UNCOVERED`',
+  },
+} as const satisfies Readonly<Record<string, FindingEntry>> & Readonly<Record<FindingCode, FindingEntry>>;
+
+export type DaemonFindingCode = keyof typeof daemonFindings;

@@ -1,0 +1,23 @@
+/** Command lines that can be copied into a shell, whatever the names in them hold. */
+
+import { encodePath } from '../layout/index.ts';
+import { printable } from '../quota/index.ts';
+
+/** The words as one line for sh, on which a terminal obeys nothing. */
+export function commandLine(...words: readonly string[]): string {
+  return words.map(quoted).join(' ');
+}
+
+/** One word for sh. What could mislead a reader stands in it by the bytes that it is made of. */
+export function quoted(word: string): string {
+  if (/^[\w./@%+:=,-]+$/.test(word)) return word;
+  if (printable(word) === word) return `'${word.replaceAll("'", `'\\''`)}'`;
+  const bytes = [...Buffer.from(encodePath(word))].map(octal);
+  return `"$(printf '${bytes.join('')}')"`;
+}
+
+/** As `printf` reads it; letters and the like stay as they are. */
+function octal(byte: number): string {
+  const character = String.fromCharCode(byte);
+  return /[\w./-]/.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`;
+}
