@@ -44,13 +44,14 @@ mount -t tmpfs -o mode=755 run run
 mount -t tmpfs -o mode=1777 tmp tmp
 mkdir -p ".$1"
 mount --bind "$1" ".$1"
-touch usr/local/bin/node usr/local/sbin/systemctl
+touch usr/local/bin/node usr/local/lib/systemctl.ts
 mount --bind "$2" usr/local/bin/node
-mount --bind "$3" usr/local/sbin/systemctl
+mount --bind "$3" usr/local/lib/systemctl.ts
+printf '#!/bin/sh\nexec node /usr/local/lib/systemctl.ts "$@"\n' >usr/local/sbin/systemctl
+chmod +x usr/local/sbin/systemctl
 hostname git.example
 busybox ip link set lo up
 echo '127.0.0.1 localhost git.example' >etc/hosts
-trap '' CHLD # nobody waits for what daemons leave behind
 exec chroot . sh -c 'cd /root && echo "$1" && exec cat' sh "$pid"
 `;
 
@@ -67,7 +68,7 @@ export class Machine {
 
   static async open(t: Test): Promise<Machine> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
-    const systemctl = fileURLToPath(new URL('systemctl', import.meta.url));
+    const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
     const own = ['--mount', '--pid', '--fork', '--net', '--uts', '--ipc', '--kill-child'];
     const first = spawn('unshare', [...own, 'sh', '-c', boot, 'sh', folder, process.execPath, systemctl], {
       stdio: ['pipe', 'pipe', 'pipe'],
