@@ -10,6 +10,7 @@ import type { Exit } from './exit.ts';
 import { addHooks } from './hooks.ts';
 import { addInit } from './init.ts';
 import { addPlayground } from './playground.ts';
+import { addReceivePack } from './receive-pack.ts';
 import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
 import { addUsage } from './usage.ts';
@@ -39,6 +40,7 @@ export function buildProgram(exit: Exit): Command {
     addUsage,
     addScan,
     addHooks,
+    addReceivePack,
     addBackup,
     addRestore,
     addDoctor,

@@ -9,7 +9,7 @@
 
 export { type FoundRepositories, findRepositories } from './find.ts';
 export type { FutureRepositories } from './future.ts';
-export { type HookName, hookNames } from './hook.ts';
+export { type HookName, hookNames, hooksDirectory } from './hook.ts';
 export type { HooksPath } from './hooks-path.ts';
 export type { HookState } from './inspect.ts';
 export {
