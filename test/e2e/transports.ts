@@ -1,12 +1,13 @@
-/** Ways to reach a repository: its path, a real sshd, and git http-backend behind a web server. */
+/** Ways to reach a repository: its path, a real sshd, and git http-backend behind web servers. */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { must, plainEnvironment } from './run.ts';
@@ -18,15 +19,38 @@ export interface Transport {
   readonly env: Readonly<Record<string, string>>;
 }
 
-export const transports: Readonly<Record<string, (t: Test, server: Server) => Promise<Transport>>> = {
-  'file paths': async () => ({ url: bare => bare, env: {} }),
-  'file URLs': async () => ({ url: bare => `file://${bare}`, env: {} }),
+export interface TransportOptions {
+  /** What git's own programs find other programs of git by: GIT_EXEC_PATH, on the server. */
+  readonly programs?: string;
+}
+
+export type OpenTransport = (t: Test, server: Server, options?: TransportOptions) => Promise<Transport>;
+
+export const transports = {
+  'file paths': locally(bare => bare),
+  'file URLs': locally(bare => `file://${bare}`),
   ssh: openSsh,
   http: openHttp,
-};
+  nginx: openNginx,
+} as const satisfies Readonly<Record<string, OpenTransport>>;
 
-/** An sshd of its own on a loopback port: keys, settings and log in the server's folder. */
-async function openSsh(t: Test, server: Server): Promise<Transport> {
+/** There the clients run the server's side themselves. */
+function locally(url: (bare: string) => string): OpenTransport {
+  return async (_t, _server, { programs } = {}) => {
+    if (programs === undefined) return { url, env: {} };
+    const config = { KEY: 'remote.origin.receivepack', VALUE: `${programs}/git receive-pack` };
+    return {
+      url,
+      env: { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: config.KEY, GIT_CONFIG_VALUE_0: config.VALUE },
+    };
+  };
+}
+
+/**
+ * An sshd of its own on a loopback port: keys, settings and log in the server's folder. With `programs`
+ * it is git-shell that everybody comes to.
+ */
+async function openSsh(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
   const folder = join(server.folder, 'ssh');
   await mkdir(folder, { mode: 0o700 });
   await mkdir('/run/sshd', { recursive: true });
@@ -44,6 +68,9 @@ async function openSsh(t: Test, server: Server): Promise<Transport> {
     'UsePAM no',
     'PasswordAuthentication no',
     'PermitRootLogin prohibit-password',
+    ...(programs === undefined
+      ? []
+      : [`SetEnv GIT_EXEC_PATH=${programs}`, 'ForceCommand git-shell -c "$SSH_ORIGINAL_COMMAND"']),
   ];
   await writeFile(join(folder, 'sshd_config'), `${settings.join('\n')}\n`);
   const daemon = (await must('sh', ['-c', 'command -v sshd'])).trim();
@@ -51,6 +78,21 @@ async function openSsh(t: Test, server: Server): Promise<Transport> {
     env: plainEnvironment,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
+  await isUp(t, 'sshd', child, () => greets(port));
+  const ssh = `ssh -F none -i ${join(folder, 'user')} -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR`;
+  return {
+    url: bare => `ssh://${userInfo().username}@127.0.0.1:${port}${bare}`,
+    env: { GIT_SSH_COMMAND: ssh },
+  };
+}
+
+/** Resolves once the server answers, and ends it with the test. */
+async function isUp(
+  t: Test,
+  name: string,
+  child: ChildProcessByStdio<null, null, Readable>,
+  answers: () => Promise<true | null>,
+): Promise<void> {
   let log = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     log += text;
@@ -60,15 +102,7 @@ async function openSsh(t: Test, server: Server): Promise<Transport> {
     child.kill();
     await once(child, 'exit');
   });
-  await until(
-    () => answers(port),
-    () => `sshd does not come up:\n${log}`,
-  );
-  const ssh = `ssh -F none -i ${join(folder, 'user')} -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR`;
-  return {
-    url: bare => `ssh://${userInfo().username}@127.0.0.1:${port}${bare}`,
-    env: { GIT_SSH_COMMAND: ssh },
-  };
+  await until(answers, () => `${name} does not come up:\n${log}`);
 }
 
 async function freePort(): Promise<number> {
@@ -80,10 +114,14 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function answers(port: number): Promise<true | null> {
+/** Whether somebody says a first word there. */
+function greets(port: number): Promise<true | null> {
+  return happens('data', connect(port, '127.0.0.1'));
+}
+
+function happens(event: 'connect' | 'data', socket: Socket): Promise<true | null> {
   return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('data', () => {
+    socket.once(event, () => {
       socket.destroy();
       resolve(true);
     });
@@ -92,9 +130,15 @@ function answers(port: number): Promise<true | null> {
 }
 
 /** git http-backend as a CGI program, as under any web server. */
-async function openHttp(t: Test, server: Server): Promise<Transport> {
+async function openHttp(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
   const root = join(server.folder, 'git');
-  const web = createServer((request, response) => void cgi(root, request, response)).listen(0, '127.0.0.1');
+  const backend = await httpBackend();
+  const own = {
+    GIT_PROJECT_ROOT: root,
+    ...(programs === undefined ? {} : { GIT_EXEC_PATH: programs }),
+  };
+  const web = createServer((request, response) => void cgi(backend, own, request, response));
+  web.listen(0, '127.0.0.1');
   await once(web, 'listening');
   t.teardown(() => {
     web.closeAllConnections();
@@ -104,16 +148,25 @@ async function openHttp(t: Test, server: Server): Promise<Transport> {
   return { url: bare => `http://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
 }
 
-async function cgi(root: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function httpBackend(): Promise<string> {
+  return join(await must('git', ['--exec-path']), 'git-http-backend');
+}
+
+async function cgi(
+  program: string,
+  own: Readonly<Record<string, string>>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://localhost');
   const { headers } = request;
-  const child = spawn('git', ['http-backend'], {
+  const child = spawn(program, {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
+      ...own,
       PATH: plainEnvironment.PATH,
       GIT_CONFIG_GLOBAL: '/dev/null',
       GIT_CONFIG_NOSYSTEM: '1',
-      GIT_PROJECT_ROOT: root,
       GIT_HTTP_EXPORT_ALL: '1',
       REMOTE_USER: 'alice',
       REMOTE_ADDR: '127.0.0.1',
@@ -142,4 +195,57 @@ async function cgi(root: string, request: IncomingMessage, response: ServerRespo
     else response.setHeader(name, value);
   }
   response.end(output.subarray(end + 4));
+}
+
+/** nginx and fcgiwrap, with the settings that docs/receive-pack.md shows; all of their files in the server's folder. */
+async function openNginx(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
+  const folder = join(server.folder, 'nginx');
+  await mkdir(folder);
+  const socket = join(folder, 'fcgiwrap.sock');
+  const wrapper = spawn('fcgiwrap', ['-s', `unix:${socket}`], {
+    env: { PATH: plainEnvironment.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  await isUp(t, 'fcgiwrap', wrapper, () => happens('connect', connect(socket)));
+  const port = await freePort();
+  const root = join(server.folder, 'git');
+  const parameters = {
+    SCRIPT_FILENAME: await httpBackend(),
+    GIT_PROJECT_ROOT: root,
+    GIT_HTTP_EXPORT_ALL: '1',
+    REQUEST_METHOD: '$request_method',
+    PATH_INFO: '$uri',
+    QUERY_STRING: '$query_string',
+    CONTENT_TYPE: '$content_type',
+    CONTENT_LENGTH: '$content_length',
+    REMOTE_ADDR: '$remote_addr',
+    REMOTE_USER: 'alice',
+    ...(programs === undefined ? {} : { GIT_EXEC_PATH: programs }),
+  };
+  const temporary = ['client_body', 'fastcgi', 'proxy', 'scgi', 'uwsgi'];
+  const settings = `
+    daemon off; master_process off; pid ${folder}/pid; error_log stderr;
+    events {}
+    http {
+      access_log off;
+      ${temporary.map(name => `${name}_temp_path ${folder}/${name};`).join(' ')}
+      server {
+        listen 127.0.0.1:${port};
+        client_max_body_size 0;
+        fastcgi_request_buffering off;
+        location / {
+          ${Object.entries(parameters)
+            .map(([name, value]) => `fastcgi_param ${name} ${value};`)
+            .join(' ')}
+          fastcgi_pass unix:${socket};
+        }
+      }
+    }`;
+  await writeFile(join(folder, 'nginx.conf'), settings);
+  const web = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], {
+    env: plainEnvironment,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  await isUp(t, 'nginx', web, () => happens('connect', connect(port, '127.0.0.1')));
+  return { url: bare => `http://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
 }
