@@ -8,7 +8,8 @@ const anyText = fc.string({ unit: 'binary', maxLength: 20 }).filter(text => text
 const visible = anyText.map(text => text.replace(/\p{Cc}/gu, ''));
 const segment = anyText.map(text => `x${text.replace(/[/,{}*\0]/g, '')}x`);
 const socket = anyText.map(text => text.replace(/[/\0]/g, '')).filter(text => !/^\.{0,2}$/.test(text));
-const ownerName = visible.map(text => text.trim()).filter(text => nameFault(text) === null);
+/** A name that `fixed` takes. */
+export const ownerName = visible.map(text => text.trim()).filter(text => nameFault(text) === null);
 const size = fc.oneof(
   fc.constant(-1),
   fc.maxSafeNat(),

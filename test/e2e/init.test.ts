@@ -1,0 +1,259 @@
+/** `softquota init`: from a server's tree to a configuration that measures what lies there and refuses nobody. */
+
+import { mkdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { ownerRow } from '../../src/wire/index.ts';
+import { emptyFolder, layouts, makeTree, repository, sizesOf, totalsOf } from '../survey/world.ts';
+import { ask } from './ask.ts';
+import { Daemon, launcher } from './daemon.ts';
+import { Machine } from './machine.ts';
+import { must, type Run, run } from './run.ts';
+
+t.setTimeout(300_000);
+
+const report = z.object({
+  config: z.string(),
+  layout: z.string(),
+  owners: z.number(),
+  largest: z.array(ownerRow),
+  proposal: z.object({
+    total: z.string(),
+    bytes: z.number(),
+    refused: z.array(z.object({ name: z.string(), used: z.number() })),
+  }),
+  unattributed: z.object({
+    repositories: z.number(),
+    stores: z.array(z.object({ path: z.string(), bytes: z.number() })),
+  }),
+  next: z.object({ start: z.string(), look: z.string(), hooks: z.string(), enforce: z.string() }),
+});
+
+function softquota(args: readonly string[], cwd: string): Promise<Run> {
+  return run(process.execPath, [launcher, ...args], { cwd });
+}
+
+/** The report as programs get it; the configuration lies in `folder`. */
+async function init(given: string, folder: string): Promise<z.infer<typeof report>> {
+  const { code, stdout, stderr } = await softquota(['init', given, '--json'], folder);
+  if (code !== 0) throw new Error(`init: ${code}\n${stdout}${stderr}`);
+  return report.parse(JSON.parse(stdout));
+}
+
+/** A command line that was printed to be copied, run as it stands. */
+function copied(line: string, folder: string): Promise<Run> {
+  return run('sh', ['-c', `softquota() { "${process.execPath}" "${launcher}" "$@"; }\n${line}`], {
+    cwd: folder,
+  });
+}
+
+async function start(t: Test, folder: string, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+  const daemon = new Daemon(join(folder, 'app.ini'), { env });
+  t.teardown(() => daemon.end());
+  await daemon.logged(/^softquota answers/);
+  return daemon;
+}
+
+/** Everything that the daemon knows owners to have. */
+async function usage(folder: string): Promise<ReadonlyMap<string | null, number>> {
+  const { text } = await ask(join(folder, 'data/admin.sock'), '/api/v1/admin/quota/usage?limit=1000');
+  const rows = z.array(ownerRow).parse(JSON.parse(text));
+  return new Map(rows.map(({ name, total }) => [name, total]));
+}
+
+const inOrder = (totals: ReadonlyMap<string | null, number>) =>
+  [...totals].filter(([name]) => name !== null).sort(([a], [b]) => (String(a) < String(b) ? -1 : 1));
+
+for (const layout of layouts) {
+  t.test(`200 owners of the layout ${layout} are measured to the byte, and none is refused`, async t => {
+    const folder = emptyFolder(t);
+    await mkdir(join(folder, 'tree'));
+    await mkdir(join(folder, 'here'));
+    const here = join(folder, 'here');
+    const tree = makeTree(layout, join(folder, 'tree'), 200);
+    const totals = totalsOf(tree);
+    const expected = inOrder(totals);
+    const told = await init(tree.given, here);
+    t.match(told, { layout, owners: expected.length, config: join(here, 'app.ini') });
+    const bySize = expected.toSorted(([, a], [, b]) => b - a);
+    t.strictSame(
+      told.largest.map(({ name, total }) => [name, total]),
+      bySize.slice(0, 10),
+    );
+    t.strictSame(
+      told.proposal.refused.map(({ name, used }) => [name, used]),
+      bySize.filter(([, total]) => total > told.proposal.bytes),
+    );
+    t.equal(told.unattributed.repositories, [...tree.owners.values()].filter(owner => owner === null).length);
+    t.strictSame(
+      new Map(told.unattributed.stores.map(({ path, bytes }) => [path, bytes])),
+      sizesOf(tree.stores),
+    );
+    t.match(await softquota(['serve', '--check-config'], here), { code: 0, stderr: '' });
+
+    // Whatever it does now, it cannot measure: what it knows, it was told by init.
+    await rename(tree.root, `${tree.root}.away`);
+    await start(t, here, { SOFTQUOTA__QUOTA_0X2E_DEFAULT__TOTAL: '1' });
+    t.strictSame(inOrder(await usage(here)), expected);
+    const [largest = ['']] = bySize;
+    const query = new URLSearchParams({ owner: String(largest[0]), subject: 'size:repos:private' });
+    const { status, text } = await ask(join(here, 'data/gate.sock'), `/v1/check?${query}`);
+    t.equal(status, 200);
+    t.match(JSON.parse(text), { allowed: true, wouldRefuse: true, mode: 'report' });
+  });
+}
+
+t.test('what init prints can be copied: look, install the hooks, enforce', async t => {
+  const folder = emptyFolder(t);
+  const tree = makeTree('owners', join(folder, 'tree with "odd" names; #1'), 30);
+  const bare = join(tree.root, 'owner000/app.git');
+  await must('git', ['init', '-q', '--bare', '-b', 'main', bare]);
+  await writeFile(join(bare, 'objects/ab/filler'), Buffer.alloc(3_000_000));
+  const told = await init(tree.given, folder);
+  t.match(told.proposal.refused, [{ name: 'owner000' }]);
+  const daemon = await start(t, folder);
+
+  t.match(await copied(told.next.look, folder), { code: 0, stdout: /\nowner000 .*\n(?:.*\n){19}$/ });
+  t.match(await copied(told.next.hooks, folder), { code: 0, stdout: /60 repositories/ });
+  const clone = join(folder, 'clone');
+  await must('git', ['clone', '-q', bare, clone]);
+  const push = async () => {
+    await must('git', ['commit', '-q', '--allow-empty', '-m', 'more'], { cwd: clone });
+    return run('git', ['push', 'origin', 'HEAD:main'], { cwd: clone });
+  };
+  t.match(await push(), { code: 0 });
+
+  t.match(await copied(told.next.enforce, folder), { code: 0, stderr: '' });
+  t.match(await softquota(['serve', '--check-config'], folder), { code: 0 });
+  daemon.child.kill('SIGHUP');
+  await daemon.logged(/read anew/);
+  const refused = await push();
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /Quota exceeded: owner000 uses 3\.\d+ MB of /);
+});
+
+t.test(
+  'people read what was found, who is large, whom a limit would refuse, and what nobody owns',
+  async t => {
+    const folder = emptyFolder(t);
+    const tree = makeTree('gitlab', join(folder, 'tree'), 40);
+    const { code, stdout } = await softquota(['init', tree.given], folder);
+    t.equal(code, 0);
+    t.ok(stdout.startsWith(`Found GitLab in ${tree.root}:\n`), stdout);
+    t.match(stdout, /40 of 44 repositories name their project as gitlab\.fullpath/);
+    t.match(stdout, /each project is an owner of its own/);
+    t.match(stdout, /\nMeasured 44 units: /);
+    t.match(stdout, /\nOWNER +USED +LIMIT [^\n]*\nowner000\/app +40\.\d kB +unlimited /);
+    t.match(stdout, /… and 30 smaller ones\./);
+    t.match(stdout, /TOTAL = 20k would refuse 2 of 40 today: owner000\/app \(40\.\d kB\), owner001\/app/);
+    t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; nobody is refused for them/);
+    t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
+    t.match(stdout, /Nothing is refused as long as it says MODE = report/);
+    const ini = await readFile(join(folder, 'app.ini'), 'utf8');
+    t.match(ini, /\n;TOTAL = 20k\n/);
+    t.match(ini, /\nOWNER = git-config gitlab\.fullpath\n/);
+    t.equal((await stat(join(folder, 'app.ini'))).mode & 0o777, 0o644);
+  },
+);
+
+t.test('gitolite’s hooks are installed gitolite’s way', async t => {
+  const folder = emptyFolder(t);
+  const told = await init(makeTree('gitolite', join(folder, 'tree'), 2).given, folder);
+  t.match(told.next.hooks, /^softquota hooks install --gitolite /);
+});
+
+t.test('a configuration that exists is never touched, and nothing is made that does not work', async t => {
+  const folder = emptyFolder(t);
+  const { given } = makeTree('owners', join(folder, 'tree'), 2);
+  const file = join(folder, 'app.ini');
+  await writeFile(file, 'mine');
+  const { code, stderr, stdout } = await softquota(['init', given], folder);
+  t.match({ code, stdout }, { code: 2, stdout: '' });
+  t.match(stderr, /^softquota: .*app\.ini exists, and is left as it is; .*--config/);
+  t.equal(await readFile(file, 'utf8'), 'mine');
+  await symlink('/nonexistent/elsewhere', join(folder, 'link.ini'));
+  t.match(await softquota(['init', given, '--config', 'link.ini'], folder), { code: 2, stderr: /exists/ });
+
+  t.match(await softquota(['init', join(folder, 'nothing'), '--config', 'a.ini'], folder), { code: 2 });
+  await mkdir(join(folder, 'empty'));
+  t.match(await softquota(['init', join(folder, 'empty'), '--config', 'a.ini'], folder), {
+    code: 2,
+    stderr: /no bare repository/,
+  });
+  const deep = join(folder, 'd'.repeat(90), 'app.ini');
+  t.match(await softquota(['init', given, '--config', deep], folder), {
+    code: 2,
+    stderr: /name a shorter place with --config/,
+  });
+  t.match(await softquota(['init', given, '--config', '/nonexistent/a/app.ini'], folder), {
+    code: 2,
+    stderr: /cannot be made/,
+  });
+  t.match(await run('ls', ['-A', folder]), { stdout: 'app.ini\nempty\nlink.ini\ntree\n' });
+});
+
+t.test('where a daemon runs with these data already, init says so and leaves it alone', async t => {
+  const folder = emptyFolder(t);
+  const { given } = makeTree('owners', join(folder, 'tree'), 2);
+  await init(given, folder);
+  const daemon = await start(t, folder);
+  const { code, stderr } = await softquota(['init', given, '--config', 'other.ini'], folder);
+  t.equal(code, 2);
+  t.match(stderr, /a daemon runs with DATA_PATH = .*\/data already/);
+  t.ok(daemon.isRunning);
+  await t.rejects(stat(join(folder, 'other.ini')));
+});
+
+t.test('who may not look into the repositories is told to be root, or the git server’s user', async t => {
+  const folder = emptyFolder(t);
+  const { root } = makeTree('owners', join(folder, 'tree'), 2);
+  await must('chmod', ['700', root]);
+  await must('chmod', ['755', folder]);
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
+  const { code, stderr } = await run('setpriv', [...nobody, 'init', root, '--config', '/tmp/x.ini'], {
+    cwd: '/',
+  });
+  t.equal(code, 77);
+  t.match(stderr, /may not be looked into; run this as root/);
+});
+
+t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places, and asks nothing', async t => {
+  const machine = await Machine.open(t);
+  const git = join(machine.folder, 'git');
+  for (const owner of ['alice', 'bob']) repository(join(git, owner, 'app.git'), 1000);
+  const script = `
+    groupadd -r git-server && useradd -r softquota
+    rm -rf /srv/git && cp -a "$1" /srv/git && chgrp -R git-server /srv/git
+    rm -rf /etc/softquota /var/lib/softquota /var/lib/gitolite3 /var/lib/gitea /var/lib/forgejo
+    "$2" "$3" init --config /etc/softquota/app.ini`;
+  const { code, stdout, stderr } = await machine.run('sh', [
+    '-ec',
+    script,
+    'sh',
+    git,
+    process.execPath,
+    launcher,
+  ]);
+  t.equal(code, 0, stdout + stderr);
+  t.match(
+    stdout,
+    /Found bare repositories in directories of owners in \/srv\/git:\n- found in one of the usual places/,
+  );
+  t.match(stdout, /\n {4}softquota usage\n/, 'the usual configuration need not be named');
+  const ini = await machine.must('cat', ['/etc/softquota/app.ini']);
+  for (const line of [
+    'DATA_PATH = /var/lib/softquota',
+    'SOCKET = /run/softquota/gate.sock',
+    'SOCKET_GROUP = git-server',
+    'TRUSTED_SOCKET = /run/softquota/trusted.sock',
+    'ADMIN_SOCKET = /run/softquota/admin.sock',
+  ]) {
+    t.ok(ini.split('\n').includes(line), line);
+  }
+  const made = ['/etc/softquota', '/run/softquota', '/var/lib/softquota', '/var/lib/softquota/softquota.db'];
+  t.equal(
+    await machine.must('stat', ['-c', '%U %a', ...made]),
+    'root 755\nsoftquota 755\nsoftquota 700\nsoftquota 600',
+  );
+});
