@@ -1,0 +1,51 @@
+/** The documents of the policy. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../errors.ts';
+import { isSubject, printable, type RuleSubject } from '../quota/index.ts';
+import type { Kind, View } from './documents.ts';
+import { place } from './order.ts';
+
+const rule = z.strictObject({
+  place,
+  limitBytes: z.number().int().min(-1).max(Number.MAX_SAFE_INTEGER),
+  subjects: z.array(z.custom<RuleSubject>(isRuleSubject)).readonly(),
+});
+
+export type RuleDocument = z.infer<typeof rule>;
+
+/** By name. */
+export const ruleKind: Kind<RuleDocument> = { name: 'rule', schema: rule };
+
+const group = z.strictObject({ place, rules: z.array(z.string()).readonly() });
+
+export type GroupDocument = z.infer<typeof group>;
+
+/** By name. */
+export const groupKind: Kind<GroupDocument> = { name: 'group', schema: group };
+
+/** `place` is the owner's among those of the group. */
+const assignment = z.array(z.strictObject({ group: z.string(), place })).readonly();
+
+export type Assignment = z.infer<typeof assignment>;
+
+/** By the owner's id; kept only for owners with a group. */
+export const assignmentKind: Kind<Assignment> = { name: 'assignment', schema: assignment };
+
+/** Throws `not_found`. */
+export function mustBeRule(view: View, name: string): RuleDocument {
+  const found = view.get(ruleKind, name);
+  if (found === undefined) throw new SoftquotaError('not_found', `there is no rule ${printable(name)}`);
+  return found;
+}
+
+/** Throws `not_found`. */
+export function mustBeGroup(view: View, name: string): GroupDocument {
+  const found = view.get(groupKind, name);
+  if (found === undefined) throw new SoftquotaError('not_found', `there is no group ${printable(name)}`);
+  return found;
+}
+
+export function isRuleSubject(value: unknown): value is RuleSubject {
+  return typeof value === 'string' && (value === 'none' || isSubject(value));
+}

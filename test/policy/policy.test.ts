@@ -1,0 +1,296 @@
+/** Rules, groups and assignments: any sequence of changes beside a model of plain lists. */
+
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
+import {
+  addRule,
+  assign,
+  assignedGroups,
+  assignmentKind,
+  createGroup,
+  createRule,
+  type Draft,
+  deleteGroup,
+  deleteRule,
+  editRule,
+  forgetAssignments,
+  groupKind,
+  groupNamed,
+  groupsIn,
+  Policy,
+  removeRule,
+  ruleFaults,
+  ruleKind,
+  rulesIn,
+  Shelf,
+  setGroups,
+  unassign,
+} from '../../src/policy/index.ts';
+import { compileGroup, type Rule } from '../../src/quota/index.ts';
+import type { DocumentRecord } from '../../src/store/index.ts';
+
+const kinds = [ruleKind, groupKind, assignmentKind];
+const rule = (name: string, limitBytes = 10): Rule => ({ name, limitBytes, subjects: ['size:all'] });
+
+/** What there is, in plain lists. */
+interface Model {
+  rules: Rule[];
+  groups: { name: string; rules: string[]; members: number[] }[];
+  assigned: Map<number, string[]>;
+}
+
+interface Step {
+  readonly does: (draft: Draft) => void;
+  /** The same on the model; the code of the fault instead where it is one, and then nothing is changed. */
+  readonly means: (model: Model) => string | undefined;
+}
+
+const names = ['a', 'A', '__proto__', 'constructor', 'x y'];
+const anyName = fc.constantFrom(...names);
+const anyOwner = fc.integer({ min: 1, max: 3 });
+const anyLimit = fc.constantFrom(-1, 0, 7, Number.MAX_SAFE_INTEGER);
+
+const step = {
+  createRule: fc.tuple(anyName, anyLimit).map(
+    ([name, limit]): Step => ({
+      does: draft => createRule(draft, rule(name, limit)),
+      means: model => {
+        if (model.rules.some(each => each.name === name)) return 'conflict';
+        model.rules.push(rule(name, limit));
+      },
+    }),
+  ),
+  editRule: fc.tuple(anyName, anyLimit).map(
+    ([name, limitBytes]): Step => ({
+      does: draft => editRule(draft, name, { limitBytes }),
+      means: model => {
+        const at = model.rules.findIndex(each => each.name === name);
+        if (at === -1) return 'not_found';
+        model.rules[at] = rule(name, limitBytes);
+      },
+    }),
+  ),
+  deleteRule: anyName.map(
+    (name): Step => ({
+      does: draft => deleteRule(draft, name),
+      means: model => {
+        if (!model.rules.some(each => each.name === name)) return 'not_found';
+        model.rules = model.rules.filter(each => each.name !== name);
+        for (const group of model.groups) group.rules = group.rules.filter(each => each !== name);
+      },
+    }),
+  ),
+  createGroup: fc.tuple(anyName, fc.uniqueArray(anyName, { maxLength: 2 })).map(
+    ([name, rules]): Step => ({
+      does: draft => createGroup(draft, { name, rules: rules.map(each => ({ ...rule(each, 99) })) }),
+      means: model => {
+        if (model.groups.some(each => each.name === name)) return 'conflict';
+        for (const each of rules) {
+          if (!model.rules.some(other => other.name === each)) model.rules.push(rule(each, 99));
+        }
+        model.groups.push({ name, rules: [...rules], members: [] });
+      },
+    }),
+  ),
+  deleteGroup: anyName.map(
+    (name): Step => ({
+      does: draft => deleteGroup(draft, name),
+      means: model => {
+        if (!model.groups.some(each => each.name === name)) return 'not_found';
+        model.groups = model.groups.filter(each => each.name !== name);
+        for (const [owner, groups] of model.assigned)
+          model.assigned.set(
+            owner,
+            groups.filter(each => each !== name),
+          );
+      },
+    }),
+  ),
+  addRule: fc.tuple(anyName, anyName).map(
+    ([group, name]): Step => ({
+      does: draft => addRule(draft, group, name),
+      means: model => {
+        const found = model.groups.find(each => each.name === group);
+        if (found === undefined || !model.rules.some(each => each.name === name)) return 'not_found';
+        if (found.rules.includes(name)) return 'conflict';
+        found.rules.push(name);
+      },
+    }),
+  ),
+  removeRule: fc.tuple(anyName, anyName).map(
+    ([group, name]): Step => ({
+      does: draft => removeRule(draft, group, name),
+      means: model => {
+        const found = model.groups.find(each => each.name === group);
+        if (!found?.rules.includes(name)) return 'not_found';
+        found.rules = found.rules.filter(each => each !== name);
+      },
+    }),
+  ),
+  assign: fc.tuple(anyOwner, anyName).map(
+    ([owner, group]): Step => ({
+      does: draft => assign(draft, owner, group),
+      means: model => {
+        const found = model.groups.find(each => each.name === group);
+        if (found === undefined) return 'not_found';
+        if (found.members.includes(owner)) return 'conflict';
+        found.members.push(owner);
+        model.assigned.set(owner, [...(model.assigned.get(owner) ?? []), group]);
+      },
+    }),
+  ),
+  unassign: fc.tuple(anyOwner, anyName).map(
+    ([owner, group]): Step => ({
+      does: draft => unassign(draft, owner, group),
+      means: model => {
+        const found = model.groups.find(each => each.name === group);
+        if (!found?.members.includes(owner)) return 'not_found';
+        leave(model, owner, [group]);
+      },
+    }),
+  ),
+  setGroups: fc.tuple(anyOwner, fc.array(anyName, { maxLength: 3 })).map(
+    ([owner, groups]): Step => ({
+      does: draft => setGroups(draft, owner, groups),
+      means: model => {
+        if (new Set(groups).size < groups.length) return 'invalid';
+        if (groups.some(name => !model.groups.some(each => each.name === name))) return 'invalid';
+        leave(
+          model,
+          owner,
+          (model.assigned.get(owner) ?? []).filter(each => !groups.includes(each)),
+        );
+        for (const { name, members } of model.groups)
+          if (groups.includes(name) && !members.includes(owner)) members.push(owner);
+        model.assigned.set(owner, groups);
+      },
+    }),
+  ),
+  forget: anyOwner.map(
+    (owner): Step => ({
+      does: draft => forgetAssignments(draft, owner),
+      means: model => leave(model, owner, model.assigned.get(owner) ?? []),
+    }),
+  ),
+};
+
+function leave(model: Model, owner: number, groups: readonly string[]): undefined {
+  for (const group of model.groups) {
+    if (groups.includes(group.name)) group.members = group.members.filter(each => each !== owner);
+  }
+  model.assigned.set(
+    owner,
+    (model.assigned.get(owner) ?? []).filter(each => !groups.includes(each)),
+  );
+}
+
+/** What a shelf holds, in the words of the model. */
+function seen(shelf: Shelf): unknown {
+  const policy = new Policy(shelf);
+  return {
+    rules: rulesIn(shelf),
+    groups: groupsIn(shelf).map(({ name, rules }) => ({
+      name,
+      rules: rules.map(each => each.name),
+      members: [...policy.membersOf(name)],
+    })),
+    assigned: [1, 2, 3].map(owner => assignedGroups(shelf, owner)),
+    standings: [1, 2, 3, null].map(owner => policy.standing(owner, ['A', 'gone', 'A'])),
+  };
+}
+
+function expected({ rules, groups, assigned }: Model): unknown {
+  const compiled = (wanted: readonly string[]) =>
+    wanted.flatMap(name => {
+      const group = groups.find(each => each.name === name);
+      if (group === undefined) return [];
+      const own = group.rules.flatMap(each => rules.find(other => other.name === each) ?? []);
+      return [compileGroup({ name, rules: own })];
+    });
+  return {
+    rules,
+    groups,
+    assigned: [1, 2, 3].map(owner => assigned.get(owner) ?? []),
+    standings: [1, 2, 3, null].map(owner => ({
+      assigned: compiled(owner === null ? [] : (assigned.get(owner) ?? [])),
+      defaults: compiled(['A']),
+    })),
+  };
+}
+
+t.test('any sequence of changes gives what plain lists would, kept and read again', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(...Object.values(step)), { maxLength: 40 }), steps => {
+      const kept = new Map<string, DocumentRecord>();
+      const shelf = new Shelf(kinds, []);
+      const model: Model = { rules: [], groups: [], assigned: new Map() };
+      for (const { does, means } of steps) {
+        const draft = shelf.draft();
+        let fault: string | undefined;
+        try {
+          does(draft);
+        } catch (error) {
+          assert.ok(error instanceof SoftquotaError);
+          fault = error.code;
+        }
+        assert.equal(fault, means(model));
+        if (fault !== undefined) continue;
+        const { documents = [], goneDocuments = [] } = draft.changes;
+        for (const { kind, key } of goneDocuments) kept.delete(JSON.stringify([kind, key]));
+        for (const record of documents) kept.set(JSON.stringify([record.kind, record.key]), record);
+        shelf.apply(draft);
+        assert.deepEqual(seen(shelf), expected(model));
+      }
+      assert.deepEqual(seen(new Shelf(kinds, [...kept.values()])), expected(model));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+t.test('a draft shows its own changes, and the shelf none of them before they are applied', async t => {
+  const shelf = new Shelf(kinds, []);
+  const draft = shelf.draft();
+  t.ok(draft.isEmpty);
+  createGroup(draft, { name: 'free', rules: [rule('total')] });
+  assign(draft, 1, 'free');
+  t.notOk(draft.isEmpty);
+  t.match(new Policy(draft).standing(1, []).assigned, [{ name: 'free' }]);
+  t.equal(groupNamed(shelf, 'free'), undefined);
+  t.strictSame(new Policy(shelf).standing(1, []), { assigned: [], defaults: [] });
+});
+
+t.test('a group with rules is created whole or not at all, and every fault is named', async t => {
+  const draft = new Shelf(kinds, []).draft();
+  createRule(draft, rule('there', 5));
+  const faulty = [
+    { name: 'there', limitBytes: 99 },
+    { name: 'no-limit' },
+    { name: 'bad', limitBytes: -7, subjects: ['size:nope' as 'none'] },
+    { name: 'there' },
+  ];
+  t.throws(() => createGroup(draft, { name: ' ', rules: faulty }), {
+    code: 'invalid',
+    message: /^name: .*; rules\.1\.limit: .*; rules\.2\.limit: .*size:nope; rules\.3\.name: .* twice$/,
+  });
+});
+
+t.test('a rule has a name, whole bytes and known subjects', async t => {
+  t.strictSame(ruleFaults(rule('ok')), []);
+  t.match(ruleFaults({ name: 'a\u0007', limitBytes: 1.5, subjects: ['size:x' as 'none'] }), [
+    /^name: /,
+    /^limit: expected whole bytes/,
+    /^subjects: there is no subject size:x/,
+  ]);
+});
+
+t.test('a document that is none is damage of the store, and one of a later kind is left alone', async t => {
+  const record = (kind: string, text: string) => [{ kind, key: 'k', text }];
+  t.throws(() => new Shelf(kinds, record('rule', '{"place":1,"limitBytes":-2,"subjects":[]}')), {
+    code: 'store_refused',
+    message: /its rule k cannot be read/,
+  });
+  t.throws(() => new Shelf(kinds, record('group', 'half a docu')), { code: 'store_refused' });
+  t.strictSame(rulesIn(new Shelf(kinds, record('webhook', 'anything'))), []);
+});
