@@ -3,7 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Answer } from '../ledger/index.ts';
 import {
-  type Leaf,
+  isRepository,
   printable,
   type QuotaSettings,
   refusal,
@@ -108,8 +108,4 @@ function textFor(services: GateServices, { subject, unit }: Question, { owner, d
     repositoryBytes: isPush ? unit.bytes : null,
     contact: services.contact(),
   });
-}
-
-function isRepository(leaf: Leaf): boolean {
-  return leaf === 'size:repos:public' || leaf === 'size:repos:private' || leaf === 'size:assets:wiki';
 }

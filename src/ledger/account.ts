@@ -24,6 +24,8 @@ const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
 export class Account {
   readonly owner: OwnerRecord;
+  /** To be called when what it stores, or what is reported on top, has become another. */
+  readonly #told: () => void;
   readonly #units = new Map<string, UnitRecord>();
   /** Only leaves that have any. */
   readonly #deltas = new Map<Leaf, LeafDeltas>();
@@ -34,8 +36,9 @@ export class Account {
   #measuredAt: number | null = null;
   #partialUnits = 0;
 
-  constructor(owner: OwnerRecord) {
+  constructor(owner: OwnerRecord, told: () => void) {
     this.owner = owner;
+    this.#told = told;
   }
 
   /** May be gone through more than once. */
@@ -102,6 +105,7 @@ export class Account {
     this.#deltas.set(leaf, deltas);
     deltas.add(delta, this.units);
     this.#usage = null;
+    this.#told();
   }
 
   /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
@@ -114,6 +118,7 @@ export class Account {
       if (deltas.isEmpty) this.#deltas.delete(leaf);
       this.#usage = null;
     }
+    if (dropped.length > 0) this.#told();
     return dropped;
   }
 
@@ -121,12 +126,15 @@ export class Account {
     for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
     this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
     this.#measuredAt = null;
+    if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) return;
     this.#usage = null;
-    if (this.#unitBytes === null) return;
-    const next = [...this.#unitBytes];
-    if (before !== undefined) addTo(next, before.leaf, -before.bytes);
-    if (after !== undefined) addTo(next, after.leaf, after.bytes);
-    this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
+    if (this.#unitBytes !== null) {
+      const next = [...this.#unitBytes];
+      if (before !== undefined) addTo(next, before.leaf, -before.bytes);
+      if (after !== undefined) addTo(next, after.leaf, after.bytes);
+      this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
+    }
+    this.#told();
   }
 
   #sumOfUnits(): Usage {

@@ -11,12 +11,17 @@ import { Account } from './account.ts';
 
 export class Book {
   readonly #foldCase: boolean;
+  readonly #told: (ownerKey: string) => void;
   readonly #accounts = new Map<string, Account>();
   readonly #units = new Map<string, UnitRecord>();
 
-  /** With `foldCase` the case of ASCII letters does not tell owners apart. */
-  constructor(foldCase: boolean) {
+  /**
+   * With `foldCase` the case of ASCII letters does not tell owners apart. `told` is called, in the midst of
+   * it, when an owner's units or what is reported on top of them have become others.
+   */
+  constructor(foldCase: boolean, told: (ownerKey: string) => void) {
     this.#foldCase = foldCase;
+    this.#told = told;
   }
 
   get accounts(): Iterable<Account> {
@@ -53,7 +58,7 @@ export class Book {
   open(owner: OwnerRecord): Account {
     const known = this.#accounts.get(owner.key);
     if (known !== undefined) return known;
-    const account = new Account(owner);
+    const account = new Account(owner, () => this.#told(owner.key));
     this.#accounts.set(owner.key, account);
     return account;
   }

@@ -9,3 +9,4 @@ export type { Answer, OwnerUsage } from './answer.ts';
 export type { Clock } from './clock.ts';
 export type { Away } from './keeper.ts';
 export { Ledger, type LedgerOptions, type WalkedUnit } from './ledger.ts';
+export type { Watcher } from './watchers.ts';

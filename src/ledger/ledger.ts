@@ -32,6 +32,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { Departed } from './departed.ts';
 import { type Away, Keeper, type KeeperLog } from './keeper.ts';
 import { rekeyed, reportedId } from './kept.ts';
+import { type Watcher, Watchers } from './watchers.ts';
 
 /** How long a delta counts whose owner has no walked units to overtake it. */
 const deltaLapseMs = 3_600_000;
@@ -68,6 +69,7 @@ export class Ledger {
   readonly #unsettled = new Set<Account>();
   readonly #departed = new Departed();
   readonly #roots = new Map<string, RootRecord>();
+  readonly #watchers = new Watchers();
   readonly #lapse: NodeJS.Timeout;
   #settings: QuotaSettings;
   #sweep: SweepRecord | null = null;
@@ -78,7 +80,7 @@ export class Ledger {
     this.#host = options.host;
     this.#settings = options.settings;
     this.#clock = options.clock ?? systemClock;
-    this.#book = new Book(options.foldCase);
+    this.#book = new Book(options.foldCase, ownerKey => this.#watchers.tell(ownerKey));
     this.#keeper = new Keeper({
       store: options.store,
       log: options.log,
@@ -107,6 +109,12 @@ export class Ledger {
   /** Takes changed settings for the next decision on. */
   reconfigure(settings: QuotaSettings): void {
     this.#settings = settings;
+    this.#watchers.tell(null);
+  }
+
+  /** Has the watcher told of every change of usage or policy from now on; gives what ends that. */
+  watch(watcher: Watcher): () => void {
+    return this.#watchers.add(watcher);
   }
 
   /** Null while the store takes what is measured. */

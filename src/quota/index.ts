@@ -20,6 +20,7 @@ export { type CompiledGroup, compileGroup, type Group, type Rule } from './polic
 export { formatBytes, formatUse, type ParsedSize, parseSize } from './sizes.ts';
 export {
   isLeaf,
+  isRepository,
   isSubject,
   type Leaf,
   leafIndex,

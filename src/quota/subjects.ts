@@ -66,6 +66,11 @@ export function isLeaf(text: string): text is Leaf {
   return leafIndexes.has(text);
 }
 
+/** Whether the units of a leaf are git repositories, which are pushed to. */
+export function isRepository(leaf: Leaf): boolean {
+  return leaf === 'size:repos:public' || leaf === 'size:repos:private' || leaf === 'size:assets:wiki';
+}
+
 /** Where a leaf's bytes stand in a `Usage`. */
 export function leafIndex(leaf: Leaf): number {
   return leaves.indexOf(leaf);

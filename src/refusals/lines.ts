@@ -1,0 +1,70 @@
+/**
+ * The lines of the file: fields with tabs between, so that a script compares the beginning of a line as it
+ * is, with no pattern.
+ *
+ *     softquota refused  1  2026-11-21T09:14:03Z  CASE=fold
+ *     path   /srv/git/alice/app.git  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
+ *     owner  alice  size:repos:private  Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).
+ *
+ * The first says the version of the form, when it was written, and whether owners' names compare without the
+ * case of ASCII letters; they stand as they are compared. `path` is a repository's or a wiki's directory,
+ * because a script cannot read storage templates. Bytes of a path that are no UTF-8 stand as they are.
+ * A path or a name with a control character has no line.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { isRepository, type Refusal, refusal, type Subject, subjects } from '../quota/index.ts';
+
+export function headerLine(now: number, foldCase: boolean): string {
+  const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
+  return `softquota refused\t1\t${time}\tCASE=${foldCase ? 'fold' : 'keep'}\n`;
+}
+
+/** Whether the owner is refused anything now. */
+export function isRefused(ledger: Ledger, ownerKey: string): boolean {
+  return subjects.some(subject => refusalOf(ledger, ownerKey, subject) !== null);
+}
+
+/** What the owner is refused now, each line with its end; paths are as in layout. */
+export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<string> {
+  const messages = new Map<Subject, string>();
+  for (const subject of subjects) {
+    const message = refusalOf(ledger, ownerKey, subject);
+    if (message === null) continue;
+    messages.set(subject, message);
+    if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
+  }
+  if (messages.size === 0) return;
+  for (const { kind, name, leaf } of ledger.unitsOf(ownerKey)) {
+    const message = messages.get(leaf);
+    if (message !== undefined && kind === 'walked' && isRepository(leaf) && isWritable(name)) {
+      yield `path\t${name}\t${message}\n`;
+    }
+  }
+}
+
+/** The first line that a pusher would read. An owner whose bytes cannot be added up is decided about by nobody. */
+function refusalOf(ledger: Ledger, ownerKey: string, subject: Subject): string | null {
+  const found = decided(ledger, ownerKey, subject);
+  return found === null ? null : refusal(found.ownerName, subject, found.decision);
+}
+
+function decided(
+  ledger: Ledger,
+  ownerKey: string,
+  subject: Subject,
+): { readonly ownerName: string; readonly decision: Refusal } | null {
+  if (ledger.settings.mode === 'report') return null;
+  try {
+    const { owner, decision } = ledger.decide(ownerKey, subject);
+    return decision.allowed ? null : { ownerName: owner.name, decision };
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
+    throw error;
+  }
+}
+
+function isWritable(text: string): boolean {
+  return !/[\0-\x1f\x7f]/.test(text);
+}
