@@ -3,7 +3,7 @@
  * be started with, so that it knows the figures from then on.
  */
 
-import { lchownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { lchownSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -79,7 +79,11 @@ async function measured(client: Client): Promise<Measured> {
   return { scan, owners: Number(headers['x-total-count']), largest: z.array(ownerRow).parse(json) };
 }
 
-/** Once nothing writes there any more. */
+/** Once nothing writes there any more. A further name of a file that lies elsewhere is nobody's to be given. */
 function give(dataPath: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
-  for (const name of readdirSync(dataPath)) lchownSync(join(dataPath, name), uid, gid);
+  for (const name of readdirSync(dataPath)) {
+    const path = join(dataPath, name);
+    const about = lstatSync(path);
+    if (about.isFile() && about.nlink === 1) lchownSync(path, uid, gid);
+  }
 }

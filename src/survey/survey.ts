@@ -51,10 +51,11 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   const gid = groupOf(given);
   const owner = ownerFor(given, options.accounts ?? systemAccounts());
   const marked = gitlab(given, owner) ?? gitolite(given, owner) ?? forge(given);
-  const { repositories: all, unread } = await findRepositories([marked?.root ?? given]);
-  const base = physical(given);
+  const place = marked?.root ?? given;
+  const { repositories: all, unread } = await findRepositories([place]);
+  const base = physical(place);
   if (all.includes(base)) {
-    throw new SoftquotaError('usage', `${given} is a repository itself; name the directory that holds it`);
+    throw new SoftquotaError('usage', `${place} is a repository itself; name the directory that holds it`);
   }
   const found = all.filter(
     path =>

@@ -171,6 +171,18 @@ t.test('what a forge keeps in an object store is named as not being here', async
   t.strictSame(found.stores, []);
 });
 
+t.test(
+  'an app.ini of a forge that keeps its repositories elsewhere says nothing of what lies here',
+  async t => {
+    const folder = emptyFolder(t);
+    repository(join(folder, 'git/alice/app.git'));
+    repository(join(folder, 'forge/bob/app.git'));
+    file(join(folder, 'custom/conf/app.ini'), `[repository]\nROOT = ${folder}/forge\n`);
+    t.match(await look(join(folder, 'git')), { layout: 'owners', root: `${folder}/git`, stores: [] });
+    t.match(await look(join(folder, 'forge/bob')), { layout: 'gitea', root: `${folder}/forge` });
+  },
+);
+
 t.test('a forge without a repository yet is recognised', async t => {
   const folder = emptyFolder(t);
   mkdirSync(join(folder, 'data/forgejo-repositories'), { recursive: true });
