@@ -45,7 +45,10 @@ export function addHooks(program: Command, exit: Exit): void {
         'goes on as pre-receive.d/50-previous; nothing is written through a link.',
     )
     .argument('<roots...>', rootsHelp)
-    .option('--on-error <policy>', 'what a push may when the daemon cannot be asked: allow or deny')
+    .option(
+      '--on-error <policy>',
+      'what a push may when the daemon cannot be asked: allow, deny or last',
+    )
     .action(async (roots: readonly string[], options: InstallOptions) => {
       const { server } = configFrom(options);
       const repositories = await found(roots);

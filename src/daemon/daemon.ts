@@ -14,6 +14,7 @@ import {
   type RefusedConfig,
 } from '../config/index.ts';
 import { Ledger } from '../ledger/index.ts';
+import { Refusals } from '../refusals/index.ts';
 import { openStore } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
@@ -22,6 +23,7 @@ import { prepareDataPath, storeFile } from './data-path.ts';
 import { hostIdIn } from './host-id.ts';
 import { Measuring } from './measuring.ts';
 import { openServers } from './servers.ts';
+import { Unasked } from './unasked.ts';
 
 export interface DaemonOptions {
   readonly config: Config;
@@ -57,9 +59,20 @@ export class Daemon {
     try {
       const ledger = await openLedger(config, host, log);
       opened.push(ledger);
+      const refusals = new Refusals({
+        ledger,
+        socket,
+        socketMode: config.server.socketMode,
+        foldCase: config.users.foldCase,
+        log,
+      });
+      opened.push(refusals);
       const measuring = new Measuring({ config, ledger, log });
       opened.push(measuring);
-      opened.push(await openServers({ current, env, host, ledger, measuring, log }));
+      const unasked = new Unasked(log);
+      opened.push(await openServers({ current, env, host, ledger, measuring, refusals, unasked, log }));
+      // Not before the gate is this daemon's: another one's file would be overwritten.
+      refusals.start();
       const { enabled, mode } = config.quota;
       log.info({ version, host, socket, enabled, mode, units: ledger.book.unitCount }, 'softquota answers');
       measuring.start();

@@ -5,10 +5,12 @@ import { backupOf } from '../backup/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { findings, notReady } from '../health/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Refusals } from '../refusals/index.ts';
 import { inheritedSockets, type SocketName, type SocketPlace } from '../sockets/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { Current } from './current.ts';
 import type { Measuring } from './measuring.ts';
+import type { Unasked } from './unasked.ts';
 
 export interface ServersOptions {
   readonly current: Current;
@@ -18,6 +20,8 @@ export interface ServersOptions {
   readonly host: string;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
+  readonly refusals: Refusals;
+  readonly unasked: Unasked;
   readonly log: Logger;
 }
 
@@ -79,7 +83,7 @@ export async function openServers(options: ServersOptions): Promise<{ close(): P
 }
 
 function adminServices(
-  { current, host, ledger, measuring }: ServersOptions,
+  { current, host, ledger, measuring, refusals, unasked }: ServersOptions,
   unforeseen: (error: unknown) => void,
 ): AdminServices {
   const { server } = current.config;
@@ -95,6 +99,8 @@ function adminServices(
         ledger,
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
+        unpublished: refusals.trouble,
+        unasked: unasked.tally,
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         pid: process.pid,
@@ -107,7 +113,7 @@ function adminServices(
   };
 }
 
-function gateServices({ current, ledger, measuring, log }: ServersOptions): GateServices {
+function gateServices({ current, ledger, measuring, unasked, log }: ServersOptions): GateServices {
   return {
     ledger,
     locate: path => measuring.locate(path),
@@ -118,6 +124,7 @@ function gateServices({ current, ledger, measuring, log }: ServersOptions): Gate
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
       log.info({ ...record, used, limit, group, rule }, what);
     },
+    unasked: decision => unasked.record(decision),
     health: () => ({ reasons: notReady({ ledger, rootsAway: measuring.rootsAway }) }),
     unforeseen: error => log.error({ err: error }, "a mistake of softquota's own"),
   };

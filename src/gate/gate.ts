@@ -16,6 +16,7 @@ import { Connections } from './connections.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import { addressOf, bodyOf, hasBody, type Parameters, parametersOf } from './request.ts';
 import type { GateServices } from './services.ts';
+import { unasked } from './unasked.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
@@ -29,6 +30,7 @@ const asking = ['GET', 'HEAD', 'POST'];
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', { methods: asking, handle: check }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
+  ['/v1/unasked', { methods: ['POST'], handle: unasked }],
   ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply([]) }],
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health().reasons) }],
 ]);
@@ -186,7 +188,7 @@ function routeOf(
     }
     throw new SoftquotaError(
       'not_found',
-      'no such address; there are /v1/check, /v1/changed, /healthz and /readyz',
+      'no such address; there are /v1/check, /v1/changed, /v1/unasked, /healthz and /readyz',
     );
   }
   const method = request.method ?? '';

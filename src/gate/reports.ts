@@ -23,7 +23,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
 }
 
 /** The path of the unit that is or was there. */
-async function existing(services: GateServices, path: string): Promise<string> {
+export async function existing(services: GateServices, path: string): Promise<string> {
   const known = services.ledger.book.unitAt(path);
   if (known !== null) return known.name;
   const located = await services.locate(path);

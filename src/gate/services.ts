@@ -22,6 +22,19 @@ export interface RefusalRecord {
   readonly mode: QuotaSettings['mode'];
 }
 
+/** What a hook says it decided while nobody could be asked. Anybody may have made it up. */
+export interface UnaskedDecision {
+  /** The path of the unit. */
+  readonly unit: string;
+  /** By the hook's clock, milliseconds since 1970. */
+  readonly at: number;
+  readonly allowed: boolean;
+  /** Why nobody was asked, in plain ASCII. */
+  readonly reason: string;
+  /** Empty where nobody said. */
+  readonly actor: string;
+}
+
 export interface Health {
   /** Empty: ready. Each says what is wrong, in words for an administrator. */
   readonly reasons: readonly string[];
@@ -40,6 +53,8 @@ export interface GateServices {
   contact(): string | null;
   /** For the record. */
   refused(record: RefusalRecord): void;
+  /** For the record. */
+  unasked(decision: UnaskedDecision): void;
   health(): Health;
   /** A mistake of ours. */
   unforeseen(error: unknown): void;

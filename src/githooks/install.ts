@@ -9,11 +9,15 @@ import { inspectPlace, isCurrent, isOurEntry, type Place } from './inspect.ts';
 import { reasonOf } from './reason.ts';
 import { type HookConf, hookConfPath, readHookConf, readSettings, writeSettings } from './settings.ts';
 
+const onErrors = ['allow', 'deny', 'last'] as const;
+
+export type OnError = (typeof onErrors)[number];
+
 export interface InstallOptions {
   /** Absolute path of the gate's socket. */
   readonly socket: string;
   /** What a push may when nobody can tell; where it is not given, the repository's stays. */
-  readonly onError?: 'allow' | 'deny';
+  readonly onError?: OnError;
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
 }
@@ -45,11 +49,11 @@ export interface InstallReport {
   readonly future: FutureRepositories;
 }
 
-/** What `onError` may be installed as; throws `usage` for anything else. */
-export function parseOnError(text: string): 'allow' | 'deny' {
-  if (text === 'allow' || text === 'deny') return text;
-  const fault = text === 'last' ? 'is not available in this version' : 'is not known';
-  throw new SoftquotaError('usage', `onError = ${text} ${fault}; expected allow or deny`);
+/** What a push may when the daemon cannot be asked; throws `usage` for anything else. */
+export function parseOnError(text: string): OnError {
+  const policy = onErrors.find(each => each === text);
+  if (policy !== undefined) return policy;
+  throw new SoftquotaError('usage', `onError = ${text} is not known; expected allow, deny or last`);
 }
 
 /**

@@ -24,6 +24,18 @@ export const daemonFindings = {
     meaning: 'What is measured cannot be written to the store; answers come from memory meanwhile.',
     mend: 'make room, or give the daemon its rights, under `[server] DATA_PATH`; it goes on by itself',
   },
+  unpublished: {
+    severity: 'wrong',
+    meaning:
+      'What is refused cannot be published beside the gate, so that hooks with `onError = last` have nothing, or something old, to go by.',
+    mend: 'let the daemon, and nobody else, write the directory of `[server] SOCKET`; it goes on by itself',
+  },
+  decided_alone: {
+    severity: 'notice',
+    meaning:
+      'Hooks told that they decided about pushes while the daemon could not be asked. Counted since the daemon started.',
+    mend: 'nothing to do, where the daemon was meant to be away; the log has each of them',
+  },
   root_away: {
     severity: 'wrong',
     meaning:

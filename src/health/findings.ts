@@ -11,6 +11,7 @@ export function findings(observed: Observed): readonly Finding[] {
   return [
     ...answers(observed),
     ...sweeps(observed),
+    ...hooks(observed),
     ...settings(observed),
     ...places(observed),
     ...owners(observed),
@@ -68,11 +69,41 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
       finding(
         'measured_ahead',
         `${printable(first.name)}${others}: measured at ${when}, which is yet to come`,
-        `set the clock right: timedatectl set-ntp true; then: ${scan}`,
+        `timedatectl set-ntp true && ${scan}`,
       ),
     );
   }
   return found;
+}
+
+function hooks({ unpublished, unasked }: Observed): Finding[] {
+  const found: Finding[] = [];
+  if (unpublished !== null) {
+    const { since, reason } = unpublished;
+    found.push(
+      finding(
+        'unpublished',
+        `hooks cannot rely on what is refused since ${new Date(since).toISOString()}: ${printable(reason)}`,
+        'let the daemon, and nobody else, write the directory of [server] SOCKET, then reload the daemon',
+      ),
+    );
+  }
+  if (unasked !== null) {
+    const { letThrough, refused, lastAt } = unasked;
+    found.push(
+      finding(
+        'decided_alone',
+        `${counted(letThrough + refused, 'push was', 'pushes were')} decided without the daemon, ` +
+          `the last at ${new Date(lastAt).toISOString()}: ${letThrough} let through, ${refused} refused`,
+        'see the log for each, and why the daemon could not be asked',
+      ),
+    );
+  }
+  return found;
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
 }
 
 function settings({ configWrittenAt, restartKeys, pid }: Observed): Finding[] {

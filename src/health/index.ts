@@ -7,4 +7,4 @@
 export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
 export { findings } from './findings.ts';
 export { commandLine, quoted } from './mend.ts';
-export { type Listed, notReady, type Observed, type TroubledPlace } from './observed.ts';
+export { type Listed, notReady, type Observed, type TroubledPlace, type UnaskedTally } from './observed.ts';

@@ -30,6 +30,10 @@ export interface Observed {
   readonly sweptAgoMs: number | null;
   /** How far apart sweeps are meant to be. */
   readonly sweepEveryMs: number;
+  /** Since when and why it cannot be published for hooks what is refused; null where it is. */
+  readonly unpublished: Away | null;
+  /** Null where there was none. */
+  readonly unasked: UnaskedTally | null;
   /** Why the last sweep that ended failed; null where it did not. */
   readonly sweepError: string | null;
   /** When app.ini was written, if that was since the daemon read it; milliseconds since 1970. */
@@ -41,6 +45,14 @@ export interface Observed {
   readonly uid: number;
   /** The time by the machine's clock, milliseconds since 1970. */
   readonly now: number;
+}
+
+/** What hooks said, since the daemon started, that they decided without it. */
+export interface UnaskedTally {
+  readonly letThrough: number;
+  readonly refused: number;
+  /** When the last of them was, milliseconds since 1970. */
+  readonly lastAt: number;
 }
 
 /** Why answers cannot be relied on at the moment; none: they can. */

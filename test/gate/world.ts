@@ -8,12 +8,18 @@ import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { Gate, type GateLimits, type GateServices, type RefusalRecord } from '../../src/gate/index.ts';
-import { Ledger, type WalkedUnit } from '../../src/ledger/index.ts';
-import type { QuotaSettings } from '../../src/quota/index.ts';
+import {
+  Gate,
+  type GateLimits,
+  type GateServices,
+  type RefusalRecord,
+  type UnaskedDecision,
+} from '../../src/gate/index.ts';
+import { Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
 import { openStore } from '../../src/store/index.ts';
 
-export const settings: QuotaSettings = {
+export const settings: LedgerSettings = {
+  defaultGroups: [],
   enabled: true,
   refuseWhen: 'exceeded',
   uncovered: 'default',
@@ -41,6 +47,7 @@ export interface Told {
   reasons: readonly string[];
   locate: GateServices['locate'];
   readonly refused: RefusalRecord[];
+  readonly unasked: UnaskedDecision[];
   readonly measured: string[];
   readonly unforeseen: unknown[];
 }
@@ -59,7 +66,7 @@ export interface World {
 
 export async function openWorld(
   t: Test,
-  changed: Partial<QuotaSettings> = {},
+  changed: Partial<LedgerSettings> = {},
   limits: Partial<GateLimits> = {},
 ): Promise<World> {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
@@ -78,6 +85,7 @@ export async function openWorld(
       throw new SoftquotaError('unknown_path', `${path} is under no storage template`);
     },
     refused: [],
+    unasked: [],
     measured: [],
     unforeseen: [],
   };
@@ -87,6 +95,7 @@ export async function openWorld(
     measureSoon: path => told.measured.push(path),
     contact: () => told.contact,
     refused: record => told.refused.push(record),
+    unasked: decision => told.unasked.push(decision),
     health: () => ({ reasons: told.reasons }),
     unforeseen: error => told.unforeseen.push(error),
   };

@@ -280,11 +280,10 @@ t.test('how later repositories get the hooks is told in commands that work', asy
   t.equal(await readFile(join(etc, 'hooks/pre-receive'), 'utf8'), await packaged('pre-receive'));
 });
 
-t.test('onError = last is not installed, since this version does not have it', async t => {
-  t.equal(parseOnError('deny'), 'deny');
-  t.throws(() => parseOnError('last'), {
+t.test('onError is allow, deny or last', async t => {
+  for (const policy of ['allow', 'deny', 'last']) t.equal(parseOnError(policy), policy);
+  t.throws(() => parseOnError('Last'), {
     code: 'usage',
-    message: /is not available in this version; expected allow or deny/,
+    message: /is not known; expected allow, deny or last$/,
   });
-  t.throws(() => parseOnError('maybe'), { code: 'usage', message: /is not known/ });
 });

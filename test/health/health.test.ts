@@ -19,6 +19,8 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     leftovers: none,
     sweptAgoMs: 0,
     sweepEveryMs: 900_000,
+    unpublished: null,
+    unasked: null,
     sweepError: null,
     configWrittenAt: null,
     restartKeys: [],
@@ -142,4 +144,25 @@ t.test('owners that fall together and owners that cannot be added up are named',
 t.test('default groups that are nowhere are a notice', async t => {
   const seen = await observed(t, { defaultGroups: ['free'] });
   t.ok(findings(seen).some(({ message }) => message.includes('free')));
+});
+
+t.test('what cannot be published for hooks is told, with since when and why', async t => {
+  const since = Date.parse('2026-11-21T09:14:03Z');
+  const seen = await observed(t, { unpublished: { since, reason: 'EACCES \u001b[1m/run/softquota' } });
+  t.match(
+    findings(seen).find(({ code }) => code === 'unpublished'),
+    { severity: 'wrong', message: /since 2026-11-21T09:14:03.000Z: EACCES \\u\{1b\}\[1m\/run/ },
+  );
+  t.strictSame(notReady(seen), [], 'its answers are as good as ever');
+});
+
+t.test('what hooks decided without the daemon is a notice', async t => {
+  const lastAt = Date.parse('2026-11-21T09:14:03Z');
+  const message = async (letThrough: number, refused: number) => {
+    const found = findings(await observed(t, { unasked: { letThrough, refused, lastAt } }));
+    return found.find(({ code, severity }) => code === 'decided_alone' && severity === 'notice')?.message;
+  };
+  const at = 'the last at 2026-11-21T09:14:03.000Z';
+  t.equal(await message(2, 1), `3 pushes were decided without the daemon, ${at}: 2 let through, 1 refused`);
+  t.equal(await message(0, 1), `1 push was decided without the daemon, ${at}: 0 let through, 1 refused`);
 });

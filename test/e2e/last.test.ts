@@ -1,0 +1,86 @@
+/**
+ * A daemon that was killed, and hooks with onError = last: owners known to be over the limit are refused,
+ * others pass, and the daemon that is started again hears of each.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { until } from './ask.ts';
+import { Clone } from './clone.ts';
+import { Server } from './server.ts';
+
+t.test('killed without warning, what it knew last still holds, and it learns what was decided', async t => {
+  const server = await Server.open(t, {
+    ini: { 'quota.default': { TOTAL: '100k' } },
+    started: false,
+  });
+  const repositories = ['alice/app', 'alice/site', 'bob/app', 'carol/app'];
+  const bare = new Map<string, string>();
+  for (const name of repositories) bare.set(name, await server.repository(name));
+  await server.installHooks('--on-error', 'last');
+  await server.start();
+  const clones = new Map<string, Clone>();
+  for (const [name, path] of bare) clones.set(name, await Clone.of(server, path));
+  const clone = (name: string) => {
+    const found = clones.get(name);
+    if (found === undefined) throw new Error(`no clone of ${name}`);
+    return found;
+  };
+  const pushed = async (name: string, bytes: number) => {
+    await clone(name).commit(bytes);
+    return clone(name).push();
+  };
+
+  t.match(await pushed('alice/app', 200_000), { code: 0 });
+  t.match(await pushed('bob/app', 1_000), { code: 0 });
+  await server.usageIs('alice', bytes => bytes > 100_000);
+  const published = join(server.folder, 'data', 'gate.refused');
+  const isListed = async () =>
+    (await readFile(published, 'utf8')).includes(`${bare.get('alice/app')}\t`) ? true : null;
+  await until(isListed);
+  await server.stop('SIGKILL');
+
+  const away = 'softquota: the quota could not be checked (nobody answers); by what was known on';
+  const refused = await pushed('alice/app', 100);
+  t.equal(refused.code, 1);
+  t.match(refused.said, /^Quota exceeded: alice uses [23]\d\d(\.\d)? kB of 100 kB \([23]\d\d(\.\d)? %\)\.\n/);
+  t.ok(refused.said.includes(`\n${away} `));
+  t.match(refused.said, /this push is refused\.$/);
+  t.match(await pushed('alice/site', 100), { code: 1 }, 'also where nothing was pushed yet');
+  for (const name of ['bob/app', 'carol/app']) {
+    const passed = await pushed(name, 100);
+    t.equal(passed.code, 0);
+    t.ok(passed.said.startsWith(away));
+    t.match(passed.said, /this push is let through\.$/);
+  }
+  t.match(
+    await clone('alice/app').push(['HEAD~1:refs/heads/old']),
+    { code: 0, said: '' },
+    'nothing new is no question',
+  );
+
+  const daemon = await server.start();
+  for (const name of repositories) await pushed(name, 100);
+  const decided = () => daemon.lines.filter(({ msg }) => msg === 'a push was decided without the daemon');
+  await until(() => (decided().length === 4 ? true : null));
+  const told = decided().map(({ unit, allowed, reason }) => ({ unit, allowed, reason }));
+  t.same(
+    new Set(told.map(each => JSON.stringify(each))),
+    new Set(
+      repositories.map(name =>
+        JSON.stringify({
+          unit: bare.get(name),
+          allowed: !name.startsWith('alice'),
+          reason: 'nobody answers',
+        }),
+      ),
+    ),
+  );
+  const { text } = await server.ask('admin', '/api/v1/admin/quota/findings');
+  const findings: readonly { readonly code: string; readonly message: string }[] = JSON.parse(text);
+  t.match(
+    findings.find(({ code }) => code === 'decided_alone')?.message,
+    /^4 pushes were decided without the daemon, the last at .*: 2 let through, 2 refused$/,
+  );
+});

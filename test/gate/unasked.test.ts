@@ -1,0 +1,75 @@
+/** What hooks tell that they decided alone: a record of what is well-formed, and nothing else. */
+
+import t from 'tap';
+import { form, openWorld } from './world.ts';
+
+const path = '/srv/git/alice/app.git';
+const line = '2026-11-21T09:14:03Z\tlet through\tnobody answers\talice';
+
+t.test('each line is put on record, with the unit that the path leads to', async t => {
+  const { ask, walk, told } = await openWorld(t);
+  walk(path, 'alice', 5);
+  const lines = `${line}\n2026-11-21T09:15:00Z\trefused\tthe answer was 503\t\n`;
+  const answer = await ask('/v1/unasked', form({ path: `${path}/`, lines }));
+  t.equal(answer.status, 202);
+  t.strictSame(JSON.parse(answer.text), { taken: 2, notUnderstood: 0 });
+  t.notOk('x-softquota-decision' in answer.headers);
+  const at = Date.parse('2026-11-21T09:14:03Z');
+  t.strictSame(told.unasked, [
+    { unit: path, at, allowed: true, reason: 'nobody answers', actor: 'alice' },
+    { unit: path, at: at + 57_000, allowed: false, reason: 'the answer was 503', actor: '' },
+  ]);
+  t.strictSame(told.refused, []);
+});
+
+t.test('a line that no hook of ours would write is passed over, and the others are taken', async t => {
+  const { ask, walk, told } = await openWorld(t);
+  walk(path, 'alice', 5);
+  const odd = [
+    'x',
+    line.replace('03Z', '03+01:00'),
+    line.replace('-21T', '-99T'),
+    line.replace('let through', 'allowed'),
+    line.replace('nobody answers', ''),
+    line.replace('nobody answers', 'x'.repeat(81)),
+    line.replace('nobody answers', 'n\u00f6'),
+    line.replace('alice', 'a\x1b[1m'),
+    line.replace('alice', 'a'.repeat(256)),
+    line.replace('alice', '..'),
+    `${line}\tmore`,
+    ` ${line}`,
+  ];
+  const answer = await ask('/v1/unasked', form({ path, lines: [...odd, line].join('\n') }));
+  t.equal(answer.status, 202);
+  t.strictSame(JSON.parse(answer.text), { taken: 1, notUnderstood: odd.length });
+  t.equal(told.unasked.length, 1);
+});
+
+t.test('where no unit is, or something is missing, nothing is taken', async t => {
+  const { ask, walk, told } = await openWorld(t);
+  walk(path, 'alice', 5);
+  t.equal((await ask('/v1/unasked', form({ path: '/srv/elsewhere', lines: line }))).status, 404);
+  t.equal((await ask('/v1/unasked', form({ path: 'relative', lines: line }))).status, 400);
+  t.equal((await ask('/v1/unasked', form({ path }))).status, 400);
+  t.equal((await ask('/v1/unasked', form({ lines: line }))).status, 400);
+  t.equal((await ask(`/v1/unasked?path=${path}`)).status, 405);
+  t.strictSame(told.unasked, []);
+});
+
+t.test('the longest record that a hook keeps is within what the gate takes', async t => {
+  const { ask, walk, told } = await openWorld(t);
+  const far = `/srv/${'\u00fc'.repeat(2000)}.git`;
+  walk(far, 'alice', 5);
+  const long = `${line.replace('alice', '\\'.repeat(255))}\n`;
+  const lines = long.repeat((16 * 1024) / long.length);
+  const { status } = await ask('/v1/unasked', form({ path: far, lines }));
+  t.equal(status, 202);
+  t.not(told.unasked.length, 0);
+});
+
+t.test('the trusted gate takes it too', async t => {
+  const { askTrusted, walk, told } = await openWorld(t);
+  walk(path, 'alice', 5);
+  t.equal((await askTrusted('/v1/unasked', form({ path, lines: line }))).status, 202);
+  t.equal(told.unasked.length, 1);
+});
