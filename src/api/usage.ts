@@ -54,7 +54,7 @@ export function usageRoutes(ledger: Ledger): Router {
     );
     const report: OwnerReport = {
       ...rowOf(ledger, owner),
-      known: owner.known,
+      known: owner.id !== null,
       units,
       decisions: Object.fromEntries(decisions),
     };

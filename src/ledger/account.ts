@@ -23,7 +23,7 @@ import { type Delta, LeafDeltas } from './deltas.ts';
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
 export class Account {
-  readonly owner: OwnerRecord;
+  owner: OwnerRecord;
   /** To be called when what it stores, or what is reported on top, has become another. */
   readonly #told: () => void;
   readonly #units = new Map<string, UnitRecord>();
@@ -44,6 +44,10 @@ export class Account {
   /** May be gone through more than once. */
   get units(): Iterable<UnitRecord> {
     return { [Symbol.iterator]: () => this.#units.values() };
+  }
+
+  get isEmpty(): boolean {
+    return this.#units.size === 0 && this.#deltas.size === 0;
   }
 
   get hasDeltas(): boolean {

@@ -5,10 +5,10 @@ import type { OwnerRecord } from '../store/index.ts';
 
 /** What is known of one owner. */
 export interface OwnerUsage {
+  /** Null: never heard of. */
+  readonly id: number | null;
   /** As first seen; as asked for one never heard of. */
   readonly name: string;
-  /** False: never heard of. */
-  readonly known: boolean;
   readonly type: OwnerRecord['type'];
   readonly usage: Usage;
   /** When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was measured. */

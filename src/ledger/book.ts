@@ -13,6 +13,7 @@ export class Book {
   readonly #foldCase: boolean;
   readonly #told: (ownerKey: string) => void;
   readonly #accounts = new Map<string, Account>();
+  readonly #ownersById = new Map<number, OwnerRecord>();
   readonly #units = new Map<string, UnitRecord>();
 
   /**
@@ -44,6 +45,14 @@ export class Book {
     return this.#accounts.get(this.keyOf(ownerName));
   }
 
+  accountByKey(key: string): Account | undefined {
+    return this.#accounts.get(key);
+  }
+
+  owner(id: number): OwnerRecord | undefined {
+    return this.#ownersById.get(id);
+  }
+
   unit(id: string): UnitRecord | undefined {
     return this.#units.get(id);
   }
@@ -60,7 +69,26 @@ export class Book {
     if (known !== undefined) return known;
     const account = new Account(owner, () => this.#told(owner.key));
     this.#accounts.set(owner.key, account);
+    this.#ownersById.set(owner.id, owner);
     return account;
+  }
+
+  /** Puts the owner's record in place of the one of its key, whose units stay; opens an account where there is none. */
+  setOwner(owner: OwnerRecord): void {
+    const account = this.open(owner);
+    if (account.owner === owner) return;
+    // One that was renamed is found under its id elsewhere already.
+    if (this.#ownersById.get(account.owner.id)?.key === owner.key) this.#ownersById.delete(account.owner.id);
+    account.owner = owner;
+    this.#ownersById.set(owner.id, owner);
+  }
+
+  /** Takes an owner without units out. */
+  close(key: string): void {
+    const account = this.#accounts.get(key);
+    if (account === undefined) return;
+    this.#accounts.delete(key);
+    if (this.#ownersById.get(account.owner.id) === account.owner) this.#ownersById.delete(account.owner.id);
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */

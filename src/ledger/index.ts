@@ -5,8 +5,9 @@
  * counting, keeps what it could not write, and says so.
  */
 
+export type { Amendment } from './amendment.ts';
 export type { Answer, OwnerUsage } from './answer.ts';
 export type { Clock } from './clock.ts';
 export type { Away } from './keeper.ts';
-export { Ledger, type LedgerOptions, type WalkedUnit } from './ledger.ts';
+export { Ledger, type LedgerOptions, type LedgerSettings, type WalkedUnit } from './ledger.ts';
 export type { Watcher } from './watchers.ts';

@@ -6,6 +6,7 @@
  * reports is told by sequence numbers, never by a clock.
  */
 
+import { assignmentKind, groupKind, type Kind, type Policy, ruleKind, type View } from '../policy/index.ts';
 import {
   decide,
   type Explanation,
@@ -26,10 +27,12 @@ import type {
   UnitRecord,
 } from '../store/index.ts';
 import { type Account, mustFit } from './account.ts';
+import type { Amendment } from './amendment.ts';
 import type { Answer, OwnerUsage } from './answer.ts';
 import { Book } from './book.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Departed } from './departed.ts';
+import { Governing } from './governing.ts';
 import { type Away, Keeper, type KeeperLog } from './keeper.ts';
 import { rekeyed, reportedId } from './kept.ts';
 import { type Watcher, Watchers } from './watchers.ts';
@@ -38,14 +41,16 @@ import { type Watcher, Watchers } from './watchers.ts';
 const deltaLapseMs = 3_600_000;
 const lapseCheckMs = 60_000;
 
-/** Until administrators can make groups, nobody has any. */
-const noGroups: Standing = { assigned: [], defaults: [] };
+/** With the names in DEFAULT_GROUPS. */
+export type LedgerSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
 
 export interface LedgerOptions {
   readonly store: Store;
   /** Names this machine's part of the usage. */
   readonly host: string;
-  readonly settings: QuotaSettings;
+  readonly settings: LedgerSettings;
+  /** What is kept besides rules, groups and assignments. */
+  readonly kinds?: readonly Kind<unknown>[];
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
   readonly log: KeeperLog;
@@ -54,7 +59,10 @@ export interface LedgerOptions {
 }
 
 /** What of the book others may read. */
-export type ReadableBook = Pick<Book, 'keyOf' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'>;
+export type ReadableBook = Pick<
+  Book,
+  'keyOf' | 'owner' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'
+>;
 
 /** What a walk found a unit to hold; see `UnitRecord`. */
 export type WalkedUnit = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
@@ -70,8 +78,9 @@ export class Ledger {
   readonly #departed = new Departed();
   readonly #roots = new Map<string, RootRecord>();
   readonly #watchers = new Watchers();
+  readonly #governing: Governing;
   readonly #lapse: NodeJS.Timeout;
-  #settings: QuotaSettings;
+  #settings: LedgerSettings;
   #sweep: SweepRecord | null = null;
   #seq = 0;
 
@@ -87,6 +96,12 @@ export class Ledger {
       now: () => this.#clock.wall(),
       probe: () => this.#somethingKept(),
     });
+    this.#governing = new Governing({
+      book: this.#book,
+      keeper: this.#keeper,
+      now: () => this.#clock.wall(),
+      changed: () => this.#watchers.tell(null),
+    });
     this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
   }
 
@@ -94,7 +109,7 @@ export class Ledger {
   static async open(options: LedgerOptions): Promise<Ledger> {
     const ledger = new Ledger(options);
     try {
-      await ledger.#load();
+      await ledger.#load(options.kinds ?? []);
     } catch (error) {
       clearInterval(ledger.#lapse);
       throw error;
@@ -102,12 +117,12 @@ export class Ledger {
     return ledger;
   }
 
-  get settings(): QuotaSettings {
+  get settings(): LedgerSettings {
     return this.#settings;
   }
 
   /** Takes changed settings for the next decision on. */
-  reconfigure(settings: QuotaSettings): void {
+  reconfigure(settings: LedgerSettings): void {
     this.#settings = settings;
     this.#watchers.tell(null);
   }
@@ -115,6 +130,24 @@ export class Ledger {
   /** Has the watcher told of every change of usage or policy from now on; gives what ends that. */
   watch(watcher: Watcher): () => void {
     return this.#watchers.add(watcher);
+  }
+
+  /** Rules, groups and assignments, and whatever else is kept, as they are in force. */
+  get view(): View {
+    return this.#governing.view;
+  }
+
+  get policy(): Policy {
+    return this.#governing.policy;
+  }
+
+  /**
+   * Changes what administrators rule, after all such changes asked for before. What `change` drafts is in the store and
+   * in force, as a whole, once this resolves; rejects with what `change` throws, or `store_away`, and then nothing is
+   * changed.
+   */
+  govern<T>(change: (amendment: Amendment) => T): Promise<T> {
+    return this.#governing.govern(change);
   }
 
   /** Null while the store takes what is measured. */
@@ -138,12 +171,14 @@ export class Ledger {
   /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
   decide(ownerName: string, subject: Subject, addingBytes = 0): Answer {
     const owner = this.ownerUsage(ownerName);
-    return { owner, decision: decide(this.#settings, noGroups, owner.usage, subject, addingBytes) };
+    const decision = decide(this.#settings, this.#standing(owner), owner.usage, subject, addingBytes);
+    return { owner, decision };
   }
 
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject): Explanation {
-    return explain(this.#settings, noGroups, this.ownerUsage(ownerName).usage, subject);
+    const owner = this.ownerUsage(ownerName);
+    return explain(this.#settings, this.#standing(owner), owner.usage, subject);
   }
 
   /** Whether such an owner was ever heard of. */
@@ -300,8 +335,9 @@ export class Ledger {
     await this.#store.close();
   }
 
-  async #load(): Promise<void> {
+  async #load(kinds: readonly Kind<unknown>[]): Promise<void> {
     const kept = await this.#store.load();
+    this.#governing.load([ruleKind, groupKind, assignmentKind, ...kinds], kept.documents);
     const found = rekeyed(kept, name => this.#book.keyOf(name));
     for (const key of found.goneOwners) this.#keeper.ownerGone(key);
     for (const id of found.goneUnits) this.#keeper.unitGone(id);
@@ -331,14 +367,18 @@ export class Ledger {
 
   #usageOf(account: Account | undefined, askedName: string): OwnerUsage {
     return {
+      id: account?.owner.id ?? null,
       name: account?.owner.name ?? askedName,
-      known: account !== undefined,
       type: account?.owner.type ?? 'user',
       usage: account?.usage ?? noUsage,
       measuredAt: account?.measuredAt ?? this.#sweep?.finishedAt ?? null,
       partial: this.#sweep === null || (account?.partial ?? false),
       stale: false,
     };
+  }
+
+  #standing(owner: OwnerUsage): Standing {
+    return this.policy.standing(owner.id, this.#settings.defaultGroups);
   }
 
   #ownerFor(name: string, now: number): OwnerRecord {

@@ -100,7 +100,7 @@ t.test('a store that holds something is replaced only where that is said', async
     'dave has a repository',
   );
   t.equal(now.decide('alice', lfs).decision.allowed, false);
-  t.equal(now.ownerUsage('carol').known, false);
+  t.equal(now.ownerUsage('carol').id, null);
 });
 
 t.test('a document that cannot be restored whole is refused, and says why', async t => {

@@ -118,7 +118,7 @@ t.test('usage tells what an owner has, and what would be decided about each subj
     used: { size: { git: { LFS: 0 } } },
     measuredAt: null,
   });
-  t.equal(ledger.ownerUsage('stranger').known, false);
+  t.equal(ledger.ownerUsage('stranger').id, null);
   t.equal((await askTrusted('/v1/usage')).status, 400);
 });
 

@@ -4,11 +4,12 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type Clock, Ledger, type WalkedUnit } from '../../src/ledger/index.ts';
-import { type Leaf, leaves, type QuotaSettings } from '../../src/quota/index.ts';
+import { type Clock, Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
+import { type Leaf, leaves } from '../../src/quota/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 
-export const settings: QuotaSettings = {
+export const settings: LedgerSettings = {
+  defaultGroups: [],
   enabled: true,
   refuseWhen: 'exceeded',
   uncovered: 'default',

@@ -1,0 +1,67 @@
+/**
+ * Changes of what administrators rule, one after the other: drafted on what is in force, written, and only then
+ * in force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
+ */
+
+import { type Kind, Policy, Shelf, type View } from '../policy/index.ts';
+import type { DocumentRecord, OwnerRecord } from '../store/index.ts';
+import { Amendment } from './amendment.ts';
+import type { Book } from './book.ts';
+import type { Keeper } from './keeper.ts';
+
+export interface GoverningOptions {
+  readonly book: Book;
+  readonly keeper: Keeper;
+  now(): number;
+  /** Called when something else is in force. */
+  changed(): void;
+}
+
+export class Governing {
+  readonly #options: GoverningOptions;
+  #shelf = new Shelf([], []);
+  #policy = new Policy(this.#shelf);
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: GoverningOptions) {
+    this.#options = options;
+  }
+
+  /** What is in force. */
+  get view(): View {
+    return this.#shelf;
+  }
+
+  get policy(): Policy {
+    return this.#policy;
+  }
+
+  /** Throws `store_refused` where what is kept cannot be read. */
+  load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]): void {
+    this.#shelf = new Shelf(kinds, records);
+    this.#policy = new Policy(this.#shelf);
+  }
+
+  /** Rejects with what `change` throws, or `store_away`: then nothing is changed. */
+  async govern<T>(change: (amendment: Amendment) => T): Promise<T> {
+    const turn = this.#last.then(() => this.#govern(change));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  async #govern<T>(change: (amendment: Amendment) => T): Promise<T> {
+    const { book, keeper, now, changed } = this.#options;
+    const amendment = new Amendment(this.#shelf.draft(), book, now());
+    const result = change(amendment);
+    if (amendment.isEmpty) return result;
+    const { owners = [] } = amendment.changes;
+    await keeper.now(amendment.changes);
+    this.#shelf.apply(amendment.draft);
+    this.#policy = new Policy(this.#shelf);
+    // What was noted of these owners before is older than what is written now.
+    const written: readonly OwnerRecord[] = [...owners, ...amendment.applyOwners()];
+    for (const owner of written) keeper.owner(owner);
+    changed();
+    return result;
+  }
+}

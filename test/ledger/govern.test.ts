@@ -1,0 +1,231 @@
+/** What administrators rule: in force when it is written, as a whole, and never lost. */
+
+import t from 'tap';
+import type { Ledger } from '../../src/ledger/index.ts';
+import {
+  addRule,
+  assign,
+  assignedGroups,
+  createGroup,
+  createRule,
+  deleteGroup,
+  editRule,
+  forgetAssignments,
+  groupNamed,
+  groupsIn,
+  rulesIn,
+  setGroups,
+} from '../../src/policy/index.ts';
+import { openStore, type Store } from '../../src/store/index.ts';
+import { directoryFor, lfs, openOn, settings, used, World, walk } from './world.ts';
+
+const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };
+
+async function withFree(ledger: Ledger): Promise<void> {
+  await ledger.govern(({ draft }) => createGroup(draft, free));
+}
+
+function allowed(ledger: Ledger, owner: string): boolean {
+  return ledger.decide(owner, 'size:all').decision.allowed;
+}
+
+t.test('a group decides for its members from the change on, and after a restart', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  walk(ledger, 'alice/app', 100);
+  walk(ledger, 'bob/app', 100);
+  await withFree(ledger);
+  t.ok(allowed(ledger, 'alice'));
+  await ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('ALICE').id, 'free'));
+  t.match(ledger.decide('alice', 'size:all').decision, {
+    allowed: false,
+    group: 'free',
+    rule: 'total',
+    limit: 5,
+  });
+  t.match(ledger.explain('alice', 'size:all').steps, [
+    { step: 'assigned', groups: [{ group: 'free', decided: true }] },
+  ]);
+  t.ok(allowed(ledger, 'bob'));
+  const again = await world.open();
+  t.notOk(allowed(again, 'alice'));
+  await again.govern(({ draft }) => editRule(draft, 'total', { limitBytes: -1 }));
+  t.ok(allowed(again, 'alice'), 'a rule that a group shares is in force at once');
+});
+
+t.test('DEFAULT_GROUPS decide for those without a group', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  walk(ledger, 'alice/app', 100);
+  await withFree(ledger);
+  ledger.reconfigure({ ...settings, defaultGroups: ['free', 'gone'] });
+  t.notOk(allowed(ledger, 'alice'));
+  t.ok(allowed(ledger, 'never-heard-of'), 'who uses nothing is under the limit');
+  await ledger.govern(({ draft }) => deleteGroup(draft, 'free'));
+  t.ok(allowed(ledger, 'alice'));
+});
+
+t.test(
+  'changes asked for at once are made one after the other, and a faulty one changes nothing',
+  async t => {
+    const world = new World(t);
+    const ledger = await world.open();
+    await withFree(ledger);
+    const made = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, at) =>
+        ledger.govern(({ draft }) => {
+          createRule(draft, { name: `r${at}`, limitBytes: at, subjects: [] });
+          addRule(draft, 'free', `r${at}`);
+          if (at % 5 === 0) throw new Error('half-way');
+        }),
+      ),
+    );
+    t.equal(made.filter(({ status }) => status === 'fulfilled').length, 40);
+    const names = rulesIn(ledger.view).map(({ name }) => name);
+    t.equal(names.length, 41);
+    t.strictSame(
+      groupNamed(ledger.view, 'free')?.rules.map(({ name }) => name),
+      names,
+    );
+    t.strictSame(
+      rulesIn((await world.open()).view).map(({ name }) => name),
+      names,
+    );
+  },
+);
+
+t.test('while the store is away a change is refused, and nothing of it is in force', async t => {
+  const store = await openStore({ adapter: 'sqlite', file: `${directoryFor(t)}/softquota.db` });
+  let isAway = false;
+  const failing: Store = {
+    load: () => store.load(),
+    write: async changes => {
+      if (isAway) throw Object.assign(new Error('away'), { code: 'store_away' });
+      await store.write(changes);
+    },
+    close: () => store.close(),
+  };
+  const ledger = await openOn(failing);
+  t.teardown(() => ledger.close());
+  walk(ledger, 'alice/app', 100);
+  isAway = true;
+  await t.rejects(
+    ledger.govern(amendment => {
+      createGroup(amendment.draft, free);
+      assign(amendment.draft, amendment.mustBeOwner('alice').id, 'free');
+    }),
+  );
+  t.strictSame(groupsIn(ledger.view), []);
+  t.ok(allowed(ledger, 'alice'));
+  isAway = false;
+  await withFree(ledger);
+  t.equal(groupsIn(ledger.view).length, 1);
+});
+
+t.test('those who watch are told of a change of policy', async t => {
+  const ledger = await new World(t).open();
+  const told: unknown[] = [];
+  ledger.watch(key => told.push(key));
+  await withFree(ledger);
+  t.strictSame(told, [null]);
+  await ledger.govern(() => 'nothing');
+  t.equal(told.length, 1, 'not where nothing changed');
+});
+
+t.test(
+  'an owner that is created is known, and one that is deleted leaves nothing to who has the name next',
+  async t => {
+    const world = new World(t);
+    const ledger = await world.open();
+    await withFree(ledger);
+    const first = await ledger.govern(amendment => {
+      const owner = amendment.createOwner('Dora', 'organization');
+      assign(amendment.draft, owner.id, 'free');
+      return owner;
+    });
+    t.match(ledger.ownerUsage('dora'), { id: first.id, name: 'Dora', type: 'organization' });
+    t.match(ledger.book.owner(first.id), { name: 'Dora' });
+    await t.rejects(
+      ledger.govern(amendment => amendment.createOwner('dorA')),
+      { code: 'conflict' },
+    );
+    await t.rejects(
+      ledger.govern(amendment => amendment.createOwner('..')),
+      { code: 'invalid', message: /^username: / },
+    );
+    await ledger.govern(amendment => forgetAssignments(amendment.draft, amendment.deleteOwner('dora').id));
+    t.equal(ledger.ownerUsage('dora').id, null);
+    t.equal(ledger.book.owner(first.id), undefined);
+    const second = await ledger.govern(amendment => amendment.createOwner('dora'));
+    t.not(second.id, first.id);
+    t.strictSame(assignedGroups(ledger.view, second.id), []);
+    t.equal((await world.open()).ownerUsage('dora').id, second.id);
+  },
+);
+
+t.test('an owner with units cannot be deleted', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'alice/app', 100);
+  await t.rejects(
+    ledger.govern(amendment => amendment.deleteOwner('alice')),
+    { code: 'conflict', message: /alice has 1 unit, / },
+  );
+  await t.rejects(
+    ledger.govern(amendment => amendment.deleteOwner('nobody')),
+    { code: 'not_found' },
+  );
+});
+
+t.test('an owner whom a walk finds while being deleted stays, and inherits nothing', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  await withFree(ledger);
+  const owner = await ledger.govern(amendment => {
+    const created = amendment.createOwner('alice');
+    setGroups(amendment.draft, created.id, ['free']);
+    return created;
+  });
+  const deleted = ledger.govern(amendment =>
+    forgetAssignments(amendment.draft, amendment.deleteOwner('alice').id),
+  );
+  await new Promise(setImmediate);
+  walk(ledger, 'alice/app', 100);
+  await deleted;
+  for (const each of [ledger, await world.open()]) {
+    t.equal(used(each, 'alice'), 100);
+    const { id } = each.ownerUsage('alice');
+    t.not(id, owner.id);
+    t.ok(allowed(each, 'alice'));
+  }
+});
+
+t.test(
+  'a renamed owner keeps groups under the new name; what lies on the disk is as the disk says',
+  async t => {
+    const world = new World(t);
+    const ledger = await world.open();
+    await withFree(ledger);
+    walk(ledger, 'alice/app', 100);
+    walk(ledger, 'carol/app', 50);
+    await ledger.reportUnit('bob', lfs, 'store', 7);
+    const before = ledger.ownerUsage('alice').id;
+    await ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'free'));
+    await t.rejects(
+      ledger.govern(amendment => amendment.renameOwner('alice', 'bob', () => false)),
+      { code: 'conflict' },
+    );
+    await ledger.govern(amendment => amendment.renameOwner('alice', 'Carol', () => true));
+    for (const each of [ledger, await world.open()]) {
+      t.match(
+        each.ownerUsage('carol'),
+        { id: before, name: 'Carol' },
+        'who was only known from the disk gave way',
+      );
+      t.equal(used(each, 'carol'), 50);
+      t.notOk(allowed(each, 'carol'));
+      t.equal(used(each, 'alice'), 100);
+      t.not(each.ownerUsage('alice').id, before);
+      t.ok(allowed(each, 'alice'), 'nothing is left under the old name');
+    }
+  },
+);
