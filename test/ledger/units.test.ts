@@ -9,7 +9,7 @@ t.test('what a walk found counts at once, and after the ledger was opened again'
   t.equal(ledger.decide('alice', repos).decision.allowed, true);
   walk(ledger, 'alice/app', 10_001);
   t.match(ledger.decide('alice', repos), {
-    owner: { name: 'alice', known: true },
+    owner: { name: 'alice' },
     decision: { allowed: false, used: 10_001, limit: 10_000 },
   });
   t.equal(await ledger.kept(), true);
