@@ -13,6 +13,8 @@ export class Book {
   readonly #foldCase: boolean;
   readonly #told: (ownerKey: string) => void;
   readonly #accounts = new Map<string, Account>();
+  /** Owners who are about to have an account, by key. */
+  readonly #expected = new Map<string, OwnerRecord>();
   readonly #ownersById = new Map<number, OwnerRecord>();
   readonly #units = new Map<string, UnitRecord>();
 
@@ -57,16 +59,23 @@ export class Book {
     return this.#units.get(id);
   }
 
-  /** The record that an owner who is not in the book would get. */
+  /**
+   * The record that an owner who is not in the book would get; the same until an account of that name is opened,
+   * so that whoever meets the owner meanwhile, in a report or on the disk, means the same one.
+   */
   newOwner(name: string, since: number): OwnerRecord {
+    const key = this.keyOf(name);
     const id = randomInt(1, 2 ** ownerIdBits - 1);
-    return { key: this.keyOf(name), id, name: name.normalize('NFC'), type: 'user', since };
+    const owner = this.#expected.get(key) ?? { key, id, name: name.normalize('NFC'), type: 'user', since };
+    this.#expected.set(key, owner);
+    return owner;
   }
 
   /** The owner's account, opened if there is none. */
   open(owner: OwnerRecord): Account {
     const known = this.#accounts.get(owner.key);
     if (known !== undefined) return known;
+    this.#expected.delete(owner.key);
     const account = new Account(owner, () => this.#told(owner.key));
     this.#accounts.set(owner.key, account);
     this.#ownersById.set(owner.id, owner);
@@ -76,6 +85,7 @@ export class Book {
   /** Puts the owner's record in place of the one of its key, whose units stay; opens an account where there is none. */
   setOwner(owner: OwnerRecord): void {
     const account = this.open(owner);
+    this.#expected.delete(owner.key);
     if (account.owner === owner) return;
     // One that was renamed is found under its id elsewhere already.
     if (this.#ownersById.get(account.owner.id)?.key === owner.key) this.#ownersById.delete(account.owner.id);

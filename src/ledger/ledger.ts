@@ -17,16 +17,8 @@ import {
   type Standing,
   type Subject,
 } from '../quota/index.ts';
-import type {
-  Changes,
-  DeltaRecord,
-  OwnerRecord,
-  RootRecord,
-  Store,
-  SweepRecord,
-  UnitRecord,
-} from '../store/index.ts';
-import { type Account, mustFit } from './account.ts';
+import type { Changes, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
+import type { Account } from './account.ts';
 import type { Amendment } from './amendment.ts';
 import type { Answer, OwnerUsage } from './answer.ts';
 import { Book } from './book.ts';
@@ -34,12 +26,9 @@ import { type Clock, systemClock } from './clock.ts';
 import { Departed } from './departed.ts';
 import { Governing } from './governing.ts';
 import { type Away, Keeper, type KeeperLog } from './keeper.ts';
-import { rekeyed, reportedId } from './kept.ts';
+import { rekeyed } from './kept.ts';
+import { Reports } from './reports.ts';
 import { type Watcher, Watchers } from './watchers.ts';
-
-/** How long a delta counts whose owner has no walked units to overtake it. */
-const deltaLapseMs = 3_600_000;
-const lapseCheckMs = 60_000;
 
 /** With the names in DEFAULT_GROUPS. */
 export type LedgerSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
@@ -73,13 +62,11 @@ export class Ledger {
   readonly #clock: Clock;
   readonly #keeper: Keeper;
   readonly #book: Book;
-  /** Accounts with deltas. */
-  readonly #unsettled = new Set<Account>();
   readonly #departed = new Departed();
   readonly #roots = new Map<string, RootRecord>();
   readonly #watchers = new Watchers();
   readonly #governing: Governing;
-  readonly #lapse: NodeJS.Timeout;
+  readonly #reports: Reports;
   #settings: LedgerSettings;
   #sweep: SweepRecord | null = null;
   #seq = 0;
@@ -102,7 +89,13 @@ export class Ledger {
       now: () => this.#clock.wall(),
       changed: () => this.#watchers.tell(null),
     });
-    this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
+    this.#reports = new Reports({
+      book: this.#book,
+      keeper: this.#keeper,
+      clock: this.#clock,
+      host: this.#host,
+      nextSeq: () => this.nextSeq(),
+    });
   }
 
   /** Opens the ledger with all that the store holds; rejects with `store_refused`. */
@@ -111,7 +104,7 @@ export class Ledger {
     try {
       await ledger.#load(options.kinds ?? []);
     } catch (error) {
-      clearInterval(ledger.#lapse);
+      ledger.#reports.close();
       throw error;
     }
     return ledger;
@@ -234,7 +227,7 @@ export class Ledger {
     const unit: UnitRecord = { id: path, kind: 'walked', host: this.#host, name: path, ...measured };
     this.#put(unit);
     this.#keeper.unit(unit);
-    this.#settleOwners(before, unit);
+    this.#reports.settleOwnersOf(before, unit);
   }
 
   /** A walk that began at `seq` found no unit there any more. */
@@ -245,7 +238,7 @@ export class Ledger {
     if (unit === undefined) return;
     this.#book.remove(unit);
     this.#keeper.unitGone(unit.id);
-    this.#settleOwners(unit);
+    this.#reports.settleOwnersOf(unit);
   }
 
   /** It could not be measured: what is known of it goes on counting, and is marked. */
@@ -286,51 +279,21 @@ export class Ledger {
    * every walked unit of that owner and leaf was walked anew, or, without any, for an hour. Rejects with
    * `store_away` or `sum_too_large`, and then they do not count.
    */
-  async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
-    const at = this.#clock.wall();
-    const owner = this.#ownerFor(ownerName, at);
-    mustFit(this.#book.account(owner.name), owner, leaf, bytes);
-    const record: DeltaRecord = { seq: this.nextSeq(), owner: owner.name, leaf, bytes, at };
-    await this.#keeper.now({ deltas: [record], owners: [owner] });
-    const account = this.#book.open(owner);
-    account.addDelta({ record, lapsesAt: this.#clock.monotonic() + deltaLapseMs });
-    this.#unsettled.add(account);
-    this.#settle([account]);
+  addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
+    return this.#reports.addDelta(ownerName, leaf, bytes);
   }
 
   /**
    * A reported unit's size in place of what was reported before; 0 takes the unit out. Rejects with
    * `store_away` or `sum_too_large`, and then nothing is changed.
    */
-  async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
-    const measuredAt = this.#clock.wall();
-    const owner = this.#ownerFor(ownerName, measuredAt);
-    const id = reportedId(owner.key, leaf, name);
-    const unit: UnitRecord = {
-      id,
-      kind: 'reported',
-      host: this.#host,
-      name,
-      owner: owner.name,
-      leaf,
-      bytes,
-      files: 0,
-      partial: false,
-      measuredAt,
-      seq: this.nextSeq(),
-    };
-    mustFit(this.#book.account(owner.name), owner, leaf, bytes - (this.#book.unit(id)?.bytes ?? 0));
-    await this.#keeper.now({ owners: [owner], ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }) });
-    this.#book.open(owner);
-    // Several reports of one unit may have been under way: the store took them in this order too.
-    const known = this.#book.unit(id);
-    if (bytes > 0) this.#book.put(unit);
-    else if (known !== undefined) this.#book.remove(known);
+  reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
+    return this.#reports.reportUnit(ownerName, leaf, name, bytes);
   }
 
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
-    clearInterval(this.#lapse);
+    this.#reports.close();
     await this.#keeper.close();
     await this.#store.close();
   }
@@ -352,17 +315,9 @@ export class Ledger {
     }
     for (const record of kept.deltas) {
       this.#seq = Math.max(this.#seq, record.seq);
-      const account = this.#accountFor(record.owner);
-      account.addDelta({ record, lapsesAt: this.#lapsesAt(record) });
-      this.#unsettled.add(account);
+      this.#reports.load(this.#accountFor(record.owner), record);
     }
-    this.#settle(this.#unsettled);
-  }
-
-  /** An hour after it came, as far as the clock can tell: it may have been set, so never later than an hour from now. */
-  #lapsesAt({ at }: DeltaRecord): number {
-    const passedMs = Math.min(Math.max(this.#clock.wall() - at, 0), deltaLapseMs);
-    return this.#clock.monotonic() + deltaLapseMs - passedMs;
+    this.#reports.settle();
   }
 
   #usageOf(account: Account | undefined, askedName: string): OwnerUsage {
@@ -379,10 +334,6 @@ export class Ledger {
 
   #standing(owner: OwnerUsage): Standing {
     return this.policy.standing(owner.id, this.#settings.defaultGroups);
-  }
-
-  #ownerFor(name: string, now: number): OwnerRecord {
-    return this.#book.account(name)?.owner ?? this.#book.newOwner(name, now);
   }
 
   /** Puts a walked or loaded unit in, and opens its owner's account where there is none yet. */
@@ -404,19 +355,5 @@ export class Ledger {
     if (this.#sweep !== null) return { sweep: this.#sweep };
     const [account] = this.#book.accounts;
     return account === undefined ? {} : { owners: [account.owner] };
-  }
-
-  #settleOwners(...units: readonly (UnitRecord | undefined)[]): void {
-    if (this.#unsettled.size === 0) return;
-    const accounts = units.map(unit => (unit?.owner == null ? undefined : this.#book.account(unit.owner)));
-    this.#settle(accounts.filter(account => account !== undefined));
-  }
-
-  #settle(accounts: Iterable<Account>): void {
-    const now = this.#clock.monotonic();
-    for (const account of accounts) {
-      for (const delta of account.settleDeltas(now)) this.#keeper.deltaGone(delta.seq);
-      if (!account.hasDeltas) this.#unsettled.delete(account);
-    }
   }
 }

@@ -1,7 +1,7 @@
 /** What walks and programs say of units, and whose bytes they are. */
 
 import t from 'tap';
-import { repos, SetClock, used, World, walk } from './world.ts';
+import { lfs, repos, SetClock, used, World, walk } from './world.ts';
 
 t.test('what a walk found counts at once, and after the ledger was opened again', async t => {
   const world = new World(t);
@@ -206,4 +206,16 @@ t.test('the unit of a path is the innermost that holds it', async t => {
   t.equal(at('/srv/git/alice/app.gitx'), undefined);
   t.equal(at('/'), undefined);
   t.strictSame([...ledger.book.pathsBelow('/srv/git/alice')].length, 2);
+});
+
+t.test('an owner of whom several reports come at once, and a walk finds units, is one', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  const reports = ['a', 'b'].map(name => ledger.reportUnit('Eve', lfs, name, 1));
+  walk(ledger, 'eve/app', 100);
+  await Promise.all([...reports, ledger.addDelta('EVE', lfs, 5)]);
+  const { id } = ledger.ownerUsage('eve');
+  const again = await world.open();
+  t.equal(again.ownerUsage('eve').id, id);
+  t.match(again.ownerRecords(), [{ name: 'Eve' }]);
 });
