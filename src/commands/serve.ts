@@ -37,6 +37,7 @@ async function serve(
   config: ReturnType<typeof loadedFrom>['config'],
 ): Promise<number> {
   const { Daemon } = await import('../daemon/index.ts');
+  const { supervise } = await import('../supervision/index.ts');
   const { createLogger } = await import('../telemetry/index.ts');
   const { log, flush } = createLogger(config.log);
   process.on('uncaughtException', error => {
@@ -47,21 +48,28 @@ async function serve(
   const stopAsked = new Promise<string>(resolve => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });
+  const { env, pid } = process;
+  const supervision = supervise({ env, pid, socket: config.server.socket, log });
   try {
-    const daemon = await Daemon.start({ config, env: process.env, log });
+    const daemon = await Daemon.start({ config, env, log });
+    supervision.begin();
     process.on('SIGHUP', () => {
+      supervision.reloading();
       const loaded = loadConfig(whereIs(options));
       tellNotes(loaded);
       daemon.reload(loaded);
+      supervision.reloaded();
     });
     const signal = await stopAsked;
     log.info({ signal }, 'softquota stops');
+    supervision.stopping();
     setTimeout(() => {
       log.error('something did not stop in time and is left behind');
       flush();
       process.exit(exitCodes.done);
     }, stopMs).unref();
     const hangingThreads = await daemon.stop();
+    await supervision.close();
     if (hangingThreads > 0) {
       log.error(
         { hangingThreads },
