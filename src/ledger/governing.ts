@@ -32,6 +32,10 @@ export class Governing {
     return this.#shelf;
   }
 
+  get records(): readonly DocumentRecord[] {
+    return this.#shelf.records;
+  }
+
   get policy(): Policy {
     return this.#policy;
   }

@@ -41,6 +41,13 @@ export class Shelf implements View {
     return pageOf(this.#pages, kind).entries();
   }
 
+  /** All of it, as the store keeps it. */
+  get records(): readonly DocumentRecord[] {
+    return [...this.#pages].flatMap(([kind, page]) =>
+      [...page].map(([key, document]) => ({ kind, key, text: JSON.stringify(document) })),
+    );
+  }
+
   draft(): Draft {
     return new Draft(this);
   }
