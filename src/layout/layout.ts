@@ -5,7 +5,7 @@
  * parts really are at the time it is made; whoever keeps one makes it anew before each sweep.
  */
 
-import { accessSync, constants, lstatSync } from 'node:fs';
+import { lstatSync, opendirSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { type Destination, follow } from './disk.ts';
@@ -139,7 +139,9 @@ function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Pa
   if (!to.directory) return { state: 'not a directory' };
   try {
     const { dev: device, ino: inode } = lstatSync(encodePath(path), { bigint: true });
-    accessSync(encodePath(path), constants.R_OK | constants.X_OK);
+    // Listed and passed through, rather than asked about by access(2), which leaves out what a process may by capability.
+    opendirSync(encodePath(path)).closeSync();
+    lstatSync(encodePath(`${path}/.`));
     return { state: 'present', device, inode };
   } catch (error) {
     const code = systemCode(error);

@@ -14,13 +14,17 @@ import {
   storage,
 } from './world.ts';
 
-/** What the layout answers to one who is not root. */
-function asNobody(storages: readonly StorageSettings[], paths: readonly string[] = []): Answer {
+/** What the layout answers to one who is not root, when this command runs it. */
+function asNobody(
+  storages: readonly StorageSettings[],
+  paths: readonly string[] = [],
+  through: readonly string[] = [],
+): Answer {
   const script = fileURLToPath(new URL('nobody.ts', import.meta.url));
   const question: Question = { storages, exclude: excluded, paths };
   // env -i takes away the test runner's settings, which have every Node write where only root may.
-  const command = ['-i', process.execPath, script, JSON.stringify(question)];
-  return JSON.parse(execFileSync('env', command, { encoding: 'utf8' }));
+  const command = [...through, 'env', '-i', process.execPath, script, JSON.stringify(question)];
+  return JSON.parse(execFileSync('/usr/bin/env', command, { encoding: 'utf8' }));
 }
 
 /** Takes the rights away until the test's end. */
@@ -88,6 +92,18 @@ t.test('a root that may not be listed is unreadable, and all below is unread', a
   const { roots, found } = asNobody([storage({ templates: [`${at}/git/{owner}/{repo}.git`] })]);
   matchEach(t, roots, [{ state: 'unreadable', error: 'EACCES' }]);
   t.same(found, [{ type: 'unread', path: `${at}/git`, error: 'EACCES' }]);
+});
+
+t.test('a capability to read everything is as good as rights', async t => {
+  const at = openDirectory(t);
+  makeRepository(`${at}/git/alice/a.git`);
+  restrict(t, `${at}/git`, 0o000);
+  const nobody = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups'];
+  const capability = ['--inh-caps', '+dac_read_search', '--ambient-caps', '+dac_read_search'];
+  const storages = [storage({ templates: [`${at}/git/{owner}/{repo}.git`] })];
+  const { roots, found } = asNobody(storages, [], [...nobody, ...capability]);
+  t.same(roots, [{ state: 'present' }]);
+  matchEach(t, found, [{ type: 'unit', unit: { owner: 'alice' } }]);
 });
 
 t.test('a place inside a unit that cannot be looked into is left out of the unit, and unread', async t => {
