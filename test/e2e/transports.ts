@@ -200,7 +200,7 @@ async function cgi(
 /** nginx and fcgiwrap, with the settings that docs/receive-pack.md shows; all of their files in the server's folder. */
 async function openNginx(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
   const folder = join(server.folder, 'nginx');
-  await mkdir(folder);
+  await mkdir(folder, { recursive: true });
   const socket = join(folder, 'fcgiwrap.sock');
   const wrapper = spawn('fcgiwrap', ['-s', `unix:${socket}`], {
     env: { PATH: plainEnvironment.PATH, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },

@@ -1,0 +1,157 @@
+/**
+ * Over the limit without the upload: git's receive-pack with hooks/receive-pack before git's own programs, as
+ * docs/receive-pack.md has it configured, on a real server with a real client.
+ */
+
+import { mkdir, readFile, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { mountSmall } from '../faults/small-disk.ts';
+import { until } from './ask.ts';
+import { Clone, objectsIn } from './clone.ts';
+import { launcher } from './daemon.ts';
+import { must } from './run.ts';
+import { Server } from './server.ts';
+import { transports } from './transports.ts';
+
+t.setTimeout(600_000);
+
+const programs = fileURLToPath(new URL('../../hooks/receive-pack', import.meta.url));
+
+/** alice stores 3 of the 1 MB that she may; all that the server writes goes to a disk with 1 MB left. */
+async function overTheLimit(t: Test) {
+  const server = await Server.open(t);
+  const git = join(server.folder, 'git');
+  const nginx = join(server.folder, 'nginx');
+  await mkdir(nginx);
+  await mountSmall(t, git, '8m');
+  await mountSmall(t, nginx, '1m');
+  const bare = await server.repository('alice/app');
+  await server.installHooks();
+  const clone = await Clone.of(server, bare);
+  await clone.git('config', 'core.compression', '0');
+  await clone.git('config', 'core.bigFileThreshold', '1m');
+  await clone.commit(3_000_000);
+  await clone.git('branch', 'old');
+  await clone.git('push', '-q', 'origin', 'main', 'old');
+  await server.usageIs('alice', bytes => bytes > 3_000_000);
+  const { bavail, bsize } = await statfs(git);
+  await writeFile(join(git, 'ballast'), Buffer.alloc(bavail * bsize - 1_000_000));
+  const after = await statfs(git);
+  t.ok(after.bavail * after.bsize <= 1_000_000, 'there is room for 1 MB');
+  return { server, bare, clone };
+}
+
+t.test('100 MB over the limit: no megabyte is written, and the pusher reads why', async t => {
+  const { server, bare, clone } = await overTheLimit(t);
+  await clone.commit(1000);
+  const small = await clone.push(['HEAD:main']);
+  t.equal(small.code, 1);
+  t.match(small.said, /^Quota exceeded: alice uses 3\.\d+ MB of 1 MB \(30\d %\)\.$/m);
+  t.match(small.said, /^This repository: 3\.\d+ MB\./m);
+  t.match(small.said, /https:\/\/git\.example\/quota/);
+
+  await clone.commit(500_000);
+  await clone.commit(100_000_000);
+  const before = await objectsIn(bare);
+  t.match((await clone.push(['HEAD:main'])).stderr, /No space left on device/, 'as it is without');
+
+  for (const [name, open] of Object.entries(transports)) {
+    await t.test(`over ${name}`, async t => {
+      const transport = await open(t, server, { programs });
+      await clone.git('remote', 'set-url', 'origin', transport.url(bare));
+      const pushed = async (...args: readonly string[]) => clone.push(args, { env: transport.env });
+      const big = await pushed('HEAD:main');
+      t.equal(big.code, 1);
+      t.equal(big.said, small.said, 'the same words, and no others');
+      t.match(big.stderr, /HEAD -> main \(unpacker error\)/, 'git’s own report of each ref');
+      t.notMatch(big.stderr, /No space|hung up|RPC failed|unexpected/);
+      t.strictSame(await objectsIn(bare), before);
+
+      const middling = await pushed('HEAD~1:main');
+      t.match(middling, { code: 1, said: small.said, stderr: /main \(unpacker error\)/ });
+      const little = await pushed('HEAD~2:main');
+      t.match(little, { code: 1, said: small.said, stderr: /main \(pre-receive hook declined\)/ });
+
+      await must('git', ['-C', bare, 'branch', '-f', 'superfluous', 'main']);
+      t.match(await pushed(':superfluous'), { code: 0, said: '' }, 'a deletion');
+      t.match(await pushed('old:refs/heads/again', 'old:refs/heads/more'), { code: 0, said: '' });
+      t.match(await pushed(':again', ':more'), { code: 0, said: '' });
+      t.equal(await fetched(server, transport.url(bare), transport.env), 'fetched');
+    });
+  }
+});
+
+async function fetched(server: Server, url: string, env: Readonly<Record<string, string>>): Promise<string> {
+  const clone = await Clone.of(server, url, { env });
+  await clone.git('fetch', '-q', '--depth=1', 'origin', 'main');
+  const tip = await clone.git('rev-parse', 'FETCH_HEAD');
+  return /^[0-9a-f]{40}$/.test(tip) ? 'fetched' : tip;
+}
+
+t.test('a rollback passes over the limit, and forward again', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const bare = server.path('alice/app');
+  const clone = await Clone.of(server, bare);
+  for (const bytes of [100, 2_000_000]) await clone.commit(bytes);
+  await clone.push();
+  await server.usageIs('alice', bytes => bytes > 2_000_000);
+  for (const open of Object.values(transports)) {
+    const transport = await open(t, server, { programs });
+    await clone.git('remote', 'set-url', 'origin', transport.url(bare));
+    const env = transport.env;
+    await must('git', ['-C', bare, 'branch', '-f', 'kept', 'main']);
+    t.match(await clone.push(['+main~1:main'], { env }), { code: 0, said: '' });
+    t.equal(await must('git', ['-C', bare, 'rev-parse', 'main']), await clone.git('rev-parse', 'main~1'));
+    t.match(await clone.push(['main'], { env }), { code: 0, said: '' });
+  }
+});
+
+t.test('softquota receive-pack is the same, started by hand', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
+  const clone = await Clone.of(server, server.path('alice/app'));
+  const command = `--receive-pack=${process.execPath} ${launcher} receive-pack`;
+  await clone.commit(2_000_000);
+  t.match(await clone.push([command, 'main']), { code: 0, said: '' });
+  await server.usageIs('alice', bytes => bytes > 2_000_000);
+  await clone.commit(2_000_000);
+  const { code, said, stderr } = await clone.push([command, 'main']);
+  t.equal(code, 1);
+  t.match(said, /^Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
+  t.match(stderr, /unpacker error/);
+  await clone.git('remote', 'set-url', 'origin', server.path('bob/app'));
+  t.match(await clone.push([command, 'main']), { code: 0, said: '' });
+
+  const nowhere = await server.softquota(['receive-pack', '--stateless-rpc', '/nonexistent']);
+  t.equal(nowhere.code, 128);
+  t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
+});
+
+t.test('with the daemon gone and onError = last, who was over the limit is stopped as early', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
+  await server.installHooks('--on-error', 'last');
+  const clone = await Clone.of(server, server.path('alice/app'));
+  const { env } = await transports['file paths'](t, server, { programs });
+  await clone.commit(2_000_000);
+  await clone.push();
+  await server.usageIs('alice', bytes => bytes > 2_000_000);
+  const published = join(server.folder, 'data', 'gate.refused');
+  await until(async () => ((await readFile(published, 'utf8')).includes('/alice/app.git\t') ? true : null));
+  await server.stop('SIGKILL');
+  await clone.commit(2_000_000);
+  const stopped = await clone.push(['main'], { env });
+  t.match(stopped, { code: 1, stderr: /unpacker error/ });
+  t.match(stopped.said, /^Quota exceeded: alice uses 2\.\d+ MB of 1 MB/);
+  t.match(stopped.said, /this push is refused\.$/);
+  await clone.git('remote', 'set-url', 'origin', server.path('bob/app'));
+  const passed = await clone.push(['main'], { env });
+  t.equal(passed.code, 0);
+  t.match(passed.said, /this push is let through\.$/);
+});
+
+t.test('the script is one that anybody may run', async t => {
+  const { mode } = await stat(join(programs, 'git'));
+  t.equal(mode & 0o555, 0o555);
+  t.match(await readFile(join(programs, 'git'), 'utf8'), /^#!\/bin\/sh\n/);
+});

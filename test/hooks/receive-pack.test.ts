@@ -1,0 +1,292 @@
+/** A push through receive-pack/git: what brings much to an owner over the limit ends at once, all else is git's. */
+
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { allowed, plain, refused, warned } from './gate.ts';
+import { World, type WorldOptions } from './world.ts';
+
+const words = 'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).\nAsk for more: https://git.example/quota';
+const atOnce = /unpacker error/;
+const byTheHook = /pre-receive hook declined/;
+
+/** A world whose clone pushes through the folder of receive-pack/git. */
+async function open(t: Test, options: WorldOptions = {}) {
+  const world = await World.open(t, options);
+  const folder = join(world.folder, 'package', 'receive-pack');
+  await world.put('pre-receive', join(world.folder, 'package', 'pre-receive'));
+  await world.put('receive-pack/git', join(folder, 'git'));
+  await world.git('config', 'remote.origin.receivepack', `${folder}/git receive-pack`);
+  await world.commit('first');
+  await world.must('git', ['push', '-q', 'origin', 'HEAD:main'], { cwd: world.work });
+  await world.gate.heard(1);
+  world.gate.questions.length = 0;
+  return {
+    world,
+    folder,
+    big: () => world.commit(randomBytes(100_000).toString('hex')),
+    push: async (args: readonly string[] = ['HEAD:main'], env: Readonly<Record<string, string>> = {}) => {
+      const push = await world.push(args, env);
+      return { ...push, said: World.said(push) };
+    },
+  };
+}
+
+for (const [format, unpackLimit] of [
+  ['sha1', '1'],
+  ['sha1', '100'],
+  ['sha256', '1'],
+  ['sha256', '100'],
+] as const) {
+  t.test(
+    `an upload over the limit ends with the gate's words (${format}, unpackLimit ${unpackLimit})`,
+    async t => {
+      const { world, big, push } = await open(t, { format });
+      await world.server('config', 'receive.unpackLimit', unpackLimit);
+      const before = [await world.objects(), await world.refs()];
+      await big();
+      world.gate.answer = refused(`${words}\n`);
+      const { code, said, stderr } = await push(['HEAD:main'], { LOGNAME: 'bob' });
+      t.equal(code, 1);
+      t.equal(said, words, 'and no words of git about some size');
+      t.match(stderr, atOnce);
+      t.strictSame([await world.objects(), await world.refs()], before);
+      t.equal(world.gate.checks.length, 1);
+      t.equal(world.gate.checks[0]?.parameters.get('path'), world.bare);
+      t.equal(world.gate.checks[0]?.parameters.get('actor'), 'bob');
+    },
+  );
+}
+
+for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox ash']) {
+  t.test(`it works the same in ${shell}`, async t => {
+    const { world, big, push } = await open(t, { shell });
+    world.gate.answer = refused(`${words}\n`);
+    await world.commit('small');
+    t.match(await push(), { code: 1, said: words, stderr: byTheHook });
+    await big();
+    t.match(await push(), { code: 1, said: words, stderr: atOnce });
+    t.match(await push(['HEAD~2:refs/heads/old']), { code: 0, said: '' });
+    world.gate.answer = allowed;
+    t.match(await push(), { code: 0, said: '' });
+  });
+}
+
+t.test('a small push over the limit comes to pre-receive, which refuses it with the same words', async t => {
+  const { world, push } = await open(t);
+  await world.commit('small');
+  world.gate.answer = refused(`${words}\n`);
+  const { code, said, stderr } = await push();
+  t.equal(code, 1);
+  t.equal(said, words);
+  t.match(stderr, byTheHook);
+});
+
+t.test('deletions, and refs to what is there already, pass over the limit, and nobody is asked', async t => {
+  const { world, push } = await open(t);
+  await world.commit('second');
+  await push(['HEAD:main', 'HEAD:other']);
+  world.gate.questions.length = 0;
+  world.gate.answer = refused(words);
+  t.match(await push(['+HEAD~1:main']), { code: 0, said: '' }, 'a rollback');
+  t.match(await push(['HEAD:main']), { code: 0, said: '' }, 'and forward again');
+  t.match(await push([':other']), { code: 0, said: '' });
+  t.strictSame(
+    world.gate.questions.filter(({ path }) => path !== '/v1/changed'),
+    [],
+  );
+});
+
+t.test(
+  'what the client sends without need, since it does not know that it is there, passes if it is small',
+  async t => {
+    const { world, push } = await open(t);
+    await world.commit('second');
+    await push();
+    await push(['+HEAD~1:main']);
+    world.gate.answer = refused(words);
+    t.match(await push(), { code: 0, said: '' });
+    t.match(await world.refs(), await world.git('rev-parse', 'HEAD'));
+  },
+);
+
+t.test('an allowed push is as it is without: warned once, with its options, all or nothing', async t => {
+  const { world, big, push } = await open(t);
+  await world.server('config', 'receive.advertisePushOptions', 'true');
+  await world.script(
+    join(world.bare, 'hooks/pre-receive.d/10-options'),
+    '#!/bin/sh\necho "$GIT_PUSH_OPTION_COUNT $GIT_PUSH_OPTION_0"\n',
+  );
+  world.gate.answer = warned('Nearly full.\n');
+  for (const version of ['0', '1', '2']) {
+    await big();
+    const args = ['--atomic', '-o', 'ci.skip', 'HEAD:main', `HEAD:refs/heads/v${version}`];
+    const { code, said } = await push(args, { GIT_PROTOCOL: `version=${version}` });
+    t.equal(code, 0);
+    t.equal(said, 'Nearly full.\n1 ci.skip');
+  }
+  world.gate.answer = allowed;
+  await big();
+  await world.git('branch', 'behind', 'HEAD~2');
+  const { code, stderr } = await push(['--atomic', 'HEAD:main', 'behind:v2']);
+  t.equal(code, 1);
+  t.match(stderr, /main -> main|HEAD -> main/);
+  t.notMatch(await world.refs(), await world.git('rev-parse', 'HEAD'));
+});
+
+t.test('a push out of a shallow clone is asked about like any other', async t => {
+  const { world, big, push } = await open(t);
+  for (const text of ['second', 'third']) await world.commit(text);
+  await push();
+  await rm(world.work, { recursive: true });
+  await world.must('git', ['clone', '-q', '--depth=1', `file://${world.bare}`, world.work]);
+  const receivePack = `${join(world.folder, 'package/receive-pack')}/git receive-pack`;
+  await world.git('config', 'remote.origin.receivepack', receivePack);
+  await world.server('config', 'receive.shallowUpdate', 'true');
+  await big();
+  world.gate.answer = refused(words);
+  t.match(await push(), { code: 1, said: words, stderr: atOnce });
+  world.gate.answer = allowed;
+  t.match(await push(['HEAD:main', 'HEAD:refs/heads/other']), { code: 0, said: '' });
+
+  await world.server('update-ref', '-d', 'refs/heads/main');
+  await world.server('update-ref', '-d', 'refs/heads/other');
+  await world.server('prune', '--expire=now');
+  world.gate.answer = refused(words);
+  t.match(await push(), { code: 1, said: words, stderr: atOnce }, 'the history ends in what is shallow');
+});
+
+t.test('what lies under no storage template is left alone', async t => {
+  const { world, big, push } = await open(t);
+  await big();
+  world.gate.answer = plain(404);
+  t.match(await push(), { code: 0, said: '' });
+});
+
+t.test('when nobody answers, onError decides as ever, says so once, and it is on record once', async t => {
+  const { world, big, push } = await open(t);
+  const record = async () =>
+    (await readFile(join(world.bare, 'softquota-unasked'), 'utf8')).trim().split('\n');
+  await world.gate.close();
+  await big();
+  const passed = await push();
+  t.equal(passed.code, 0);
+  t.equal(
+    passed.said,
+    'softquota: the quota could not be checked (nobody answers), so this push is let through.',
+  );
+  t.match(await record(), [/\tlet through\t/]);
+  await rm(join(world.bare, 'softquota-unasked'));
+  await world.configure('softquota.onError', 'deny');
+  await big();
+  const stopped = await push();
+  t.match(stopped, { code: 1, stderr: atOnce });
+  t.match(
+    stopped.said,
+    /^softquota: the quota could not be checked .* so this push is refused\. Try again later\.$/,
+  );
+  t.match(await record(), [/\trefused\t/]);
+});
+
+t.test('what git finds wrong with a push over the limit is told with the reason', async t => {
+  const { world, push } = await open(t);
+  await world.server('config', 'receive.fsckObjects', 'true');
+  const raw = (await world.git('cat-file', 'commit', 'HEAD')).replace(/^(author [^>]*>).*$/m, '$1 never');
+  const broken = await world.must('git', ['hash-object', '-t', 'commit', '-w', '--literally', '--stdin'], {
+    cwd: world.work,
+    input: raw,
+  });
+  world.gate.answer = refused(words);
+  const { code, said } = await push([`${broken}:refs/heads/broken`]);
+  t.equal(code, 1);
+  t.match(said, /badDate/);
+  t.ok(said.endsWith(words));
+});
+
+t.test('hooks find all of git’s programs, and what they fetch is not asked about', async t => {
+  const { world, push } = await open(t);
+  const mirror = join(world.folder, 'mirror.git');
+  await world.must('git', ['init', '-q', '--bare', mirror]);
+  await world.script(
+    join(world.bare, 'hooks/post-receive.d/10-programs'),
+    [
+      '#!/bin/sh',
+      'unset GIT_DIR',
+      `git -C ${mirror} fetch -q ${world.bare} main:main`,
+      'git http-backend',
+      'test -d "$(git --exec-path)" && echo found',
+      '(PATH=/usr/bin:/bin; git http-backend)',
+    ].join('\n'),
+  );
+  await world.commit('second');
+  const { code, said } = await push();
+  t.equal(code, 0);
+  t.equal(said.match(/No REQUEST_METHOD from server/g)?.length, 2, said);
+  t.match(said, /^found$/m);
+  t.equal(await world.must('git', ['-C', mirror, 'rev-parse', 'main']), await world.git('rev-parse', 'HEAD'));
+  t.equal(world.gate.checks.length, 2, 'early, and before it is taken');
+});
+
+t.test('all else that it is asked to do is git, whichever way it is found', async t => {
+  const { world, folder } = await open(t);
+  const real = await world.must('git', ['--version']);
+  const path = process.env.PATH;
+  const both = (PATH: string, args: readonly string[], cwd = world.folder) =>
+    world.run('git', args, { cwd, env: { PATH } });
+  t.match(await both(`${folder}:${path}`, ['--version']), { code: 0, stdout: `${real}\n` });
+  t.match(await both(`${folder}:${folder}:${path}:${folder}`, ['--version']), { stdout: `${real}\n` });
+  t.match(await both(`package/receive-pack:${path}`, ['--version']), { stdout: `${real}\n` });
+  t.match(await both(`${folder}:${path}`, ['no-such-command']), { code: 1, stderr: /not a git command/ });
+  const nowhere = await both(`${folder}:${path}`, ['receive-pack', '/nonexistent']);
+  t.strictSame(nowhere.code, (await world.run('git', ['receive-pack', '/nonexistent'])).code);
+  t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository$/m);
+  const own = join(world.folder, 'programs');
+  await mkdir(own);
+  const told = await world.run(`${folder}/git`, ['--exec-path'], {
+    env: { GIT_EXEC_PATH: `${folder}:${own}` },
+  });
+  t.equal(told.stdout.trim(), own, 'another folder of git’s programs stays in force');
+});
+
+t.test('found by a relative name, it is as good', async t => {
+  const { world, big } = await open(t);
+  await big();
+  world.gate.answer = refused(words);
+  const push = await world.push(['--receive-pack=../package/receive-pack/git receive-pack', 'HEAD:main']);
+  t.match(push, { code: 1, stderr: atOnce });
+  t.equal(World.said(push), words);
+});
+
+t.test('without the hook beside its folder, it is git, and the repository’s own hook decides', async t => {
+  const { world, big, push } = await open(t);
+  await rm(join(world.folder, 'package', 'pre-receive'));
+  await big();
+  world.gate.answer = refused(words);
+  t.match(await push(), { code: 1, said: words, stderr: byTheHook });
+});
+
+t.test('no quarantine is left behind', async t => {
+  const { world, big, push } = await open(t);
+  await big();
+  world.gate.answer = refused(words);
+  await push();
+  const left = (await readdir(join(world.bare, 'objects'))).filter(
+    name => !/^([0-9a-f]{2}|info|pack)$/.test(name),
+  );
+  t.strictSame(left, []);
+});
+
+t.test('a hook of the repository that runs early would be a mistake: none does', async t => {
+  const { world, big, push } = await open(t);
+  const log = join(world.folder, 'log');
+  await writeFile(log, '');
+  await world.script(join(world.bare, 'hooks/pre-receive.d/10-log'), `#!/bin/sh\necho ran >>${log}\n`);
+  await big();
+  world.gate.answer = refused(words);
+  await push();
+  t.equal(await readFile(log, 'utf8'), '');
+  world.gate.answer = allowed;
+  await push();
+  t.equal(await readFile(log, 'utf8'), 'ran\n');
+});
