@@ -30,6 +30,9 @@ const reportedUnit = z.strictObject({
   seq: whole,
 });
 
+/** Rules, groups, assignments: whatever the store keeps of what administrators laid down. */
+const policyDocument = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
+
 /** Times are milliseconds since 1970. */
 const document = z.strictObject({
   softquota: z.literal('backup'),
@@ -39,6 +42,7 @@ const document = z.strictObject({
   host: z.string(),
   takenAt: whole,
   owners: z.array(owner),
+  policy: z.array(policyDocument),
   /** What programs reported: no walk would find it again. */
   reportedUnits: z.array(reportedUnit),
 });
@@ -54,6 +58,7 @@ export function backupOf(ledger: Ledger, host: string): Backup {
     host,
     takenAt: Date.now(),
     owners: [...ledger.ownerRecords()],
+    policy: [...ledger.documentRecords()],
     reportedUnits: [...ledger.book.units].flatMap(unit => {
       if (unit.kind !== 'reported' || unit.owner === null) return [];
       const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;

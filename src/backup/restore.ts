@@ -1,14 +1,16 @@
 /** Putting a backup into a store. */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Kept, Store, UnitRecord } from '../store/index.ts';
+import type { DocumentRecord, Kept, Store, UnitRecord } from '../store/index.ts';
 import type { Backup } from './document.ts';
 
 export interface Restored {
   readonly owners: number;
+  readonly policy: number;
   readonly reportedUnits: number;
   /** What was in the store and not in the backup, and was taken out. */
   readonly removedOwners: number;
+  readonly removedPolicy: number;
   readonly removedUnits: number;
 }
 
@@ -25,7 +27,7 @@ export async function restore(
   if (!replace && !isEmpty(kept)) {
     throw new SoftquotaError(
       'conflict',
-      `the store holds ${kept.owners.length} owners and ${kept.units.length} units already; with --replace the ` +
+      `the store holds ${kept.owners.length} owners, ${kept.units.length} units and ${kept.documents.length} records of policy already; with --replace the ` +
         'backup takes their place',
     );
   }
@@ -38,25 +40,32 @@ export async function restore(
   const owners = new Set(backup.owners.map(({ key }) => key));
   const ids = new Set(units.map(({ id }) => id));
   const goneOwners = kept.owners.map(({ key }) => key).filter(key => !owners.has(key));
+  const idOf = ({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>) => JSON.stringify([kind, key]);
+  const documents = new Set(backup.policy.map(idOf));
+  const goneDocuments = kept.documents.filter(document => !documents.has(idOf(document)));
   const goneUnits = kept.units
     .filter(({ kind, id }) => kind === 'reported' && !ids.has(id))
     .map(({ id }) => id);
   await store.write({
     goneUnits,
     goneOwners,
+    goneDocuments: goneDocuments.map(({ kind, key }) => ({ kind, key })),
     // What was to count until the next walk belongs to the time after the backup.
     goneDeltas: kept.deltas.map(({ seq }) => seq),
     owners: backup.owners,
+    documents: backup.policy,
     units,
   });
   return {
     owners: owners.size,
+    policy: documents.size,
     reportedUnits: ids.size,
     removedOwners: goneOwners.length,
+    removedPolicy: goneDocuments.length,
     removedUnits: goneUnits.length,
   };
 }
 
-function isEmpty({ units, owners }: Kept): boolean {
-  return units.length === 0 && owners.length === 0;
+function isEmpty({ units, owners, documents }: Kept): boolean {
+  return units.length === 0 && owners.length === 0 && documents.length === 0;
 }

@@ -29,7 +29,7 @@ export function addBackup(program: Command, _exit: Exit): void {
   withConfigOption(program.command('backup'))
     .summary('save what no walk would find again')
     .description(
-      'Saves all that the daemon keeps but what it measures by itself: owners, and what programs reported.\n' +
+      'Saves all that the daemon keeps but what it measures by itself: owners, policy, and what programs reported.\n' +
         'The daemon goes on meanwhile. The file appears whole or not at all, readable by you only; one that\n' +
         'has the name already is replaced. What has to be saved beside it is told on standard error.',
     )
@@ -63,11 +63,11 @@ export function addRestore(program: Command, _exit: Exit): void {
       const { restoreInto } = await import('../daemon/index.ts');
       const restored = await restoreInto(dataPath, backup, { replace: options.replace === true });
       if (options.json === true) return printJson(restored);
-      const { removedOwners, removedUnits } = restored;
+      const { removedOwners, removedPolicy, removedUnits } = restored;
       const removed =
-        removedOwners + removedUnits === 0
+        removedOwners + removedPolicy + removedUnits === 0
           ? ''
-          : `Taken out, since the backup has them not: ${removedOwners} owners, ${removedUnits} reported units.\n`;
+          : `Taken out, since the backup has them not: ${removedOwners} owners, ${removedPolicy} records of policy, ${removedUnits} reported units.\n`;
       print(`Restored ${contents(backup)}.\n${removed}Start the daemon: it measures everything anew.\n`);
     });
 }
@@ -76,9 +76,9 @@ function isThere(file: string | null): file is string {
   return file !== null && existsSync(file);
 }
 
-function contents({ owners, reportedUnits, takenAt }: Backup): string {
+function contents({ owners, policy, reportedUnits, takenAt }: Backup): string {
   const at = formatTime(new Date(takenAt).toISOString());
-  return `${owners.length} owners and ${reportedUnits.length} reported units as of ${at}`;
+  return `${owners.length} owners, ${policy.length} records of policy and ${reportedUnits.length} reported units as of ${at}`;
 }
 
 function read(file: string): string {

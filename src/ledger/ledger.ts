@@ -17,7 +17,15 @@ import {
   type Standing,
   type Subject,
 } from '../quota/index.ts';
-import type { Changes, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
+import type {
+  Changes,
+  DocumentRecord,
+  OwnerRecord,
+  RootRecord,
+  Store,
+  SweepRecord,
+  UnitRecord,
+} from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { Amendment } from './amendment.ts';
 import type { Answer, OwnerUsage } from './answer.ts';
@@ -194,6 +202,11 @@ export class Ledger {
   /** Every owner as the store knows them, in no order. */
   ownerRecords(): readonly OwnerRecord[] {
     return [...this.#book.accounts].map(({ owner }) => owner);
+  }
+
+  /** All that administrators laid down, as the store keeps it. */
+  documentRecords(): readonly DocumentRecord[] {
+    return this.#governing.records;
   }
 
   /** The owners whose units together pass 2^53 - 1 bytes. */

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { backupOf, parseBackup, type Restored, restore } from '../../src/backup/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
+import { assign, createGroup, createRule, rulesIn } from '../../src/policy/index.ts';
 import { leaves, subjects } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { lfs, World, walk } from '../ledger/world.ts';
@@ -69,6 +70,33 @@ t.test('what is walked is not in a backup, but its owners are', async t => {
   t.strictSame(reportedUnits, []);
 });
 
+t.test('rules, groups and assignments decide the same after a restore, and others are gone', async t => {
+  const source = new World(t);
+  const ledger = await source.open();
+  await ledger.govern(amendment => {
+    const { draft } = amendment;
+    createGroup(draft, { name: 'free', rules: [{ name: 'total', limitBytes: 0, subjects: ['size:all'] }] });
+    assign(draft, amendment.createOwner('Alice').id, 'free');
+  });
+  const text = written(ledger);
+  const expected = answers(ledger);
+  t.match(expected, [{ decisions: [{ allowed: false, group: 'free', rule: 'total' }] }]);
+
+  const world = new World(t);
+  const other = await world.open();
+  await other.govern(({ draft }) => {
+    createRule(draft, { name: 'total', limitBytes: 5, subjects: [] });
+    createRule(draft, { name: 'another', limitBytes: 5, subjects: [] });
+  });
+  t.match(await restored(world, text, true), { owners: 1, policy: 3, removedPolicy: 1 });
+  const now = await world.open();
+  t.strictSame(answers(now), expected);
+  t.strictSame(
+    rulesIn(now.view).map(({ name }) => name),
+    ['total'],
+  );
+});
+
 t.test('a store that holds something is replaced only where that is said', async t => {
   const source = new World(t);
   const ledger = await source.open();
@@ -81,13 +109,18 @@ t.test('a store that holds something is replaced only where that is said', async
   await other.addDelta('carol', lfs, 500);
   walk(other, 'dave/app', 700);
   await other.kept();
-  await t.rejects(restored(world, text), { code: 'conflict', message: /3 owners and 2 units .* --replace/ });
+  await t.rejects(restored(world, text), {
+    code: 'conflict',
+    message: /3 owners, 2 units and 0 records of policy .* --replace/,
+  });
   t.equal((await world.open()).decide('bob', lfs).decision.allowed, false, 'nothing was touched');
 
   t.strictSame(await restored(world, text, true), {
     owners: 1,
+    policy: 0,
     reportedUnits: 1,
     removedOwners: 3,
+    removedPolicy: 0,
     removedUnits: 1,
   });
   const now = await world.open();
