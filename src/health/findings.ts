@@ -146,7 +146,10 @@ function places({ unread, faults, leftovers, uid }: Observed): Finding[] {
 }
 
 function readingMend({ path, why }: TroubledPlace, uid: number): string {
-  if (why === 'EACCES' || why === 'EPERM') return `setfacl -R -m u:${uid}:rX ${quoted(path)} && ${scan}`;
+  if (why === 'EACCES' || why === 'EPERM') {
+    const entries = `u:${uid}:rX,d:u:${uid}:rX`;
+    return `setfacl -R -m ${entries} ${quoted(path)} && ${scan}  # setfacl is in the package acl`;
+  }
   return `see why: ${commandLine('ls', '-la', path)}; then: ${scan}`;
 }
 

@@ -89,7 +89,9 @@ t.test(
       const seen = await observed(t, { unread: { first: [{ path: "/srv/it's", why }], count: 1 } });
       return findings(seen).find(({ code }) => code === 'unread')?.mend;
     };
-    t.equal(await mendOf('EACCES'), "setfacl -R -m u:1000:rX '/srv/it'\\''s' && softquota scan");
+    const path = "'/srv/it'\\''s'";
+    const command = `setfacl -R -m u:1000:rX,d:u:1000:rX ${path} && softquota scan`;
+    t.equal(await mendOf('EACCES'), `${command}  # setfacl is in the package acl`);
     t.match(await mendOf('EIO'), /^see why: ls -la /);
   },
 );
