@@ -247,6 +247,8 @@ t.test('all else that it is asked to do is git, whichever way it is found', asyn
     env: { GIT_EXEC_PATH: `${folder}:${own}` },
   });
   t.equal(told.stdout.trim(), own, 'another folder of git’s programs stays in force');
+  const alone = await world.run(`${folder}/git`, ['--exec-path'], { env: { GIT_EXEC_PATH: folder } });
+  t.equal(alone.stdout.trim(), await world.must('git', ['--exec-path']));
 });
 
 t.test('found by a relative name, it is as good', async t => {
