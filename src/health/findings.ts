@@ -129,9 +129,12 @@ function settings({ configWrittenAt, restartKeys, pid }: Observed): Finding[] {
   ];
 }
 
-function places({ unread, faults, leftovers, uid }: Observed): Finding[] {
+function places({ unread, faults, leftovers, rootsAway, uid }: Observed): Finding[] {
+  const isAway = ({ path }: TroubledPlace): boolean => rootsAway.some(root => root.path === path);
+  const away = unread.first.filter(isAway).length;
+  const others = { first: unread.first.filter(place => !isAway(place)), count: unread.count - away };
   return [
-    ...listed(unread, place => finding('unread', trouble(place), readingMend(place, uid))),
+    ...listed(others, place => finding('unread', trouble(place), readingMend(place, uid))),
     ...listed(faults, place =>
       finding('unit_fault', trouble(place), `rename it, or mend what names its owner; then: ${scan}`),
     ),

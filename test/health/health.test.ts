@@ -49,6 +49,8 @@ t.test('a storage root that is away is named, with how to go on', async t => {
     findings(seen).find(({ code }) => code === 'root_away'),
     { severity: 'wrong', message: /it is missing/, mend: /mount it/ },
   );
+  const place = { path: '/srv/\u001b[31mgit', why: 'ENOENT' };
+  t.notOk(codes({ ...seen, unread: { first: [place], count: 1 } }).includes('unread'), 'it is told once');
 });
 
 t.test('a sweep that does not come back is told after three were missed', async t => {

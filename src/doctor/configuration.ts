@@ -1,0 +1,103 @@
+/** The configuration: its faults, its notes, and who may read and write the files that it stands in. */
+
+import { statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { formatFaults, type LoadedConfig, type RefusedConfig, sections } from '../config/index.ts';
+import { commandLine } from '../health/index.ts';
+import { printable } from '../quota/index.ts';
+import { finding, type Looked } from './looked.ts';
+import { groupName } from './people.ts';
+
+export function checkFaults(loaded: LoadedConfig | RefusedConfig): Looked {
+  const notes = loaded.notes.map(note => finding('config_note', printable(note), ''));
+  if (loaded.ok) return { findings: notes };
+  const faults = loaded.faults.map(fault =>
+    finding(
+      'config',
+      formatFaults([fault]),
+      'mend this line; softquota serve --check-config tells when all is well',
+    ),
+  );
+  return { findings: [...faults, ...notes] };
+}
+
+const writeByAll = 0o002;
+const readByAll = 0o004;
+const sticky = 0o1000;
+
+export function checkConfigFiles(loaded: LoadedConfig): Looked {
+  const { file } = loaded.config;
+  const { dataPath } = loaded.config.server;
+  const places = file === null ? [] : [file, dirname(file)];
+  return {
+    findings: [
+      ...places
+        .filter(isOpen)
+        .map(path =>
+          finding(
+            'config_writable',
+            `anybody can write ${printable(path)}`,
+            commandLine('chmod', 'o-w', path),
+          ),
+        ),
+      ...[...secretFiles(loaded)]
+        .filter(path => ((modeOf(path) ?? 0) & readByAll) !== 0)
+        .map(path =>
+          finding(
+            'secret_readable',
+            `anybody can read the secret in ${printable(path)}`,
+            hiding(path, dataPath),
+          ),
+        ),
+      ...keyFile(join(dataPath, 'secret.key')),
+      ...[dataPath]
+        .filter(isOpen)
+        .map(path =>
+          finding(
+            'data_open',
+            `anybody can write into ${printable(path)}`,
+            commandLine('chmod', 'o-w', path),
+          ),
+        ),
+    ],
+    checked: [`the configuration${file === null ? '' : ` in ${printable(file)}`}`],
+  };
+}
+
+/** Others may write it, or replace what is in it. */
+function isOpen(path: string): boolean {
+  const mode = modeOf(path) ?? 0;
+  return (mode & writeByAll) !== 0 && (mode & sticky) === 0;
+}
+
+/** The files that hold a value which is not to be shown. */
+function secretFiles({ given }: LoadedConfig): ReadonlySet<string> {
+  const keys = sections.flatMap(section => section.keys);
+  const secrets = given.filter(({ section, name, text }) => {
+    const key = keys.find(one => one.section === section && one.name === name);
+    return text !== '' && key !== undefined && key.show(text) !== text;
+  });
+  return new Set(secrets.flatMap(({ origin }) => (origin.file === null ? [] : [origin.file])));
+}
+
+/** The daemon, to whose group DATA_PATH belongs, has to go on reading the file. */
+function hiding(path: string, dataPath: string): string {
+  const gid = statSync(dataPath, { throwIfNoEntry: false })?.gid;
+  const take = commandLine('chmod', 'o-rwx', path);
+  if (gid === undefined || gid === statSync(path).gid) return take;
+  return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
+}
+
+function keyFile(path: string): Looked['findings'] {
+  if (((modeOf(path) ?? 0) & 0o077) === 0) return [];
+  const message = `others than the daemon can read ${printable(path)}`;
+  return [finding('secret_readable', message, commandLine('chmod', '0600', path))];
+}
+
+function modeOf(path: string): number | null {
+  try {
+    return statSync(path).mode & 0o7777;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,65 @@
+/** The daemon: whether it answers, its version, its clock, and what it finds wrong itself. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../errors.ts';
+import { printable } from '../quota/index.ts';
+import { version } from '../version.ts';
+import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
+import type { Installation } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+import { localized, restart, start } from './mend.ts';
+
+export interface DaemonLooked extends Looked {
+  /** Whether it told what it finds itself. */
+  readonly heard: boolean;
+}
+
+/** More than a request takes, and than clocks that are kept right differ by. */
+const clockMs = 60_000;
+
+export async function checkDaemon({ admin, loaded, machine }: Installation): Promise<DaemonLooked> {
+  try {
+    const { headers, json } = succeeded(await admin('/version'));
+    const running = versionReport.parse(json).version;
+    const { json: told } = succeeded(await admin('/admin/quota/findings'));
+    const own = z.array(findingShape).parse(told);
+    return {
+      heard: true,
+      findings: [
+        ...versions(running),
+        ...clocks(headers.date),
+        ...own.map(found => localized(machine, found)),
+      ],
+      checked: [`the daemon, ${running}, and what it finds itself`],
+    };
+  } catch (error) {
+    if (!(error instanceof SoftquotaError)) throw error;
+    if (error.code === 'not_permitted') {
+      return {
+        heard: false,
+        findings: [],
+        missed: [`the daemon, at ${printable(loaded.config.server.adminSocket)}`],
+      };
+    }
+    const message = `${printable(error.message)}; what only it knows was not looked at`;
+    return { heard: false, findings: [finding('daemon_away', message, start(machine))] };
+  }
+}
+
+function succeeded<Answer extends { readonly status: number }>(answer: Answer): Answer {
+  if (answer.status === 200) return answer;
+  throw new SoftquotaError('unreachable', `the daemon answers with status ${answer.status}`);
+}
+
+function versions(running: string): Finding[] {
+  if (running === version) return [];
+  return [finding('version', `the daemon is ${printable(running)}, this command ${version}`, restart())];
+}
+
+function clocks(date: string | undefined): Finding[] {
+  const theirs = Date.parse(date ?? '');
+  const apartMs = Math.abs(theirs - Date.now());
+  if (Number.isNaN(theirs) || apartMs < clockMs) return [];
+  const message = `the daemon's clock says ${new Date(theirs).toISOString()}, this one ${new Date().toISOString()}`;
+  return [finding('clock', message, `set the clock right (timedatectl set-ntp true), then ${restart()}`)];
+}

@@ -1,0 +1,119 @@
+/** All checks in their order, as far as each of them can be made. */
+
+import { hooksStatus } from '../githooks/index.ts';
+import { commandLine } from '../health/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import { checkConfigFiles, checkFaults } from './configuration.ts';
+import { checkDaemon } from './daemon.ts';
+import { checkGate } from './gate.ts';
+import { checkGc } from './gc.ts';
+import { checkHookConf } from './hook-conf.ts';
+import { checkHooks } from './hooks.ts';
+import type { Installation, Loaded, Machine } from './installation.ts';
+import { finding, type Looked, together } from './looked.ts';
+import { softquota } from './mend.ts';
+import { checkPrograms } from './programs.ts';
+import { checkReach } from './reach.ts';
+import { findRepositories, type Repositories } from './repositories.ts';
+import { checkSettings } from './settings.ts';
+import { checkSockets } from './sockets.ts';
+import { checkSpace } from './space.ts';
+import { checkStrays } from './strays.ts';
+
+export interface Examination {
+  /** What is wrong comes first. */
+  readonly findings: readonly Finding[];
+  /** What was looked at. */
+  readonly checked: readonly string[];
+}
+
+/** Changes nothing, and asks nothing but what is on this machine and its daemon. */
+export async function examine({ loaded, clients, machine }: Loaded): Promise<Examination> {
+  const looked = together([
+    checkFaults(loaded),
+    await checkPrograms(),
+    ...(loaded.ok
+      ? await installed({ loaded, ...clients(loaded), machine })
+      : [checkHookConf(machine.hookConf, null)]),
+  ]);
+  const { findings, checked } = looked;
+  const all = [...findings, ...notLooked(machine, looked.missed)];
+  const isWrong = ({ severity }: Finding): boolean => severity === 'wrong';
+  return { findings: [...all.filter(isWrong), ...all.filter(found => !isWrong(found))], checked };
+}
+
+async function installed(installation: Installation): Promise<readonly Looked[]> {
+  const { loaded, machine } = installation;
+  const { config } = loaded;
+  const [daemon, gate] = await Promise.all([checkDaemon(installation), checkGate(installation)]);
+  return [
+    checkConfigFiles(loaded),
+    daemon,
+    gate,
+    checkSockets(installation),
+    await checkSpace(installation),
+    checkHookConf(machine.hookConf, config.server.socket),
+    ...(await onDisk(installation, daemon.heard)),
+  ];
+}
+
+/** `heard`: whether the daemon tells by itself of its storage. */
+async function onDisk(installation: Installation, heard: boolean): Promise<readonly Looked[]> {
+  const { loaded, machine } = installation;
+  const repositories = findRepositories(loaded.config);
+  const { close } = repositories;
+  const { repositories: statuses, hookConf } = await hooksStatus(
+    close.map(({ path }) => path),
+    { hookConf: machine.hookConf },
+  );
+  const hooks = checkHooks(machine, repositories, statuses);
+  return [
+    ...(heard ? [] : [checkRoots(machine, repositories)]),
+    hooks,
+    hookConf?.believed === true ? { findings: [] } : checkSettings(installation, close, statuses, hooks.well),
+    await checkReach(
+      installation,
+      close.map(({ user }) => user),
+      hooks.run,
+    ),
+    checkStrays(installation, repositories),
+    checkGc(machine, close),
+  ];
+}
+
+const mostNamed = 10;
+
+/** What the daemon would say of its storage, while there is none to say it. */
+function checkRoots(machine: Machine, { roots, unread }: Repositories): Looked {
+  const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
+  const isAway = (path: string): boolean => away.some(root => root.path === path);
+  const places = unread.filter(({ path }) => !isAway(path));
+  return {
+    findings: [
+      ...(roots.length > 0
+        ? []
+        : [
+            finding(
+              'no_storage',
+              'no storage is configured, so that nothing is measured',
+              'set [storage.repos] PATH in app.ini',
+            ),
+          ]),
+      ...away.map(({ path, state }) =>
+        finding('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
+      ),
+      ...(machine.uid === 0 ? places.slice(0, mostNamed) : []).map(({ path, error }) =>
+        finding('root_unread', `${printable(path)}: ${error}`, `see why: ${commandLine('ls', '-la', path)}`),
+      ),
+    ],
+    missed:
+      machine.uid === 0 ? [] : places.slice(0, 1).map(({ path }) => `${printable(path)} and places like it`),
+  };
+}
+
+function notLooked(machine: Machine, missed: readonly string[]): Finding[] {
+  if (missed.length === 0) return [];
+  const message = `not everything could be looked at as uid ${machine.uid}: ${missed.join('; ')}`;
+  return [finding('not_looked', message, `sudo ${softquota(machine, 'doctor')}`)];
+}

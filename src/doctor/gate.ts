@@ -1,0 +1,38 @@
+/** The gate: whether anybody answers where hooks are to ask, and whether refusals are refusals. */
+
+import { SoftquotaError } from '../errors.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import type { Installation } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+import { setKey, start } from './mend.ts';
+
+export async function checkGate(installation: Installation): Promise<Looked> {
+  const { gate, loaded, machine } = installation;
+  const { socket } = loaded.config.server;
+  try {
+    await gate('/healthz');
+    return { findings: modes(installation), checked: [`the gate at ${printable(socket)}`] };
+  } catch (error) {
+    if (!(error instanceof SoftquotaError)) throw error;
+    if (error.code === 'not_permitted') {
+      return { findings: modes(installation), missed: [`the gate at ${printable(socket)}`] };
+    }
+    return {
+      findings: [finding('gate_away', printable(error.message), start(machine)), ...modes(installation)],
+    };
+  }
+}
+
+function modes(installation: Installation): Finding[] {
+  const { enabled, mode } = installation.loaded.config.quota;
+  if (!enabled) {
+    const mend = setKey(installation, 'quota', 'ENABLED', 'true', 'reload');
+    return [finding('disabled', 'quotas are switched off, nothing is refused', mend)];
+  }
+  if (mode === 'report') {
+    const mend = `when the figures convince: ${setKey(installation, 'quota', 'MODE', 'enforce', 'reload')}`;
+    return [finding('report', 'nothing is refused, only recorded', mend)];
+  }
+  return [];
+}

@@ -1,0 +1,69 @@
+/** Whether gc runs in repositories: without it nothing that was deleted ever frees space. */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { encodePath } from '../layout/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import type { Machine } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+import { asUser } from './mend.ts';
+import type { Repository } from './repositories.ts';
+
+/** git's own thresholds, gc.auto and gc.autoPackLimit, and its way to estimate: a look at one of 256 directories. */
+const mostLoose = 6700;
+const mostPacks = 50;
+const sampled = 'objects/17';
+
+const mostNamed = 10;
+
+export function checkGc(machine: Machine, repositories: readonly Repository[]): Looked {
+  const findings = repositories.flatMap(repository => found(machine, repository));
+  const wrong = findings.filter(({ code }) => code === 'gc_failing');
+  const needed = findings.filter(({ code }) => code === 'gc_needed');
+  return {
+    findings: [...first(wrong), ...first(needed)],
+    checked: ['their gc'],
+  };
+}
+
+function first(findings: readonly Finding[]): readonly Finding[] {
+  const told = findings.slice(0, mostNamed);
+  const last = told.at(-1);
+  if (last === undefined || told.length === findings.length) return told;
+  return [
+    ...told,
+    { ...last, message: `… and ${findings.length - told.length} more like these`, mend: 'mend these first' },
+  ];
+}
+
+function found(machine: Machine, { path, user }: Repository): Finding[] {
+  const collect = asUser(machine, user.uid, 'git', '-C', path, 'gc', '--quiet');
+  if (existsSync(encodePath(`${path}/gc.log`))) {
+    const message = `${printable(path)}: the last automatic gc failed, gc.log says why, and git makes no other until then`;
+    return [finding('gc_failing', message, collect)];
+  }
+  const loose = namesIn(`${path}/${sampled}`, /^[0-9a-f]+$/) * 256;
+  if (loose > mostLoose) {
+    return [
+      finding(
+        'gc_needed',
+        `${printable(path)}: about ${loose.toLocaleString('en-US')} loose objects`,
+        collect,
+      ),
+    ];
+  }
+  const packs = namesIn(`${path}/objects/pack`, /\.pack$/) - namesIn(`${path}/objects/pack`, /\.keep$/);
+  if (packs > mostPacks) {
+    return [finding('gc_needed', `${printable(path)}: ${packs} packs`, collect)];
+  }
+  return [];
+}
+
+/** How many names in a directory are like this; none where it cannot be read. */
+function namesIn(path: string, pattern: RegExp): number {
+  try {
+    return readdirSync(encodePath(path), { encoding: 'latin1' }).filter(name => pattern.test(name)).length;
+  } catch {
+    return 0;
+  }
+}

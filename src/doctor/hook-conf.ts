@@ -1,0 +1,92 @@
+/** /etc/softquota/hook.conf, where it exists: whether hooks believe it, and what it tells them. */
+
+import { readFileSync, statSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { defaultSocket } from '../githooks/index.ts';
+import { commandLine, quoted } from '../health/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import { type SettingName, settingFault, settingNames } from './hook-setting.ts';
+import { finding, type Looked } from './looked.ts';
+import { isSamePlace } from './place.ts';
+
+/** `socket`: the one that the daemon serves; null where nobody can tell. */
+export function checkHookConf(path: string, socket: string | null): Looked {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return { findings: [] };
+  if (!stats.isFile()) {
+    const mend = `put a file in its place: ${commandLine('rm', '-rf', path)}`;
+    return {
+      findings: [finding('hook_conf_ignored', `${path} is no file, so that no hook believes it`, mend)],
+    };
+  }
+  const found = disbelieved(path, stats);
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return { findings: found, missed: [`what ${path} says`] };
+  }
+  const lines = linesOf(text);
+  return {
+    findings: [
+      ...found,
+      ...lines.flatMap(line => faultIn(path, line)),
+      ...(socket === null ? [] : elsewhere(path, lines, socket)),
+    ],
+    checked: [path],
+  };
+}
+
+function disbelieved(
+  path: string,
+  { uid, mode }: { readonly uid: number; readonly mode: number },
+): Finding[] {
+  const reasons = [
+    ...(uid === 0 ? [] : ['it does not belong to root']),
+    ...((mode & 0o022) === 0 ? [] : ['others than its owner can write it']),
+    ...((mode & 0o004) === 0 ? ['not all can read it'] : []),
+  ];
+  if (reasons.length === 0) return [];
+  const message = `no hook believes ${path}: ${reasons.join(', and ')}`;
+  const chown = uid === 0 ? '' : `${commandLine('chown', 'root', path)} && `;
+  return [finding('hook_conf_ignored', message, `${chown}${commandLine('chmod', '0644', path)}`)];
+}
+
+interface Line {
+  readonly number: number;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** As the shell splits them: at `=`, blanks and tabs; comments are left out. */
+function linesOf(text: string): readonly Line[] {
+  return text.split('\n').flatMap((line, index) => {
+    const [, key = '', value = ''] =
+      /^[ \t]*([^= \t]*)(?:[ \t]*=[ \t]*|[ \t]+)?(.*?)[ \t]*$/.exec(line) ?? [];
+    return line.trim() === '' || key.startsWith('#') ? [] : [{ number: index + 1, key, value }];
+  });
+}
+
+function nameOf(key: string): SettingName | null {
+  return key === 'onerror' ? 'onError' : (settingNames.find(name => name === key) ?? null);
+}
+
+function faultIn(path: string, { number, key, value }: Line): Finding[] {
+  const name = nameOf(key);
+  const fault = name === null ? 'expected socket=, onError= or timeout=' : settingFault(name, value);
+  if (fault === null) return [];
+  const message = `${path}:${number}: ${printable(`${key}=${value}`)}: ${fault}; the hooks go by the default`;
+  return [finding('hook_conf_setting', message, commandLine('sed', '-i', `${number}d`, path))];
+}
+
+/** Of several lines the last counts. */
+function elsewhere(path: string, lines: readonly Line[], socket: string): Finding[] {
+  const line = lines.findLast(({ key, value }) => key === 'socket' && settingFault('socket', value) === null);
+  const asked = line?.value ?? defaultSocket;
+  if (isSamePlace(asked, socket)) return [];
+  const message = `${path} sends the hooks to ${printable(asked)}, and the daemon serves ${printable(socket)}`;
+  const drop = line === undefined ? '' : `${commandLine('sed', '-i', `${line.number}d`, path)} && `;
+  return [finding('hook_conf_socket', message, `${drop}echo socket=${quoted(socket)} >>${quoted(path)}`)];
+}

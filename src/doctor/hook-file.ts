@@ -1,0 +1,37 @@
+/** One file that git may run as a hook, wherever it lies and whatever link leads to it. */
+
+import { lstatSync, readFileSync, statSync } from 'node:fs';
+import type { HookName } from '../githooks/index.ts';
+import { encodePath } from '../layout/index.ts';
+
+export interface HookFile {
+  readonly is: 'absent' | 'other' | 'outdated' | 'current';
+  /** A symbolic link, that may lead nowhere. */
+  readonly isLink: boolean;
+  readonly isExecutable: boolean;
+}
+
+const packaged = new URL('../../hooks/', import.meta.url);
+
+export function hookFileAt(path: string, name: HookName): HookFile {
+  const isLink = entryIsLink(path);
+  try {
+    const { mode } = statSync(encodePath(path));
+    const isExecutable = (mode & 0o111) !== 0;
+    const bytes = readFileSync(encodePath(path));
+    const isOurs = bytes.toString('latin1').split('\n')[1] === `# softquota hook: ${name}`;
+    if (!isOurs) return { is: 'other', isLink, isExecutable };
+    const isCurrent = bytes.equals(readFileSync(new URL(name, packaged)));
+    return { is: isCurrent ? 'current' : 'outdated', isLink, isExecutable };
+  } catch {
+    return { is: 'absent', isLink, isExecutable: false };
+  }
+}
+
+function entryIsLink(path: string): boolean {
+  try {
+    return lstatSync(encodePath(path), { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  } catch {
+    return false;
+  }
+}

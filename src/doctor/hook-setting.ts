@@ -1,0 +1,24 @@
+/** What the hooks take as a setting, by the same rules as they have. */
+
+/** Names as hook.conf and `git config` spell them. */
+export type SettingName = 'socket' | 'onError' | 'timeout';
+
+export const settingNames: readonly SettingName[] = ['socket', 'onError', 'timeout'];
+
+/** Why the hooks do not take a value and go by the default; null where they take it. */
+export function settingFault(name: SettingName, value: string): string | null {
+  switch (name) {
+    case 'socket':
+      if (/\p{Cc}/u.test(value)) return 'it has a control character';
+      return value.startsWith('/') ? null : 'expected an absolute path';
+    case 'onError':
+      return ['allow', 'deny', 'last'].includes(value) ? null : 'expected allow, deny or last';
+    case 'timeout':
+      return isTimeout(value) ? null : 'expected a number of seconds from 0.1 to 60';
+  }
+}
+
+function isTimeout(value: string): boolean {
+  if (!/^\d+(\.\d+)?$/.test(value)) return false;
+  return /^(0\.[1-9]\d*|[1-9]|[1-9]\.\d+|[1-5]\d|[1-5]\d\.\d+|60)$/.test(value);
+}

@@ -1,0 +1,178 @@
+/**
+ * The hooks of repositories: there, this version's, executable, and the ones that git runs.
+ *
+ * How a repository stands is what `softquota hooks status` says; where that is not well, this tells why. Hooks
+ * that git reaches through a link or through core.hooksPath are as good as any, if they are ours.
+ */
+
+import { statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type HooksPath, hookNames, isProtected, type RepositoryStatus } from '../githooks/index.ts';
+import { commandLine } from '../health/index.ts';
+import { encodePath } from '../layout/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import type { DoctorCode } from './catalog.ts';
+import { hookFileAt } from './hook-file.ts';
+import type { Machine } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+import { asUser, softquota } from './mend.ts';
+import { homeOf } from './people.ts';
+import type { Repositories, Repository } from './repositories.ts';
+import type { User } from './rights.ts';
+
+/** A hook's file that git runs, and the user it runs it as. */
+export interface RunHook {
+  readonly path: string;
+  readonly user: User;
+}
+
+export interface HooksLooked extends Looked {
+  /** The repositories whose hooks ask, and are told. */
+  readonly well: ReadonlySet<string>;
+  /** What git runs of theirs. */
+  readonly run: readonly RunHook[];
+}
+
+interface Fault {
+  readonly code: DoctorCode;
+  readonly repository: string;
+  readonly what: string;
+  /** What mends this one; null: to install the hooks. */
+  readonly mend: string | null;
+}
+
+export function checkHooks(
+  machine: Machine,
+  { close, count, roots, whole }: Repositories,
+  statuses: readonly RepositoryStatus[],
+): HooksLooked {
+  const faults: Fault[] = [];
+  const run: RunHook[] = [];
+  const well = new Set<string>();
+  for (const [index, repository] of close.entries()) {
+    const status = statuses[index];
+    if (status === undefined) continue;
+    const found = faultsOf(machine, repository, status);
+    faults.push(...found);
+    if (found.length > 0) continue;
+    well.add(repository.path);
+    run.push(...filesOf(repository, status));
+  }
+  const some = close.length < count ? `, ${close.length.toLocaleString('en-US')} of them closely` : '';
+  const more = whole ? '' : ' (there are more: time was up)';
+  const shown = `${count.toLocaleString('en-US')} ${count === 1 ? 'repository' : 'repositories'}`;
+  const rootPaths = roots.filter(({ state }) => state === 'present').map(({ path }) => path);
+  return {
+    well,
+    run,
+    findings: grouped(machine, faults, rootPaths),
+    checked: [`the hooks of ${shown}${some}${more}`],
+  };
+}
+
+function filesOf(repository: Repository, status: RepositoryStatus): RunHook[] {
+  const directory = runDirectory(repository, status);
+  return hookNames.map(name => ({ path: `${directory}/${name}`, user: repository.user }));
+}
+
+/** Where git looks for the hooks. */
+function runDirectory({ path, user }: Repository, status: RepositoryStatus): string {
+  const own = `${path}/hooks`;
+  if ('fault' in status || status.hooksPath === null) return own;
+  const { path: written } = status.hooksPath;
+  if (written.startsWith('/')) return written.replace(/(.)\/+$/, '$1');
+  if (written.startsWith('~/')) return `${homeOf(user.uid) ?? '~'}/${written.slice(2)}`;
+  return `${path}/${written}`;
+}
+
+function faultsOf(machine: Machine, repository: Repository, status: RepositoryStatus): Fault[] {
+  if (isProtected(status)) return [];
+  const directory = runDirectory(repository, status);
+  const files = hookNames.map(name => ({ name, ...hookFileAt(`${directory}/${name}`, name) }));
+  if (files.every(file => file.is === 'current' && file.isExecutable)) return [];
+  const fault = (code: DoctorCode, what: string, mend: string | null = null): Fault[] => [
+    { code, repository: repository.path, what, mend },
+  ];
+  if (!('fault' in status) && status.hooksPath !== null) {
+    return fault(
+      'hook_unreached',
+      `git runs the hooks of ${directory}, by core.hooksPath of ${status.hooksPath.from}, and ours are not among them`,
+      unreachedMend(machine, repository, status.hooksPath, directory),
+    );
+  }
+  const link = files.find(file => file.isLink);
+  if (link !== undefined) {
+    const remove = commandLine('rm', `${directory}/${link.name}`);
+    return fault(
+      'hook_link',
+      `hooks/${link.name} is a link that does not lead to this version's hook`,
+      `${remove} && ${softquota(machine, 'hooks install', repository.path)}`,
+    );
+  }
+  if ('fault' in status) {
+    return fault(
+      'hook_fault',
+      status.fault,
+      `mend this; then: ${softquota(machine, 'hooks install', repository.path)}`,
+    );
+  }
+  for (const name of hookNames) {
+    const state = status.hooks[name];
+    if (state.state === 'absent') return fault('hook_missing', `there is no ${name} hook`);
+    if (state.state === 'other')
+      return fault('hook_foreign', `another hook is in the place of ${name}, and ours is not run`);
+    if (state.current) continue;
+    const file = hookFileAt(`${repository.path}/${state.file}`, name);
+    return file.isExecutable
+      ? fault('hook_outdated', `${state.file} is not this version's`)
+      : fault('hook_not_executable', `${state.file} is not executable, and git passes over it`);
+  }
+  return fault('hook_fault', 'its hooks do not work');
+}
+
+/** Where the directory has room for ours they go there, which takes nobody's setting away. */
+function unreachedMend(
+  machine: Machine,
+  repository: Repository,
+  { from }: HooksPath,
+  directory: string,
+): string {
+  const hasRoom =
+    isDirectory(directory) &&
+    hookNames.every(name => hookFileAt(`${directory}/${name}`, name).is !== 'other');
+  if (hasRoom) {
+    const sources = hookNames.map(name => fileURLToPath(new URL(`../../hooks/${name}`, import.meta.url)));
+    return commandLine('install', '-m', '755', ...sources, directory);
+  }
+  const unset = ['--unset-all', 'core.hooksPath'];
+  if (!from.startsWith('/')) return commandLine('git', 'config', '--system', ...unset);
+  return asUser(machine, ownerOf(from) ?? repository.user.uid, 'git', 'config', '--file', from, ...unset);
+}
+
+const mostNamed = 10;
+
+/** One finding for each kind of fault that many repositories share; those with a mend of their own, one by one. */
+function grouped(machine: Machine, faults: readonly Fault[], roots: readonly string[]): Finding[] {
+  const groups = new Map<string, Fault[]>();
+  for (const fault of faults) {
+    const key = `${fault.code} ${fault.mend ?? ''}`;
+    groups.set(key, [...(groups.get(key) ?? []), fault]);
+  }
+  return [...groups.values()].flatMap(group => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const others = group.length === 1 ? '' : `; so in ${group.length - 1} more`;
+    const message = `${printable(first.repository)}: ${printable(first.what)}${others}`;
+    const places = group.length <= mostNamed ? group.map(({ repository }) => repository) : roots;
+    return [finding(first.code, message, first.mend ?? softquota(machine, 'hooks install', ...places))];
+  });
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(encodePath(path), { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
+function ownerOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.uid ?? null;
+}

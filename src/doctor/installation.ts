@@ -1,0 +1,36 @@
+/** What doctor is shown: the configuration, the ways to ask the daemon, and whom it runs as. */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { LoadedConfig, RefusedConfig } from '../config/index.ts';
+
+/** GETs from a socket; rejects with `unreachable` or `not_permitted`. */
+export type Ask = (path: string) => Promise<{
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly json: unknown;
+}>;
+
+export interface Installation {
+  readonly loaded: LoadedConfig;
+  /** The administrator's API. */
+  readonly admin: Ask;
+  readonly gate: Ask;
+  readonly machine: Machine;
+}
+
+/** What there is without a configuration, too. */
+export interface Machine {
+  /** Whom doctor runs as; 0 may look everywhere. */
+  readonly uid: number;
+  /** What `--config` said, to be repeated in the commands that mend. */
+  readonly configOption: string | null;
+  /** The hooks' settings for the whole machine. */
+  readonly hookConf: string;
+}
+
+export interface Loaded {
+  readonly loaded: LoadedConfig | RefusedConfig;
+  /** The clients of a sound configuration. */
+  readonly clients: (loaded: LoadedConfig) => Pick<Installation, 'admin' | 'gate'>;
+  readonly machine: Machine;
+}

@@ -1,0 +1,34 @@
+/** What a check comes back with. */
+
+import { type DaemonFindingCode, daemonFindings } from '../health/index.ts';
+import type { Finding } from '../wire/index.ts';
+import { type DoctorCode, doctorFindings } from './catalog.ts';
+
+export interface Looked {
+  readonly findings: readonly Finding[];
+  /** What was looked at, in a few words with its numbers. */
+  readonly checked?: readonly string[];
+  /** What this user may not look at. */
+  readonly missed?: readonly string[];
+}
+
+const catalog = { ...daemonFindings, ...doctorFindings };
+
+/** `message` is one line, harmless on a terminal; `mend` can be followed as it stands. */
+export function finding(code: DoctorCode | DaemonFindingCode, message: string, mend: string): Finding {
+  return { code, severity: catalog[code].severity, message, mend };
+}
+
+/** All that several checks came back with. */
+export function together(parts: readonly Looked[]): Required<Looked> {
+  return {
+    findings: parts.flatMap(part => part.findings),
+    checked: parts.flatMap(part => part.checked ?? []),
+    missed: parts.flatMap(part => part.missed ?? []),
+  };
+}
+
+/** `1 repository`, `3 repositories`. */
+export function counted(count: number, one: string, many: string): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,96 @@
+/** The programs that everything rests on: curl and git, as the hooks find them. */
+
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { commandLine } from '../health/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import { finding, type Looked } from './looked.ts';
+
+/** Where hooks look first; then where git is found. */
+const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
+
+const leastGit = [2, 11] as const;
+
+export async function checkPrograms(): Promise<Looked> {
+  const parts = await Promise.all([curl(), git()]);
+  return {
+    findings: parts.flatMap(part => part.findings),
+    checked: [[...parts.map(part => part.is), `Node.js ${process.versions.node}`].join(', ')],
+  };
+}
+
+interface Program {
+  readonly is: string;
+  readonly findings: readonly Finding[];
+}
+
+async function curl(): Promise<Program> {
+  const mend = installing('curl');
+  const told = await versionOf('curl', ['-q', '--version']);
+  if (told === null) {
+    const message = `there is no curl in ${folders.join(', ')}: no hook can ask`;
+    return { is: 'no curl', findings: [finding('curl_missing', message, mend)] };
+  }
+  const is = `curl ${numberIn(told)}`;
+  if (/^Features:.*\bUnixSockets\b/m.test(told)) return { is, findings: [] };
+  return { is, findings: [finding('curl_missing', `${is} cannot use Unix sockets: no hook can ask`, mend)] };
+}
+
+async function git(): Promise<Program> {
+  const mend = installing('git');
+  const told = await versionOf('git', ['--version']);
+  if (told === null) return { is: 'no git', findings: [finding('git_missing', 'there is no git', mend)] };
+  const number = numberIn(told);
+  const is = `git ${number}`;
+  const [major = 0, minor = 0] = number.split('.').map(Number);
+  if (major > leastGit[0] || (major === leastGit[0] && minor >= leastGit[1])) return { is, findings: [] };
+  const message = `${is} has no quarantine: what a refused push brought stays on the disk`;
+  return { is, findings: [finding('git_missing', message, mend)] };
+}
+
+const managers = [
+  ['apt-get', 'install', '-y'],
+  ['dnf', 'install', '-y'],
+  ['zypper', 'install', '-y'],
+  ['pacman', '-S', '--noconfirm'],
+  ['apk', 'add'],
+] as const;
+
+/** By what this system gets its packages from. */
+function installing(name: string): string {
+  const manager = managers.find(([program]) => find(program) !== null);
+  return manager === undefined ? `install ${name}` : commandLine(...manager, name);
+}
+
+/** What the program says of itself; null where it cannot be run. */
+async function versionOf(program: string, args: readonly string[]): Promise<string | null> {
+  const found = find(program);
+  if (found === null) return null;
+  try {
+    const env = { PATH: process.env.PATH, LC_ALL: 'C' };
+    return (await promisify(execFile)(found, args, { cwd: '/', env })).stdout;
+  } catch {
+    return null;
+  }
+}
+
+function find(program: string): string | null {
+  const own = (process.env.PATH ?? '').split(':').filter(folder => folder.startsWith('/'));
+  return [...folders, ...own].map(folder => join(folder, program)).find(isExecutable) ?? null;
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function numberIn(text: string): string {
+  return printable(/\d+(?:\.\d+)+/.exec(text)?.[0] ?? 'of an unknown version');
+}

@@ -1,0 +1,95 @@
+/** Whether the users that git runs as get at what a push needs: the gate's socket, hook.conf, and the hooks. */
+
+import { existsSync, statSync } from 'node:fs';
+import { commandLine } from '../health/index.ts';
+import { encodePath } from '../layout/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import type { DoctorCode } from './catalog.ts';
+import type { RunHook } from './hooks.ts';
+import type { Right } from './impersonator.ts';
+import type { Installation } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+import { setKey } from './mend.ts';
+import { groupName, userName, userWords } from './people.ts';
+import { type Blocked, blockedFor, blockedWords, grant, mayAskFor, type User } from './rights.ts';
+
+/** Each is asked for by a process of its own. */
+const mostUsers = 20;
+
+interface Target {
+  readonly code: DoctorCode;
+  readonly path: string;
+  readonly right: Right;
+}
+
+/** `users`: whom repositories belong to. `hooks`: what git runs, of repositories that are well otherwise. */
+export async function checkReach(
+  installation: Installation,
+  users: readonly User[],
+  hooks: readonly RunHook[],
+): Promise<Looked> {
+  const { loaded, machine } = installation;
+  const { socket } = loaded.config.server;
+  const all = [...new Map(users.map(user => [user.uid, user])).values()];
+  const asked = all.filter(user => mayAskFor(machine.uid, user)).slice(0, mostUsers);
+  const found = await Promise.all(
+    asked.map(async user => {
+      // What rights hook.conf itself has is told once for everybody; here it is the way there that counts.
+      const targets: Target[] = [
+        { code: 'gate_blocked', path: socket, right: 'write' },
+        // Where it is not, nobody has to see it.
+        ...(existsSync(machine.hookConf)
+          ? [{ code: 'hook_conf_blocked', path: machine.hookConf, right: 'read' } as const]
+          : []),
+        ...hooks
+          .filter(hook => hook.user.uid === user.uid)
+          .map(({ path }): Target => ({ code: 'hook_blocked', path, right: 'execute' })),
+      ];
+      const blocked = await blockedFor(user, targets);
+      return blocked
+        .map(block => ({ block, code: targets.find(({ path }) => path === block.target)?.code }))
+        .filter(({ block, code }) => code !== 'hook_conf_blocked' || block.at !== block.target);
+    }),
+  );
+  const told = new Map<string, Finding>();
+  for (const { block, code } of found.flat()) {
+    if (code === undefined) continue;
+    const key = `${code} ${block.at}`;
+    if (!told.has(key)) told.set(key, findingOf(installation, code, block));
+  }
+  const missed = all.filter(user => !mayAskFor(machine.uid, user)).map(({ uid }) => userWords(uid));
+  return {
+    findings: [...told.values()],
+    ...(asked.length === 0
+      ? {}
+      : { checked: [`the rights of ${asked.map(({ uid }) => printable(userWords(uid))).join(', ')}`] }),
+    ...(missed.length === 0
+      ? {}
+      : { missed: [`whether ${printable(missed.slice(0, 3).join(', '))} can use the gate's socket`] }),
+  };
+}
+
+function findingOf(installation: Installation, code: DoctorCode, block: Blocked): Finding {
+  const because = block.at === block.target ? '' : `, on the way to ${printable(block.target)}`;
+  const isSocket = code === 'gate_blocked' && block.at === block.target;
+  const mend = isSocket ? socketMend(installation, block) : grant(block);
+  return finding(code, `${blockedWords(block)}${because}`, mend);
+}
+
+/** What outlasts a restart: the daemon makes its socket anew, with the mode and group that it is told. */
+function socketMend(installation: Installation, block: Blocked): string {
+  const { socketMode, socketGroup } = installation.loaded.config.server;
+  const { mode, gid, uid } = statSync(encodePath(block.at));
+  const configured = socketMode.toString(8).padStart(4, '0');
+  if ((mode & 0o7777) !== socketMode) return commandLine('chmod', configured, block.at);
+  if ((socketMode & 0o020) === 0) return setKey(installation, 'server', 'SOCKET_MODE', '0660', 'restart');
+  const name = userName(block.user.uid);
+  // Who is in root's group is nobody else's business; a group of the daemon's own is made for this.
+  if (uid !== 0 && gid !== 0 && name !== null) {
+    return `${commandLine('usermod', '-a', '-G', groupName(gid), name)}  # counts from the next login on`;
+  }
+  const group = groupName(block.groups[0] ?? block.user.gid);
+  if (socketGroup !== group) return setKey(installation, 'server', 'SOCKET_GROUP', group, 'restart');
+  return commandLine('chgrp', group, block.at);
+}

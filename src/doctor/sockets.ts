@@ -1,0 +1,63 @@
+/** The sockets that are not for everybody: TRUSTED_SOCKET and ADMIN_SOCKET. */
+
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { commandLine } from '../health/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import type { Installation } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+import { setKey } from './mend.ts';
+
+const useByAll = 0o002;
+const useByOthers = 0o022;
+
+export function checkSockets(installation: Installation): Looked {
+  const { trustedSocket, adminSocket } = installation.loaded.config.server;
+  return {
+    findings: [...trusted(installation, trustedSocket), ...admin(adminSocket)],
+    checked: ['who may use the other sockets'],
+  };
+}
+
+function trusted(installation: Installation, path: string): Finding[] {
+  const mode = modeOf(path);
+  if (mode === null || (mode & useByAll) === 0 || !isReached(path)) return [];
+  const configured = installation.loaded.config.server.trustedMode;
+  const mend =
+    (configured & useByAll) === 0
+      ? commandLine('chmod', octal(configured), path)
+      : setKey(installation, 'server', 'TRUSTED_MODE', octal(configured & 0o660), 'restart');
+  return [finding('trusted_open', `anybody can use TRUSTED_SOCKET, ${told(path, mode)}`, mend)];
+}
+
+function admin(path: string): Finding[] {
+  const mode = modeOf(path);
+  if (mode === null || (mode & useByOthers) === 0) return [];
+  const message = `others can use ADMIN_SOCKET, ${told(path, mode)}`;
+  return [finding('admin_open', message, commandLine('chmod', '0600', path))];
+}
+
+/** Whether everybody may pass through all the directories above. */
+function isReached(path: string): boolean {
+  for (let at = dirname(path); at !== '/'; at = dirname(at)) {
+    if (((modeOf(at) ?? 0) & 0o001) === 0) return false;
+  }
+  return true;
+}
+
+function told(path: string, mode: number): string {
+  return `${printable(path)} (mode ${octal(mode)})`;
+}
+
+function octal(mode: number): string {
+  return mode.toString(8).padStart(4, '0');
+}
+
+function modeOf(path: string): number | null {
+  try {
+    return statSync(path).mode & 0o7777;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,36 @@
+/** Room for what the daemon keeps. */
+
+import { statfs } from 'node:fs/promises';
+import { systemCode } from '../errors.ts';
+import { commandLine } from '../health/index.ts';
+import { formatBytes, printable } from '../quota/index.ts';
+import type { Installation } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+
+const leastBytes = 64 * 1024 * 1024;
+const leastFiles = 1000;
+
+export async function checkSpace({ loaded }: Installation): Promise<Looked> {
+  const { dataPath } = loaded.config.server;
+  const shown = printable(dataPath);
+  try {
+    const { bavail, bsize, files, ffree } = await statfs(dataPath);
+    const free = `${formatBytes(bavail * bsize)} free`;
+    // Some file systems make inodes as they need them, and count none.
+    if (files > 0 && ffree < leastFiles) {
+      const mend = `remove small files there: ${commandLine('df', '-i', dataPath)} shows it`;
+      return { findings: [finding('data_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
+    }
+    if (bavail * bsize < leastBytes) {
+      const mend = `make room there: ${commandLine('df', '-h', dataPath)} shows it`;
+      return { findings: [finding('data_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
+    }
+    return { findings: [], checked: [`DATA_PATH, ${shown}: ${free}`] };
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    // The daemon makes it; where it cannot, it says so and does not start.
+    if (code === 'ENOENT') return { findings: [] };
+    return { findings: [], missed: [`DATA_PATH, ${shown} (${code})`] };
+  }
+}

@@ -1,0 +1,67 @@
+/** Repositories that no template matches, so that the daemon knows nothing of them. */
+
+import { parseTemplate } from '../layout/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import { hookFileAt } from './hook-file.ts';
+import type { Installation } from './installation.ts';
+import { counted, finding, type Looked } from './looked.ts';
+import { setKey, softquota } from './mend.ts';
+import type { Repositories } from './repositories.ts';
+
+export function checkStrays(installation: Installation, { strays, roots }: Repositories): Looked {
+  const hooked = strays.filter(isHooked);
+  const others = strays.filter(path => !isHooked(path));
+  return {
+    findings: [
+      ...told(
+        'unknown_repository',
+        hooked,
+        'has the hooks, and no template matches it: every push is let through',
+      ),
+      ...told('unmanaged_repository', others, 'no template matches it: it counts for nobody'),
+    ],
+    checked: [`${counted(roots.length, 'storage root', 'storage roots')}`],
+  };
+
+  function told(
+    code: 'unknown_repository' | 'unmanaged_repository',
+    paths: readonly string[],
+    what: string,
+  ): Finding[] {
+    const [first] = paths;
+    if (first === undefined) return [];
+    const more = paths.length === 1 ? '' : `; so in ${paths.length - 1} more`;
+    return [finding(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
+  }
+
+  function mendFor(path: string, code: 'unknown_repository' | 'unmanaged_repository'): string {
+    const template = templateFor(path, roots);
+    if (template !== null) {
+      const repos = installation.loaded.config.storages.find(({ kind }) => kind === 'repos');
+      const paths = [...(repos?.templates ?? []), template].join(', ');
+      return setKey(installation, 'storage.repos', 'PATH', paths, 'reload');
+    }
+    if (code === 'unmanaged_repository') return 'if it should count, move it to where a template matches it';
+    const remove = softquota({ ...installation.machine, configOption: null }, 'hooks remove', path);
+    return `move it to where a template matches it, or let it go: ${remove}`;
+  }
+}
+
+function isHooked(path: string): boolean {
+  const { is } = hookFileAt(`${path}/hooks/pre-receive`, 'pre-receive');
+  return is === 'current' || is === 'outdated';
+}
+
+/** A template that would match it, below the nearest storage root, where its path names an owner. */
+function templateFor(path: string, roots: Repositories['roots']): string | null {
+  const root = roots
+    .map(each => each.path)
+    .filter(each => path.startsWith(`${each}/`))
+    .sort((a, b) => b.length - a.length)[0];
+  if (root === undefined) return null;
+  const names = path.slice(root.length + 1).split('/');
+  if (names.length < 2) return null;
+  const template = `${root}/{owner}/{repo}${path.endsWith('.git') ? '.git' : ''}`;
+  return parseTemplate(template).ok ? template : null;
+}

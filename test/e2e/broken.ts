@@ -1,0 +1,332 @@
+/** Ways to break an installation, one at a time, and what doctor has to say of each. */
+
+export interface Fault {
+  /** A sentence: what has happened. */
+  readonly what: string;
+  /** Does it, as root on the machine. */
+  readonly break: string;
+  /** The codes of all that doctor finds. */
+  readonly found: readonly string[];
+  /** What the message has to name. */
+  readonly names: string;
+  /** False where the daemon cannot be ready meanwhile. */
+  readonly ready?: false;
+  /** What an administrator does where the mend is for a person to carry out, and what of the mend says so. */
+  readonly byHand?: { readonly says: RegExp; readonly does: string };
+}
+
+const app = '/srv/git/alice/app.git';
+const site = '/srv/git/bob/site.git';
+const conf = '/etc/softquota/hook.conf';
+const ini = '/etc/softquota/app.ini';
+
+/** Writes hook.conf as it should be, then does something to it. */
+const withConf = (then: string) => `echo socket=/run/softquota/gate.sock >${conf} && ${then}`;
+
+export const hookFaults: readonly Fault[] = [
+  {
+    what: 'a repository has no hook',
+    break: `rm ${app}/hooks/pre-receive`,
+    found: ['hook_missing'],
+    names: app,
+  },
+  {
+    what: 'no repository tells of its pushes',
+    break: `rm /srv/git/*/*.git/hooks/post-receive`,
+    found: ['hook_missing'],
+    names: 'so in 1 more',
+  },
+  {
+    what: 'a hook lost its right to run',
+    break: `chmod a-x ${app}/hooks/pre-receive`,
+    found: ['hook_not_executable'],
+    names: `${app}: hooks/pre-receive`,
+  },
+  {
+    what: 'a hook is of another version',
+    break: `echo '# older' >>${site}/hooks/post-receive`,
+    found: ['hook_outdated'],
+    names: `${site}: hooks/post-receive`,
+  },
+  {
+    what: 'somebody put another hook in the place of ours',
+    break: `printf '#!/bin/sh\\nexit 0\\n' >${app}/hooks/pre-receive`,
+    found: ['hook_foreign'],
+    names: `${app}: another hook`,
+  },
+  {
+    what: 'a hook is a link that leads nowhere',
+    break: `ln -sf /opt/softquota-1.0/hooks/pre-receive ${app}/hooks/pre-receive`,
+    found: ['hook_link'],
+    names: `${app}: hooks/pre-receive`,
+  },
+  {
+    what: 'a hook belongs to root, and only root may run it',
+    break: `chown root ${app}/hooks/pre-receive && chmod 700 ${app}/hooks/pre-receive`,
+    found: ['hook_blocked'],
+    names: `git may not run ${app}/hooks/pre-receive`,
+  },
+  {
+    what: "the repository's configuration sends git to other hooks",
+    break: `git config --file ${app}/config core.hooksPath /nowhere`,
+    found: ['hook_unreached'],
+    names: `${app}/config`,
+  },
+  {
+    what: "the git user's own configuration sends git to other hooks",
+    break: 'git config --file ~git/.gitconfig core.hooksPath .husky && chown git ~git/.gitconfig',
+    found: ['hook_unreached'],
+    names: '/home/git/.gitconfig',
+  },
+  {
+    what: "the system's configuration sends git to a directory without ours",
+    break: 'mkdir -p /etc/githooks && git config --system core.hooksPath /etc/githooks',
+    found: ['hook_unreached'],
+    names: '/etc/githooks',
+  },
+  {
+    what: 'a repository asks at another socket',
+    break: `git config --file ${app}/config softquota.socket /run/old.sock`,
+    found: ['repository_socket'],
+    names: '/run/old.sock',
+  },
+  {
+    what: 'a repository has a time-out that is none',
+    break: `git config --file ${app}/config softquota.timeout soon`,
+    found: ['repository_setting'],
+    names: 'softquota.timeout = soon',
+  },
+  {
+    what: 'there is no curl',
+    break: 'mv /usr/bin/curl /usr/bin/curl.away',
+    found: ['curl_missing'],
+    names: '/usr/bin',
+  },
+  {
+    what: 'git is too old for a quarantine',
+    break: `printf '#!/bin/sh\\nPATH=/usr/bin\\n[ "$1" != --version ] || exec echo git version 2.10.5\\nexec git "$@"\\n' >/usr/local/bin/git && chmod 755 /usr/local/bin/git`,
+    found: ['git_missing'],
+    names: '2.10.5',
+  },
+  {
+    what: 'a repository lies where no template matches',
+    break: `runuser -u git -- git clone -q --bare ${app} /srv/git/alice/old.git.bak && softquota hooks install /srv/git/alice/old.git.bak`,
+    found: ['unknown_repository'],
+    names: '/srv/git/alice/old.git.bak',
+  },
+  {
+    what: 'the last automatic gc failed',
+    break: `echo 'fatal: bad object' >${app}/gc.log`,
+    found: ['gc_failing'],
+    names: app,
+  },
+  {
+    what: 'no gc ever ran',
+    break: `for i in $(seq 51); do echo $i | runuser -u git -- git -C ${site} hash-object -w --stdin | runuser -u git -- git -C ${site} pack-objects -q objects/pack/pack >/dev/null; done`,
+    found: ['gc_needed'],
+    names: `${site}: 51 packs`,
+  },
+  {
+    what: 'somebody but root can write hook.conf',
+    break: withConf(`chown git ${conf}`),
+    found: ['hook_conf_ignored'],
+    names: 'does not belong to root',
+  },
+  {
+    what: 'everybody can write hook.conf',
+    break: `chmod 666 ${conf}`,
+    found: ['hook_conf_ignored'],
+    names: 'others than its owner can write it',
+  },
+  {
+    what: 'not all can read hook.conf',
+    break: `chmod 600 ${conf}`,
+    found: ['hook_conf_ignored'],
+    names: 'not all can read it',
+  },
+  {
+    what: 'nobody but root gets at hook.conf',
+    break: 'chmod 700 /etc/softquota',
+    found: ['hook_conf_blocked'],
+    names: 'git may not search /etc/softquota',
+  },
+  {
+    what: 'hook.conf sends the hooks to another socket',
+    break: `echo socket=/run/other.sock >${conf}`,
+    found: ['hook_conf_socket'],
+    names: '/run/other.sock',
+  },
+  {
+    what: 'hook.conf says what no hook can take',
+    break: `echo onError=maybe >>${conf}`,
+    found: ['hook_conf_setting'],
+    names: 'onError=maybe',
+  },
+];
+
+export const daemonFaults: readonly Fault[] = [
+  {
+    what: 'no daemon runs',
+    break: 'systemctl stop softquota',
+    found: ['daemon_away', 'gate_away'],
+    ready: false,
+    names: 'no daemon answers',
+  },
+  {
+    what: "the git user may not search the socket's directory",
+    break: 'chmod 700 /run/softquota',
+    found: ['gate_blocked'],
+    names: 'git may not search /run/softquota',
+  },
+  {
+    what: 'the socket lost its mode',
+    break: 'chmod 600 /run/softquota/gate.sock',
+    found: ['gate_blocked'],
+    names: '(mode 0600)',
+  },
+  {
+    what: "the git user is not in the socket's group",
+    break: 'chmod 755 /run/softquota && gpasswd -d git softquota',
+    found: ['gate_blocked'],
+    names: 'git may not use /run/softquota/gate.sock',
+  },
+  {
+    what: 'the socket is for its owner only',
+    break: `sed -i 's/^HTTP_PORT.*/&\\nSOCKET_MODE = 0600/' ${ini} && systemctl restart softquota`,
+    found: ['gate_blocked'],
+    names: '(mode 0600)',
+  },
+  {
+    what: 'anybody may report usage',
+    break: `sed -i 's/^HTTP_PORT.*/&\\nTRUSTED_MODE = 0666/' ${ini} && systemctl restart softquota`,
+    found: ['trusted_open'],
+    names: '/var/lib/softquota/trusted.sock',
+  },
+  {
+    what: "somebody opened the administrator's socket",
+    break: 'chmod 660 /var/lib/softquota/admin.sock',
+    found: ['admin_open'],
+    names: '/var/lib/softquota/admin.sock',
+  },
+  {
+    what: 'anybody can write where the daemon keeps what it knows',
+    break: 'chmod 777 /var/lib/softquota',
+    found: ['data_open'],
+    names: '/var/lib/softquota',
+  },
+  {
+    what: 'anybody can write the configuration',
+    break: `chmod 666 ${ini}`,
+    found: ['config_writable'],
+    names: ini,
+  },
+  {
+    what: 'anybody can read a secret',
+    break: `printf '[metrics]\\nTOKEN = not-for-everybody\\n' >>${ini} && systemctl restart softquota`,
+    found: ['secret_readable'],
+    names: ini,
+  },
+  {
+    what: 'the configuration has a fault',
+    break: `echo 'COLOUR = blue' >>${ini}`,
+    found: ['config'],
+    names: 'COLOUR',
+    byHand: { says: /^mend this line/, does: `sed -i '/COLOUR/d' ${ini} && systemctl reload softquota` },
+  },
+  {
+    what: 'the configuration was written and not read',
+    break: `echo '; a remark' >>${ini}`,
+    found: ['config_changed'],
+    names: 'app.ini was written at',
+  },
+  {
+    what: 'a key waits for a restart',
+    break: `sed -i 's/^HTTP_PORT.*/HTTP_PORT = 3999/' ${ini} && systemctl reload softquota`,
+    found: ['restart_needed'],
+    names: '[server] HTTP_PORT',
+  },
+  {
+    what: 'refusals are only recorded',
+    break: `sed -i 's/^ENABLED.*/&\\nMODE = report/' ${ini} && systemctl reload softquota`,
+    found: ['report'],
+    names: 'only recorded',
+    byHand: {
+      says: /^when the figures convince: in .* set \[quota\] MODE = enforce; then systemctl reload softquota$/,
+      does: `sed -i 's/^MODE.*/MODE = enforce/' ${ini} && systemctl reload softquota`,
+    },
+  },
+  {
+    what: 'quotas are switched off',
+    break: `sed -i 's/^ENABLED.*/ENABLED = false/' ${ini} && systemctl reload softquota`,
+    found: ['disabled'],
+    names: 'switched off',
+  },
+  {
+    what: 'no template matches the repositories',
+    break: `sed -i 's/{repo}.git/{repo}.repository/' ${ini} && systemctl reload softquota`,
+    found: ['unknown_repository'],
+    names: `${app}: has the hooks`,
+  },
+  {
+    what: 'the daemon is of another version',
+    break:
+      "cd $(dirname $(sed -n 's/.* node \\(.*\\)bin.softquota.js.*/\\1package.json/p' /usr/local/bin/softquota)) && cp package.json /root && " +
+      'sed -i \'s/"version": "[^"]*"/"version": "0.0.7"/\' package.json && systemctl restart softquota && ' +
+      'until curl -sf --unix-socket /run/softquota/gate.sock http://localhost/healthz; do :; done && cp /root/package.json .',
+    found: ['version'],
+    names: 'the daemon is 0.0.7',
+  },
+  {
+    what: "the daemon's clock is wrong",
+    break:
+      'mkdir -p /etc/systemd/system/softquota.service.d && ' +
+      "printf '[Service]\\nExecStart=\\nExecStart=env FAKETIME=+2h FAKETIME_DONT_FAKE_MONOTONIC=1 LD_PRELOAD=%s softquota serve\\n' " +
+      '$(ls /usr/lib/*/faketime/libfaketimeMT.so.1) >/etc/systemd/system/softquota.service.d/clock.conf && ' +
+      'systemctl restart softquota',
+    found: ['clock'],
+    names: "the daemon's clock says",
+    byHand: {
+      says: /^set the clock right .*, then systemctl restart softquota$/,
+      does:
+        'rm -r /etc/systemd/system/softquota.service.d && systemctl restart softquota && ' +
+        'until softquota scan 2>/dev/null; do :; done',
+    },
+  },
+  {
+    what: 'a push was killed',
+    break: `mkdir ${app}/objects/tmp_objdir-incoming-1 && echo x >${app}/objects/tmp_objdir-incoming-1/x && touch -d yesterday ${app}/objects/tmp_objdir-incoming-1/x ${app}/objects/tmp_objdir-incoming-1 && softquota scan`,
+    found: ['leftover'],
+    names: `${app}/objects/tmp_objdir-incoming-1`,
+  },
+  {
+    what: 'a place cannot be read',
+    break: `chmod 700 ${site}/objects/pack && softquota scan`,
+    found: ['unread'],
+    names: `${site}/objects/pack`,
+  },
+  {
+    what: 'an owner has no name that can be one',
+    break: "cp -a /srv/git/bob /srv/git/$(printf 'caf\\351') && softquota scan",
+    found: ['unit_fault'],
+    names: '/srv/git/caf',
+    byHand: { says: /^rename it/, does: "mv /srv/git/$(printf 'caf\\351') /srv/git/cafe && softquota scan" },
+  },
+  {
+    what: 'a storage root is not mounted',
+    break: 'mv /srv/git /srv/away && softquota scan',
+    found: ['root_away'],
+    ready: false,
+    names: '/srv/git',
+    byHand: { says: /^mount it/, does: 'mv /srv/away /srv/git && softquota scan' },
+  },
+  {
+    what: 'there is no room for what the daemon keeps',
+    break:
+      'mkdir /tmp/small && mount -t tmpfs -o size=80m small /tmp/small && systemctl stop softquota && ' +
+      'cp -a /var/lib/softquota /tmp/small && mount --bind /tmp/small/softquota /var/lib/softquota && ' +
+      'systemctl start softquota && head -c 20m /dev/zero >/tmp/small/ballast',
+    found: ['data_full'],
+    names: '/var/lib/softquota',
+    byHand: { says: /^make room there/, does: 'rm /tmp/small/ballast' },
+  },
+];

@@ -1,0 +1,105 @@
+/**
+ * A whole installation of softquota, as its manual has it: on a machine of its own, the daemon as a service with a
+ * user of its own, two people's repositories that belong to git, and the hooks in them.
+ */
+
+import { fileURLToPath } from 'node:url';
+import type { Test } from 'tap';
+import { z } from 'zod';
+import { type Finding, finding } from '../../src/wire/index.ts';
+import { until } from './ask.ts';
+import { Machine } from './machine.ts';
+import type { Run, RunOptions } from './run.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/softquota.js', import.meta.url));
+
+const config = `
+[server]
+DATA_PATH = /var/lib/softquota
+SOCKET = /run/softquota/gate.sock
+HTTP_PORT = 0
+[quota]
+ENABLED = true
+[quota.default]
+TOTAL = 10M
+[storage.repos]
+PATH = /srv/git/{owner}/{repo}.git
+[scan]
+SCHEDULE = 0 0 1 1 *
+VERIFY = 0 0 1 1 *
+`;
+
+const unit = `
+[Service]
+ExecStart=softquota serve
+ExecReload=kill -HUP $MAINPID
+User=softquota
+Group=softquota
+RuntimeDirectory=softquota
+StateDirectory=softquota
+StateDirectoryMode=0711
+`;
+
+/** A curl that stays when the machine's own goes. */
+const probe = '/usr/local/lib/probe';
+
+const install = `
+set -e
+cp /usr/bin/curl ${probe}
+install -d -m 1777 /tmp/compiled
+printf '#!/bin/sh\\nNODE_COMPILE_CACHE=/tmp/compiled exec node %s "$@"\\n' "$launcher" >/usr/local/bin/softquota
+chmod 755 /usr/local/bin/softquota
+useradd -r -d /var/lib/softquota softquota
+useradd -m -G softquota git
+mkdir -p /etc/softquota /etc/systemd/system
+printf '%s' "$config" >/etc/softquota/app.ini
+printf '%s' "$unit" >/etc/systemd/system/softquota.service
+install -d -o git -g git /srv/git
+cd /srv/git
+for each in alice/app bob/site; do
+	runuser -u git -- git init -q --bare "$each.git"
+done
+softquota hooks install /srv/git
+systemctl start softquota
+`;
+
+export class Installation {
+  readonly #machine: Machine;
+
+  private constructor(machine: Machine) {
+    this.#machine = machine;
+  }
+
+  static async open(t: Test): Promise<Installation> {
+    const installation = new Installation(await Machine.open(t));
+    await installation.sh(install, { env: { launcher, config, unit } });
+    await installation.ready();
+    return installation;
+  }
+
+  /** A script on the machine, as root; rejects where it fails. */
+  sh(script: string, options: RunOptions = {}): Promise<string> {
+    return this.#machine.must('sh', ['-c', script], options);
+  }
+
+  /** What doctor finds. */
+  async findings(): Promise<readonly Finding[]> {
+    const { stdout, stderr } = await this.doctor('--json');
+    if (stderr !== '') throw new Error(stderr);
+    return z.array(finding).parse(JSON.parse(stdout));
+  }
+
+  doctor(...args: readonly string[]): Promise<Run> {
+    return this.#machine.run('softquota', ['doctor', ...args]);
+  }
+
+  as(user: string, command: string): Promise<Run> {
+    return this.#machine.run('runuser', ['-u', user, '--', 'sh', '-c', command], { cwd: '/' });
+  }
+
+  /** Resolves once a daemon answers, and knows what is stored. */
+  ready(): Promise<true> {
+    const asked = ['-sf', '--unix-socket', '/run/softquota/gate.sock', 'http://localhost/readyz'];
+    return until(async () => ((await this.#machine.run(probe, asked)).code === 0 ? true : null));
+  }
+}
