@@ -13,6 +13,7 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
+import { identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { Refusals } from '../refusals/index.ts';
 import { openStore } from '../store/index.ts';
@@ -131,6 +132,7 @@ async function openLedger(config: Config, host: string, log: Logger): Promise<Le
       store,
       host,
       settings: config.quota,
+      kinds: identityKinds,
       foldCase: config.users.foldCase,
       log,
     });

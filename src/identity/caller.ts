@@ -1,0 +1,48 @@
+/** Who asks something of the API, and what they may. */
+
+import type { OwnerRecord } from '../store/index.ts';
+import type { TokenDocument } from './kinds.ts';
+import { type Area, gives } from './scopes.ts';
+
+export interface Caller {
+  /** Null: this machine's administrator, over ADMIN_SOCKET. */
+  readonly ownerId: number | null;
+  readonly name: string | null;
+  /** Whatever the scopes; `mayRead` and `mayWrite` look at both. */
+  readonly isAdmin: boolean;
+  readonly tokenId: string | null;
+  /** What a token that this caller makes can be given at most: no scope beyond these, and no longer life. */
+  readonly scopes: readonly string[];
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAt: number | null;
+  /** `admin` is for administrators only. */
+  mayRead(area: Area): boolean;
+  mayWrite(area: Area): boolean;
+}
+
+/** Whoever can connect to ADMIN_SOCKET. */
+export const localAdministrator: Caller = {
+  ownerId: null,
+  name: null,
+  isAdmin: true,
+  tokenId: null,
+  scopes: ['all'],
+  expiresAt: null,
+  mayRead: () => true,
+  mayWrite: () => true,
+};
+
+export function callerWith(token: TokenDocument, owner: OwnerRecord, isAdmin: boolean): Caller {
+  const may = (access: 'read' | 'write', area: Area) =>
+    (area !== 'admin' || isAdmin) && gives(token.scopes, access, area);
+  return {
+    ownerId: owner.id,
+    name: owner.name,
+    isAdmin,
+    tokenId: String(token.id),
+    scopes: token.scopes,
+    expiresAt: token.expiresAt,
+    mayRead: area => may('read', area),
+    mayWrite: area => may('write', area),
+  };
+}

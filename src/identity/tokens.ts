@@ -1,0 +1,131 @@
+/** Tokens: shown once, when they are made; what is kept of one does not let anybody in. */
+
+import { hash, randomBytes, randomInt } from 'node:crypto';
+import { SoftquotaError } from '../errors.ts';
+import type { Draft, View } from '../policy/index.ts';
+import { nameFault, printable } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import type { Caller } from './caller.ts';
+import { type TokenDocument, tokenKind } from './kinds.ts';
+import { givesBeyond } from './scopes.ts';
+
+const tokenBytes = 20;
+const idBits = 48;
+
+export interface NewToken {
+  readonly name: string;
+  readonly scopes: readonly string[];
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** What it is kept under. Equal digests are looked up, so the time that takes tells nothing of a token. */
+export function keyOfToken(token: string): string {
+  return hash('sha256', token);
+}
+
+/** An owner's with their keys, as they were made. */
+export function entriesOf(
+  view: View,
+  ownerId: number,
+): readonly (readonly [key: string, token: TokenDocument])[] {
+  return [...view.all(tokenKind)]
+    .filter(([, { owner }]) => owner === ownerId)
+    .sort(([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id);
+}
+
+/** An owner's, as they were made. */
+export function tokensOf(view: View, ownerId: number): readonly TokenDocument[] {
+  return entriesOf(view, ownerId).map(([, token]) => token);
+}
+
+/**
+ * Makes a token for a user: 40 hexadecimal digits. Throws `not_permitted` where it would give more than its maker
+ * has, in scope or in time, `conflict` where the user has one of that name, else `invalid` with every fault.
+ */
+export function createToken(
+  draft: Draft,
+  owner: OwnerRecord,
+  wanted: NewToken,
+  { maker, now }: { readonly maker: Caller; readonly now: number },
+): { readonly token: string; readonly document: TokenDocument } {
+  mustNotGiveMore(wanted, maker);
+  if (tokensOf(draft, owner.id).some(({ name }) => name === wanted.name)) {
+    throw new SoftquotaError(
+      'conflict',
+      `${printable(owner.name)} has a token ${printable(wanted.name)} already`,
+    );
+  }
+  const faults = faultsOf(wanted, owner, now);
+  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  const token = randomBytes(tokenBytes).toString('hex');
+  const document: TokenDocument = {
+    id: randomInt(1, 2 ** idBits - 1),
+    owner: owner.id,
+    name: wanted.name,
+    lastEight: token.slice(-8),
+    scopes: [...new Set(wanted.scopes)],
+    createdAt: now,
+    expiresAt: wanted.expiresAt,
+    lastUsedAt: null,
+  };
+  draft.put(tokenKind, keyOfToken(token), document);
+  return { token, document };
+}
+
+/** By its id, else by its name; throws `not_found`. */
+export function revokeToken(draft: Draft, owner: OwnerRecord, idOrName: string): TokenDocument {
+  const entries = entriesOf(draft, owner.id);
+  const found =
+    entries.find(([, { id }]) => String(id) === idOrName) ??
+    entries.find(([, { name }]) => name === idOrName);
+  if (found === undefined) {
+    throw new SoftquotaError('not_found', `${printable(owner.name)} has no token ${printable(idOrName)}`);
+  }
+  const [key, token] = found;
+  draft.remove(tokenKind, key);
+  return token;
+}
+
+/** When an owner goes. */
+export function revokeAllTokens(draft: Draft, ownerId: number): void {
+  for (const [key] of entriesOf(draft, ownerId)) draft.remove(tokenKind, key);
+}
+
+/** The tokens were used at these times, in milliseconds since 1970, by their keys. Those that are gone are left out. */
+export function recordUses(draft: Draft, uses: ReadonlyMap<string, number>): void {
+  for (const [key, lastUsedAt] of uses) {
+    const token = draft.get(tokenKind, key);
+    if (token !== undefined) draft.put(tokenKind, key, { ...token, lastUsedAt });
+  }
+}
+
+function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {
+  const beyond = givesBeyond(scopes, maker.scopes);
+  if (beyond !== null) {
+    throw new SoftquotaError(
+      'not_permitted',
+      `scopes: ${beyond} is more than the token that you use may give away`,
+    );
+  }
+  if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt)) {
+    throw new SoftquotaError(
+      'not_permitted',
+      `expires_at: the token that you use ends at ${new Date(maker.expiresAt).toISOString()}, and what it makes cannot last longer`,
+    );
+  }
+}
+
+function faultsOf({ name, scopes, expiresAt }: NewToken, owner: OwnerRecord, now: number): readonly string[] {
+  const named = nameFault(name);
+  return [
+    ...(owner.type === 'user' ? [] : [`${printable(owner.name)} is an organization: only users have tokens`]),
+    ...(named === null ? [] : [`name: ${named}`]),
+    ...(scopes.length > 0 ? [] : ['scopes: at least one is expected, such as all or read:user']),
+    ...scopes.flatMap((scope, index) => {
+      const fault = nameFault(scope);
+      return fault === null ? [] : [`scopes.${index}: ${fault}`];
+    }),
+    ...(expiresAt === null || expiresAt > now ? [] : ['expires_at: it is past already']),
+  ];
+}

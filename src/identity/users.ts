@@ -1,0 +1,119 @@
+/**
+ * Owners as users and organizations: made known, changed, renamed, deleted.
+ *
+ * Everything about an owner hangs on its id, so that it goes along through a change of name, and a name that is used
+ * anew inherits nothing.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Amendment } from '../ledger/index.ts';
+import { assignedGroups, forgetAssignments, type View } from '../policy/index.ts';
+import { nameFault, printable } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import { type Profile, profileKind } from './kinds.ts';
+import { forgetMemberships, membersOf, organizationsOf } from './members.ts';
+import { revokeAllTokens, tokensOf } from './tokens.ts';
+
+const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
+const longestEmail = 254;
+
+/** What is left out is empty in a new user, and stays in one who is changed. */
+export interface UserFields extends Partial<Profile> {
+  readonly type?: OwnerRecord['type'];
+}
+
+export interface UserEdit extends UserFields {
+  /** Renames. */
+  readonly name?: string;
+}
+
+export function profileOf(view: View, ownerId: number): Profile {
+  return view.get(profileKind, String(ownerId)) ?? noProfile;
+}
+
+/** Throws `conflict` where somebody has the name, else `invalid` with every fault. */
+export function createUser(
+  amendment: Amendment,
+  { name, type = 'user', ...fields }: { readonly name: string } & UserFields,
+): OwnerRecord {
+  if (amendment.owner(name) !== undefined) {
+    throw new SoftquotaError('conflict', `there is an owner ${printable(name)} already`);
+  }
+  const profile = { ...noProfile, ...fields };
+  mustHaveNoFault(name, type, profile);
+  const owner = amendment.createOwner(name, type);
+  amendment.draft.put(profileKind, String(owner.id), profile);
+  return owner;
+}
+
+/**
+ * Throws `not_found`; `invalid` with every fault; `conflict` where somebody has the new name who is not only known from
+ * the disk, or where an owner has what the other type cannot have.
+ */
+export function editUser(amendment: Amendment, name: string, edit: UserEdit): OwnerRecord {
+  const { name: newName = name, type, ...fields } = edit;
+  const { draft } = amendment;
+  const before = amendment.mustBeOwner(name);
+  const profile = { ...profileOf(draft, before.id), ...fields };
+  mustHaveNoFault(newName, type ?? before.type, profile);
+  if (type !== undefined && type !== before.type) {
+    mustFit(draft, before, type);
+    amendment.setType(name, type);
+  }
+  draft.put(profileKind, String(before.id), profile);
+  if (edit.name === undefined) return amendment.mustBeOwner(name);
+  return amendment.renameOwner(name, newName, owner => isOnlyFound(draft, owner));
+}
+
+/** With groups, tokens and memberships. Throws `not_found`, and `conflict` where the owner has units. */
+export function deleteUser(amendment: Amendment, name: string): OwnerRecord {
+  const owner = amendment.deleteOwner(name);
+  const { draft } = amendment;
+  forgetAssignments(draft, owner.id);
+  forgetMemberships(draft, owner.id);
+  revokeAllTokens(draft, owner.id);
+  draft.remove(profileKind, String(owner.id));
+  return owner;
+}
+
+/** Nothing is laid down about the owner: the name was met on the disk or in a report, and that is all. */
+export function isOnlyFound(view: View, { id, type }: OwnerRecord): boolean {
+  return (
+    type === 'user' &&
+    view.get(profileKind, String(id)) === undefined &&
+    assignedGroups(view, id).length === 0 &&
+    tokensOf(view, id).length === 0 &&
+    organizationsOf(view, id).length === 0
+  );
+}
+
+function mustHaveNoFault(name: string, type: OwnerRecord['type'], profile: Profile): void {
+  const { email, fullName, isAdmin } = profile;
+  const faults: string[] = [];
+  const named = nameFault(name);
+  if (named !== null) faults.push(`username: ${named}`);
+  if (email !== '' && !isEmail(email)) faults.push('email: expected an address such as alice@git.example');
+  const fullNamed = fullName === '' ? null : nameFault(fullName);
+  if (fullNamed !== null) faults.push(`full_name: ${fullNamed}`);
+  if (isAdmin && type === 'organization') faults.push('is_admin: an organization is no administrator');
+  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+}
+
+function isEmail(text: string): boolean {
+  return text.length <= longestEmail && text.isWellFormed() && /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u.test(text);
+}
+
+/** An organization has members; a user has tokens, and belongs to organizations. */
+function mustFit(view: View, { id, name }: OwnerRecord, type: OwnerRecord['type']): void {
+  const has = [
+    ...(type === 'user' && membersOf(view, id).length > 0 ? ['members'] : []),
+    ...(type === 'organization' && tokensOf(view, id).length > 0 ? ['tokens'] : []),
+    ...(type === 'organization' && organizationsOf(view, id).length > 0 ? ['memberships'] : []),
+  ];
+  if (has.length === 0) return;
+  const article = type === 'user' ? 'a user' : 'an organization';
+  throw new SoftquotaError(
+    'conflict',
+    `type: ${printable(name)} has ${has.join(' and ')}, which ${article} cannot have: remove those first`,
+  );
+}
