@@ -4,33 +4,46 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import {
+  type CommonStatus,
+  commonStatus,
+  type DistributeReport,
+  distributeHooks,
+  findGitolite,
   findRepositories,
+  type Gitolite,
+  type HookName,
   type HookState,
   type HooksPath,
   hookNames,
   hooksStatus,
+  type InstalledHook,
   type InstallReport,
   installHooks,
   isProtected,
   parseOnError,
+  type RemoveResult,
   type RepositoryStatus,
   removeHooks,
+  type WithdrawReport,
+  withdrawHooks,
 } from '../githooks/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Exit } from './exit.ts';
 import { print, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 
-interface InstallOptions extends ConfigOption {
-  readonly onError?: string;
+interface TargetOptions {
+  /** The home of gitolite's user; true: to be found. */
+  readonly gitolite?: string | true;
   readonly json?: boolean;
 }
 
-interface JsonOption {
-  readonly json?: boolean;
+interface InstallOptions extends ConfigOption, TargetOptions {
+  readonly onError?: string;
 }
 
 const rootsHelp = 'repositories, or directories with repositories somewhere below';
+const gitoliteHelp = "gitolite's repositories instead; HOME is its user's, looked for unless given";
 
 export function addHooks(program: Command, exit: Exit): void {
   const hooks = program
@@ -38,55 +51,77 @@ export function addHooks(program: Command, exit: Exit): void {
     .summary('put the git hooks into repositories')
     .description('Puts the hooks that ask before a push and tell after it into bare repositories.');
 
-  withJsonOption(withConfigOption(hooks.command('install')))
+  withTarget(withConfigOption(hooks.command('install')))
     .summary('install or update the hooks')
     .description(
       'Installs or updates the hooks, and writes where the gate is into each repository. A hook that is there\n' +
-        'goes on as pre-receive.d/50-previous; nothing is written through a link.',
+        'goes on as pre-receive.d/50-previous; nothing is written through a link. With --gitolite they go where\n' +
+        'gitolite links them from into every repository, those to come included.',
     )
-    .argument('<roots...>', rootsHelp)
-    .option(
-      '--on-error <policy>',
-      'what a push may when the daemon cannot be asked: allow, deny or last',
-    )
+    .option('--on-error <policy>', 'what a push may when the daemon cannot be asked: allow, deny or last')
     .action(async (roots: readonly string[], options: InstallOptions) => {
       const { server } = configFrom(options);
-      const repositories = await found(roots);
       const onError = options.onError === undefined ? {} : { onError: parseOnError(options.onError) };
-      const report = await installHooks(repositories, { socket: server.socket, ...onError });
+      const wanted = { socket: server.socket, ...onError };
+      const target = await targetOf(roots, options);
+      if ('gitolite' in target) {
+        const report = await distributeHooks(target.gitolite, wanted);
+        if (options.json === true) printJson(report);
+        else print(distributeText(report));
+        return exit(report.repositories.repositories.some(isFault) ? exitCodes.refused : exitCodes.done);
+      }
+      const report = await installHooks(target.repositories, wanted);
       if (options.json === true) printJson(report);
       else print(installText(report));
       exit(report.repositories.some(isFault) ? exitCodes.refused : exitCodes.done);
     });
 
-  withJsonOption(hooks.command('status'))
+  withTarget(hooks.command('status'))
     .summary('tell how the hooks stand')
-    .argument('<roots...>', rootsHelp)
     .addHelpText('after', '\nExit status: 0 all installed and reached, 1 some are not.')
-    .action(async (roots: readonly string[], options: JsonOption) => {
-      const report = await hooksStatus(await found(roots));
-      if (options.json === true) printJson(report);
-      else print(statusText(report.repositories));
+    .action(async (roots: readonly string[], options: TargetOptions) => {
+      const target = await targetOf(roots, options);
+      const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
+      const report = await hooksStatus(target.repositories);
+      if (options.json === true) printJson(common === null ? report : { ...report, common });
+      else print((common === null ? '' : commonText(common)) + statusText(report.repositories));
       exit(report.repositories.every(isProtected) ? exitCodes.done : exitCodes.refused);
     });
 
-  withJsonOption(hooks.command('remove'))
+  withTarget(hooks.command('remove'))
     .summary('take the hooks out again')
     .description('Takes the hooks out; a hook that was there before them returns to its place.')
-    .argument('<roots...>', rootsHelp)
-    .action(async (roots: readonly string[], options: JsonOption) => {
-      const results = await removeHooks(await found(roots));
-      if (options.json === true) printJson(results);
-      else {
-        const lines = results.map(result =>
-          isFault(result)
-            ? faultLine(result)
-            : `${result.repository}: ${hookNames.map(name => `${name} ${result.hooks[name]}`).join(', ')}`,
-        );
-        print(`${[...lines, `${counted(results.length)}.`].map(printable).join('\n')}\n`);
-      }
+    .action(async (roots: readonly string[], options: TargetOptions) => {
+      const target = await targetOf(roots, options);
+      const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
+      const results = report?.repositories ?? (await removeHooks(target.repositories));
+      if (options.json === true) printJson(report ?? results);
+      else print(removeText(results, report));
       exit(results.some(isFault) ? exitCodes.refused : exitCodes.done);
     });
+}
+
+function withTarget(command: Command): Command {
+  return withJsonOption(command).argument('[roots...]', rootsHelp).option('--gitolite [home]', gitoliteHelp);
+}
+
+type Target =
+  | { readonly repositories: readonly string[] }
+  | { readonly repositories: readonly string[]; readonly gitolite: Gitolite };
+
+async function targetOf(roots: readonly string[], { gitolite }: TargetOptions): Promise<Target> {
+  if (gitolite === undefined) {
+    if (roots.length > 0) return { repositories: await found(roots) };
+    throw new SoftquotaError('usage', `expected ${rootsHelp}, or --gitolite`);
+  }
+  if (roots.length > 0) {
+    throw new SoftquotaError(
+      'usage',
+      `--gitolite stands for all of its repositories; expected no ${roots.join(', ')}`,
+    );
+  }
+  const distributor = await findGitolite(gitolite === true ? 'auto' : resolve(gitolite));
+  return { repositories: await found([distributor.repositories]), gitolite: distributor };
 }
 
 /** The repositories below the roots; what cannot be looked into is told on standard error. */
@@ -111,13 +146,41 @@ function faultLine({ repository, fault }: Fault): string {
   return `${repository}: ${fault}`;
 }
 
-function installText({ repositories, hookConf, future }: InstallReport): string {
-  const lines = repositories.flatMap(result => {
+function installText(report: InstallReport): string {
+  const { future } = report;
+  return lines([
+    ...installedLines(report),
+    '',
+    'Repositories made from now on get the hooks by one of these:',
+    '- git copies them into each new one:',
+    ...future.templateDir.map(line => `    ${line}`),
+    '- git runs them for all, and after them the ones in the repositories:',
+    ...future.hooksPath.map(line => `    ${line}`),
+  ]);
+}
+
+function distributeText({ gitolite, hooks, repositories: report }: DistributeReport): string {
+  const did = hookNames.map(name => didWords(name, hooks[name]));
+  return lines([
+    `${gitolite.common}: ${did.join(', ')}`,
+    ...installedLines(report),
+    '',
+    ...(report.hookConf !== null
+      ? ['gitolite links them into each new repository, too.']
+      : [
+          'gitolite links them into each new repository, too. Where the gate is, those read from one of these:',
+          '- a file for the whole machine:',
+          ...report.future.hookConf.map(line => `    ${line}`),
+          "- gitolite.conf, where .gitolite.rc allows it (GIT_CONFIG_KEYS => 'softquota\\..*'):",
+          ...report.future.gitoliteConf.map(line => `    ${line}`),
+        ]),
+  ]);
+}
+
+function installedLines({ repositories, hookConf }: InstallReport): string[] {
+  const told = repositories.flatMap(result => {
     if (isFault(result)) return [faultLine(result)];
-    const did = hookNames.map(name => {
-      const { did: what, previous } = result.hooks[name];
-      return `${name} ${what}${previous === null ? '' : ` (the one before goes on as ${previous})`}`;
-    });
+    const did = hookNames.map(name => didWords(name, result.hooks[name]));
     return [`${result.repository}: ${did.join(', ')}`, ...elsewhere(result.repository, result.hooksPath)];
   });
   const faults = repositories.filter(isFault).length;
@@ -129,19 +192,35 @@ function installText({ repositories, hookConf, future }: InstallReport): string 
             ? `/etc/softquota/hook.conf counts: the hooks ask at ${hookConf.socket ?? 'the default socket'}.`
             : '/etc/softquota/hook.conf is not believed: only root may be able to write it, and all must be able to read it.',
         ];
-  return `${[
-    ...lines,
+  return [
+    ...told,
     `${counted(repositories.length)}${faults === 0 ? '' : `, ${faults} of them not done`}.`,
     ...conf,
-    '',
-    'Repositories made from now on get the hooks by one of these:',
-    '- git copies them into each new one:',
-    ...future.templateDir.map(line => `    ${line}`),
-    '- git runs them for all, and after them the ones in the repositories:',
-    ...future.hooksPath.map(line => `    ${line}`),
-  ]
-    .map(printable)
-    .join('\n')}\n`;
+  ];
+}
+
+function didWords(name: HookName, { did, previous }: InstalledHook): string {
+  return `${name} ${did}${previous === null ? '' : ` (the one before goes on as ${previous})`}`;
+}
+
+function removeText(results: readonly RemoveResult[], report: WithdrawReport | null): string {
+  const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
+  return lines([
+    ...(report === null ? [] : [`${report.gitolite.common}: ${did(report.hooks)}`]),
+    ...results.map(result =>
+      isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
+    ),
+    `${counted(results.length)}.`,
+  ]);
+}
+
+function commonText({ gitolite, hooks }: CommonStatus): string {
+  const states = hookNames.map(name => `${name} ${stateWords(hooks[name])}`);
+  return lines([`${gitolite.common}: ${states.join(', ')}`]);
+}
+
+function lines(texts: readonly string[]): string {
+  return `${texts.map(printable).join('\n')}\n`;
 }
 
 function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {

@@ -8,7 +8,17 @@
 
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readlink, rename, rmdir, unlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  unlink,
+} from 'node:fs/promises';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
 
@@ -83,6 +93,26 @@ export class Folder {
       const stats = await lstat(this.#at(name));
       const what = stats.isSymbolicLink() ? 'a link, and nothing is written through one' : 'not a directory';
       throw new SoftquotaError('conflict', `${path} is ${what}`, { cause: error });
+    }
+  }
+
+  /** What a link of this name leads to in the end, for looking only; null where it leads nowhere. */
+  async linked(name: string): Promise<Entry | Folder | null> {
+    let path: string;
+    try {
+      path = decodePath(await realpath(this.#at(name), { encoding: 'buffer' }));
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return null;
+      throw error;
+    }
+    const at = path.lastIndexOf('/');
+    const parent = await Folder.open(path.slice(0, at) || '/');
+    try {
+      const entry = await parent.entry(path.slice(at + 1));
+      return entry.kind === 'directory' ? await Folder.open(path) : entry;
+    } finally {
+      await parent.close();
     }
   }
 

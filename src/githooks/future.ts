@@ -1,7 +1,9 @@
 /** How repositories that do not exist yet get the hooks. */
 
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { hookNames, hooksDirectory } from './hook.ts';
+import { hookConfPath } from './settings.ts';
 
 export interface FutureRepositories {
   /**
@@ -14,25 +16,43 @@ export interface FutureRepositories {
    * included, instead of the ones in them; of those only pre-receive and post-receive then run, after ours.
    */
   readonly hooksPath: readonly string[];
+  /** Shell commands after which the hooks of every repository ask at the socket. */
+  readonly hookConf: readonly string[];
+  /** Lines of gitolite.conf that say the same; .gitolite.rc must allow them by GIT_CONFIG_KEYS. */
+  readonly gitoliteConf: readonly string[];
 }
 
-export function futureRepositories(socket: string): FutureRepositories {
+/** Where `onError` is null, nothing is said of it. */
+export function futureRepositories(socket: string, onError: string | null): FutureRepositories {
   const template = '/etc/softquota/template';
   const site = '/etc/softquota/hooks';
+  const hookConf = [
+    `install -d ${dirname(hookConfPath)}`,
+    onError === null
+      ? `printf 'socket=%s\\n' ${quoted(socket)} >${hookConfPath}`
+      : `printf 'socket=%s\\nonError=%s\\n' ${quoted(socket)} ${onError} >${hookConfPath}`,
+    `chmod 644 ${hookConfPath}`,
+  ];
   const hooks = hookNames.map(name => quoted(fileURLToPath(new URL(name, hooksDirectory)))).join(' ');
   return {
     templateDir: [
       `install -d ${template}/hooks`,
       `install -m 755 ${hooks} ${template}/hooks`,
       `git config --file ${template}/config softquota.socket ${quoted(socket)}`,
+      ...(onError === null ? [] : [`git config --file ${template}/config softquota.onError ${onError}`]),
       `git config --system init.templateDir ${template}`,
     ],
     hooksPath: [
       `install -d ${site}`,
       `install -m 755 ${hooks} ${site}`,
-      `printf 'socket=%s\\n' ${quoted(socket)} >/etc/softquota/hook.conf`,
-      'chmod 644 /etc/softquota/hook.conf',
+      ...hookConf.slice(1),
       `git config --system core.hooksPath ${site}`,
+    ],
+    hookConf,
+    gitoliteConf: [
+      'repo @all',
+      `    config softquota.socket = ${socket}`,
+      ...(onError === null ? [] : [`    config softquota.onError = ${onError}`]),
     ],
   };
 }

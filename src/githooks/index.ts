@@ -7,8 +7,17 @@
  * was there before never stops running. Nothing is printed.
  */
 
+export {
+  type CommonStatus,
+  commonStatus,
+  type DistributeReport,
+  distributeHooks,
+  type WithdrawReport,
+  withdrawHooks,
+} from './distribute.ts';
 export { type FoundRepositories, findRepositories } from './find.ts';
 export type { FutureRepositories } from './future.ts';
+export { findGitolite, type Gitolite } from './gitolite.ts';
 export { type HookName, hookNames, hooksDirectory } from './hook.ts';
 export type { HooksPath } from './hooks-path.ts';
 export type { HookState } from './inspect.ts';
@@ -18,6 +27,7 @@ export {
   type InstallReport,
   type InstallResult,
   installHooks,
+  type OnError,
   parseOnError,
 } from './install.ts';
 export { type RemovedHook, type RemoveResult, removeHooks } from './remove.ts';

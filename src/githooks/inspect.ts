@@ -1,7 +1,7 @@
 /** How things stand with one hook of one repository. */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Entry, Folder } from './folder.ts';
+import { type Entry, Folder } from './folder.ts';
 import { folderFile, type HookName, isOurs, packagedHook, previousFile, runsFolder } from './hook.ts';
 
 export type HookState =
@@ -42,9 +42,7 @@ export async function inspectPlace(hooks: Folder, name: HookName): Promise<Place
     const previous = (await folder?.entry(previousFile)) ?? { kind: 'absent' };
     mustBeFile(inFolder, `${hooks.path}/${name}.d/${folderFile}`);
     mustBeFile(previous, `${hooks.path}/${name}.d/${previousFile}`);
-    const delegates =
-      main.kind === 'file' && isExecutable(main) && !isOurs(name, main.bytes) && runsFolder(name, main.bytes);
-    return { name, main, delegates, folder, inFolder, previous };
+    return { name, main, delegates: runsItself(name, main), folder, inFolder, previous };
   } catch (error) {
     await folder?.close();
     throw error;
@@ -55,6 +53,52 @@ function mustBeFile(entry: Entry, path: string): void {
   if (entry.kind === 'file' || entry.kind === 'absent') return;
   const what = entry.kind === 'link' ? 'a link, and nothing is written through one' : 'not a regular file';
   throw new SoftquotaError('conflict', `${path} is ${what}`);
+}
+
+/** How one hook stands, also where it, or its folder, is a link: what git would run. For looking only. */
+export async function stateThrough(hooks: Folder, name: HookName): Promise<HookState> {
+  const place = await placeThrough(hooks, name);
+  try {
+    return await stateOf(place);
+  } finally {
+    await place.folder?.close();
+  }
+}
+
+async function placeThrough(hooks: Folder, name: HookName): Promise<Place> {
+  const folder = await folderThrough(hooks, `${name}.d`);
+  try {
+    const entryOf = async (where: Folder | null, file: string) => {
+      const entry = (await where?.entry(file)) ?? { kind: 'absent' };
+      if (entry.kind !== 'link' || where === null) return entry;
+      const aim = await where.linked(file);
+      if (!(aim instanceof Folder)) return aim ?? { kind: 'absent' };
+      await aim.close();
+      return { kind: 'directory' } as const;
+    };
+    const main = await entryOf(hooks, name);
+    const inFolder = await entryOf(folder, folderFile);
+    const previous = await entryOf(folder, previousFile);
+    return { name, main, delegates: runsItself(name, main), folder, inFolder, previous };
+  } catch (error) {
+    await folder?.close();
+    throw error;
+  }
+}
+
+async function folderThrough(hooks: Folder, name: string): Promise<Folder | null> {
+  const entry = await hooks.entry(name);
+  if (entry.kind === 'directory') return hooks.directory(name);
+  if (entry.kind !== 'link') return null;
+  const aim = await hooks.linked(name);
+  return aim instanceof Folder ? aim : null;
+}
+
+/** Whether this is another's hook that runs hooks/NAME.d by itself. */
+function runsItself(name: HookName, main: Entry): boolean {
+  return (
+    main.kind === 'file' && isExecutable(main) && !isOurs(name, main.bytes) && runsFolder(name, main.bytes)
+  );
 }
 
 export async function stateOf(place: Place): Promise<HookState> {

@@ -5,7 +5,7 @@ import { Folder } from './folder.ts';
 import { type FutureRepositories, futureRepositories } from './future.ts';
 import { folderFile, type HookName, hookNames, packagedHook, previousFile } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { inspectPlace, isCurrent, isOurEntry, type Place } from './inspect.ts';
+import { inspectPlace, isCurrent, isOurEntry, type Place, stateThrough } from './inspect.ts';
 import { reasonOf } from './reason.ts';
 import { type HookConf, hookConfPath, readHookConf, readSettings, writeSettings } from './settings.ts';
 
@@ -94,7 +94,11 @@ export async function installHooks(
       results.push({ repository: path, fault: reasonOf(error) });
     }
   }
-  return { repositories: results, hookConf, future: futureRepositories(options.socket) };
+  return {
+    repositories: results,
+    hookConf,
+    future: futureRepositories(options.socket, options.onError ?? null),
+  };
 }
 
 /** Looks at all that is there before anything of it is changed. */
@@ -103,6 +107,29 @@ async function installInto(repository: Folder): Promise<Record<HookName, Install
   const mode = repository.stats.mode & 0o7777;
   const hooks =
     (await repository.directory('hooks')) ?? (await repository.makeDirectory('hooks', { mode, uid, gid }));
+  try {
+    return (await linkedIn(hooks)) ?? (await installIn(hooks));
+  } finally {
+    await hooks.close();
+  }
+}
+
+/** What is there already where links lead to this version's hooks; null where not both do. */
+async function linkedIn(hooks: Folder): Promise<Record<HookName, InstalledHook> | null> {
+  const found: InstalledHook[] = [];
+  for (const name of hookNames) {
+    if ((await hooks.entry(name)).kind !== 'link') return null;
+    const state = await stateThrough(hooks, name);
+    if (state.state !== 'installed' || !state.current) return null;
+    const previous = state.previous ? `hooks/${name}.d/${previousFile}` : null;
+    found.push({ did: 'unchanged', file: state.file, previous });
+  }
+  const [pre, post] = found;
+  return pre === undefined || post === undefined ? null : { 'pre-receive': pre, 'post-receive': post };
+}
+
+/** Puts both hooks into a folder of hooks, a repository's or one that is linked into repositories. */
+export async function installIn(hooks: Folder): Promise<Record<HookName, InstalledHook>> {
   const places: Place[] = [];
   try {
     for (const name of hookNames) {
@@ -115,12 +142,11 @@ async function installInto(repository: Folder): Promise<Record<HookName, Install
     return { 'pre-receive': await installAt(hooks, pre), 'post-receive': await installAt(hooks, post) };
   } finally {
     await Promise.all(places.map(place => place.folder?.close()));
-    await hooks.close();
   }
 }
 
 /** Whether what is at hooks/NAME has to make room for ours. */
-function givesWay({ name, main, delegates }: Place): boolean {
+export function givesWay({ name, main, delegates }: Place): boolean {
   return main.kind === 'file' && !delegates && !isOurEntry(name, main);
 }
 

@@ -2,7 +2,7 @@
 
 import { Folder } from './folder.ts';
 import { folderFile, type HookName, hookNames, previousFile } from './hook.ts';
-import { inspectPlace, isOurEntry } from './inspect.ts';
+import { inspectPlace, isOurEntry, stateThrough } from './inspect.ts';
 import { reasonOf } from './reason.ts';
 import { readSettings, writeSettings } from './settings.ts';
 
@@ -29,7 +29,7 @@ export async function removeHooks(repositories: readonly string[]): Promise<read
       const repository = await Folder.open(path);
       try {
         const { socket } = await readSettings(repository);
-        const hooks = await removeFrom(repository);
+        const hooks = await removeFromRepository(repository);
         if (socket !== null) await writeSettings(repository, { socket: null });
         results.push({ repository: path, hooks, socket: socket === null ? 'absent' : 'removed' });
       } finally {
@@ -42,16 +42,29 @@ export async function removeHooks(repositories: readonly string[]): Promise<read
   return results;
 }
 
-async function removeFrom(repository: Folder): Promise<Record<HookName, RemovedHook>> {
-  const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+async function removeFromRepository(repository: Folder): Promise<Record<HookName, RemovedHook>> {
   const hooks = await repository.directory('hooks');
-  if (hooks === null) return removed;
+  if (hooks === null) return { 'pre-receive': 'absent', 'post-receive': 'absent' };
   try {
-    for (const name of hookNames) removed[name] = await removeAt(hooks, name);
-    return removed;
+    return await removeFrom(hooks);
   } finally {
     await hooks.close();
   }
+}
+
+/** Takes both hooks out of a folder of hooks. */
+export async function removeFrom(hooks: Folder): Promise<Record<HookName, RemovedHook>> {
+  const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+  for (const name of hookNames) {
+    if (!(await isAnothersLink(hooks, name))) removed[name] = await removeAt(hooks, name);
+  }
+  return removed;
+}
+
+/** Whether a link stands there that leads to none of ours. */
+async function isAnothersLink(hooks: Folder, name: HookName): Promise<boolean> {
+  if ((await hooks.entry(name)).kind !== 'link') return false;
+  return (await stateThrough(hooks, name)).state !== 'installed';
 }
 
 async function removeAt(hooks: Folder, name: HookName): Promise<RemovedHook> {

@@ -3,7 +3,7 @@
 import { Folder } from './folder.ts';
 import { type HookName, hookNames } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { type HookState, inspectPlace, stateOf } from './inspect.ts';
+import { type HookState, stateThrough } from './inspect.ts';
 import { reasonOf } from './reason.ts';
 import {
   type HookConf,
@@ -76,12 +76,7 @@ async function statesIn(repository: Folder): Promise<Record<HookName, HookState>
   if (hooks === null) return states;
   try {
     for (const name of hookNames) {
-      const place = await inspectPlace(hooks, name);
-      try {
-        states[name] = await stateOf(place);
-      } finally {
-        await place.folder?.close();
-      }
+      states[name] = await stateThrough(hooks, name);
     }
     return states;
   } finally {

@@ -53,36 +53,55 @@ function locally(url: (bare: string) => string): OpenTransport {
 async function openSsh(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
   const folder = join(server.folder, 'ssh');
   await mkdir(folder, { mode: 0o700 });
+  const key = await keyPair(folder, 'user');
+  const { url, envOf } = await startSshd(t, folder, [
+    `AuthorizedKeysFile ${key}.pub`,
+    ...(programs === undefined
+      ? []
+      : [`SetEnv GIT_EXEC_PATH=${programs}`, 'ForceCommand git-shell -c "$SSH_ORIGINAL_COMMAND"']),
+  ]);
+  return { url, env: envOf(key) };
+}
+
+/** The path of the private key; that of the public one ends with `.pub`. */
+export async function keyPair(folder: string, name: string): Promise<string> {
+  const key = join(folder, name);
+  await must('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', name, '-f', key]);
+  return key;
+}
+
+/** An sshd on a loopback port, which says with `settings` who may come. */
+export async function startSshd(
+  t: Test,
+  folder: string,
+  settings: readonly string[],
+): Promise<{ url(path: string): string; envOf(key: string): Readonly<Record<string, string>> }> {
   await mkdir('/run/sshd', { recursive: true });
-  for (const key of ['host', 'user']) {
-    await must('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', join(folder, key)]);
-  }
+  const host = await keyPair(folder, 'host');
   const port = await freePort();
-  const settings = [
+  const all = [
     `Port ${port}`,
     'ListenAddress 127.0.0.1',
-    `HostKey ${join(folder, 'host')}`,
-    `AuthorizedKeysFile ${join(folder, 'user.pub')}`,
+    `HostKey ${host}`,
     'PidFile none',
     'StrictModes no',
     'UsePAM no',
     'PasswordAuthentication no',
     'PermitRootLogin prohibit-password',
-    ...(programs === undefined
-      ? []
-      : [`SetEnv GIT_EXEC_PATH=${programs}`, 'ForceCommand git-shell -c "$SSH_ORIGINAL_COMMAND"']),
+    ...settings,
   ];
-  await writeFile(join(folder, 'sshd_config'), `${settings.join('\n')}\n`);
+  await writeFile(join(folder, 'sshd_config'), `${all.join('\n')}\n`);
   const daemon = (await must('sh', ['-c', 'command -v sshd'])).trim();
   const child = spawn(daemon, ['-D', '-e', '-f', join(folder, 'sshd_config')], {
     env: plainEnvironment,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   await isUp(t, 'sshd', child, () => greets(port));
-  const ssh = `ssh -F none -i ${join(folder, 'user')} -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR`;
+  const ssh = (key: string) =>
+    `ssh -F none -i ${key} -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR`;
   return {
-    url: bare => `ssh://${userInfo().username}@127.0.0.1:${port}${bare}`,
-    env: { GIT_SSH_COMMAND: ssh },
+    url: path => `ssh://${userInfo().username}@127.0.0.1:${port}${path}`,
+    envOf: key => ({ GIT_SSH_COMMAND: ssh(key) }),
   };
 }
 

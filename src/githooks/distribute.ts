@@ -1,0 +1,213 @@
+/** Putting the hooks where gitolite distributes them from, and taking them out again. */
+
+import { readdir, readlink, realpath, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SoftquotaError, systemCode } from '../errors.ts';
+import { encodePath } from '../layout/index.ts';
+import { findRepositories } from './find.ts';
+import { Folder } from './folder.ts';
+import type { Gitolite } from './gitolite.ts';
+import { type HookName, hookNames } from './hook.ts';
+import { type HookState, inspectPlace, isOurEntry, type Place, stateOf } from './inspect.ts';
+import {
+  givesWay,
+  type InstalledHook,
+  type InstallOptions,
+  type InstallReport,
+  installHooks,
+  installIn,
+} from './install.ts';
+import { type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
+
+export interface DistributeReport {
+  readonly gitolite: Gitolite;
+  /** In gitolite's folder. */
+  readonly hooks: Readonly<Record<HookName, InstalledHook>>;
+  /** What the repositories that exist got. */
+  readonly repositories: InstallReport;
+}
+
+/**
+ * Puts both hooks where gitolite takes them from, has it link them into every repository, and writes the socket's
+ * path into those that exist. Nothing is done, and it rejects with `conflict`, where linking would put an end to a
+ * hook that some repository has for itself, or where the next push to gitolite-admin would put an end to ours.
+ */
+export async function distributeHooks(
+  gitolite: Gitolite,
+  options: InstallOptions,
+): Promise<DistributeReport> {
+  const { repositories } = await findRepositories([gitolite.repositories]);
+  const folder = await openCommon(gitolite);
+  try {
+    for (const name of hookNames) {
+      const place = await inspectPlace(folder, name);
+      try {
+        await mustNotBeOverridden(gitolite, place);
+        await mustHideNothing(repositories, place);
+      } finally {
+        await place.folder?.close();
+      }
+    }
+    const hooks = await installIn(folder);
+    await gitolite.link();
+    return { gitolite, hooks, repositories: await installHooks(repositories, options) };
+  } finally {
+    await folder.close();
+  }
+}
+
+export interface CommonStatus {
+  readonly gitolite: Gitolite;
+  readonly hooks: Readonly<Record<HookName, HookState>>;
+}
+
+/** How the hooks stand where gitolite takes them from. */
+export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
+  const hooks: Record<HookName, HookState> = {
+    'pre-receive': { state: 'absent' },
+    'post-receive': { state: 'absent' },
+  };
+  const folder = await existingCommon(gitolite);
+  if (folder === null) return { gitolite, hooks };
+  try {
+    for (const name of hookNames) {
+      const place = await inspectPlace(folder, name);
+      hooks[name] = await stateOf(place);
+      await place.folder?.close();
+    }
+    return { gitolite, hooks };
+  } finally {
+    await folder.close();
+  }
+}
+
+export interface WithdrawReport {
+  readonly gitolite: Gitolite;
+  readonly hooks: Readonly<Record<HookName, RemovedHook>>;
+  readonly repositories: readonly RemoveResult[];
+}
+
+/** Undoes `distributeHooks`: ours go, one that had made room returns, and so do the links and the settings. */
+export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
+  const { repositories } = await findRepositories([gitolite.repositories]);
+  const folder = await existingCommon(gitolite);
+  const hooks: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+  if (folder !== null) {
+    try {
+      Object.assign(hooks, await removeFrom(folder));
+    } finally {
+      await folder.close();
+    }
+    for (const repository of repositories) await unlinkGone(repository, folder.path);
+    await gitolite.link();
+  }
+  return { gitolite, hooks, repositories: await removeHooks(repositories) };
+}
+
+/** Made as gitolite would: by its user's home, down to the folder. */
+async function openCommon(gitolite: Gitolite): Promise<Folder> {
+  const existing = await existingCommon(gitolite);
+  if (existing !== null) return existing;
+  const parts: string[] = [];
+  let above = gitolite.common;
+  for (;;) {
+    const at = above.lastIndexOf('/');
+    parts.unshift(above.slice(at + 1));
+    above = above.slice(0, at) || '/';
+    const found = await physical(above);
+    if (found === null) continue;
+    let folder = await Folder.open(found);
+    for (const part of parts) {
+      const { uid, gid, mode } = folder.stats;
+      const made = await folder.makeDirectory(part, { uid, gid, mode: mode & 0o7777 });
+      await folder.close();
+      folder = made;
+    }
+    return folder;
+  }
+}
+
+async function existingCommon({ common }: Gitolite): Promise<Folder | null> {
+  const path = await physical(common);
+  return path === null ? null : Folder.open(path);
+}
+
+async function physical(path: string): Promise<string | null> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function mustNotBeOverridden(gitolite: Gitolite, place: Place): Promise<void> {
+  const { common, overriding, isPushed } = gitolite;
+  const { name } = place;
+  if (isPushed && givesWay(place)) {
+    throw new SoftquotaError(
+      'conflict',
+      `${common}/${name} comes from the repository gitolite-admin, whose next push would put it back: ` +
+        `move it there to hooks/common/${name}.d/50-previous, push, and run this again`,
+    );
+  }
+  if (overriding === null) return;
+  const path = await physical(overriding);
+  if (path === null) return;
+  const folder = await Folder.open(path);
+  try {
+    if ((await folder.entry(name)).kind === 'absent') return;
+    throw new SoftquotaError(
+      'conflict',
+      `${overriding}/${name} takes the place of what lies in ${common}: move it there, and run this again`,
+    );
+  } finally {
+    await folder.close();
+  }
+}
+
+/** gitolite removes a hook of a repository's own for the link, and gives up at a folder. */
+async function mustHideNothing(repositories: readonly string[], place: Place): Promise<void> {
+  const { name, folder } = place;
+  const sharesFolder = folder !== null || givesWay(place);
+  for (const repository of repositories) {
+    const entries = await readdir(encodePath(join(repository, 'hooks')), { withFileTypes: true }).catch(
+      () => [],
+    );
+    const own = (wanted: string) => entries.find(entry => entry.name === wanted);
+    if (sharesFolder && own(`${name}.d`)?.isDirectory()) {
+      throw new SoftquotaError(
+        'conflict',
+        `${repository}/hooks/${name}.d is the repository's own, and gitolite cannot link ${name}.d there: ` +
+          `move what it holds to ${place.folder?.path ?? `${name}.d of gitolite's hooks/common`}, and run this again`,
+      );
+    }
+    if (!own(name)?.isFile()) continue;
+    const hooks = await Folder.open(join(repository, 'hooks'));
+    try {
+      if (isOurEntry(name, await hooks.entry(name))) continue;
+      throw new SoftquotaError(
+        'conflict',
+        `${repository}/hooks/${name} is the repository's own, and gitolite would remove it for its link: ` +
+          'softquota hooks install on that repository first, and it goes on there',
+      );
+    } finally {
+      await hooks.close();
+    }
+  }
+}
+
+/** gitolite takes out no link that leads to nothing any more. */
+async function unlinkGone(repository: string, common: string): Promise<void> {
+  for (const name of hookNames.flatMap(each => [each, `${each}.d`])) {
+    const link = join(repository, 'hooks', name);
+    try {
+      const aim = await readlink(encodePath(link));
+      if (aim !== join(common, name) || (await physical(aim)) !== null) continue;
+      await unlink(encodePath(link));
+    } catch (error) {
+      const code = systemCode(error);
+      if (code !== 'ENOENT' && code !== 'EINVAL' && code !== 'ENOTDIR') throw error;
+    }
+  }
+}

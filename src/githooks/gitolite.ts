@@ -1,0 +1,158 @@
+/**
+ * gitolite: it links what lies in one folder into each of its repositories, those to come included, so that is
+ * where the hooks go.
+ *
+ * gitolite is asked where that is, and told to link, as the user that it belongs to: its configuration is a
+ * program, and nobody else's than that user's.
+ */
+
+import { execFile } from 'node:child_process';
+import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SoftquotaError, systemCode } from '../errors.ts';
+
+export interface Gitolite {
+  /** Whose it is. */
+  readonly user: string;
+  /** Physical path of that user's home. */
+  readonly home: string;
+  /** Below it lie the repositories. */
+  readonly repositories: string;
+  /** What is linked into each repository's `hooks`; need not exist yet. */
+  readonly common: string;
+  /** What is linked after `common` and in place of the same names; null where that is the only one. */
+  readonly overriding: string | null;
+  /** Whether `common` is part of what administrators push to the repository gitolite-admin. */
+  readonly isPushed: boolean;
+  /** Has it link what lies there now into each repository; rejects with `conflict`. */
+  link(): Promise<void>;
+}
+
+/** How the machine's users are found, and who runs this. */
+export interface Machine {
+  readonly passwd?: string;
+  readonly uid?: number;
+}
+
+interface User {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+/**
+ * The gitolite in this home, or with `auto` the only one among the homes of the machine's users. Rejects with
+ * `usage` where there is none, or several, with `not_permitted` where only its user or root can ask it, and with
+ * `conflict` where it does not answer.
+ */
+export async function findGitolite(where: string, machine: Machine = {}): Promise<Gitolite> {
+  const users = await usersOf(machine.passwd ?? '/etc/passwd');
+  const user = where === 'auto' ? await onlyUser(users) : await userAt(where, users);
+  const uid = machine.uid ?? process.getuid?.() ?? 0;
+  if (uid !== 0 && uid !== user.uid) {
+    throw new SoftquotaError('not_permitted', `run this as root, or as ${user.name}, whose gitolite it is`);
+  }
+  const ask = await gitoliteOf(user, uid);
+  const value = async (name: string) => (await ask(['query-rc', '-n', name])).trim();
+  const base = await value('GL_ADMIN_BASE');
+  const local = await value('LOCAL_CODE');
+  const own = join(base, 'hooks/common');
+  return {
+    user: user.name,
+    home: user.home,
+    repositories: await realpath(await value('GL_REPO_BASE')),
+    common: local === '' ? own : join(local, 'hooks/common'),
+    overriding: local === '' ? null : own,
+    isPushed: local !== '' && `${local}/`.startsWith(`${base}/`),
+    link: async () => void (await ask(['setup', '--hooks-only'])),
+  };
+}
+
+async function usersOf(passwd: string): Promise<readonly User[]> {
+  const lines = (await readFile(passwd, 'utf8')).split('\n');
+  return lines.flatMap(line => {
+    const [name = '', , uid, gid, , home = ''] = line.split(':');
+    return home.startsWith('/') ? [{ name, uid: Number(uid), gid: Number(gid), home }] : [];
+  });
+}
+
+const rcFile = '.gitolite.rc';
+
+async function onlyUser(users: readonly User[]): Promise<User> {
+  const found: User[] = [];
+  for (const user of users) {
+    if (await isThere(join(user.home, rcFile))) found.push({ ...user, home: await realpath(user.home) });
+  }
+  const [first] = found;
+  if (first === undefined) {
+    throw new SoftquotaError(
+      'usage',
+      `no user has a gitolite (${rcFile} in the home); name its home: --gitolite HOME`,
+    );
+  }
+  if (found.some(({ home }) => home !== first.home)) {
+    const homes = [...new Set(found.map(({ home }) => home))];
+    throw new SoftquotaError(
+      'usage',
+      `several users have a gitolite: ${homes.join(', ')}; name one: --gitolite HOME`,
+    );
+  }
+  return first;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whoever owns the configuration is the one that gitolite runs as. */
+async function userAt(where: string, users: readonly User[]): Promise<User> {
+  try {
+    const home = await realpath(where);
+    const { uid, gid } = await stat(join(home, rcFile));
+    const name = users.find(user => user.uid === uid)?.name ?? String(uid);
+    return { name, uid, gid, home };
+  } catch (cause) {
+    if (systemCode(cause) === null) throw cause;
+    throw new SoftquotaError('usage', `${where} is no home of a gitolite: ${rcFile} cannot be read there`, {
+      cause,
+    });
+  }
+}
+
+/** Runs the user's gitolite; rejects with `conflict` where it fails. */
+async function gitoliteOf(user: User, uid: number): Promise<(args: readonly string[]) => Promise<string>> {
+  const program = await programOf(user);
+  const { PATH = '' } = process.env;
+  const env = { PATH, HOME: user.home, USER: user.name, LOGNAME: user.name, LC_ALL: 'C' };
+  const identity = uid === 0 ? { uid: user.uid, gid: user.gid } : {};
+  return args =>
+    new Promise((resolve, reject) => {
+      execFile(program, args, { cwd: user.home, env, ...identity }, (error, output, complaint) => {
+        // Asked for what is not set, it ends with 1 and without a word.
+        if (error === null || (error.code === 1 && complaint === '')) return resolve(output);
+        const why = complaint.trim() || error.message;
+        reject(new SoftquotaError('conflict', `gitolite ${args.join(' ')}, run as ${user.name}: ${why}`));
+      });
+    });
+}
+
+/** Where its documentation has it installed, and where packages put it. */
+async function programOf({ name, home }: User): Promise<string> {
+  const folders = [`${home}/bin`, ...(process.env.PATH ?? '').split(':'), '/usr/local/bin', '/usr/bin'];
+  for (const folder of folders.filter(each => each.startsWith('/'))) {
+    const program = join(folder, 'gitolite');
+    const works = await access(program, constants.X_OK).then(
+      () => true,
+      () => false,
+    );
+    if (works) return program;
+  }
+  throw new SoftquotaError(
+    'usage',
+    `no program gitolite is in PATH or in ${home}/bin, where ${name} would have it`,
+  );
+}
