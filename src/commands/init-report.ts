@@ -44,11 +44,11 @@ export interface InitReport {
 
 export function nextCommands(file: string, layout: Layout, root: string): NextCommands {
   const config = file === '/etc/softquota/app.ini' ? '' : ` --config ${shellQuoted(file)}`;
-  const gitolite = layout === 'gitolite' ? ' --gitolite' : '';
+  const where = layout === 'gitolite' ? '--gitolite' : shellQuoted(root);
   return {
     start: `softquota serve${config}`,
     look: `softquota usage${config}`,
-    hooks: `softquota hooks install${gitolite} ${shellQuoted(root)}${config}`,
+    hooks: `softquota hooks install ${where}${config}`,
     enforce: `sed -i -e 's/^;TOTAL/TOTAL/' -e 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
   };
 }

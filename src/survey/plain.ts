@@ -2,7 +2,7 @@
 
 import { dirname, join, relative } from 'node:path';
 import type { OwnerSource } from '../layout/index.ts';
-import { isDirectory } from './directories.ts';
+import { isDirectory, physical } from './directories.ts';
 import { everythingOf, type Proposal, type Recognised, section } from './recognised.ts';
 
 /** Directories that hold repositories and are nobody's name. */
@@ -93,6 +93,7 @@ export function gitolite(given: string, owner: string): Recognised | null {
       root,
       'Neither directories nor gl-creator nor gitweb.owner say whose most repositories are.',
     ),
+    own: ['gitolite-admin.git', 'testing.git'].map(name => join(physical(root), name)),
     stores: [],
   };
 }

@@ -34,6 +34,8 @@ export interface Recognised {
   readonly proposals: readonly Proposal[];
   /** What works for every repository, where none of the others does for half of them. */
   readonly fallback: Proposal | null;
+  /** Physical paths of repositories that are the server's own, and say nothing of how it tells owners. */
+  readonly own?: readonly string[];
   readonly stores: readonly StorePlace[];
 }
 

@@ -147,11 +147,13 @@ interface Chosen {
 }
 
 /** What tells most owners; where that is not even half of them, what is true of all. */
-function choose({ proposals, fallback }: Recognised, repositories: readonly string[]): Chosen {
-  const tried = proposals.map(proposal => ({ proposal, ownerless: ownerlessBy(proposal, repositories) }));
-  const best = tried.reduce((a, b) => (b.ownerless.length < a.ownerless.length ? b : a));
-  if (fallback === null || best.ownerless.length * 2 <= repositories.length) return best;
-  return { proposal: fallback, ownerless: ownerlessBy(fallback, repositories) };
+function choose({ proposals, fallback, own = [] }: Recognised, repositories: readonly string[]): Chosen {
+  const telling = repositories.filter(path => !own.includes(path));
+  const tried = proposals.map(proposal => ({ proposal, silent: ownerlessBy(proposal, telling).length }));
+  const best = tried.reduce((a, b) => (b.silent < a.silent ? b : a));
+  const tellsMost = fallback === null || best.silent * 2 <= telling.length;
+  const proposal = tellsMost ? best.proposal : fallback;
+  return { proposal, ownerless: ownerlessBy(proposal, repositories) };
 }
 
 function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): string[] {

@@ -121,6 +121,17 @@ t.test('gitolite’s owners are told by what tells most: folders, gl-creator, or
   }
 });
 
+t.test('what gitolite itself begins with says nothing about how owners are told', async t => {
+  const repositories = join(emptyFolder(t), 'repositories');
+  for (const name of ['gitolite-admin', 'testing']) repository(join(repositories, `${name}.git`));
+  t.match(await look(repositories), { storages: [{ owner: { by: 'path' } }], ownerless: { length: 2 } });
+  repository(join(repositories, 'alice/app.git'));
+  t.match(await look(repositories), { storages: [{ owner: { by: 'path' } }], ownerless: { length: 2 } });
+  repository(join(repositories, 'shared.git'));
+  repository(join(repositories, 'wiki.git'));
+  t.match(await look(repositories), { storages: [{ owner: { by: 'fixed' } }], ownerless: [] });
+});
+
 t.test(
   'where the configs of GitLab’s repositories name no project, it is said that only GitLab knows',
   async t => {
