@@ -9,6 +9,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { systemCode } from '../src/errors.ts';
 import { commandReference } from './reference/commands.ts';
 import { configurationReference } from './reference/configuration.ts';
+import { doctorReference } from './reference/doctor.ts';
 import { exampleFile } from './reference/example.ts';
 
 /** Each file, from the project's root, and what makes its text. */
@@ -16,6 +17,7 @@ const generated: Readonly<Record<string, () => string>> = {
   'app.ini.example': exampleFile,
   'docs/commands.md': commandReference,
   'docs/configuration.md': configurationReference,
+  'docs/doctor.md': doctorReference,
 };
 
 const root = new URL('../', import.meta.url);

@@ -78,7 +78,7 @@ function reportOf(run: ScanRun): ScanReport {
   };
 }
 
-/** The first few of what may be thousands; the log and doctor have more. */
+/** The first few of what may be thousands, and how many there are. */
 function shortened<Entry, Told>(
   { first, count }: { readonly first: readonly Entry[]; readonly count: number },
   tell: (entry: Entry) => Told,

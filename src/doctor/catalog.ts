@@ -178,7 +178,7 @@ export const doctorFindings = {
   },
   root_unread: {
     severity: 'wrong',
-    meaning: 'A place below a storage root could not be looked into, although root did.',
+    meaning: 'A place below a storage root could not be looked into, even by root.',
     mend: 'see why, with `ls -la`',
   },
   gc_failing: {

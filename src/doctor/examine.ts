@@ -54,8 +54,25 @@ async function installed(installation: Installation): Promise<readonly Looked[]>
     checkSockets(installation),
     await checkSpace(installation),
     checkHookConf(machine.hookConf, config.server.socket),
-    ...(await onDisk(installation, daemon.heard)),
+    ...(await onDisk(installation, daemon.heard)).map(looked => ({
+      ...looked,
+      findings: capped(looked.findings),
+    })),
   ];
+}
+
+const mostOfOneKind = 20;
+
+/** Thousands of one kind have one cause, and hide all else. */
+function capped(findings: readonly Finding[]): readonly Finding[] {
+  const kinds = Map.groupBy(findings, ({ code }) => code);
+  return [...kinds.values()].flatMap(found => {
+    const last = found[mostOfOneKind];
+    if (last === undefined) return found;
+    const message = `… and ${found.length - mostOfOneKind} more like these`;
+    const rest = { ...last, message, mend: 'mend these first; the next ones are named then' };
+    return [...found.slice(0, mostOfOneKind), rest];
+  });
 }
 
 /** `heard`: whether the daemon tells by itself of its storage. */
@@ -82,8 +99,6 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
   ];
 }
 
-const mostNamed = 10;
-
 /** What the daemon would say of its storage, while there is none to say it. */
 function checkRoots(machine: Machine, { roots, unread }: Repositories): Looked {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
@@ -103,7 +118,7 @@ function checkRoots(machine: Machine, { roots, unread }: Repositories): Looked {
       ...away.map(({ path, state }) =>
         finding('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
       ),
-      ...(machine.uid === 0 ? places.slice(0, mostNamed) : []).map(({ path, error }) =>
+      ...(machine.uid === 0 ? places : []).map(({ path, error }) =>
         finding('root_unread', `${printable(path)}: ${error}`, `see why: ${commandLine('ls', '-la', path)}`),
       ),
     ],

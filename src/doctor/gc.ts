@@ -14,26 +14,11 @@ const mostLoose = 6700;
 const mostPacks = 50;
 const sampled = 'objects/17';
 
-const mostNamed = 10;
-
 export function checkGc(machine: Machine, repositories: readonly Repository[]): Looked {
-  const findings = repositories.flatMap(repository => found(machine, repository));
-  const wrong = findings.filter(({ code }) => code === 'gc_failing');
-  const needed = findings.filter(({ code }) => code === 'gc_needed');
   return {
-    findings: [...first(wrong), ...first(needed)],
+    findings: repositories.flatMap(repository => found(machine, repository)),
     checked: ['their gc'],
   };
-}
-
-function first(findings: readonly Finding[]): readonly Finding[] {
-  const told = findings.slice(0, mostNamed);
-  const last = told.at(-1);
-  if (last === undefined || told.length === findings.length) return told;
-  return [
-    ...told,
-    { ...last, message: `… and ${findings.length - told.length} more like these`, mend: 'mend these first' },
-  ];
 }
 
 function found(machine: Machine, { path, user }: Repository): Finding[] {

@@ -5,7 +5,7 @@
  * that git reaches through a link or through core.hooksPath are as good as any, if they are ours.
  */
 
-import { statSync } from 'node:fs';
+import { readlinkSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type HooksPath, hookNames, isProtected, type RepositoryStatus } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
@@ -71,9 +71,15 @@ export function checkHooks(
   };
 }
 
+/** What git runs, and ours where that one runs it. */
 function filesOf(repository: Repository, status: RepositoryStatus): RunHook[] {
   const directory = runDirectory(repository, status);
-  return hookNames.map(name => ({ path: `${directory}/${name}`, user: repository.user }));
+  const run = hookNames.map(name => `${directory}/${name}`);
+  const states = 'fault' in status || status.hooksPath !== null ? [] : Object.values(status.hooks);
+  const ours = states.flatMap(hook =>
+    hook.state === 'installed' ? [`${repository.path}/${hook.file}`] : [],
+  );
+  return [...new Set([...run, ...ours])].map(path => ({ path, user: repository.user }));
 }
 
 /** Where git looks for the hooks. */
@@ -91,7 +97,8 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
   const directory = runDirectory(repository, status);
   const files = hookNames.map(name => ({ name, ...hookFileAt(`${directory}/${name}`, name) }));
   if (files.every(file => file.is === 'current' && file.isExecutable)) return [];
-  const fault = (code: DoctorCode, what: string, mend: string | null = null): Fault[] => [
+  const shared = gitoliteMend(machine, repository);
+  const fault = (code: DoctorCode, what: string, mend: string | null = shared): Fault[] => [
     { code, repository: repository.path, what, mend },
   ];
   if (!('fault' in status) && status.hooksPath !== null) {
@@ -107,7 +114,7 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
     return fault(
       'hook_link',
       `hooks/${link.name} is a link that does not lead to this version's hook`,
-      `${remove} && ${softquota(machine, 'hooks install', repository.path)}`,
+      shared ?? `${remove} && ${softquota(machine, 'hooks install', repository.path)}`,
     );
   }
   if ('fault' in status) {
@@ -129,6 +136,19 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
       : fault('hook_not_executable', `${state.file} is not executable, and git passes over it`);
   }
   return fault('hook_fault', 'its hooks do not work');
+}
+
+/** gitolite links the hooks of one folder into all its repositories, as it does its own `update`; there they belong. */
+function gitoliteMend(machine: Machine, { path, user }: Repository): string | null {
+  const home = homeOf(user.uid);
+  if (home === null) return null;
+  try {
+    const target = readlinkSync(encodePath(`${path}/hooks/update`), 'utf8');
+    if (!target.endsWith('/hooks/common/update')) return null;
+  } catch {
+    return null;
+  }
+  return softquota(machine, 'hooks install', '--gitolite', home);
 }
 
 /** Where the directory has room for ours they go there, which takes nobody's setting away. */

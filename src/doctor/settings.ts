@@ -34,7 +34,7 @@ export function checkSettings(
     if (settingFault('socket', asked) === null && !isSamePlace(asked, socket))
       elsewhere.push({ path, asked });
   }
-  return { findings: [...faults.slice(0, mostNamed), ...sentElsewhere()] };
+  return { findings: [...faults, ...sentElsewhere()] };
 
   function unset(path: string, uid: number, name: SettingName, what: string): Finding {
     const key = `softquota.${name}`;

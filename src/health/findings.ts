@@ -156,11 +156,14 @@ function readingMend({ path, why }: TroubledPlace, uid: number): string {
   return `see why: ${commandLine('ls', '-la', path)}; then: ${scan}`;
 }
 
+/** Thousands have one cause, and hide all else. */
+const mostTold = 20;
+
 function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) => Finding): Finding[] {
-  const told = first.map(tell);
+  const told = first.slice(0, mostTold).map(tell);
   const last = told.at(-1);
-  if (last === undefined || count <= first.length) return told;
-  const message = `… and ${count - first.length} more like these`;
+  if (last === undefined || count <= told.length) return told;
+  const message = `… and ${count - told.length} more like these`;
   return [...told, { ...last, message, mend: 'mend these first; the next ones are named then' }];
 }
 

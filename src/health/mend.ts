@@ -8,12 +8,16 @@ export function commandLine(...words: readonly string[]): string {
   return words.map(quoted).join(' ');
 }
 
-/** One word for sh. What could mislead a reader stands in it by the bytes that it is made of. */
+/**
+ * One word for sh. What could mislead a reader stands in it by the bytes that it is made of; only newlines at
+ * the end, which sh would take away from them, stand as they are.
+ */
 export function quoted(word: string): string {
   if (/^[\w./@%+:=,-]+$/.test(word)) return word;
   if (printable(word) === word) return `'${word.replaceAll("'", `'\\''`)}'`;
-  const bytes = [...Buffer.from(encodePath(word))].map(octal);
-  return `"$(printf '${bytes.join('')}')"`;
+  const [, text = '', newlines = ''] = /^([\s\S]*?)(\n*)$/.exec(word) ?? [];
+  const bytes = [...Buffer.from(encodePath(text))].map(octal);
+  return `"$(printf '${bytes.join('')}')${newlines}"`;
 }
 
 /** As `printf` reads it; letters and the like stay as they are. */

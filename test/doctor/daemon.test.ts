@@ -1,0 +1,69 @@
+/** What doctor makes of a daemon's answers, and of none. */
+
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { loadConfig } from '../../src/config/index.ts';
+import { checkDaemon } from '../../src/doctor/daemon.ts';
+import type { Ask, Installation } from '../../src/doctor/index.ts';
+import { SoftquotaError } from '../../src/errors.ts';
+import { version } from '../../src/version.ts';
+import { folderFor, write } from './folder.ts';
+
+function installation(t: Test, admin: Ask, configOption: string | null = null): Installation {
+  const folder = folderFor(t);
+  const file = write(join(folder, 'app.ini'), '[server]\nDATA_PATH = data\n');
+  const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
+  if (!loaded.ok) throw new Error('the configuration is faulty');
+  const machine = { uid: 0, configOption, hookConf: join(folder, 'hook.conf') };
+  return { loaded, admin, gate: admin, machine };
+}
+
+const answering =
+  (told: { version?: string; date?: Date; findings?: unknown } = {}): Ask =>
+  async path => ({
+    status: 200,
+    headers: { date: (told.date ?? new Date()).toUTCString() },
+    json: path === '/version' ? { version: told.version ?? version } : (told.findings ?? []),
+  });
+
+const failing =
+  (code: 'unreachable' | 'not_permitted'): Ask =>
+  async () => {
+    throw new SoftquotaError(code, `no luck at /run/\u001b[31m.sock`);
+  };
+
+t.test('a daemon that is well is heard, and nothing is wrong', async t => {
+  t.match(await checkDaemon(installation(t, answering())), { heard: true, findings: [] });
+});
+
+t.test('a daemon of another version, or with another time, is named', async t => {
+  const { findings } = await checkDaemon(
+    installation(t, answering({ version: '0.0.1', date: new Date(Date.now() + 3_600_000) })),
+  );
+  t.match(findings, [
+    { code: 'version', message: `the daemon is 0.0.1, this command ${version}` },
+    { code: 'clock', message: /^the daemon's clock says/ },
+  ]);
+  const close = await checkDaemon(installation(t, answering({ date: new Date(Date.now() - 20_000) })));
+  t.strictSame(close.findings, []);
+});
+
+t.test("the daemon's own findings name the configuration that doctor was given", async t => {
+  const findings = [
+    { code: 'unread', severity: 'wrong', message: 'x', mend: 'chmod a /b && softquota scan' },
+  ];
+  const looked = await checkDaemon(installation(t, answering({ findings }), '/etc/a b.ini'));
+  t.match(looked.findings, [{ mend: "chmod a /b && softquota scan --config '/etc/a b.ini'" }]);
+});
+
+t.test('no daemon is a fault; one that may not be asked is only not looked at', async t => {
+  const away = await checkDaemon(installation(t, failing('unreachable')));
+  t.match(away, {
+    heard: false,
+    findings: [
+      { code: 'daemon_away', message: /^no luck at \/run\/\\u\{1b\}\[31m\.sock; what only it knows/ },
+    ],
+  });
+  const closed = await checkDaemon(installation(t, failing('not_permitted')));
+  t.match(closed, { heard: false, findings: [], missed: [/^the daemon, at /] });
+});

@@ -1,0 +1,77 @@
+/** Finding the repositories of a machine: those that templates know, those that none does, and of many a part. */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { Config } from '../../src/config/index.ts';
+import { loadConfig } from '../../src/config/index.ts';
+import { findRepositories } from '../../src/doctor/repositories.ts';
+import { folderFor, repositoryAt, write } from './folder.ts';
+
+function configured(t: Test, template: string): { folder: string; config: Config } {
+  const folder = folderFor(t);
+  const file = write(join(folder, 'app.ini'), `[storage.repos]\nPATH = ${join(folder, template)}\n`);
+  mkdirSync(join(folder, 'srv/git'), { recursive: true });
+  const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
+  if (!loaded.ok) throw new Error('the configuration is faulty');
+  return { folder, config: loaded.config };
+}
+
+t.test(
+  'repositories below and beside the roots that no template matches are found, and nothing else',
+  async t => {
+    const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
+    const at = (path: string) => repositoryAt(join(folder, 'srv', path));
+    at('git/alice/app.git');
+    const strays = [
+      at('git/alone.git'),
+      at('git/alice/old.bak'),
+      at('git/bob/deep/er.repo'),
+      at('other/x.git'),
+    ];
+    at('git/alice/app.git/modules/inner.git');
+    at('work/.git');
+    mkdirSync(join(folder, 'srv/git/alice/notes'));
+    const found = findRepositories(config);
+    t.strictSame(found.strays, strays.sort());
+    t.equal(found.count, 1);
+    t.match(found.close, [{ path: join(folder, 'srv/git/alice/app.git'), user: { uid: 0, gid: 0 } }]);
+    t.ok(found.whole);
+  },
+);
+
+t.test('what lies inside a repository that no template matches is no repository of its own', async t => {
+  const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.repository');
+  const stray = repositoryAt(join(folder, 'srv/git/alice/app.git'));
+  repositoryAt(join(stray, 'modules/inner'));
+  t.strictSame(findRepositories(config).strays, [stray]);
+});
+
+t.test('of very many, those that look unprotected are looked at, but never they alone', async t => {
+  const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
+  for (let number = 0; number < 60; number++) {
+    const path = repositoryAt(join(folder, `srv/git/o${number % 7}/r${number}.git`));
+    if (number !== 33) write(join(path, 'hooks/pre-receive'), '#!/bin/sh\n');
+  }
+  const { close, count } = findRepositories(config, { mostMs: 20_000, mostClose: 10 });
+  t.equal(count, 60);
+  t.equal(close.length, 10);
+  t.ok(close.some(({ path }) => path.endsWith('/r33.git')));
+  t.equal(new Set(close.map(({ path }) => path)).size, 10);
+});
+
+t.test('with the time up it says that there are more', async t => {
+  const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
+  for (const name of ['a', 'b', 'c']) repositoryAt(join(folder, `srv/git/alice/${name}.git`));
+  const { count, whole } = findRepositories(config, { mostMs: 0, mostClose: 10 });
+  t.equal(whole, false);
+  t.ok(count < 3);
+});
+
+t.test('a storage root that is not there is told as it stands', async t => {
+  const { folder, config } = configured(t, 'nowhere/{owner}/{repo}.git');
+  const { roots, count, strays } = findRepositories(config);
+  t.match(roots, [{ path: join(folder, 'nowhere'), state: 'missing' }]);
+  t.equal(count, 0);
+  t.strictSame(strays, []);
+});

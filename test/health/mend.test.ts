@@ -1,0 +1,40 @@
+/** Command lines that mend: whatever a name holds, a shell reads that name and nothing else. */
+
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import t from 'tap';
+import { commandLine, quoted } from '../../src/health/index.ts';
+import { decodePath, encodePath } from '../../src/layout/index.ts';
+import { printable } from '../../src/quota/index.ts';
+
+/** Any bytes that a path can have, as the string that stands for them. */
+const anyPath = fc.uint8Array({ min: 1, minLength: 1, maxLength: 24 }).map(bytes => decodePath(bytes));
+
+const awkward = fc.stringMatching(/^[a-z '"\\$`\n\t*?~#;&|<>(){}[\]!%-]{1,24}$/);
+
+function readByShell(word: string): Buffer {
+  return execFileSync('sh', ['-c', `printf %s ${word}`]);
+}
+
+t.test('a shell reads of a quoted word the very bytes that it stands for', async t => {
+  fc.assert(
+    fc.property(fc.oneof(anyPath, awkward), path => {
+      t.equal(readByShell(quoted(path)).compare(Buffer.from(encodePath(path))), 0);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+t.test('a quoted word shows nothing that a terminal obeys', async t => {
+  fc.assert(
+    fc.property(anyPath, path => {
+      const shown = quoted(path).replaceAll('\n', '');
+      t.equal(printable(shown), shown);
+    }),
+  );
+});
+
+t.test('plain words stand as they are', async t => {
+  t.equal(commandLine('rm', '-rf', '--', '/srv/git/a b'), "rm -rf -- '/srv/git/a b'");
+  t.equal(quoted(''), "''");
+});
