@@ -1,5 +1,6 @@
 /** What of an answer reaches a terminal. */
 
+import { readFile, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import t from 'tap';
 import { plain, refused, warned } from './gate.ts';
@@ -121,5 +122,18 @@ for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox', '/bin/mksh']) {
     world.gate.answer = plain(503);
     await world.configure('softquota.onError', 'deny');
     t.match(World.said(await world.push(['HEAD:main'], env)), /^softquota: .*\(the answer was 503\), so/);
+    await world.configure('softquota.onError', 'last');
+    const header = 'softquota refused\t1\t2026-11-21T09:14:03Z\tCASE=fold\n';
+    await writeFile(
+      `${world.folder}/gate.refused`,
+      `${header}path\t${world.bare}\tJ\u00fcrgen \x1b[1mis over\n`,
+    );
+    const last = await world.push(['HEAD:main'], env);
+    t.equal(last.code, 1);
+    t.match(
+      World.said(last),
+      /^J\u00fcrgen \[1mis over\nsoftquota: .* known on 2026-11-21T09:14:03Z, this push is refused\.$/,
+    );
+    t.match(await readFile(`${world.bare}/softquota-unasked`, 'utf8'), /\trefused\tthe answer was 503\t/);
   });
 }
