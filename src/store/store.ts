@@ -84,7 +84,37 @@ export interface SweepRecord {
   readonly units: number;
 }
 
-/** All that a store holds. */
+/** Something that happened, for the record. What there is to say of it is the ledger's business. */
+export interface EventRecord {
+  /** In ASCII; no two have the same. */
+  readonly id: string;
+  readonly kind: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Whom it is about, by id and by what the name was compared by, as far as there is either. */
+  readonly ownerId: number | null;
+  readonly ownerKey: string | null;
+  readonly text: string;
+}
+
+/** Which events are asked for. */
+export interface EventQuery {
+  readonly kind?: string;
+  /** One of the two is enough. */
+  readonly owner?: Pick<EventRecord, 'ownerId' | 'ownerKey'>;
+  /** Only what comes after this place in the order. */
+  readonly after?: Pick<EventRecord, 'at' | 'id'>;
+  /** How many at most; 1 or more. */
+  readonly limit: number;
+}
+
+/** How near to their limits an owner was when it was last told. */
+export interface LevelRecord {
+  readonly ownerId: number;
+  readonly text: string;
+}
+
+/** All that is loaded: everything that a store holds but events and levels, which are asked for. */
 export interface Kept {
   readonly units: readonly UnitRecord[];
   /** In the order of `seq`; all else is in no order. */
@@ -114,14 +144,24 @@ export interface Changes {
   readonly roots?: readonly RootRecord[];
   readonly goneRoots?: readonly string[];
   readonly sweep?: SweepRecord;
+  readonly events?: readonly EventRecord[];
+  /** Those of before this time, in milliseconds since 1970. */
+  readonly goneEventsBefore?: number;
+  readonly levels?: readonly LevelRecord[];
+  /** By owners' ids. */
+  readonly goneLevels?: readonly number[];
 }
 
 export interface Store {
   /**
    * Everything that is kept, the writes asked for before included. Rejects with `store_refused`
-   * where what is kept cannot be understood.
+   * where what is kept cannot be understood, as all that reads does.
    */
   load(): Promise<Kept>;
+  /** Newest first; of those of the same time the one with the greater id comes first. */
+  events(query: EventQuery): Promise<readonly EventRecord[]>;
+  /** In no order. */
+  levels(): Promise<readonly LevelRecord[]>;
   /**
    * Writes all of it or nothing; writes take effect in the order in which they are asked for.
    *

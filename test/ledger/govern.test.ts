@@ -99,6 +99,8 @@ t.test('while the store is away a change is refused, and nothing of it is in for
   let isAway = false;
   const failing: Store = {
     load: () => store.load(),
+    events: query => store.events(query),
+    levels: () => store.levels(),
     write: async changes => {
       if (isAway) throw Object.assign(new Error('away'), { code: 'store_away' });
       await store.write(changes);

@@ -3,8 +3,8 @@
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Keeper } from '../../src/ledger/keeper.ts';
-import type { Changes, Kept, Store } from '../../src/store/index.ts';
-import { applyTo, emptyModel, keptBy } from '../store/model.ts';
+import type { Changes, EventQuery, EventRecord, Kept, LevelRecord, Store } from '../../src/store/index.ts';
+import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
 import { owner, unit } from '../store/records.ts';
 import { silentLog } from './world.ts';
 
@@ -23,6 +23,14 @@ class HeldStore implements Store {
     this.writes.push(changes);
     await this.judge(changes);
     applyTo(this.model, changes);
+  }
+
+  async events(query: EventQuery): Promise<readonly EventRecord[]> {
+    return eventsBy(this.model, query);
+  }
+
+  async levels(): Promise<readonly LevelRecord[]> {
+    return levelsBy(this.model);
   }
 
   async close(): Promise<void> {}

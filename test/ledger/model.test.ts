@@ -6,7 +6,7 @@ import t from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
-import { applyTo, emptyModel, keptBy } from '../store/model.ts';
+import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
 import { directoryFor, openOn } from './world.ts';
 
 interface Walked {
@@ -165,6 +165,8 @@ t.test('each byte is counted once, whatever happens in whatever order', async t 
     const store: Store = {
       load: async () => keptBy(kept),
       write: async changes => applyTo(kept, changes),
+      events: async query => eventsBy(kept, query),
+      levels: async () => levelsBy(kept),
       close: async () => {},
     };
     runs += 1;

@@ -9,8 +9,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Test } from 'tap';
 import type { Changes, Store } from '../../src/store/index.ts';
-import { applyTo, emptyModel, keptBy, sorted } from './model.ts';
-import { anyChanges, faultyChanges, oddStrings, owner, unit } from './records.ts';
+import { applyTo, emptyModel, eventsBy, keptBy, levelsBy, sorted } from './model.ts';
+import { anyChanges, anyEventQuery, event, faultyChanges, oddStrings, owner, unit } from './records.ts';
 
 export interface Place {
   open(): Promise<Store>;
@@ -108,7 +108,9 @@ export function storeContract(t: Test, newPlace: () => Place): void {
     const owners = oddStrings.map(odd => owner(odd));
     const roots = oddStrings.map(path => ({ path, device: 0n, inode: 0n }));
     const documents = oddStrings.map(odd => ({ kind: odd, key: odd, text: odd }));
-    await using(place, store => store.write({ units, owners, documents, roots }));
+    const events = oddStrings.map((odd, at) => event(`${at}`, -at, { kind: odd, ownerKey: odd, text: odd }));
+    await using(place, store => store.write({ units, owners, documents, roots, events }));
+    t.strictSame(await using(place, store => store.events({ limit: 99 })), events);
     const kept = await loaded(place);
     const found = (ids: readonly string[]) => ids.toSorted();
     t.strictSame(found(kept.units.map(({ id }) => id)), found(oddStrings));
@@ -163,6 +165,50 @@ export function storeContract(t: Test, newPlace: () => Place): void {
     t.strictSame(
       (await loaded(place)).deltas.map(({ seq }) => seq),
       [-1, 9, 10, 100, 2 ** 40],
+    );
+  });
+
+  t.test('events come newest first, page by page, all or those of a kind or of an owner', async t => {
+    const place = newPlace();
+    const events = [
+      event('p-1', 30, { kind: 'policy', ownerId: null, ownerKey: null }),
+      event('b', 20),
+      event('a', 20, { ownerKey: 'as-she-was-called' }),
+      event('c', 10, { ownerId: null }),
+      event('d', 5, { ownerId: 8, ownerKey: 'bob', kind: 'policy' }),
+    ];
+    await using(place, store => store.write({ events }));
+    await using(place, async store => {
+      const ids = async (query: Parameters<Store['events']>[0]) =>
+        (await store.events(query)).map(({ id }) => id).join(' ');
+      t.strictSame(await store.events({ limit: 9 }), events);
+      t.equal(await ids({ limit: 2 }), 'p-1 b');
+      t.equal(await ids({ limit: 2, after: { at: 20, id: 'b' } }), 'a c');
+      t.equal(await ids({ limit: 9, after: { at: 20, id: 'as it would be' } }), 'a c d');
+      t.equal(await ids({ limit: 9, kind: 'policy' }), 'p-1 d');
+      const alice = { ownerId: 7, ownerKey: 'alice' };
+      t.equal(await ids({ limit: 9, owner: alice }), 'b a c', 'by id or by name, and each once');
+      t.equal(await ids({ limit: 9, owner: { ...alice, ownerId: null } }), 'b c');
+      t.equal(await ids({ limit: 1, owner: alice, after: { at: 20, id: 'a' } }), 'c');
+      t.equal(await ids({ limit: 9, owner: { ownerId: 8, ownerKey: 'bob' }, kind: 'refusal' }), '');
+      await store.write({ goneEventsBefore: 20, events: [event('a', 40)] });
+      t.equal(await ids({ limit: 9 }), 'a p-1 b', 'what is put again has the new place only');
+    });
+  });
+
+  t.test('levels are kept by owner', async t => {
+    const place = newPlace();
+    await using(place, async store => {
+      await store.write({ levels: [1, 2, 3].map(ownerId => ({ ownerId, text: 'high' })) });
+      await store.write({ levels: [{ ownerId: 2, text: 'low' }], goneLevels: [3, 4] });
+    });
+    const levels = await using(place, store => store.levels());
+    t.strictSame(
+      levels.toSorted((a, b) => a.ownerId - b.ownerId),
+      [
+        { ownerId: 1, text: 'high' },
+        { ownerId: 2, text: 'low' },
+      ],
     );
   });
 
@@ -228,14 +274,15 @@ export function storeContract(t: Test, newPlace: () => Place): void {
     const atOnce = fc.array(fc.oneof({ weight: 5, arbitrary: sound }, { weight: 1, arbitrary: faulty }), {
       maxLength: 6,
     });
-    const rounds = fc.array(fc.record({ atOnce, reopens: fc.boolean() }), { minLength: 1, maxLength: 4 });
+    const round = fc.record({ atOnce, reopens: fc.boolean(), query: anyEventQuery });
+    const rounds = fc.array(round, { minLength: 1, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(rounds, async rounds => {
         const place = newPlace();
         const model = emptyModel();
         let store = await place.open();
         try {
-          for (const { atOnce, reopens } of rounds) {
+          for (const { atOnce, reopens, query } of rounds) {
             const outcomes = await Promise.allSettled(atOnce.map(({ changes }) => store.write(changes)));
             for (const [index, { changes, sound }] of atOnce.entries()) {
               assert.equal(outcomes[index]?.status, sound ? 'fulfilled' : 'rejected');
@@ -246,6 +293,12 @@ export function storeContract(t: Test, newPlace: () => Place): void {
               store = await place.open();
             }
             assert.deepStrictEqual(sorted(await store.load()), keptBy(model));
+            assert.deepStrictEqual(await store.events(query), eventsBy(model, query));
+            const levels = await store.levels();
+            assert.deepStrictEqual(
+              levels.toSorted((a, b) => a.ownerId - b.ownerId),
+              levelsBy(model),
+            );
           }
         } finally {
           await store.close();

@@ -4,7 +4,10 @@ import type {
   Changes,
   DeltaRecord,
   DocumentRecord,
+  EventQuery,
+  EventRecord,
   Kept,
+  LevelRecord,
   OwnerRecord,
   RootRecord,
   SweepRecord,
@@ -19,6 +22,8 @@ export interface Model {
   readonly documents: Map<string, DocumentRecord>;
   readonly roots: Map<string, RootRecord>;
   sweep: SweepRecord | null;
+  readonly events: Map<string, EventRecord>;
+  readonly levels: Map<number, LevelRecord>;
 }
 
 export function emptyModel(): Model {
@@ -29,6 +34,8 @@ export function emptyModel(): Model {
     documents: new Map(),
     roots: new Map(),
     sweep: null,
+    events: new Map(),
+    levels: new Map(),
   };
 }
 
@@ -44,6 +51,32 @@ export function applyTo(model: Model, changes: Changes): void {
   for (const document of changes.documents ?? []) model.documents.set(documentId(document), document);
   for (const root of changes.roots ?? []) model.roots.set(root.path, root);
   model.sweep = changes.sweep ?? model.sweep;
+  for (const { id, at } of [...model.events.values()]) {
+    if (at < (changes.goneEventsBefore ?? Number.NEGATIVE_INFINITY)) model.events.delete(id);
+  }
+  for (const ownerId of changes.goneLevels ?? []) model.levels.delete(ownerId);
+  for (const event of changes.events ?? []) model.events.set(event.id, event);
+  for (const level of changes.levels ?? []) model.levels.set(level.ownerId, level);
+}
+
+export function eventsBy(model: Model, { kind, owner, after, limit }: EventQuery): readonly EventRecord[] {
+  const isOf = (event: EventRecord) =>
+    owner === undefined ||
+    (owner.ownerId !== null && event.ownerId === owner.ownerId) ||
+    (owner.ownerKey !== null && event.ownerKey === owner.ownerKey);
+  return [...model.events.values()]
+    .filter(event => (kind === undefined || event.kind === kind) && isOf(event))
+    .sort(newestFirst)
+    .filter(event => after === undefined || newestFirst(after, event) < 0)
+    .slice(0, limit);
+}
+
+function newestFirst(a: Pick<EventRecord, 'at' | 'id'>, b: Pick<EventRecord, 'at' | 'id'>): number {
+  return b.at - a.at || -order(a.id, b.id);
+}
+
+export function levelsBy(model: Model): readonly LevelRecord[] {
+  return [...model.levels.values()].sort((a, b) => a.ownerId - b.ownerId);
 }
 
 export function keptBy(model: Model): Kept {

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { batch, batchIn } from './batches.ts';
 import { refusedWriter, writerProgram } from './killing.ts';
-import { unit } from './records.ts';
+import { event, unit } from './records.ts';
 import { begin, fingerprint, open, sample } from './samples.ts';
 
 t.test('a directory or a pipe in its place is refused', async t => {
@@ -157,6 +157,9 @@ t.test('a store of the first version is brought up to date, and keeps all that w
     t.ok(ids.every(id => id > 0 && id < 2 ** 48) && ids[0] !== ids[1], `each has an id: ${ids}`);
     t.match(kept.deltas, [{ seq: 3, bytes: 12 }]);
     t.strictSame(kept.documents, []);
+    t.strictSame([await store.events({ limit: 9 }), await store.levels()], [[], []]);
+    await store.write({ events: [event('a', 1)], levels: [{ ownerId: 1, text: '{}' }] });
+    await store.write({ goneEventsBefore: 2, goneLevels: [1] });
     await store.write({ documents: [{ kind: 'rule', key: 'r', text: '{}' }], goneDocuments: [] });
     await store.write({ goneDocuments: [{ kind: 'rule', key: 'r' }] });
     await store.close();

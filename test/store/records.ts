@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { leaves } from '../../src/quota/index.ts';
-import type { Changes, OwnerRecord, UnitRecord } from '../../src/store/index.ts';
+import type { Changes, EventQuery, EventRecord, OwnerRecord, UnitRecord } from '../../src/store/index.ts';
 
 export function unit(id: string, differing: Partial<UnitRecord> = {}): UnitRecord {
   return {
@@ -23,6 +23,10 @@ export function unit(id: string, differing: Partial<UnitRecord> = {}): UnitRecor
 
 export function owner(key: string, differing: Partial<OwnerRecord> = {}): OwnerRecord {
   return { key, id: 7, name: key, type: 'user', since: 1_795_000_000_000, ...differing };
+}
+
+export function event(id: string, at: number, differing: Partial<EventRecord> = {}): EventRecord {
+  return { id, kind: 'refusal', at, ownerId: 7, ownerKey: 'alice', text: '{}', ...differing };
 }
 
 /** Strings that stores get wrong: NUL, surrogates alone, paired and the wrong way round, two forms of one letter. */
@@ -71,6 +75,22 @@ const anyUnit = plain({
   seq: fc.maxSafeInteger(),
 });
 
+const anyTime = fc.oneof(fc.integer({ min: 0, max: 5 }), fc.maxSafeInteger());
+const anyEventId = fc.constantFrom('a', 'b', 'c-1', 'c-10', 'z'.repeat(50));
+const anyOwner = { ownerId: fc.option(anySeq), ownerKey: fc.option(anyId) };
+
+const anyEvent = plain({ id: anyEventId, kind: anyId, at: anyTime, ...anyOwner, text: anyString });
+
+export const anyEventQuery: fc.Arbitrary<EventQuery> = fc.record(
+  {
+    kind: anyId,
+    owner: plain(anyOwner),
+    after: plain({ at: anyTime, id: anyEventId }),
+    limit: fc.integer({ min: 1, max: 6 }),
+  },
+  { requiredKeys: ['limit'], noNullPrototype: true },
+);
+
 export const anyChanges: fc.Arbitrary<Changes> = fc.record(
   {
     units: fc.array(anyUnit),
@@ -104,6 +124,10 @@ export const anyChanges: fc.Arbitrary<Changes> = fc.record(
       finishedAt: fc.maxSafeInteger(),
       units: fc.maxSafeNat(),
     }),
+    events: fc.array(anyEvent),
+    goneEventsBefore: anyTime,
+    levels: fc.array(plain({ ownerId: anySeq, text: anyString })),
+    goneLevels: fc.array(anySeq),
   },
   { requiredKeys: [], noNullPrototype: true },
 );
@@ -117,6 +141,8 @@ export const faultyChanges: Readonly<Record<string, Changes>> = {
   'an endless size': { units: [unit('sound'), unit('faulty', { bytes: Number.POSITIVE_INFINITY })] },
   // What a program that is not checked by TypeScript, or a later version, might hand over.
   'an unknown leaf': { units: [unit('sound'), unit('faulty', { leaf: 'size:all' as 'size:git:lfs' })] },
+  'an event at no time': { units: [unit('sound')], events: [event('a', Number.NaN)] },
+  'an event of half an owner': { units: [unit('sound')], events: [event('a', 1, { ownerId: 0.5 })] },
   'a delta beyond 2^53 - 1': {
     owners: [owner('sound')],
     deltas: [{ seq: 1, owner: 'alice', leaf: 'size:git:lfs', bytes: -(2 ** 53), at: 0 }],

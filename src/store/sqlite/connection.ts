@@ -6,7 +6,10 @@ import type {
   Changes,
   DeltaRecord,
   DocumentRecord,
+  EventQuery,
+  EventRecord,
   Kept,
+  LevelRecord,
   OwnerRecord,
   RootRecord,
   SweepRecord,
@@ -15,6 +18,7 @@ import type {
 import { away } from './faults.ts';
 import {
   type Answer,
+  type Chunk,
   errorOf,
   opening,
   type Question,
@@ -28,7 +32,7 @@ const threadUrl = new URL(`./worker${extname(import.meta.url)}`, import.meta.url
 interface Waiting {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
-  readonly chunk?: (chunk: Partial<Kept>) => void;
+  readonly chunk?: (chunk: Chunk) => void;
 }
 
 export class Connection {
@@ -89,18 +93,34 @@ export class Connection {
     return { units, deltas, owners, documents, roots, sweep };
   }
 
+  async events(query: EventQuery): Promise<readonly EventRecord[]> {
+    const found: EventRecord[] = [];
+    await this.#ask({ id: ++this.#lastId, ask: 'events', query }, ({ events = [] }) => {
+      found.push(...events);
+    });
+    return found;
+  }
+
+  async levels(): Promise<readonly LevelRecord[]> {
+    const found: LevelRecord[] = [];
+    await this.#ask({ id: ++this.#lastId, ask: 'levels' }, ({ levels = [] }) => {
+      found.push(...levels);
+    });
+    return found;
+  }
+
   /** Ends the thread after it has done what was asked before. */
   async close(): Promise<void> {
     this.#worker.postMessage({ ask: 'close' } satisfies Request);
     await this.#ended;
   }
 
-  async #ask(request: Question, chunk?: (chunk: Partial<Kept>) => void): Promise<void> {
+  async #ask(request: Question, chunk?: (chunk: Chunk) => void): Promise<void> {
     this.#worker.postMessage(request);
     await this.#answered(request.id, chunk);
   }
 
-  #answered(id: number, chunk?: (chunk: Partial<Kept>) => void): Promise<void> {
+  #answered(id: number, chunk?: (chunk: Chunk) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, chunk ? { resolve, reject, chunk } : { resolve, reject });
     });

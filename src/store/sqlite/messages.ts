@@ -1,7 +1,7 @@
 /** What a store and its thread say to each other. */
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
-import type { Changes, Kept } from '../store.ts';
+import type { Changes, EventQuery, EventRecord, Kept, LevelRecord } from '../store.ts';
 
 /** What a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
@@ -12,16 +12,27 @@ export interface ThreadSettings {
 
 export const opening = 0;
 
-export type Question =
-  | { readonly id: number; readonly ask: 'write'; readonly changes: Changes }
-  | { readonly id: number; readonly ask: 'load' };
+export type Write = { readonly id: number; readonly ask: 'write'; readonly changes: Changes };
+
+export type Reading =
+  | { readonly id: number; readonly ask: 'load' }
+  | { readonly id: number; readonly ask: 'events'; readonly query: EventQuery }
+  | { readonly id: number; readonly ask: 'levels' };
+
+export type Question = Write | Reading;
 
 /** `close` has no answer but the thread's end. */
 export type Request = Question | { readonly ask: 'close' };
 
+/** Some of what was asked for. */
+export interface Chunk extends Partial<Kept> {
+  readonly events?: readonly EventRecord[];
+  readonly levels?: readonly LevelRecord[];
+}
+
 /** To each question any number of chunks, then `done` or `fault`. */
 export type Answer =
-  | { readonly id: number; readonly is: 'chunk'; readonly chunk: Partial<Kept> }
+  | { readonly id: number; readonly is: 'chunk'; readonly chunk: Chunk }
   | { readonly id: number; readonly is: 'done' }
   | { readonly id: number; readonly is: 'fault'; readonly fault: Fault };
 

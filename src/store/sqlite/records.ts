@@ -6,20 +6,23 @@
  * damage, never a guess.
  */
 
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
 import type {
   Changes,
   DeltaRecord,
   DocumentRecord,
-  Kept,
+  EventRecord,
+  LevelRecord,
   OwnerRecord,
   RootRecord,
   SweepRecord,
   UnitRecord,
 } from '../store.ts';
+import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
+import type { Chunk, Reading } from './messages.ts';
 import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 /** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
@@ -34,6 +37,8 @@ export function writer(db: DatabaseSync): Apply {
   const dropDelta = db.prepare('DELETE FROM deltas WHERE seq = ?');
   const dropOwner = db.prepare('DELETE FROM owners WHERE key = ?');
   const dropDocument = db.prepare('DELETE FROM documents WHERE kind = ? AND key = ?');
+  const dropEvents = db.prepare('DELETE FROM events WHERE at < ?');
+  const dropLevel = db.prepare('DELETE FROM levels WHERE owner_id = ?');
   const dropRoot = db.prepare('DELETE FROM roots WHERE path = ?');
   const putUnit = db.prepare(
     'REPLACE INTO units (id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq) ' +
@@ -43,6 +48,10 @@ export function writer(db: DatabaseSync): Apply {
   const putOwner = db.prepare('REPLACE INTO owners (key, id, name, type, since) VALUES (?, ?, ?, ?, ?)');
   const putDocument = db.prepare('REPLACE INTO documents (kind, key, text) VALUES (?, ?, ?)');
   const putRoot = db.prepare('REPLACE INTO roots (path, device, inode) VALUES (?, ?, ?)');
+  const putEvent = db.prepare(
+    'REPLACE INTO events (id, kind, at, owner_id, owner_key, text) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const putLevel = db.prepare('REPLACE INTO levels (owner_id, text) VALUES (?, ?)');
   const putSweep = db.prepare('REPLACE INTO sweep (one, started_at, finished_at, units) VALUES (1, ?, ?, ?)');
 
   return changes => {
@@ -53,6 +62,8 @@ export function writer(db: DatabaseSync): Apply {
       dropDocument.run(encodeWtf8(kind), encodeWtf8(key));
     }
     for (const path of changes.goneRoots ?? []) dropRoot.run(encodeWtf8(path));
+    if (changes.goneEventsBefore !== undefined) dropEvents.run(changes.goneEventsBefore);
+    for (const ownerId of changes.goneLevels ?? []) dropLevel.run(ownerId);
     for (const unit of changes.units ?? []) {
       putUnit.run(
         encodeWtf8(unit.id),
@@ -83,6 +94,11 @@ export function writer(db: DatabaseSync): Apply {
     if (changes.sweep) {
       putSweep.run(changes.sweep.startedAt, changes.sweep.finishedAt, changes.sweep.units);
     }
+    for (const { id, kind, at, ownerId, ownerKey, text } of changes.events ?? []) {
+      const key = ownerKey === null ? null : encodeWtf8(ownerKey);
+      putEvent.run(encodeWtf8(id), encodeWtf8(kind), at, ownerId, key, encodeWtf8(text));
+    }
+    for (const { ownerId, text } of changes.levels ?? []) putLevel.run(ownerId, encodeWtf8(text));
   };
 }
 
@@ -91,8 +107,8 @@ function leafToKeep(leaf: string): Leaf {
   return leaf;
 }
 
-/** Hands everything over in chunks, or throws `store_refused` at the first row that cannot be one. */
-export type Read = (emit: (chunk: Partial<Kept>) => void) => void;
+/** Hands what is asked for over in chunks, or throws `store_refused` at the first row that cannot be one. */
+export type Read = (asked: Reading, emit: (chunk: Chunk) => void) => void;
 
 /** The statements that reading takes; throws where a table or a column is missing. */
 export function reader(db: DatabaseSync, file: string): Read {
@@ -105,10 +121,18 @@ export function reader(db: DatabaseSync, file: string): Read {
   const roots = db.prepare('SELECT path, device, inode FROM roots');
   const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
 
-  function* chunks<T>(table: string, rows: StatementSync, record: (row: Row) => T): Generator<T[]> {
+  const levels = db.prepare('SELECT owner_id, text FROM levels');
+  const events = eventStatements(db);
+
+  function* chunks<T>(
+    table: string,
+    rows: StatementSync,
+    record: (row: Row) => T,
+    values: Record<string, SQLInputValue> = {},
+  ): Generator<T[]> {
     let chunk: T[] = [];
     try {
-      for (const row of rows.iterate()) {
+      for (const row of rows.iterate(values)) {
         chunk.push(record(row));
         if (chunk.length < chunkRows) continue;
         yield chunk;
@@ -120,13 +144,27 @@ export function reader(db: DatabaseSync, file: string): Read {
     yield chunk;
   }
 
-  return emit => {
+  const load = (emit: (chunk: Chunk) => void) => {
     for (const chunk of chunks('units', units, unitOf)) emit({ units: chunk });
     for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
     for (const chunk of chunks('owners', owners, ownerOf)) emit({ owners: chunk });
     for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
     for (const chunk of chunks('roots', roots, rootOf)) emit({ roots: chunk });
     for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) emit({ sweep });
+  };
+
+  return (asked, emit) => {
+    switch (asked.ask) {
+      case 'load':
+        return load(emit);
+      case 'levels':
+        for (const chunk of chunks('levels', levels, levelOf)) emit({ levels: chunk });
+        return;
+      case 'events': {
+        const { statement, values } = events(asked.query);
+        for (const chunk of chunks('events', statement, eventOf, values)) emit({ events: chunk });
+      }
+    }
   };
 }
 
@@ -170,6 +208,17 @@ const documentOf = (row: Row): DocumentRecord => ({
   key: text(row, 'key'),
   text: text(row, 'text'),
 });
+
+const eventOf = (row: Row): EventRecord => ({
+  id: text(row, 'id'),
+  kind: text(row, 'kind'),
+  at: whole(row, 'at'),
+  ownerId: row.owner_id === null ? null : whole(row, 'owner_id'),
+  ownerKey: row.owner_key === null ? null : text(row, 'owner_key'),
+  text: text(row, 'text'),
+});
+
+const levelOf = (row: Row): LevelRecord => ({ ownerId: whole(row, 'owner_id'), text: text(row, 'text') });
 
 const rootOf = (row: Row): RootRecord => ({
   path: text(row, 'path'),

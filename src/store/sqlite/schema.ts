@@ -41,6 +41,30 @@ CREATE TABLE documents (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * Read newest first, all or those of a kind or of an owner; rows may be long, and so have ids of their own. A
+ * level is a row only where there is something to say.
+ */
+const events = `
+CREATE TABLE events (
+  id BLOB NOT NULL PRIMARY KEY,
+  kind BLOB NOT NULL,
+  ${whole('at')},
+  owner_id INTEGER CHECK (owner_id BETWEEN -${limit} AND ${limit}),
+  owner_key BLOB,
+  text BLOB NOT NULL
+) STRICT;
+CREATE INDEX events_by_time ON events (at, id);
+CREATE INDEX events_by_kind ON events (kind, at, id);
+CREATE INDEX events_by_owner_id ON events (owner_id, at, id) WHERE owner_id IS NOT NULL;
+CREATE INDEX events_by_owner_key ON events (owner_key, at, id) WHERE owner_key IS NOT NULL;
+
+CREATE TABLE levels (
+  ${whole('owner_id')} PRIMARY KEY,
+  text BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 export const schema = `
 PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaVersion};
@@ -69,6 +93,7 @@ CREATE TABLE deltas (
 
 ${owners('owners')}
 ${documents}
+${events}
 
 CREATE TABLE roots (
   path BLOB NOT NULL PRIMARY KEY,
@@ -94,7 +119,8 @@ INSERT INTO owners_with_id (key, id, name, type, since)
   SELECT key, random() & ${2 ** ownerIdBits - 1}, name, type, since FROM owners;
 DROP TABLE owners;
 ALTER TABLE owners_with_id RENAME TO owners;
-${documents}`,
+${documents}
+${events}`,
   ],
 ]);
 

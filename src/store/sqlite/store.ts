@@ -9,7 +9,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
-import type { Changes, Kept, Store } from '../store.ts';
+import type { Changes, EventQuery, EventRecord, Kept, LevelRecord, Store } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 
@@ -76,6 +76,16 @@ class SqliteStore implements Store {
   async load(): Promise<Kept> {
     const connection = await this.#connected();
     return connection.load();
+  }
+
+  async events(query: EventQuery): Promise<readonly EventRecord[]> {
+    const connection = await this.#connected();
+    return connection.events(query);
+  }
+
+  async levels(): Promise<readonly LevelRecord[]> {
+    const connection = await this.#connected();
+    return connection.levels();
   }
 
   async write(changes: Changes): Promise<void> {

@@ -11,10 +11,16 @@ import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from './database.ts';
 import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
-import { type Answer, faultOf, opening, type Request, type ThreadSettings } from './messages.ts';
+import {
+  type Answer,
+  faultOf,
+  opening,
+  type Reading,
+  type Request,
+  type ThreadSettings,
+  type Write,
+} from './messages.ts';
 import { reader, writer } from './records.ts';
-
-type Write = Extract<Request, { ask: 'write' }>;
 
 if (parentPort === null) throw new Error('this is a thread of the store, not a program');
 const port = parentPort;
@@ -46,8 +52,8 @@ function serve(db: DatabaseSync): void {
       }
       write(writes);
       writes = [];
-      if (request.ask === 'load') load(request.id);
-      else close();
+      if (request.ask === 'close') close();
+      else look(request);
     }
     write(writes);
   }
@@ -95,9 +101,10 @@ function serve(db: DatabaseSync): void {
     }
   }
 
-  function load(id: number): void {
+  function look(asked: Reading): void {
+    const { id } = asked;
     try {
-      read(chunk => answer({ id, is: 'chunk', chunk }));
+      read(asked, chunk => answer({ id, is: 'chunk', chunk }));
       answer({ id, is: 'done' });
     } catch (error) {
       answer({ id, is: 'fault', fault: faultOf(failureOf(file, error)) });
