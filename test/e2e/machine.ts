@@ -49,6 +49,7 @@ mount --bind "$2" usr/local/bin/node
 mount --bind "$3" usr/local/lib/systemctl.ts
 printf '#!/bin/sh\nexec node /usr/local/lib/systemctl.ts "$@"\n' >usr/local/sbin/systemctl
 chmod +x usr/local/sbin/systemctl
+mount -t tmpfs lists var/lib/apt/lists # what is installed is the newest there is, since nothing can be fetched
 hostname git.example
 busybox ip link set lo up
 echo '127.0.0.1 localhost git.example' >etc/hosts

@@ -89,11 +89,10 @@ class Service {
     return existsSync(status) && !/^State:\tZ/m.test(readFileSync(status, 'utf8')) ? pid : null;
   }
 
-  /** With a socket, it comes up at the first connection; `asked` makes one. */
+  /** With sockets, it comes up at the first connection; `asked` makes one. */
   async start(asked: boolean): Promise<void> {
     const isNotifying = this.#settings.get('Type') === 'notify';
-    const socket = !asked || this.#needsSocket ? new Section(socketOf(this.#name), 'Socket') : null;
-    const listen = socket?.get('ListenStream') ?? null;
+    const sockets = this.#sockets(asked);
     if (this.pid === null) {
       this.#makeFolders();
       for (const command of this.#settings.all('ExecStartPre')) this.run(command);
@@ -101,20 +100,23 @@ class Service {
       if (this.#settings.get('Type') === 'forking') return this.run(command);
       if (isNotifying) await this.#listenForNotice();
       const environment = [...this.#environment, ...(isNotifying ? [`NOTIFY_SOCKET=${this.#notice}`] : [])];
-      if (socket === null || listen === null) {
+      if (sockets.length === 0) {
         this.#launch(this.#name, ['env', '-i', ...environment, ...this.#as(command)]);
       } else {
-        const fdname = socket.get('FileDescriptorName') ?? socketOf(this.#name);
-        const given = [`--fdname=${fdname}`, ...environment.map(pair => `--setenv=${pair}`)];
-        await this.#listen('--listen', listen, [...given, ...this.#as(command)], this.#name);
-        const owner = `${socket.get('SocketUser') ?? 'root'}:${socket.get('SocketGroup') ?? 'root'}`;
-        execFileSync('chown', [owner, listen]);
-        execFileSync('chmod', [socket.get('SocketMode') ?? '0666', listen]);
+        const names = sockets.map(({ name }) => name).join(':');
+        const given = [`--fdname=${names}`, ...environment.map(pair => `--setenv=${pair}`)];
+        const paths = sockets.map(({ listen }) => listen);
+        await this.#listen(paths, [...given, ...this.#as(command)], this.#name);
+        for (const { listen, owner, mode } of sockets) {
+          execFileSync('chown', [owner, listen]);
+          execFileSync('chmod', [mode, listen]);
+        }
       }
     }
     if (!asked) return;
-    if (listen !== null) {
-      const connection = connect(listen, () => connection.destroy());
+    const [first] = sockets;
+    if (first !== undefined) {
+      const connection = connect(first.listen, () => connection.destroy());
     }
     if (isNotifying) await until(() => this.#isReady(), `${this.#name} does not come up`);
   }
@@ -146,9 +148,19 @@ class Service {
     return readFileSync(`${state}/${this.#name}.log`, 'utf8');
   }
 
-  get #needsSocket(): boolean {
-    const unit = new Section(this.#name, 'Unit');
-    return [...unit.words('Requires'), ...this.#settings.words('Sockets')].includes(socketOf(this.#name));
+  /** Those that it cannot do without; where it is to wait for somebody to ask, the one of its own name too. */
+  #sockets(asked: boolean) {
+    const own = socketOf(this.#name);
+    const required = new Section(this.#name, 'Unit').words('Requires').includes(own) || !asked ? [own] : [];
+    return [...new Set([...this.#settings.words('Sockets'), ...required])].map(unit => {
+      const socket = new Section(unit, 'Socket');
+      return {
+        name: socket.get('FileDescriptorName') ?? unit,
+        listen: socket.get('ListenStream') ?? '',
+        owner: `${socket.get('SocketUser') ?? 'root'}:${socket.get('SocketGroup') ?? 'root'}`,
+        mode: socket.get('SocketMode') ?? '0666',
+      };
+    });
   }
 
   get #notice(): string {
@@ -198,7 +210,7 @@ class Service {
 
   async #listenForNotice(): Promise<void> {
     const keep = ['sh', '-c', 'exec cat <&3'];
-    await this.#listen('--datagram --listen', this.#notice, keep, `${this.#name}.notices`);
+    await this.#listen([this.#notice], ['--datagram', ...keep], `${this.#name}.notices`);
     execFileSync('chmod', ['666', this.#notice]);
   }
 
@@ -207,13 +219,14 @@ class Service {
     return /^READY=1$/m.test(readFileSync(`${state}/${this.#name}.notices.log`, 'utf8'));
   }
 
-  /** A program that gets a socket as its descriptor 3, once there is a connection. */
-  async #listen(how: string, socket: string, program: readonly string[], name: string): Promise<void> {
-    mkdirSync(dirname(socket), { recursive: true });
-    rmSync(socket, { force: true });
-    const [option = '', ...others] = how.split(' ').reverse();
-    this.#launch(name, ['systemd-socket-activate', ...others, `${option}=${socket}`, ...program]);
-    await until(() => existsSync(socket), `${socket} does not appear`);
+  /** A program that gets sockets as its descriptors from 3 on, once there is a connection to one. */
+  async #listen(paths: readonly string[], program: readonly string[], name: string): Promise<void> {
+    for (const each of paths) {
+      mkdirSync(dirname(each), { recursive: true });
+      rmSync(each, { force: true });
+    }
+    this.#launch(name, ['systemd-socket-activate', ...paths.map(each => `--listen=${each}`), ...program]);
+    for (const each of paths) await until(() => existsSync(each), `${each} does not appear`);
   }
 
   #launch(name: string, [program = '', ...args]: readonly string[]): void {
