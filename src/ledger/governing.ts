@@ -3,7 +3,7 @@
  * in force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
  */
 
-import { type Kind, Policy, Shelf, type View } from '../policy/index.ts';
+import { type Kind, Policy, policyKinds, Shelf, type View } from '../policy/index.ts';
 import type { DocumentRecord, OwnerRecord } from '../store/index.ts';
 import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
@@ -13,7 +13,7 @@ export interface GoverningOptions {
   readonly book: Book;
   readonly keeper: Keeper;
   now(): number;
-  /** Called when something else is in force. */
+  /** Called when something that decisions depend on has changed. */
   changed(): void;
 }
 
@@ -58,14 +58,16 @@ export class Governing {
     const amendment = new Amendment(this.#shelf.draft(), book, now());
     const result = change(amendment);
     if (amendment.isEmpty) return result;
-    const { owners = [] } = amendment.changes;
-    await keeper.now(amendment.changes);
-    this.#shelf.apply(amendment.draft);
-    this.#policy = new Policy(this.#shelf);
+    const { changes, draft } = amendment;
+    const { owners = [], goneOwners = [] } = changes;
+    await keeper.now(changes);
+    this.#shelf.apply(draft);
+    const isPolicy = policyKinds.some(({ name }) => draft.changed.has(name));
+    if (isPolicy) this.#policy = new Policy(this.#shelf);
     // What was noted of these owners before is older than what is written now.
     const written: readonly OwnerRecord[] = [...owners, ...amendment.applyOwners()];
     for (const owner of written) keeper.owner(owner);
-    changed();
+    if (isPolicy || written.length + goneOwners.length > 0) changed();
     return result;
   }
 }

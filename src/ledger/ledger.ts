@@ -6,7 +6,7 @@
  * reports is told by sequence numbers, never by a clock.
  */
 
-import { assignmentKind, groupKind, type Kind, type Policy, ruleKind, type View } from '../policy/index.ts';
+import { type Kind, type Policy, policyKinds, type View } from '../policy/index.ts';
 import {
   decide,
   type Explanation,
@@ -46,7 +46,7 @@ export interface LedgerOptions {
   /** Names this machine's part of the usage. */
   readonly host: string;
   readonly settings: LedgerSettings;
-  /** What is kept besides rules, groups and assignments. */
+  /** What is kept besides rules, groups and assignments; no decision depends on it. */
   readonly kinds?: readonly Kind<unknown>[];
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
@@ -313,7 +313,7 @@ export class Ledger {
 
   async #load(kinds: readonly Kind<unknown>[]): Promise<void> {
     const kept = await this.#store.load();
-    this.#governing.load([ruleKind, groupKind, assignmentKind, ...kinds], kept.documents);
+    this.#governing.load([...policyKinds, ...kinds], kept.documents);
     const found = rekeyed(kept, name => this.#book.keyOf(name));
     for (const key of found.goneOwners) this.#keeper.ownerGone(key);
     for (const id of found.goneUnits) this.#keeper.unitGone(id);

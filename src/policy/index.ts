@@ -17,6 +17,6 @@ export {
   type NewGroup,
   removeRule,
 } from './groups.ts';
-export { assignmentKind, groupKind, ruleKind } from './kinds.ts';
+export { assignmentKind, groupKind, policyKinds, ruleKind } from './kinds.ts';
 export { Policy } from './policy.ts';
 export { createRule, deleteRule, editRule, type RuleEdit, ruleFaults, ruleNamed, rulesIn } from './rules.ts';

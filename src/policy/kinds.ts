@@ -32,6 +32,9 @@ export type Assignment = z.infer<typeof assignment>;
 /** By the owner's id; kept only for owners with a group. */
 export const assignmentKind: Kind<Assignment> = { name: 'assignment', schema: assignment };
 
+/** What decisions are made by. */
+export const policyKinds: readonly Kind<unknown>[] = [ruleKind, groupKind, assignmentKind];
+
 /** Throws `not_found`. */
 export function mustBeRule(view: View, name: string): RuleDocument {
   const found = view.get(ruleKind, name);

@@ -1,6 +1,7 @@
 /** Who watches the ledger hears of every change that a decision may depend on, and of nothing else. */
 
 import t from 'tap';
+import { createUser, identityKinds, isOrganizationOwner, setMember } from '../../src/identity/index.ts';
 import { lfs, repos, SetClock, settings, World, walk } from './world.ts';
 
 t.test('a change of what an owner stores is told with the owner’s key', async t => {
@@ -46,4 +47,21 @@ t.test('a change of policy may be anybody’s', async t => {
   ledger.watch(key => told.push(key));
   ledger.reconfigure({ ...settings, totalBytes: 1 });
   t.strictSame(told, [null]);
+});
+
+t.test('what no decision depends on is kept without a word', async t => {
+  const world = new World(t, { kinds: identityKinds });
+  const ledger = await world.open();
+  const told: (string | null)[] = [];
+  ledger.watch(key => told.push(key));
+  const acme = await ledger.govern(amendment =>
+    createUser(amendment, { name: 'acme', type: 'organization' }),
+  );
+  const alice = await ledger.govern(amendment => createUser(amendment, { name: 'alice' }));
+  t.strictSame(told.splice(0), [null, null], 'there are more whom decisions are about');
+  const { policy } = ledger;
+  await ledger.govern(({ draft }) => setMember(draft, acme, alice, 'owner'));
+  t.strictSame(told, []);
+  t.equal(ledger.policy, policy, 'what was put together goes on being used');
+  t.ok(isOrganizationOwner((await world.open()).view, acme.id, alice.id));
 });

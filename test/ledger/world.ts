@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { type Clock, Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
+import type { Kind } from '../../src/policy/index.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 
@@ -54,6 +55,7 @@ export interface WorldOptions {
   readonly clock?: Clock;
   readonly directory?: string;
   readonly log?: typeof silentLog;
+  readonly kinds?: readonly Kind<unknown>[];
 }
 
 /** Where a ledger is opened again and again. */
@@ -70,9 +72,9 @@ export class World {
 
   async open(changed: WorldOptions = {}): Promise<Ledger> {
     await this.close();
-    const { foldCase = true, clock, log = silentLog } = { ...this.#options, ...changed };
+    const { foldCase = true, clock, log = silentLog, kinds = [] } = { ...this.#options, ...changed };
     const store = await openStore({ adapter: 'sqlite', file: this.file });
-    this.#ledger = await openOn(store, { foldCase, log, ...(clock === undefined ? {} : { clock }) });
+    this.#ledger = await openOn(store, { foldCase, log, kinds, ...(clock === undefined ? {} : { clock }) });
     return this.#ledger;
   }
 
