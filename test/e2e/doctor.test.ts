@@ -70,6 +70,56 @@ t.test('what stands between a push and the gate is found broken, and mended as d
   findsAndMends(t, hookFaults),
 );
 
+t.test('hooks that git reaches through links, or by core.hooksPath, are as good as any', async t => {
+  const installation = await Installation.open(t);
+  await installation.sh(`
+    mkdir /opt/hooks
+    mv /srv/git/alice/app.git/hooks/p*-receive /opt/hooks
+    ln -s /opt/hooks/pre-receive /opt/hooks/post-receive /srv/git/alice/app.git/hooks
+    rm /srv/git/bob/site.git/hooks/p*-receive
+    git config --file /srv/git/bob/site.git/config core.hooksPath /opt/hooks`);
+  t.strictSame(await installation.findings(), []);
+  await installation.sh('echo >>/opt/hooks/pre-receive');
+  t.match(await installation.findings(), [
+    { code: 'hook_link', message: /^\/srv\/git\/alice\/app\.git: / },
+    { code: 'hook_unreached', message: /^\/srv\/git\/bob\/site\.git: / },
+  ]);
+});
+
+t.test('several faults at a time are all told, and what hides one is not the end of the others', async t => {
+  const installation = await Installation.open(t);
+  await installation.sh(`
+    systemctl stop softquota
+    rm /srv/git/alice/app.git/hooks/pre-receive
+    rm -r /run/softquota
+    mv /usr/bin/curl /usr/bin/curl.away`);
+  const codes = async () => (await installation.findings()).map(({ code }) => code);
+  t.strictSame(await codes(), ['curl_missing', 'daemon_away', 'gate_away', 'hook_missing']);
+  t.match(await installation.doctor(), { code: 1, stdout: /^wrong \(curl_missing\): .*\n {4}\S/ });
+  await installation.sh(
+    'echo socket=gate.sock >/etc/softquota/hook.conf && echo nonsense >>/etc/softquota/app.ini',
+  );
+  t.strictSame(
+    await codes(),
+    ['config', 'curl_missing', 'hook_conf_setting'],
+    'with a faulty app.ini, the machine',
+  );
+});
+
+t.test('who is not root is told what could not be looked at', async t => {
+  const installation = await Installation.open(t);
+  const { code, stdout } = await installation.as('nobody', 'softquota doctor');
+  t.equal(code, 0, 'that is no fault');
+  t.match(
+    stdout,
+    /^notice \(not_looked\): .* the daemon, at .*; the gate at .*; whether git can use the gate's socket\n {4}sudo softquota doctor\n/,
+  );
+  t.match(stdout, /\nNothing is wrong\.\nLooked at:\n/);
+  const asGit = await installation.as('git', 'softquota doctor');
+  t.match(asGit, { code: 0, stdout: /the rights of git\n/ });
+  t.notMatch(asGit.stdout, /whether git can use/);
+});
+
 t.test('what is wrong with the daemon and its settings is found, and mended as doctor says', t =>
   findsAndMends(t, daemonFaults),
 );
