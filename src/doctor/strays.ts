@@ -10,8 +10,8 @@ import { setKey, softquota } from './mend.ts';
 import type { Repositories } from './repositories.ts';
 
 export function checkStrays(installation: Installation, { strays, roots }: Repositories): Looked {
-  const hooked = strays.filter(isHooked);
-  const others = strays.filter(path => !isHooked(path));
+  const hooked = strays.filter(isMeantToAsk);
+  const others = strays.filter(path => !isMeantToAsk(path));
   return {
     findings: [
       ...told(
@@ -23,6 +23,13 @@ export function checkStrays(installation: Installation, { strays, roots }: Repos
     ],
     checked: [`${counted(roots.length, 'storage root', 'storage roots')}`],
   };
+
+  /** What gitolite links into all of its repositories it links into its own too, such as gitolite-admin. */
+  function isMeantToAsk(path: string): boolean {
+    const { is, isLink } = hookFileAt(`${path}/hooks/pre-receive`, 'pre-receive');
+    if (is !== 'current' && is !== 'outdated') return false;
+    return !isLink || templateFor(path, roots) !== null;
+  }
 
   function told(
     code: 'unknown_repository' | 'unmanaged_repository',
@@ -46,11 +53,6 @@ export function checkStrays(installation: Installation, { strays, roots }: Repos
     const remove = softquota({ ...installation.machine, configOption: null }, 'hooks remove', path);
     return `move it to where a template matches it, or let it go: ${remove}`;
   }
-}
-
-function isHooked(path: string): boolean {
-  const { is } = hookFileAt(`${path}/hooks/pre-receive`, 'pre-receive');
-  return is === 'current' || is === 'outdated';
 }
 
 /** A template that would match it, below the nearest storage root, where its path names an owner. */
