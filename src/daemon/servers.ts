@@ -1,6 +1,6 @@
 /** The three sockets: the gate, the trusted gate, and the administrator's. */
 
-import { Admin, type AdminServices } from '../api/index.ts';
+import type { Admin, AdminServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { findings, notReady } from '../health/index.ts';
@@ -58,8 +58,10 @@ export async function openServers(options: ServersOptions): Promise<{ close(): P
         }),
         'trusted',
       ),
-    () =>
-      Admin.open(
+    async () => {
+      // What it is built on takes longer to load than all else: the gate answers before.
+      const { Admin } = await import('../api/index.ts');
+      return Admin.open(
         adminServices(options, services.unforeseen),
         place('admin', {
           path: server.adminSocket,
@@ -67,7 +69,8 @@ export async function openServers(options: ServersOptions): Promise<{ close(): P
           group: null,
           setting: '[server] ADMIN_SOCKET',
         }),
-      ),
+      );
+    },
   ];
   const opened: (Gate | Admin)[] = [];
   const close = async () => {
