@@ -7,6 +7,7 @@ import { addBackup, addRestore } from './backup.ts';
 import { addCheck } from './check.ts';
 import { addDoctor } from './doctor.ts';
 import type { Exit } from './exit.ts';
+import { addHealth } from './health.ts';
 import { addHooks } from './hooks.ts';
 import { addInit } from './init.ts';
 import { addPlayground } from './playground.ts';
@@ -44,6 +45,7 @@ export function buildProgram(exit: Exit): Command {
     addBackup,
     addRestore,
     addDoctor,
+    addHealth,
     addPlayground,
   ];
   for (const add of commands) add(program, exit);
