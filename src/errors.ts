@@ -17,6 +17,10 @@ export const exitCodes = {
 } as const;
 
 const catalog = {
+  /** Nobody is known by what was brought, or nothing was brought. */
+  unauthenticated: { status: 401, exit: exitCodes.notPermitted },
+  /** Too many wrong credentials came from there lately. */
+  slowed: { status: 429, exit: exitCodes.notPermitted },
   /** A parameter of a request is missing or cannot be taken. */
   bad_parameter: { status: 400, exit: exitCodes.usage },
   /** A request's body is over the limit. */

@@ -1,8 +1,10 @@
 /**
- * The HTTP API for this machine's administrator, on a socket of its own.
+ * The HTTP API: on a socket of this machine's administrator, and on an address for everybody with a token.
  *
- * Under `/api/v1`: usage, explanations, policy faults, findings, and scans to start and follow. Every fault is
+ * A route is one definition, from which come what it takes, who may use it, what it answers, and its description in
+ * OpenAPI. What changes the policy is answered once it is in the store and in force. Every fault is
  * `{"message", "url"}`.
  */
 
-export { Admin, type AdminServices } from './admin.ts';
+export { type Address, ApiServer } from './server.ts';
+export type { ApiServices } from './services.ts';

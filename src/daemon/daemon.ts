@@ -13,7 +13,7 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
-import { identityKinds } from '../identity/index.ts';
+import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { Refusals } from '../refusals/index.ts';
 import { openStore } from '../store/index.ts';
@@ -71,11 +71,25 @@ export class Daemon {
       const measuring = new Measuring({ config, ledger, log });
       opened.push(measuring);
       const unasked = new Unasked(log);
-      opened.push(await openServers({ current, env, host, ledger, measuring, refusals, unasked, log }));
+      const identity = new Identity({ ledger, now: Date.now, log });
+      opened.push(identity);
+      const servers = await openServers({
+        current,
+        env,
+        host,
+        identity,
+        ledger,
+        measuring,
+        refusals,
+        unasked,
+        log,
+      });
+      opened.push(servers);
       // Not before the gate is this daemon's: another one's file would be overwritten.
       refusals.start();
       const { enabled, mode } = config.quota;
-      log.info({ version, host, socket, enabled, mode, units: ledger.book.unitCount }, 'softquota answers');
+      const { unitCount: units } = ledger.book;
+      log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       measuring.start();
       return new Daemon(current, log, ledger, measuring, opened);
     } catch (error) {

@@ -1,13 +1,13 @@
-/** The three sockets: the gate, the trusted gate, and the administrator's. */
+/** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
-import type { Admin, AdminServices } from '../api/index.ts';
-import { backupOf } from '../backup/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
-import { findings, notReady } from '../health/index.ts';
+import { notReady } from '../health/index.ts';
+import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Refusals } from '../refusals/index.ts';
 import { inheritedSockets, type SocketName, type SocketPlace } from '../sockets/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { openApi } from './api.ts';
 import type { Current } from './current.ts';
 import type { Measuring } from './measuring.ts';
 import type { Unasked } from './unasked.ts';
@@ -18,6 +18,7 @@ export interface ServersOptions {
   readonly env: NodeJS.ProcessEnv;
   /** This machine's name. */
   readonly host: string;
+  readonly identity: Identity;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
   readonly refusals: Refusals;
@@ -25,8 +26,15 @@ export interface ServersOptions {
   readonly log: Logger;
 }
 
-/** All of them or none; rejects with `configuration`. `close` answers what is under way. */
-export async function openServers(options: ServersOptions): Promise<{ close(): Promise<void> }> {
+interface Open {
+  close(): Promise<void>;
+}
+
+/**
+ * All of them or none; rejects with `configuration`. `url` is what HTTP is served at; `close` answers what is under
+ * way.
+ */
+export async function openServers(options: ServersOptions): Promise<Open & { readonly url: string }> {
   const { current, env } = options;
   const { server } = current.config;
   const services = gateServices(options);
@@ -35,7 +43,7 @@ export async function openServers(options: ServersOptions): Promise<{ close(): P
     const descriptor = inherited.get(name);
     return descriptor === undefined ? made : { ...made, descriptor };
   };
-  const openings: readonly (() => Promise<Gate | Admin>)[] = [
+  const gates: readonly (() => Promise<Gate>)[] = [
     () =>
       Gate.open(
         services,
@@ -58,62 +66,28 @@ export async function openServers(options: ServersOptions): Promise<{ close(): P
         }),
         'trusted',
       ),
-    async () => {
-      // What it is built on takes longer to load than all else: the gate answers before.
-      const { Admin } = await import('../api/index.ts');
-      return Admin.open(
-        adminServices(options, services.unforeseen),
-        place('admin', {
-          path: server.adminSocket,
-          mode: 0o600,
-          group: null,
-          setting: '[server] ADMIN_SOCKET',
-        }),
-      );
-    },
   ];
-  const opened: (Gate | Admin)[] = [];
+  const opened: Open[] = [];
   const close = async () => {
     await Promise.all(opened.map(each => each.close()));
   };
   try {
-    for (const open of openings) opened.push(await open());
+    for (const open of gates) opened.push(await open());
+    const api = await openApi(
+      { ...options, unforeseen: services.unforeseen },
+      place('admin', {
+        path: server.adminSocket,
+        mode: 0o600,
+        group: null,
+        setting: '[server] ADMIN_SOCKET',
+      }),
+    );
+    opened.push(api);
+    return { url: api.url, close };
   } catch (error) {
     await close();
     throw error;
   }
-  return { close };
-}
-
-function adminServices(
-  { current, host, ledger, measuring, refusals, unasked }: ServersOptions,
-  unforeseen: (error: unknown) => void,
-): AdminServices {
-  const { server } = current.config;
-  return {
-    ledger,
-    scanner: measuring.scanner,
-    defaultGroups: () => current.config.quota.defaultGroups,
-    baseUrl: () => server.rootUrl ?? `http://${server.httpAddr}:${server.httpPort}/`,
-    findings: async () => {
-      const { config, file, restartKeys } = current;
-      return findings({
-        ...measuring.observed(),
-        ledger,
-        storages: config.storages.length,
-        defaultGroups: config.quota.defaultGroups,
-        unpublished: refusals.trouble,
-        unasked: unasked.tally,
-        configWrittenAt: await file.writtenSince(),
-        restartKeys,
-        pid: process.pid,
-        uid: process.getuid?.() ?? -1,
-        now: Date.now(),
-      });
-    },
-    backup: () => backupOf(ledger, host),
-    unforeseen,
-  };
 }
 
 function gateServices({ current, ledger, measuring, unasked, log }: ServersOptions): GateServices {

@@ -1,0 +1,146 @@
+/** Routes as an Express application: finding the one that is meant, letting in, answering. */
+
+import express, { type NextFunction, type Request, type Response, Router } from 'express';
+import { SoftquotaError } from '../errors.ts';
+import type { Caller } from '../identity/index.ts';
+import { type Authenticate, admitted, mustBeAllowed } from './access.ts';
+import { jsonOf } from './body.ts';
+import { answerFault, type FaultServices } from './faults.ts';
+import { securityHeaders } from './headers.ts';
+import type { Method, Route } from './route.ts';
+import { stream } from './stream.ts';
+import { swaggerPage } from './swagger.ts';
+
+export interface ApplicationOptions {
+  readonly routes: readonly Route[];
+  readonly services: FaultServices;
+  readonly authenticate: Authenticate;
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
+}
+
+/**
+ * Serves the API both at `/api` and below the path of the base URL, so that it does not matter whether a proxy takes
+ * that path off.
+ */
+export function application(options: ApplicationOptions): express.Express {
+  const { services, trustedProxies } = options;
+  const app = express();
+  app.set('trust proxy', [...trustedProxies]);
+  app.set('query parser', firstValues);
+  app.disable('etag');
+  app.enable('case sensitive routing');
+  app.use(securityHeaders(services));
+  const served = Router({ caseSensitive: true });
+  served.use('/api/v1', api(options));
+  served.use(swaggerPage());
+  app.use(served);
+  app.use((request, response, next) => {
+    const below = new URL(services.baseUrl()).pathname;
+    if (below === '/' || !request.url.startsWith(below)) return next();
+    request.url = request.url.slice(below.length - 1);
+    served(request, response, next);
+  });
+  app.use(() => {
+    throw new SoftquotaError('not_found', 'no such address');
+  });
+  app.use((error: unknown, _request: Request, response: Response, next: NextFunction) => {
+    if (response.headersSent) return next(error);
+    answerFault(response, error, services);
+  });
+  return app;
+}
+
+/** A name that is there twice has its first value, as forms have it. */
+function firstValues(query: string): Readonly<Record<string, string>> {
+  const values: Record<string, string> = Object.create(null);
+  for (const [name, value] of new URLSearchParams(query)) values[name] ??= value;
+  return values;
+}
+
+function api({ routes, authenticate }: ApplicationOptions): Router {
+  const admit = async (request: Request): Promise<Caller> =>
+    admitted(await authenticate(request.headers.authorization, request.ip ?? ''));
+
+  const router = Router({ caseSensitive: true });
+  router.use(async (request, response, next) => {
+    response.set('Cache-Control', 'no-store');
+    if (!isDecodable(request.path)) {
+      await admit(request);
+      throw new SoftquotaError('bad_parameter', 'the address has a broken percent-encoding');
+    }
+    next();
+  });
+  for (const [path, atPath] of byPath(routes)) {
+    router.all(path, async (request, response) => {
+      const route = atPath.get(methodOf(request));
+      if (route?.access === 'anybody') return answer(route, request, response, nobody);
+      // Who has no good token learns nothing, not even which methods there are.
+      const caller = [...atPath.values()].every(isForAnybody) ? nobody : await admit(request);
+      if (route === undefined) throw wrongMethod(request, response, [...atPath.keys()]);
+      mustBeAllowed(caller, route.access);
+      return answer(route, request, response, caller);
+    });
+  }
+  return router;
+}
+
+const nobody: Caller = {
+  ownerId: null,
+  name: null,
+  isAdmin: false,
+  tokenId: null,
+  scopes: [],
+  expiresAt: null,
+  mayRead: () => false,
+  mayWrite: () => false,
+};
+
+async function answer(route: Route, request: Request, response: Response, caller: Caller): Promise<void> {
+  const outcome = await route.run(
+    { params: request.params, query: request.query, json: () => jsonOf(request, response) },
+    { caller, header: (name, value) => response.set(name, value) },
+  );
+  if (outcome.is === 'following') return stream(request, response, outcome.following);
+  response.status(route.answer.status);
+  if (route.answer.schema === undefined) response.end();
+  else response.json(outcome.body);
+}
+
+/** Paths as Express has them, each with its routes by method; literal ones before those with names in them. */
+function byPath(routes: readonly Route[]): readonly (readonly [string, ReadonlyMap<string, Route>])[] {
+  const paths = new Map<string, Map<string, Route>>();
+  for (const route of routes) {
+    const path = route.path.replace(/\{(\w+)\}/g, ':$1');
+    paths.set(path, (paths.get(path) ?? new Map()).set(route.method, route));
+  }
+  return [...paths].sort(([a], [b]) => Number(a.includes(':')) - Number(b.includes(':')));
+}
+
+function methodOf(request: Request): string {
+  return request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+}
+
+function isForAnybody({ access }: Route): boolean {
+  return access === 'anybody';
+}
+
+function wrongMethod(request: Request, response: Response, known: readonly string[]): SoftquotaError {
+  const allowed = known.flatMap(method =>
+    method === ('get' satisfies Method) ? ['GET', 'HEAD'] : [method.toUpperCase()],
+  );
+  response.set('Allow', allowed.join(', '));
+  return new SoftquotaError(
+    'wrong_method',
+    `${request.method} is not for this address; ${allowed.join(', ')} are`,
+  );
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,26 @@
+/** Headers that tell browsers what an answer of ours never does. */
+
+import type { RequestHandler } from 'express';
+import helmet from 'helmet';
+
+/** helmet's, with nothing from any other host; that a browser has to come by https is said only where it can. */
+export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHandler {
+  const directives = {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    // The description's page sets styles as it draws.
+    styleSrc: ["'self'", "'unsafe-inline'"],
+    imgSrc: ["'self'", 'data:'],
+    fontSrc: ["'self'"],
+    connectSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+    objectSrc: ["'none'"],
+  };
+  const contentSecurityPolicy = { useDefaults: false, directives };
+  const plain = helmet({ contentSecurityPolicy, strictTransportSecurity: false });
+  const secure = helmet({ contentSecurityPolicy });
+  return (request, response, next) =>
+    (baseUrl().startsWith('https:') ? secure : plain)(request, response, next);
+}

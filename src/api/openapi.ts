@@ -1,0 +1,112 @@
+/** The routes as an OpenAPI 3.1 document. */
+
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import {
+  createDocument,
+  type ZodObjectInput,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+  type ZodOpenApiResponsesObject,
+} from 'zod-openapi';
+import { version } from '../version.ts';
+import { fault } from '../wire/index.ts';
+import { type Route, tags } from './route.ts';
+
+export type Document = ReturnType<typeof createDocument>;
+
+const description = `Who stores how much on a git server, and may store more.
+
+The paths and the JSON for rules, groups and quotas are Forgejo's, so that its clients work here; the rest is softquota's own.
+Every fault is \`{"message", "url"}\`: the message names each field that is wrong.`;
+
+export function describe(routes: readonly Route[]): Document {
+  const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
+  for (const route of routes) {
+    paths[route.path] = { ...paths[route.path], [route.method]: operation(route) };
+  }
+  return createDocument({
+    openapi: '3.1.0',
+    info: { title: 'softquota', version, description, license: { name: 'MIT', identifier: 'MIT' } },
+    // Relative to the document, so that it holds wherever the document was reached.
+    servers: [{ url: '../v1' }],
+    tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+    security: [{ token: [] }, { basic: [] }],
+    paths: paths satisfies ZodOpenApiPathsObject,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: "A token of softquota's." },
+        basic: { type: 'http', scheme: 'basic', description: 'Any name, with a token as the password.' },
+      },
+    },
+  });
+}
+
+function operation(route: Route): ZodOpenApiOperationObject {
+  const { params, query, body, access } = route;
+  const needs = access === 'anybody' ? null : `Scope: \`${access.to}:${access.area}\`.`;
+  return {
+    operationId: route.id,
+    tags: [route.tag],
+    summary: route.summary,
+    description: [route.description, needs].filter(text => text !== undefined && text !== null).join('\n\n'),
+    ...(access === 'anybody' ? { security: [] } : {}),
+    requestParams: {
+      ...(params === null ? {} : { path: objectOf(params) }),
+      ...(query === null ? {} : { query: objectOf(query) }),
+    },
+    ...(body === null
+      ? {}
+      : {
+          requestBody: {
+            required: !body.safeParse(undefined).success,
+            content: { 'application/json': { schema: body } },
+          },
+        }),
+    responses: responses(route),
+  };
+}
+
+/** Parameters are told one by one. */
+function objectOf(schema: z.ZodType): ZodObjectInput {
+  if (schema instanceof z.ZodObject) return schema;
+  throw new TypeError('the parameters of a route are described by an object');
+}
+
+function responses(route: Route): ZodOpenApiResponsesObject {
+  const { status, description: text, schema, headers = {} } = route.answer;
+  const type = route.streams ? 'text/event-stream' : 'application/json';
+  const told: ZodOpenApiResponsesObject = {
+    [`${status}` as const]: {
+      description: text,
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, what]) => [
+          name,
+          { description: what, schema: { type: 'string' as const } },
+        ]),
+      ),
+      ...(schema === undefined ? {} : { content: { [type]: { schema } } }),
+    },
+  };
+  for (const each of faultsOf(route)) {
+    told[`${each}` as `4${string}`] = {
+      description: STATUS_CODES[each] ?? 'Fault',
+      content: { 'application/json': { schema: fault } },
+    };
+  }
+  return told;
+}
+
+/** The statuses that a route may refuse with, ascending. */
+export function faultsOf({ params, query, body, access, method, faults = [] }: Route): readonly number[] {
+  return [
+    ...new Set([
+      ...faults,
+      ...(params === null ? [] : [400]),
+      ...(access === 'anybody' ? [] : [401, 403, 429]),
+      ...(body === null ? [] : [413]),
+      ...(params === null && query === null && body === null ? [] : [422]),
+      ...(method === 'get' ? [] : [503]),
+    ]),
+  ].sort((a, b) => a - b);
+}

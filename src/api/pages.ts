@@ -1,0 +1,55 @@
+/** Long lists, a page at a time. */
+
+import type { Call } from './route.ts';
+
+export interface Page {
+  /** From 1. */
+  readonly page: number;
+  readonly limit: number;
+}
+
+/**
+ * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of 100,000 entries the
+ * first fifty take one look at each.
+ */
+export function pageOf<Entry>(
+  entries: Iterable<Entry>,
+  { page, limit }: Page,
+  compare: (a: Entry, b: Entry) => number,
+): { readonly entries: readonly Entry[]; readonly total: number } {
+  const end = page * limit;
+  let kept: Entry[] = [];
+  let last: Entry | undefined;
+  let total = 0;
+  for (const entry of entries) {
+    total++;
+    if (last !== undefined && compare(entry, last) >= 0) continue;
+    kept.push(entry);
+    if (kept.length < 2 * end) continue;
+    kept = kept.sort(compare).slice(0, end);
+    last = kept[end - 1];
+  }
+  return { entries: kept.sort(compare).slice(end - limit, end), total };
+}
+
+export const pageHeaders = {
+  'X-Total-Count': 'How many there are on all pages.',
+  Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, as far as there are such.',
+} as const;
+
+/** `address` is that of the list, with the query but for the page. */
+export function tellPages(call: Call, { page, limit }: Page, total: number, address: URL): void {
+  const last = Math.max(1, Math.ceil(total / limit));
+  const relations = [
+    ...(page > 1 ? [['first', 1] as const, ['prev', Math.min(page - 1, last)] as const] : []),
+    ...(page < last ? [['next', page + 1] as const, ['last', last] as const] : []),
+  ];
+  const links = relations.map(([relation, number]) => {
+    const to = new URL(address);
+    to.searchParams.set('page', String(number));
+    to.searchParams.set('limit', String(limit));
+    return `<${to}>; rel="${relation}"`;
+  });
+  call.header('X-Total-Count', String(total));
+  if (links.length > 0) call.header('Link', links.join(', '));
+}

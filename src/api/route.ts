@@ -1,0 +1,164 @@
+/**
+ * A route in one definition, from which come what it takes, who may use it, what it answers, and its description.
+ *
+ * A request is looked at in this order, and the first thing that is wrong is the answer: the credentials, the method,
+ * the caller's rights, what the address names (`mustBe`), the body's form, what stands against the body
+ * (`mustNotBe`), and then every fault of query and body together.
+ */
+
+import { z } from 'zod';
+import type { Caller } from '../identity/index.ts';
+import type { Access } from './access.ts';
+import { parsed } from './input.ts';
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+export const tags = {
+  policy: 'Rules and groups',
+  owners: 'What owners use and may use',
+  own: "One's own quota",
+  organizations: "An organization's quota",
+  users: 'Users, organizations and tokens',
+  operation: 'Measuring, and looking after the installation',
+  about: 'About this API',
+} as const;
+
+export type Tag = keyof typeof tags;
+
+/** A success. `schema` is left out where there is no body. */
+export interface AnswerDefinition<Schema extends z.ZodType> {
+  readonly status: 200 | 201 | 202 | 204;
+  readonly description: string;
+  readonly schema?: Schema;
+  /** By name, with what they tell. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Described {
+  /** A verb and what it is done to, such as `createRule`. */
+  readonly id: string;
+  readonly method: Method;
+  /** Below /api/v1; what varies stands as `{name}`, and is named by `params`. */
+  readonly path: string;
+  readonly tag: Tag;
+  readonly summary: string;
+  readonly description?: string;
+  readonly access: Access;
+  /** Statuses of refusals besides those that follow from what the route takes. */
+  readonly faults?: readonly (404 | 409 | 422 | 503)[];
+}
+
+export interface Definition<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Answer extends z.ZodType,
+> extends Described {
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly answer: AnswerDefinition<Answer>;
+  /** Throws where something that the address names is missing. */
+  mustBe?(params: z.output<Params>): void;
+  /** Throws where the body, whatever else is wrong with it, asks for what cannot be. */
+  mustNotBe?(json: unknown): void;
+  handle(input: Input<Params, Query, Body>, call: Call): z.input<Answer> | Promise<z.input<Answer>>;
+}
+
+export interface Input<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+  readonly params: z.output<Params>;
+  readonly query: z.output<Query>;
+  readonly body: z.output<Body>;
+}
+
+/** The request around the input. */
+export interface Call {
+  readonly caller: Caller;
+  /** Sets a header of the answer. */
+  header(name: string, value: string): void;
+}
+
+/** What comes in, as it was sent. */
+export interface Incoming {
+  readonly params: unknown;
+  readonly query: unknown;
+  /** Reads the body. */
+  json(): Promise<unknown>;
+}
+
+/** Something that goes on until the asker or the daemon ends it. */
+export interface Following {
+  /** Calls `send` with each, from now on, until what it gives is called. */
+  follow(send: (event: FollowedEvent) => void): () => void;
+}
+
+export interface FollowedEvent {
+  readonly event: string;
+  readonly id: number;
+  readonly data: unknown;
+}
+
+export type Outcome =
+  | { readonly is: 'answer'; readonly body: unknown }
+  | { readonly is: 'following'; readonly following: Following };
+
+/** As the framework sees it. */
+export interface Route extends Described {
+  readonly params: z.ZodType | null;
+  readonly query: z.ZodType | null;
+  readonly body: z.ZodType | null;
+  readonly answer: AnswerDefinition<z.ZodType>;
+  readonly streams: boolean;
+  run(incoming: Incoming, call: Call): Promise<Outcome>;
+}
+
+/** Without a schema there is nothing to take, and nothing to answer with. */
+export function route<
+  Params extends z.ZodType = z.ZodUnknown,
+  Query extends z.ZodType = z.ZodUnknown,
+  Body extends z.ZodType = z.ZodUnknown,
+  Answer extends z.ZodType = z.ZodVoid,
+>(definition: Definition<Params, Query, Body, Answer>): Route {
+  const { params, query, body } = definition;
+  const schemas = { params: params ?? nothing, query: query ?? nothing, body: body ?? nothing };
+  return {
+    ...definition,
+    params: params ?? null,
+    query: query ?? null,
+    body: body ?? null,
+    streams: false,
+    run: async (incoming, call) => {
+      const named = parsed({ params: schemas.params }, { params: incoming.params });
+      // Without a schema of its own, `Params` is what `nothing` gives.
+      definition.mustBe?.(named.params as z.output<Params>);
+      const json = body === undefined ? undefined : await incoming.json();
+      definition.mustNotBe?.(json);
+      const input = parsed(schemas, { params: incoming.params, query: incoming.query, body: json });
+      // The same: each part is what its schema, or `nothing`, gives.
+      const answered = await definition.handle(input as Input<Params, Query, Body>, call);
+      return { is: 'answer', body: answered };
+    },
+  };
+}
+
+/** A route that goes on telling, as server-sent events, each with data as the schema says. */
+export function streamRoute<Data extends z.ZodType>(
+  definition: Omit<Described, 'method'> & {
+    readonly answer: { readonly description: string; readonly schema: Data };
+    follow(send: (event: FollowedEvent & { readonly data: z.input<Data> }) => void): () => void;
+  },
+): Route {
+  const { answer, follow } = definition;
+  return {
+    ...definition,
+    method: 'get',
+    params: null,
+    query: null,
+    body: null,
+    answer: { ...answer, status: 200 },
+    streams: true,
+    run: async () => ({ is: 'following', following: { follow } }),
+  };
+}
+
+const nothing = z.unknown();

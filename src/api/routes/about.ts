@@ -1,0 +1,40 @@
+/** `/version` and `/openapi.json`, which need no token. */
+
+import { z } from 'zod';
+import { version } from '../../version.ts';
+import { versionReport } from '../../wire/index.ts';
+import type { Document } from '../openapi.ts';
+import { type Route, route } from '../route.ts';
+
+export function aboutRoutes(describe: () => Document): readonly Route[] {
+  let described: Document | null = null;
+  return [
+    route({
+      id: 'getVersion',
+      method: 'get',
+      path: '/version',
+      tag: 'about',
+      summary: 'The version of softquota',
+      access: 'anybody',
+      answer: { status: 200, description: 'The version', schema: versionReport },
+      handle: () => ({ version }),
+    }),
+    route({
+      id: 'getDescription',
+      method: 'get',
+      path: '/openapi.json',
+      tag: 'about',
+      summary: 'This description',
+      access: 'anybody',
+      answer: {
+        status: 200,
+        description: 'An OpenAPI 3.1 document',
+        schema: z.looseObject({ openapi: z.string() }),
+      },
+      handle: () => {
+        described ??= describe();
+        return { ...described };
+      },
+    }),
+  ];
+}

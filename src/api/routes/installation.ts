@@ -1,0 +1,38 @@
+/** What is wrong with the installation, and a backup of it. */
+
+import { z } from 'zod';
+import { finding } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+export function installationRoutes({ findings, backup }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listFindings',
+      method: 'get',
+      path: '/admin/quota/findings',
+      tag: 'operation',
+      summary: 'What is wrong with this installation, the worst first',
+      access: administrators.read,
+      answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
+      handle: () => findings(),
+    }),
+    route({
+      id: 'takeBackup',
+      method: 'get',
+      path: '/admin/backup',
+      tag: 'operation',
+      summary: 'All that no walk would find again',
+      description:
+        'For `softquota restore`. It has the hashes of tokens, so that reading it takes the right to write.',
+      access: administrators.write,
+      answer: {
+        status: 200,
+        description: 'A backup',
+        schema: z.looseObject({ softquota: z.literal('backup') }),
+      },
+      handle: () => ({ ...backup() }),
+    }),
+  ];
+}

@@ -1,0 +1,114 @@
+/** `/scans`: start a scan, list them, and follow them as server-sent events. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import type { ScanRun } from '../../scan/index.ts';
+import { type ScanReport, scanOrder, scanReport } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route, streamRoute } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const eventEveryMs = 250;
+const mostListed = 20;
+
+export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'startScan',
+      method: 'post',
+      path: '/admin/quota/scans',
+      tag: 'operation',
+      summary: 'Measure now',
+      access: administrators.write,
+      body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
+      answer: { status: 202, description: 'The scan, which goes on by itself', schema: scanReport },
+      handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
+        const keys = owners?.map(name => ledger.book.keyOf(name));
+        return reportOf(
+          scanner.sweep({ kind, acceptMoved, ...(keys === undefined ? {} : { owners: keys }) }),
+        );
+      },
+    }),
+    route({
+      id: 'listScans',
+      method: 'get',
+      path: '/admin/quota/scans',
+      tag: 'operation',
+      summary: 'Scans that wait, run, or ended lately',
+      access: administrators.read,
+      answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
+      handle: () => scanner.runs().map(reportOf),
+    }),
+    streamRoute({
+      id: 'followScans',
+      path: '/admin/quota/scans/events',
+      tag: 'operation',
+      summary: 'Follow scans',
+      description:
+        'Each event `scan` has one scan as its data, first all that are known, then each as it goes on.',
+      access: administrators.read,
+      answer: { description: 'Server-sent events', schema: scanReport },
+      follow: send => {
+        const told = new Map<number, string>();
+        const tell = () => {
+          for (const run of scanner.runs()) {
+            const data = reportOf(run);
+            const text = JSON.stringify(data);
+            if (told.get(run.id) === text) continue;
+            told.set(run.id, text);
+            send({ event: 'scan', id: run.id, data });
+          }
+        };
+        tell();
+        const timer = setInterval(tell, eventEveryMs);
+        return () => clearInterval(timer);
+      },
+    }),
+    route({
+      id: 'getScan',
+      method: 'get',
+      path: '/admin/quota/scans/{id}',
+      tag: 'operation',
+      summary: 'One scan',
+      access: administrators.read,
+      params: z.object({ id: z.string() }),
+      faults: [404],
+      answer: { status: 200, description: 'The scan', schema: scanReport },
+      handle: ({ params }) => {
+        const run = scanner.runs().find(({ id }) => String(id) === params.id);
+        if (run === undefined) {
+          throw new SoftquotaError('not_found', 'there is no such scan, or it is long past');
+        }
+        return reportOf(run);
+      },
+    }),
+  ];
+}
+
+function reportOf(run: ScanRun): ScanReport {
+  const { id, kind, state, drift, error, problems } = run;
+  return {
+    id,
+    kind,
+    state,
+    startedAt: isoOf(run.startedAt),
+    finishedAt: isoOf(run.finishedAt),
+    progress: run.progress(),
+    unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
+    faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
+    drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
+    error,
+  };
+}
+
+/** The first few of what may be thousands; the log and doctor have more. */
+function shortened<Entry, Told>(
+  { first, count }: { readonly first: readonly Entry[]; readonly count: number },
+  tell: (entry: Entry) => Told,
+): { first: Told[]; count: number } {
+  return { first: first.slice(0, mostListed).map(tell), count };
+}
+
+function isoOf(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}

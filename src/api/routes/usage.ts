@@ -1,0 +1,175 @@
+/** `/usage` and `/explain`: what owners use, what limits them, and why. */
+
+import { z } from 'zod';
+import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
+import { asTree, leafIndex, leaves, subjects } from '../../quota/index.ts';
+import {
+  askedSubject,
+  explanation,
+  knownName,
+  type OwnerReport,
+  type OwnerRow,
+  ownerReport,
+  ownerRow,
+  type UnitRow,
+} from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { pageHeaders, pageOf, tellPages } from '../pages.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const sortable = ['name', 'total', 'percent', ...leaves] as const;
+const mostRows = 1000;
+const orders = ['asc', 'desc'] as const;
+
+const listQuery = z.strictObject({
+  sort: z.enum(sortable).default('total'),
+  order: z.enum(orders).optional().meta({ description: '`desc`, but for names.' }),
+  q: z.string().default('').meta({ description: 'Only owners with this in their names.' }),
+  page: z.coerce.number<string>().int().min(1).default(1),
+  limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
+});
+
+export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listUsage',
+      method: 'get',
+      path: '/admin/quota/usage',
+      tag: 'owners',
+      summary: 'Owners with what they use and what limits them',
+      access: administrators.read,
+      query: listQuery,
+      answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pageHeaders },
+      handle: ({ query }, call) => {
+        const { sort, q } = query;
+        const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
+        const sign = order === 'asc' ? 1 : -1;
+        const rank = ranking(ledger, sort);
+        const { entries, total } = pageOf(
+          ranked(ledger, q, rank),
+          query,
+          (a, b) => (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
+        );
+        const address = new URL('api/v1/admin/quota/usage', baseUrl());
+        address.search = new URLSearchParams({ sort, order, ...(q === '' ? {} : { q }) }).toString();
+        tellPages(call, query, total, address);
+        return entries.map(({ owner }) => rowOf(ledger, owner));
+      },
+    }),
+    route({
+      id: 'getUsage',
+      method: 'get',
+      path: '/admin/quota/usage/{owner}',
+      tag: 'owners',
+      summary: 'All there is to say of one owner',
+      description: 'Also of one never heard of, who is told by `known`.',
+      access: administrators.read,
+      params: z.object({ owner: knownName }),
+      answer: { status: 200, description: 'The owner', schema: ownerReport },
+      handle: ({ params }) => reportOf(ledger, params.owner),
+    }),
+    route({
+      id: 'explainDecision',
+      method: 'get',
+      path: '/admin/quota/explain',
+      tag: 'owners',
+      summary: 'The whole reasoning of a decision',
+      access: administrators.read,
+      query: z.strictObject({ user: knownName.min(1), subject: askedSubject }),
+      answer: { status: 200, description: 'The reasoning', schema: explanation },
+      handle: ({ query }) => ledger.explain(query.user, query.subject),
+    }),
+  ];
+}
+
+interface Ranked {
+  readonly owner: OwnerUsage;
+  readonly rank: number;
+}
+
+function* ranked(ledger: Ledger, wanted: string, rank: (owner: OwnerUsage) => number): Generator<Ranked> {
+  const key = ledger.book.keyOf(wanted);
+  for (const owner of ledger.owners()) {
+    if (key === '' || ledger.book.keyOf(owner.name).includes(key)) yield { owner, rank: rank(owner) };
+  }
+}
+
+/** The number that owners are sorted by; equal ones stand by name. */
+function ranking(ledger: Ledger, sort: (typeof sortable)[number]): (owner: OwnerUsage) => number {
+  switch (sort) {
+    case 'name':
+      return () => 0;
+    case 'total':
+      return totalOf;
+    case 'percent':
+      return ({ name }) => percentOf(ledger.decide(name, 'size:all').decision) ?? -1;
+    default: {
+      const at = leafIndex(sort);
+      return ({ usage }) => usage[at] ?? 0;
+    }
+  }
+}
+
+function byName(a: Ranked, b: Ranked): number {
+  return a.owner.name < b.owner.name ? -1 : Number(a.owner.name > b.owner.name);
+}
+
+function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
+  const { decision } = ledger.decide(owner.name, 'size:all');
+  const { allowed, used, limit, group, rule } = decision;
+  return {
+    name: owner.name,
+    type: owner.type,
+    tree: asTree(owner.usage),
+    total: totalOf(owner),
+    used,
+    limit,
+    percent: percentOf(decision),
+    group,
+    rule,
+    allowed,
+    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    partial: owner.partial,
+    stale: owner.stale,
+  };
+}
+
+function reportOf(ledger: Ledger, name: string): OwnerReport {
+  const owner = ledger.ownerUsage(name);
+  const decisions = subjects.map(subject => {
+    const { allowed, used, limit, group, rule } = ledger.decide(owner.name, subject).decision;
+    return [subject, { allowed, used, limit, group, rule }];
+  });
+  const units = ledger.unitsOf(owner.name).map(
+    (unit): UnitRow => ({
+      name: unit.name,
+      kind: unit.kind,
+      subject: unit.leaf,
+      bytes: unit.bytes,
+      files: unit.files,
+      partial: unit.partial,
+      measuredAt: new Date(unit.measuredAt).toISOString(),
+    }),
+  );
+  return {
+    ...rowOf(ledger, owner),
+    known: owner.id !== null,
+    units,
+    decisions: Object.fromEntries(decisions),
+  };
+}
+
+function totalOf({ usage }: OwnerUsage): number {
+  return usage.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+function percentOf({
+  used,
+  limit,
+}: {
+  readonly used: number | null;
+  readonly limit: number | null;
+}): number | null {
+  return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
+}

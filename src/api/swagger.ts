@@ -1,0 +1,57 @@
+/**
+ * `/api/swagger`: the description as a page to read and to try.
+ *
+ * Everything comes from this daemon, and by addresses relative to the page, so that it works wherever it is
+ * reached. A token that is entered stays in the page's memory.
+ */
+
+import { type RequestHandler, Router, static as staticFiles } from 'express';
+import swaggerUi from 'swagger-ui-dist';
+
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>softquota: the API</title>
+<link rel="icon" href="swagger/favicon-32x32.png">
+<link rel="stylesheet" href="swagger/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="swagger/swagger-ui-bundle.js"></script>
+<script src="swagger/start.js"></script>
+</body>
+</html>
+`;
+
+const start = `SwaggerUIBundle({
+  url: 'v1/openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  validatorUrl: null,
+});
+`;
+
+/** What of the package the page uses; the rest of it, with its maps and its own page, is not served. */
+const used = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']);
+
+export function swaggerPage(): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get('/api/swagger', (_request, response) => {
+    response.type('html').send(page);
+  });
+  // Its own addresses are relative to the one without the slash.
+  router.get('/api/swagger/', (_request, response) => {
+    response.redirect('../swagger');
+  });
+  router.get('/api/swagger/start.js', (_request, response) => {
+    response.type('js').send(start);
+  });
+  router.use('/api/swagger', onlyUsed, staticFiles(swaggerUi.getAbsoluteFSPath(), { index: false }));
+  return router;
+}
+
+const onlyUsed: RequestHandler = (request, _response, next) => {
+  next(used.has(request.path) ? undefined : 'router');
+};

@@ -1,0 +1,81 @@
+/** The API as this daemon serves it: to its administrator on a socket, and to everybody with a token. */
+
+import type { ApiServer, ApiServices } from '../api/index.ts';
+import { backupOf } from '../backup/index.ts';
+import { findings } from '../health/index.ts';
+import type { Identity } from '../identity/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import type { Refusals } from '../refusals/index.ts';
+import type { SocketPlace } from '../sockets/index.ts';
+import type { Current } from './current.ts';
+import type { Measuring } from './measuring.ts';
+import type { Unasked } from './unasked.ts';
+
+export interface ApiParts {
+  readonly current: Current;
+  /** This machine's name. */
+  readonly host: string;
+  readonly identity: Identity;
+  readonly ledger: Ledger;
+  readonly measuring: Measuring;
+  readonly refusals: Refusals;
+  readonly unasked: Unasked;
+  /** A mistake of ours. */
+  unforeseen(error: unknown): void;
+}
+
+/** On both or on neither; rejects with `configuration`. `url` is what HTTP is served at. */
+export async function openApi(
+  parts: ApiParts,
+  socket: SocketPlace,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  // What it is built on takes longer to load than all else: the gate answers before.
+  const { ApiServer } = await import('../api/index.ts');
+  const { server } = parts.current.config;
+  const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
+  const services = servicesOf(parts, () => server.rootUrl ?? bound.url);
+  const local: ApiServer = await ApiServer.onSocket(services, socket);
+  try {
+    const { httpAddr: host, httpPort: port, trustedProxies } = server;
+    const everybody = await ApiServer.onAddress(services, { host, port, trustedProxies });
+    bound.url = everybody.url ?? bound.url;
+    return {
+      url: bound.url,
+      close: async () => {
+        await Promise.all([local.close(), everybody.close()]);
+      },
+    };
+  } catch (error) {
+    await local.close();
+    throw error;
+  }
+}
+
+function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
+  const { current, host, identity, ledger, measuring, refusals, unasked, unforeseen } = parts;
+  return {
+    ledger,
+    identity,
+    scanner: measuring.scanner,
+    autoCreate: current.config.users.autoCreate,
+    baseUrl,
+    findings: async () => {
+      const { config, file, restartKeys } = current;
+      return findings({
+        ...measuring.observed(),
+        ledger,
+        storages: config.storages.length,
+        defaultGroups: config.quota.defaultGroups,
+        unpublished: refusals.trouble,
+        unasked: unasked.tally,
+        configWrittenAt: await file.writtenSince(),
+        restartKeys,
+        pid: process.pid,
+        uid: process.getuid?.() ?? -1,
+        now: Date.now(),
+      });
+    },
+    backup: () => backupOf(ledger, host),
+    unforeseen,
+  };
+}

@@ -1,0 +1,12 @@
+/** What every answer of 400 and above holds. */
+
+import { z } from 'zod';
+
+export const fault = z
+  .object({
+    message: z.string().meta({ description: 'What is wrong, every fault with the name of its field.' }),
+    url: z.string().meta({ description: 'The description of this API.' }),
+  })
+  .meta({ id: 'Fault' });
+
+export type Fault = z.infer<typeof fault>;

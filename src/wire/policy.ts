@@ -1,0 +1,105 @@
+/**
+ * Rules, groups and what an owner has of them, in the JSON that Forgejo's clients know.
+ *
+ * What is asked for carries the checks, and their words are what the asker reads: each names what is expected.
+ */
+
+import { z } from 'zod';
+import { isSubject, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
+import { bytes } from './bytes.ts';
+import { usageTree } from './usage.ts';
+
+/** A name that a rule, a group or an owner is given. */
+export const newName = z
+  .string()
+  .refine(name => nameFault(name) === null, {
+    error: issue => nameFault(String(issue.input)) ?? 'it cannot be taken',
+  })
+  .meta({
+    description:
+      'Up to 255 characters without control characters, not only spaces, not `.` or `..`; it compares exactly.',
+  });
+
+/** Names that stand for something that is there; anything may be asked for. */
+export const knownName = z.string();
+
+const wholeBytes = 'expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited';
+
+export const limit = z
+  .number({ error: issue => (issue.input === undefined ? `it is missing; ${wholeBytes}` : wholeBytes) })
+  .int({ error: wholeBytes })
+  .min(-1, { error: wholeBytes })
+  .max(Number.MAX_SAFE_INTEGER, { error: wholeBytes })
+  .meta({ description: 'Bytes; -1 is unlimited, 0 allows nothing.' });
+
+const subjectName = z.enum([...subjects, 'none'] satisfies readonly RuleSubject[], {
+  error: issue => `there is no subject ${JSON.stringify(issue.input) ?? ''}`,
+});
+
+const ruleSubjects = z
+  .array(subjectName)
+  .readonly()
+  .meta({ description: 'What the rule limits, all together; `none` is nothing.' });
+
+/** A subject that can be asked about; spaces around it do not count. */
+export const askedSubject = z
+  .string()
+  .trim()
+  .refine(isSubject, { error: `expected one of ${subjects.join(', ')}` })
+  .meta({ description: `One of ${subjects.map(subject => `\`${subject}\``).join(', ')}.` });
+
+/** Null is as good as left out, as clients of other languages write it. */
+const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
+
+export const newRule = z
+  .object({ name: newName, limit, subjects: orNull(ruleSubjects) })
+  .meta({ id: 'NewRule' });
+
+export type NewRule = z.output<typeof newRule>;
+
+export const ruleEdit = z
+  .object({ limit: orNull(limit), subjects: orNull(ruleSubjects) })
+  .meta({ id: 'RuleEdit', description: 'What is left out stays.' });
+
+export type RuleEdit = z.output<typeof ruleEdit>;
+
+export const rule = z.object({ name: z.string(), limit: bytes, subjects: ruleSubjects }).meta({ id: 'Rule' });
+
+export type Rule = z.infer<typeof rule>;
+
+const groupsRule = z
+  .object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects) })
+  .meta({
+    description: 'One that exists is taken as it is; one that does not is created, and needs a limit.',
+  });
+
+export const newGroup = z
+  .object({ name: newName, rules: orNull(z.array(groupsRule)) })
+  .meta({ id: 'NewGroup' });
+
+export type NewGroup = z.output<typeof newGroup>;
+
+export const group = z.object({ name: z.string(), rules: z.array(rule).readonly() }).meta({ id: 'Group' });
+
+export type Group = z.infer<typeof group>;
+
+export const ownersGroups = z
+  .object({ groups: z.array(z.string()).meta({ description: 'The names of all the groups to be in.' }) })
+  .meta({ id: 'OwnersGroups' });
+
+export const quotaInfo = z
+  .object({ used: usageTree, groups: z.array(group).readonly() })
+  .meta({ id: 'QuotaInfo', description: 'What an owner uses, and the groups that bear on it.' });
+
+export type QuotaInfo = z.infer<typeof quotaInfo>;
+
+const namelessGroup = z.object({ rules: z.array(rule.omit({ name: true })).readonly() });
+
+export const ownQuotaInfo = quotaInfo
+  .extend({ groups: z.array(namelessGroup).readonly() })
+  .meta({
+    id: 'OwnQuotaInfo',
+    description: 'What an owner uses and is limited by; rules and groups have no names here.',
+  });
+
+export type OwnQuotaInfo = z.infer<typeof ownQuotaInfo>;

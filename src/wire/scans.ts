@@ -1,0 +1,60 @@
+/** Scans: ordered, and told about. Times are ISO 8601. */
+
+import { z } from 'zod';
+import { bytes } from './bytes.ts';
+
+export const scanKinds = ['sweep', 'verify'] as const;
+
+export const scanOrder = z
+  .strictObject({
+    kind: z
+      .enum(scanKinds)
+      .default('sweep')
+      .meta({ description: '`verify` trusts no cache, and tells how far off what was known was.' }),
+    owners: z
+      .array(z.string().min(1))
+      .min(1)
+      .optional()
+      .meta({ description: 'Only theirs; all without it.' }),
+    accept_moved: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'What lies at a storage root now is meant, though it is another file system.' }),
+  })
+  .meta({ id: 'ScanOrder' });
+
+const troubledPlaces = z
+  .object({
+    first: z.array(z.object({ path: z.string(), why: z.string() })),
+    count: z.number().int(),
+  })
+  .meta({ id: 'TroubledPlaces', description: 'The first of them, and how many there are.' });
+
+export const scanReport = z
+  .object({
+    id: z.number().int(),
+    kind: z.enum(scanKinds),
+    state: z.enum(['waiting', 'running', 'done', 'stopped', 'failed']),
+    startedAt: z.string().nullable(),
+    finishedAt: z.string().nullable(),
+    progress: z.object({
+      units: z.number().int(),
+      unitsFound: z.number().int().meta({ description: 'So far: more may be found while `discovering`.' }),
+      discovering: z.boolean(),
+      directories: z.number().int(),
+      files: z.number().int(),
+      bytes,
+      entriesPerSecond: z.number(),
+      estimateSeconds: z.number().nullable().meta({ description: 'Null where nobody can tell yet.' }),
+    }),
+    unread: troubledPlaces,
+    faults: troubledPlaces,
+    drift: z
+      .object({ units: z.number().int(), bytes })
+      .nullable()
+      .meta({ description: 'Of a `verify`: how far what was known was from what was found.' }),
+    error: z.string().nullable().meta({ description: 'Why it failed.' }),
+  })
+  .meta({ id: 'Scan' });
+
+export type ScanReport = z.infer<typeof scanReport>;

@@ -1,0 +1,81 @@
+/** What owners use, and what limits them. Sizes are bytes, times ISO 8601. */
+
+import { z } from 'zod';
+import { bytes } from './bytes.ts';
+
+export const usageTree = z
+  .object({
+    size: z.object({
+      repos: z.object({ public: bytes, private: bytes }),
+      git: z.object({ LFS: bytes }),
+      assets: z.object({
+        attachments: z.object({ issues: bytes, releases: bytes }),
+        artifacts: bytes,
+        packages: z.object({ all: bytes }),
+        wiki: bytes,
+      }),
+    }),
+  })
+  .meta({ id: 'UsageTree', description: 'Bytes by kind.' });
+
+export const ownerType = z.enum(['user', 'organization']);
+
+/** What a decision says in short. */
+export const verdict = z
+  .object({
+    allowed: z.boolean().meta({ description: 'Whether something that grows this may start.' }),
+    used: bytes.nullable().meta({ description: 'What the deciding rule counts; null where no rule covers.' }),
+    limit: bytes.nullable().meta({ description: '-1 where nothing is limited; null where no rule covers.' }),
+    group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
+    rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
+  })
+  .meta({ id: 'Verdict' });
+
+export type Verdict = z.infer<typeof verdict>;
+
+export const ownerRow = verdict
+  .extend({
+    name: z.string(),
+    type: ownerType,
+    tree: usageTree,
+    total: bytes.meta({ description: 'All kinds together.' }),
+    percent: z
+      .number()
+      .nullable()
+      .meta({ description: '`used` in percent of `limit`, rounded down; null without a limit.' }),
+    measuredAt: z.string().nullable().meta({ description: 'Null where nothing was measured.' }),
+    partial: z.boolean().meta({ description: 'Some bytes are last known ones.' }),
+    stale: z.boolean().meta({ description: 'What other machines measured may be out of date.' }),
+  })
+  .meta({ id: 'OwnerRow', description: 'One owner in a list, with the decision about `size:all`.' });
+
+export type OwnerRow = z.infer<typeof ownerRow>;
+
+export const unitRow = z
+  .object({
+    name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
+    kind: z.enum(['walked', 'reported']),
+    subject: z.string(),
+    bytes,
+    files: z.number().int(),
+    partial: z.boolean(),
+    measuredAt: z.string(),
+  })
+  .meta({ id: 'UnitRow' });
+
+export type UnitRow = z.infer<typeof unitRow>;
+
+export const ownerReport = ownerRow
+  .extend({
+    known: z.boolean().meta({ description: 'Whether this owner was ever heard of.' }),
+    units: z.array(unitRow).meta({ description: 'Largest first.' }),
+    decisions: z.record(z.string(), verdict).meta({ description: 'By subject.' }),
+  })
+  .meta({ id: 'OwnerReport', description: 'One owner with all there is to say.' });
+
+export type OwnerReport = z.infer<typeof ownerReport>;
+
+/** One thing that takes space, as its owner sees it. */
+export const usedUnit = z.object({ name: z.string(), size: bytes }).meta({ id: 'UsedUnit' });
+
+export type UsedUnit = z.infer<typeof usedUnit>;
