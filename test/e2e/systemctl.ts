@@ -31,7 +31,6 @@ const patienceMs = 30_000;
 const askAgainMs = 20;
 
 const path = (unit: string) => places.map(place => `${place}/${unit}`).find(file => existsSync(file));
-const serviceOf = (unit: string) => `${unit.replace(/\.(service|socket)$/, '')}.service`;
 const socketOf = (service: string) => service.replace(/\.service$/, '.socket');
 
 /** The settings of one section of a unit, drop-ins included. */
@@ -64,6 +63,13 @@ class Section {
   words(key: string): readonly string[] {
     return this.get(key)?.split(' ') ?? [];
   }
+}
+
+/** What a unit is about; a name alone is a service's. */
+function serviceOf(unit: string): string {
+  const name = unit.replace(/\.(service|socket)$/, '');
+  const other = unit.endsWith('.socket') ? new Section(unit, 'Socket').get('Service') : undefined;
+  return other ?? `${name}.service`;
 }
 
 class Service {

@@ -1,0 +1,102 @@
+/** docs/install.md as what it is: commands in order, for each way to run a git server. */
+
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { Machine } from './machine.ts';
+import { identity, type Run } from './run.ts';
+
+export interface Block {
+  /** What stands behind its opening fence: `sh` is typed by root, `sh alice` by alice, `text` is to be seen. */
+  readonly kind: string;
+  /** The nearest heading above it. */
+  readonly heading: string;
+  readonly text: string;
+}
+
+/** The headings whose commands are typed, on every way and on each. */
+const common = [
+  'Install softquota',
+  'One that is there already',
+  'Measure, and look',
+  'Enforce',
+  'Check',
+  'Uploads',
+  'All the rest',
+];
+const plain = [...common, 'The hooks', 'The hooks out of the repositories'];
+export const ways = {
+  ssh: [...plain, 'Over ssh'],
+  http: [...plain, 'Over http'],
+  gitolite: [...common, 'With gitolite', 'The hooks of gitolite', 'The hooks out of gitolite'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+
+export type Way = keyof typeof ways;
+
+/** Every block of the guide. */
+export async function readGuide(): Promise<readonly Block[]> {
+  const text = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
+  const blocks: Block[] = [];
+  let heading = '';
+  for (const [, title, kind, block = ''] of text.matchAll(/^#+ (.*)$|^```(.+)\n([\s\S]*?)^```$/gm)) {
+    heading = title ?? heading;
+    if (kind !== undefined) blocks.push({ kind, heading, text: block });
+  }
+  return blocks;
+}
+
+/** What is typed on a way, in order. */
+export function stepsOf(guide: readonly Block[], way: Way): readonly Block[] {
+  const headings: readonly string[] = ways[way];
+  return guide.filter(({ kind, heading }) => kind.startsWith('sh') && headings.includes(heading));
+}
+
+/** A machine with nothing on it yet, and alice at her computer, which is another folder of root's there. */
+export class Site {
+  readonly machine: Machine;
+  /** Where alice's clones are. */
+  readonly home: string;
+  readonly #package: string;
+
+  private constructor(machine: Machine, packageFile: string) {
+    this.machine = machine;
+    this.home = join(machine.folder, 'alice');
+    this.#package = packageFile;
+  }
+
+  /** `packageFile`: the packed package. */
+  static async open(t: Test, packageFile: string): Promise<Site> {
+    const machine = await Machine.open(t);
+    const site = new Site(machine, join(machine.folder, 'softquota.tgz'));
+    await copyFile(packageFile, site.#package);
+    await mkdir(site.home);
+    await machine.must('sh', ['-eu', '-c', prepareAlice]);
+    return site;
+  }
+
+  /**
+   * Types a block; it ends at the first command that fails. Only the package comes from another place than it
+   * says, since there is no network.
+   */
+  type({ kind, text }: Block): Promise<Run> {
+    const script = text.replace('npm install -g softquota', `npm install -g --offline ${this.#package}`);
+    const who = kind === 'sh alice' ? { cwd: this.home, env: identity } : {};
+    return this.machine.run('sh', ['-eu', '-c', script], who);
+  }
+
+  /** The same where it has to succeed. */
+  async must(block: Block): Promise<Run> {
+    const done = await this.type(block);
+    if (done.code === 0) return done;
+    throw new Error(`${block.text}exit ${done.code}\n${done.stdout}${done.stderr}`);
+  }
+}
+
+/** Her key, which the guide has sent to the administrator; that she trusts the server, and knows her password. */
+const prepareAlice = `
+install -d -m 700 .ssh
+ssh-keygen -q -t ed25519 -N '' -C alice -f .ssh/id_ed25519
+cp .ssh/id_ed25519.pub alice.pub
+printf 'StrictHostKeyChecking accept-new\\nLogLevel ERROR\\n' >.ssh/config
+printf 'machine git.example login alice password "correct horse battery staple"\\n' >.netrc
+`;

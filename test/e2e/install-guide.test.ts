@@ -1,0 +1,70 @@
+/** Every command of docs/install.md, typed as it stands on machines that have nothing yet. */
+
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { type Block, readGuide, Site, stepsOf, type Way, ways } from './guide.ts';
+import { packed } from './package.ts';
+
+t.setTimeout(600_000);
+
+const guide = await readGuide();
+const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+t.teardown(() => rm(folder, { recursive: true }));
+const packageFile = await packed(folder);
+
+const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constant are its keys
+
+/** What is to be seen once a heading's commands were typed. */
+const shows: Readonly<Record<string, RegExp>> = {
+  'Measure, and look':
+    /Nothing is refused as long as it says MODE = report\.[\s\S]*^alice +[\d.]+ kB +unlimited/m,
+  'The hooks': /^1 repository, all with their hooks\.$/m,
+  'The hooks of gitolite': /^3 repositories, all with their hooks\.$/m,
+  Check: /^Nothing is wrong\.$/m,
+  'The hooks out of the repositories': /pre-receive removed, post-receive removed/,
+  'The hooks out of gitolite': /pre-receive removed, post-receive removed/,
+};
+
+/** Where the repositories are that alice has on each way. */
+const repository: Readonly<Record<Way, string>> = {
+  ssh: '/srv/git/alice/app.git',
+  http: '/srv/git/alice/app.git',
+  gitolite: '/home/git/repositories/alice/app.git',
+};
+
+/** Everything in a repository but the objects, as far as the hooks could have changed it. */
+const snapshot =
+  'cd "$1" && find . -path ./objects -prune -o -printf "%p %m %u %g %s %l\\n" | sort && cat config';
+
+/** Whatever has the name, on the whole machine but where this project itself and its cache lie. */
+const left =
+  "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
+  'grep softquota /etc/passwd /etc/group /etc/gshadow || true';
+
+for (const way of names) {
+  t.test(`the guide's way ${way} leads from nothing to a protected server, and back`, async t => {
+    const site = await Site.open(t, packageFile);
+    const { machine } = site;
+    const look = () => machine.must('sh', ['-c', snapshot, 'sh', repository[way]]);
+    const nothing = await machine.must('sh', ['-c', left]);
+    let before = '';
+    for (const step of stepsOf(guide, way)) {
+      if (/^The hooks/.test(step.heading) && before === '') before = await look();
+      const { code, stdout, stderr } = await site.type(step);
+      t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
+      t.match(stdout, shows[step.heading] ?? /^/, step.heading);
+    }
+    t.equal(await look(), before, 'the repository is what it was');
+    t.equal(await machine.must('sh', ['-c', left]), nothing, 'nothing is left on the machine');
+  });
+}
+
+t.test('every command and every text of the guide is run or compared', async t => {
+  const typed = names.flatMap(way => stepsOf(guide, way));
+  const isShown = ({ kind, heading }: Block) => kind === 'text' && heading === 'What the pusher sees';
+  const others = guide.filter(block => !typed.includes(block) && !isShown(block));
+  t.strictSame(others, []);
+  for (const way of names) t.ok(stepsOf(guide, way).length > 7, way);
+});
