@@ -7,6 +7,7 @@ import { type Kind, Policy, policyKinds, Shelf, type View } from '../policy/inde
 import type { DocumentRecord, OwnerRecord } from '../store/index.ts';
 import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
+import { type Author, Chronicle } from './chronicle.ts';
 import type { Keeper } from './keeper.ts';
 
 export interface GoverningOptions {
@@ -21,6 +22,9 @@ export class Governing {
   readonly #options: GoverningOptions;
   #shelf = new Shelf([], []);
   #policy = new Policy(this.#shelf);
+  /** By name. */
+  #kinds: ReadonlyMap<string, Kind<unknown>> = new Map();
+  readonly #chronicle = new Chronicle();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: GoverningOptions) {
@@ -43,24 +47,27 @@ export class Governing {
   /** Throws `store_refused` where what is kept cannot be read. */
   load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]): void {
     this.#shelf = new Shelf(kinds, records);
+    this.#kinds = new Map(kinds.map(kind => [kind.name, kind]));
     this.#policy = new Policy(this.#shelf);
   }
 
   /** Rejects with what `change` throws, or `store_away`: then nothing is changed. */
-  async govern<T>(change: (amendment: Amendment) => T): Promise<T> {
-    const turn = this.#last.then(() => this.#govern(change));
+  async govern<T>(change: (amendment: Amendment) => T, by: Author | null): Promise<T> {
+    const turn = this.#last.then(() => this.#govern(change, by));
     this.#last = turn.catch(() => {});
     return turn;
   }
 
-  async #govern<T>(change: (amendment: Amendment) => T): Promise<T> {
+  async #govern<T>(change: (amendment: Amendment) => T, by: Author | null): Promise<T> {
     const { book, keeper, now, changed } = this.#options;
-    const amendment = new Amendment(this.#shelf.draft(), book, now());
+    const at = now();
+    const amendment = new Amendment(this.#shelf.draft(), book, at);
     const result = change(amendment);
     if (amendment.isEmpty) return result;
     const { changes, draft } = amendment;
     const { owners = [], goneOwners = [] } = changes;
-    await keeper.now(changes);
+    const known = { book, view: this.#shelf, kinds: this.#kinds };
+    await keeper.now({ ...changes, events: this.#chronicle.eventsOf(amendment, by, at, known) });
     this.#shelf.apply(draft);
     const isPolicy = policyKinds.some(({ name }) => draft.changed.has(name));
     if (isPolicy) this.#policy = new Policy(this.#shelf);

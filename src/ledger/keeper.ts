@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { Changes, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
-import { Notes } from './notes.ts';
+import { mostEvents, type Noted, Notes } from './notes.ts';
 
 /** Why the store takes nothing at the moment. */
 export interface Away {
@@ -48,6 +48,7 @@ export class Keeper {
   /** Ends the pause before the next try. */
   #wake = new AbortController();
   #closing = false;
+  #isFull = false;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -87,6 +88,17 @@ export class Keeper {
     for (const path of gone) this.#notes.roots.set(path, null);
     for (const root of present) this.#notes.roots.set(root.path, root);
     this.#notes.sweep = sweep;
+    this.#start();
+  }
+
+  /** Past so many events that wait, no further ones are taken in, and the log says so. */
+  note(noted: Noted): void {
+    const isFull = this.#notes.note(noted) > 0;
+    if (isFull && !this.#isFull) {
+      const message = `more than ${mostEvents} events wait for the store: those that come now are lost`;
+      this.#options.log.error({ err: this.#away?.reason }, message);
+    }
+    this.#isFull = isFull;
     this.#start();
   }
 

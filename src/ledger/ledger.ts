@@ -20,6 +20,9 @@ import {
 import type {
   Changes,
   DocumentRecord,
+  EventQuery,
+  EventRecord,
+  LevelRecord,
   OwnerRecord,
   RootRecord,
   Store,
@@ -30,11 +33,13 @@ import type { Account } from './account.ts';
 import type { Amendment } from './amendment.ts';
 import type { Answer, OwnerUsage } from './answer.ts';
 import { Book } from './book.ts';
+import type { Author } from './chronicle.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Departed } from './departed.ts';
 import { Governing } from './governing.ts';
 import { type Away, Keeper, type KeeperLog } from './keeper.ts';
 import { rekeyed } from './kept.ts';
+import type { Noted } from './notes.ts';
 import { Reports } from './reports.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
@@ -145,10 +150,25 @@ export class Ledger {
   /**
    * Changes what administrators rule, after all such changes asked for before. What `change` drafts is in the store and
    * in force, as a whole, once this resolves; rejects with what `change` throws, or `store_away`, and then nothing is
-   * changed.
+   * changed. The same write has the events that say who did what: `by` asked for it, or else softquota did it by itself.
    */
-  govern<T>(change: (amendment: Amendment) => T): Promise<T> {
-    return this.#governing.govern(change);
+  govern<T>(change: (amendment: Amendment) => T, by: Author | null = null): Promise<T> {
+    return this.#governing.govern(change, by);
+  }
+
+  /** Writes behind, as is done with what is measured. */
+  note(noted: Noted): void {
+    this.#keeper.note(noted);
+  }
+
+  /** What happened, newest first; what waits to be written is not among it. */
+  events(query: EventQuery): Promise<readonly EventRecord[]> {
+    return this.#store.events(query);
+  }
+
+  /** How near to their limits owners were when it was last told. */
+  levels(): Promise<readonly LevelRecord[]> {
+    return this.#store.levels();
   }
 
   /** Null while the store takes what is measured. */

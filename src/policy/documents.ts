@@ -9,6 +9,21 @@ import type { Changes, DocumentRecord } from '../store/index.ts';
 export interface Kind<T> {
   readonly name: string;
   readonly schema: z.ZodType<T>;
+  /**
+   * What the record of changes says of a document, so nothing secret. Where it stays the same there was no change to
+   * speak of. Of a kind without it nothing is said but that a document has become another.
+   */
+  told?(key: string, document: T, nameOf: (ownerId: number) => string): Told;
+}
+
+/** What may be known of a document. */
+export interface Told {
+  /** What people call it. */
+  readonly name: string | null;
+  /** Whose it is, where it is one owner's. */
+  readonly ownerId: number | null;
+  /** As JSON, an object. */
+  readonly content: object;
 }
 
 export interface View {

@@ -7,7 +7,7 @@
  */
 
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
-export { type Draft, type Kind, Shelf, type View } from './documents.ts';
+export { type Draft, type Kind, Shelf, type Told, type View } from './documents.ts';
 export {
   addRule,
   createGroup,

@@ -15,14 +15,26 @@ const rule = z.strictObject({
 export type RuleDocument = z.infer<typeof rule>;
 
 /** By name. */
-export const ruleKind: Kind<RuleDocument> = { name: 'rule', schema: rule };
+export const ruleKind: Kind<RuleDocument> = {
+  name: 'rule',
+  schema: rule,
+  told: (name, { limitBytes, subjects }) => ({
+    name,
+    ownerId: null,
+    content: { limit: limitBytes, subjects },
+  }),
+};
 
 const group = z.strictObject({ place, rules: z.array(z.string()).readonly() });
 
 export type GroupDocument = z.infer<typeof group>;
 
 /** By name. */
-export const groupKind: Kind<GroupDocument> = { name: 'group', schema: group };
+export const groupKind: Kind<GroupDocument> = {
+  name: 'group',
+  schema: group,
+  told: (name, { rules }) => ({ name, ownerId: null, content: { rules } }),
+};
 
 /** `place` is the owner's among those of the group. */
 const assignment = z.array(z.strictObject({ group: z.string(), place })).readonly();
@@ -30,7 +42,15 @@ const assignment = z.array(z.strictObject({ group: z.string(), place })).readonl
 export type Assignment = z.infer<typeof assignment>;
 
 /** By the owner's id; kept only for owners with a group. */
-export const assignmentKind: Kind<Assignment> = { name: 'assignment', schema: assignment };
+export const assignmentKind: Kind<Assignment> = {
+  name: 'assignment',
+  schema: assignment,
+  told: (key, entries, nameOf) => ({
+    name: nameOf(Number(key)),
+    ownerId: Number(key),
+    content: { groups: entries.map(entry => entry.group) },
+  }),
+};
 
 /** What decisions are made by. */
 export const policyKinds: readonly Kind<unknown>[] = [ruleKind, groupKind, assignmentKind];

@@ -3,9 +3,10 @@
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
 import { Keeper } from '../../src/ledger/keeper.ts';
+import { mostEvents } from '../../src/ledger/notes.ts';
 import type { Changes, EventQuery, EventRecord, Kept, LevelRecord, Store } from '../../src/store/index.ts';
 import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
-import { owner, unit } from '../store/records.ts';
+import { event, owner, unit } from '../store/records.ts';
 import { silentLog } from './world.ts';
 
 /** A store in memory, whose writes wait until the test lets them through or fails them. */
@@ -193,4 +194,34 @@ t.test('a note made at the very moment the last write ends is written too', asyn
     await keeper.kept();
   }
   t.equal(store.model.units.size, 24);
+});
+
+t.test('events that come while the store is away are written once it is back, up to a bound', async t => {
+  let told = 0;
+  const { store, keeper } = world(t, {
+    error: () => {
+      told += 1;
+    },
+  });
+  store.judge = away;
+  const at = (id: number) => event(`r-${id}`, id);
+  for (let id = 0; id < mostEvents + 100; id += 1) keeper.note({ events: [at(id)] });
+  keeper.note({ events: [{ ...at(7), text: 'more of it' }], levels: [{ ownerId: 1, text: 'high' }] });
+  t.equal(await keeper.kept(), false);
+  t.equal(told, 1, 'that some are lost is said once');
+  store.judge = () => {};
+  await keeper.close();
+  t.equal(store.model.events.size, mostEvents);
+  t.equal(store.model.events.get('r-7')?.text, 'more of it', 'what is told again of the same thing has room');
+  t.strictSame(await store.levels(), [{ ownerId: 1, text: 'high' }]);
+});
+
+t.test('events go by the latest time that was said', async t => {
+  const { store, keeper } = world(t);
+  keeper.note({ events: [event('a', 1)] });
+  await keeper.kept();
+  keeper.note({ goneEventsBefore: 5, events: [event('b', 9)] });
+  keeper.note({ goneEventsBefore: 3 });
+  await keeper.kept();
+  t.strictSame([...store.model.events.keys()], ['b']);
 });

@@ -1,0 +1,211 @@
+/** Every change of policy is on record, in the same write, with who did it and what was before and after. */
+
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { z } from 'zod';
+import { type Author, Ledger, type PolicyEvent } from '../../src/ledger/index.ts';
+import {
+  addRule,
+  assign,
+  createGroup,
+  createRule,
+  deleteGroup,
+  deleteRule,
+  editRule,
+  groupsIn,
+  type Kind,
+  rulesIn,
+  setGroups,
+} from '../../src/policy/index.ts';
+import type { Changes, Store } from '../../src/store/index.ts';
+import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
+import { settings, silentLog, World, walk } from './world.ts';
+
+const carol: Author = { ownerId: 7, name: 'carol', tokenId: '12' };
+
+interface Found extends PolicyEvent {
+  readonly ownerId: number | null;
+  readonly ownerKey: string | null;
+}
+
+/** Oldest first. */
+async function changes(ledger: Ledger): Promise<readonly Found[]> {
+  const events = await ledger.events({ kind: 'policy', limit: 10_000 });
+  return events.map(({ text, ownerId, ownerKey }) => ({ ...JSON.parse(text), ownerId, ownerKey })).reverse();
+}
+
+/** A store in memory that shows what it was given to write. */
+function openStore(): { readonly store: Store; readonly writes: Changes[] } {
+  const model = emptyModel();
+  const writes: Changes[] = [];
+  const store: Store = {
+    load: async () => keptBy(model),
+    write: async each => {
+      writes.push(each);
+      applyTo(model, each);
+    },
+    events: async query => eventsBy(model, query),
+    levels: async () => levelsBy(model),
+    close: async () => {},
+  };
+  return { store, writes };
+}
+
+t.test('a change is on record with who asked for it, and before and after', async t => {
+  const ledger = await new World(t).open();
+  const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };
+  await ledger.govern(({ draft }) => createGroup(draft, free), carol);
+  await ledger.govern(({ draft }) => editRule(draft, 'total', { limitBytes: 9 }), {
+    ownerId: null,
+    name: null,
+    tokenId: null,
+  });
+  await ledger.govern(amendment => {
+    const alice = amendment.createOwner('Alice');
+    assign(amendment.draft, alice.id, 'free');
+  });
+  const alice = ledger.ownerUsage('alice').id;
+  const found = await changes(ledger);
+  const total = { limit: 5, subjects: ['size:all'] };
+  t.match(found, [
+    { by: carol, what: 'rule', name: 'total', owner: null, before: null, after: total },
+    { by: carol, what: 'group', name: 'free', before: null, after: { rules: ['total'] } },
+    { by: { name: null }, what: 'rule', name: 'total', before: total, after: { ...total, limit: 9 } },
+    { by: null, what: 'owner', name: 'Alice', before: null, after: { name: 'Alice', type: 'user' } },
+    { by: null, what: 'assignment', name: 'Alice', owner: 'Alice', ownerKey: 'alice', ownerId: alice },
+  ]);
+  t.equal(found[0]?.change, found[1]?.change, 'what came into force together belongs together');
+  t.not(found[1]?.change, found[2]?.change);
+});
+
+t.test('a change and its events are one write', async t => {
+  const { store, writes } = openStore();
+  const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
+  t.teardown(() => ledger.close());
+  await ledger.govern(({ draft }) => createRule(draft, { name: 'r', limitBytes: 1, subjects: [] }));
+  t.equal(writes.length, 1);
+  t.match(writes[0], { documents: [{ kind: 'rule', key: 'r' }], events: [{ kind: 'policy' }] });
+});
+
+t.test('what changes nothing, or fails, is no event', async t => {
+  const ledger = await new World(t).open();
+  await ledger.govern(({ draft }) => createRule(draft, { name: 'r', limitBytes: 1, subjects: [] }));
+  await ledger.govern(({ draft }) => editRule(draft, 'r', { limitBytes: 1 }));
+  await ledger.govern(() => 'nothing');
+  await t.rejects(ledger.govern(({ draft }) => deleteRule(draft, 'gone')));
+  t.equal((await changes(ledger)).length, 1);
+});
+
+t.test('a renamed owner is found under both names, and one that gave way is on record', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'carol/app', 5);
+  const { id } = await ledger.govern(amendment => amendment.createOwner('alice'));
+  await ledger.govern(amendment => amendment.renameOwner('alice', 'carol', () => true));
+  const renamed = { what: 'owner', before: { name: 'alice' }, after: { name: 'carol' }, ownerId: id };
+  t.match((await changes(ledger)).slice(1), [
+    { what: 'owner', before: { name: 'carol' }, after: null },
+    renamed,
+  ]);
+  for (const owner of [
+    { ownerId: id, ownerKey: 'carol' },
+    { ownerId: null, ownerKey: 'alice' },
+  ]) {
+    const [newest] = await ledger.events({ owner, limit: 1 });
+    t.match(JSON.parse(newest?.text ?? ''), { before: { name: 'alice' }, after: { name: 'carol' } });
+  }
+});
+
+const secret = z.strictObject({ secret: z.string(), uses: z.number() });
+const openKind: Kind<z.infer<typeof secret>> = {
+  name: 'open',
+  schema: secret,
+  told: (_key, { secret }) => ({ name: null, ownerId: null, content: { letters: secret.length } }),
+};
+const closedKind: Kind<z.infer<typeof secret>> = { name: 'closed', schema: secret };
+
+t.test('of a document nothing is told but what its kind tells', async t => {
+  const { store } = openStore();
+  const kinds = [openKind, closedKind];
+  const ledger = await Ledger.open({ store, host: 'here', settings, kinds, foldCase: true, log: silentLog });
+  t.teardown(() => ledger.close());
+  for (const kind of kinds) {
+    await ledger.govern(({ draft }) => draft.put(kind, 'the key', { secret: 'hush', uses: 1 }));
+    await ledger.govern(({ draft }) => draft.put(kind, 'the key', { secret: 'hush', uses: 2 }));
+    await ledger.govern(({ draft }) => draft.remove(kind, 'the key'));
+  }
+  const found = await changes(ledger);
+  t.match(
+    found.map(({ what, name, before, after }) => [what, name, before, after]),
+    [
+      ['open', null, null, { letters: 4 }],
+      ['open', null, { letters: 4 }, null],
+      ['closed', null, null, {}],
+      ['closed', null, {}, {}],
+      ['closed', null, {}, null],
+    ],
+  );
+  t.notMatch(JSON.stringify(found), /hush|the key/);
+});
+
+const anyName = fc.constantFrom('a', 'b', 'c');
+const anyStep = fc.oneof(
+  fc.record({ act: fc.constant('createRule' as const), name: anyName, limitBytes: fc.nat(9) }),
+  fc.record({ act: fc.constant('editRule' as const), name: anyName, limitBytes: fc.nat(9) }),
+  fc.record({ act: fc.constant('deleteRule' as const), name: anyName }),
+  fc.record({ act: fc.constant('createGroup' as const), name: anyName }),
+  fc.record({ act: fc.constant('deleteGroup' as const), name: anyName }),
+  fc.record({ act: fc.constant('addRule' as const), group: anyName, name: anyName }),
+  fc.record({ act: fc.constant('setGroups' as const), name: anyName, groups: fc.uniqueArray(anyName) }),
+);
+type Step = typeof anyStep extends fc.Arbitrary<infer Value> ? Value : never;
+
+function take(ledger: Ledger, step: Step): Promise<unknown> {
+  return ledger.govern(amendment => {
+    const { draft } = amendment;
+    switch (step.act) {
+      case 'createRule':
+        return createRule(draft, { ...step, subjects: [] });
+      case 'editRule':
+        return editRule(draft, step.name, step);
+      case 'deleteRule':
+        return deleteRule(draft, step.name);
+      case 'createGroup':
+        return createGroup(draft, { name: step.name, rules: [] });
+      case 'deleteGroup':
+        return deleteGroup(draft, step.name);
+      case 'addRule':
+        return addRule(draft, step.group, step.name);
+      case 'setGroups':
+        return setGroups(draft, amendment.mustBeOwner(step.name).id, step.groups);
+    }
+  });
+}
+
+t.test('played again from the record, every change begins where the one before ended', async () => {
+  const story = fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async steps => {
+    const { store } = openStore();
+    const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
+    for (const name of ['a', 'b', 'c']) await ledger.govern(amendment => amendment.createOwner(name));
+    await Promise.allSettled(steps.map(step => take(ledger, step)));
+    const known = new Map<string, unknown>();
+    for (const { what, name, before, after } of await changes(ledger)) {
+      const thing = `${what} ${name}`;
+      assert.deepStrictEqual(before, known.get(thing) ?? null);
+      assert.notDeepStrictEqual(before, after);
+      known.set(thing, after);
+    }
+    for (const { name, limitBytes, subjects } of rulesIn(ledger.view)) {
+      assert.deepStrictEqual(known.get(`rule ${name}`), { limit: limitBytes, subjects });
+    }
+    for (const { name, rules } of groupsIn(ledger.view)) {
+      assert.deepStrictEqual(known.get(`group ${name}`), { rules: rules.map(rule => rule.name) });
+    }
+    const present = [...known].filter(([, after]) => after !== null).map(([thing]) => thing.split(' ')[0]);
+    const count = (what: string) => present.filter(each => each === what).length;
+    assert.equal(count('rule'), rulesIn(ledger.view).length);
+    assert.equal(count('group'), groupsIn(ledger.view).length);
+    await ledger.close();
+  });
+  await fc.assert(story, { numRuns: 100 });
+});
