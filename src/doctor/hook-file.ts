@@ -1,7 +1,7 @@
 /** One file that git may run as a hook, wherever it lies and whatever link leads to it. */
 
 import { lstatSync, readFileSync, statSync } from 'node:fs';
-import type { HookName } from '../githooks/index.ts';
+import { type HookName, hooksDirectory } from '../githooks/index.ts';
 import { encodePath } from '../layout/index.ts';
 
 export interface HookFile {
@@ -11,8 +11,6 @@ export interface HookFile {
   readonly isExecutable: boolean;
 }
 
-const packaged = new URL('../../hooks/', import.meta.url);
-
 export function hookFileAt(path: string, name: HookName): HookFile {
   const isLink = entryIsLink(path);
   try {
@@ -21,7 +19,7 @@ export function hookFileAt(path: string, name: HookName): HookFile {
     const bytes = readFileSync(encodePath(path));
     const isOurs = bytes.toString('latin1').split('\n')[1] === `# softquota hook: ${name}`;
     if (!isOurs) return { is: 'other', isLink, isExecutable };
-    const isCurrent = bytes.equals(readFileSync(new URL(name, packaged)));
+    const isCurrent = bytes.equals(readFileSync(new URL(name, hooksDirectory)));
     return { is: isCurrent ? 'current' : 'outdated', isLink, isExecutable };
   } catch {
     return { is: 'absent', isLink, isExecutable: false };

@@ -7,7 +7,13 @@
 
 import { readlinkSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type HooksPath, hookNames, isProtected, type RepositoryStatus } from '../githooks/index.ts';
+import {
+  type HooksPath,
+  hookNames,
+  hooksDirectory,
+  isProtected,
+  type RepositoryStatus,
+} from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
@@ -162,7 +168,7 @@ function unreachedMend(
     isDirectory(directory) &&
     hookNames.every(name => hookFileAt(`${directory}/${name}`, name).is !== 'other');
   if (hasRoom) {
-    const sources = hookNames.map(name => fileURLToPath(new URL(`../../hooks/${name}`, import.meta.url)));
+    const sources = hookNames.map(name => fileURLToPath(new URL(name, hooksDirectory)));
     return commandLine('install', '-m', '755', ...sources, directory);
   }
   const unset = ['--unset-all', 'core.hooksPath'];

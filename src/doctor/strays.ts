@@ -44,9 +44,10 @@ export function checkStrays(installation: Installation, { strays, roots }: Repos
 
   function mendFor(path: string, code: 'unknown_repository' | 'unmanaged_repository'): string {
     const template = templateFor(path, roots);
-    if (template !== null) {
-      const repos = installation.loaded.config.storages.find(({ kind }) => kind === 'repos');
-      const paths = [...(repos?.templates ?? []), template].join(', ');
+    const repos = installation.loaded.config.storages.find(({ kind }) => kind === 'repos');
+    const templates = repos?.templates ?? [];
+    if (template !== null && !templates.includes(template)) {
+      const paths = [...templates, template].join(', ');
       return setKey(installation, 'storage.repos', 'PATH', paths, 'reload');
     }
     if (code === 'unmanaged_repository') return 'if it should count, move it to where a template matches it';
