@@ -66,7 +66,7 @@ export function forgetMemberships(draft: Draft, ownerId: number): void {
 }
 
 /** Throws `not_found`. */
-export function mustBeOrganization({ type, name }: OwnerRecord): void {
+export function mustBeOrganization({ type, name }: Pick<OwnerRecord, 'type' | 'name'>): void {
   if (type === 'organization') return;
   throw new SoftquotaError('not_found', `${printable(name)} is a user, not an organization`);
 }

@@ -7,7 +7,7 @@
  */
 
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
-export { type Draft, type Kind, Shelf, type Told, type View } from './documents.ts';
+export { Draft, type Kind, Shelf, type Told, type View } from './documents.ts';
 export {
   addRule,
   createGroup,
@@ -17,6 +17,6 @@ export {
   type NewGroup,
   removeRule,
 } from './groups.ts';
-export { assignmentKind, groupKind, policyKinds, ruleKind } from './kinds.ts';
+export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
 export { Policy } from './policy.ts';
 export { createRule, deleteRule, editRule, type RuleEdit, ruleFaults, ruleNamed, rulesIn } from './rules.ts';

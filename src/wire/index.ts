@@ -43,3 +43,4 @@ export {
   type Verdict,
   verdict,
 } from './usage.ts';
+export { type User, user } from './users.ts';

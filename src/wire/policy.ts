@@ -67,11 +67,9 @@ export const rule = z.object({ name: z.string(), limit: bytes, subjects: ruleSub
 
 export type Rule = z.infer<typeof rule>;
 
-const groupsRule = z
-  .object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects) })
-  .meta({
-    description: 'One that exists is taken as it is; one that does not is created, and needs a limit.',
-  });
+const groupsRule = z.object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects) }).meta({
+  description: 'One that exists is taken as it is; one that does not is created, and needs a limit.',
+});
 
 export const newGroup = z
   .object({ name: newName, rules: orNull(z.array(groupsRule)) })
@@ -95,11 +93,9 @@ export type QuotaInfo = z.infer<typeof quotaInfo>;
 
 const namelessGroup = z.object({ rules: z.array(rule.omit({ name: true })).readonly() });
 
-export const ownQuotaInfo = quotaInfo
-  .extend({ groups: z.array(namelessGroup).readonly() })
-  .meta({
-    id: 'OwnQuotaInfo',
-    description: 'What an owner uses and is limited by; rules and groups have no names here.',
-  });
+export const ownQuotaInfo = quotaInfo.extend({ groups: z.array(namelessGroup).readonly() }).meta({
+  id: 'OwnQuotaInfo',
+  description: 'What an owner uses and is limited by; rules and groups have no names here.',
+});
 
 export type OwnQuotaInfo = z.infer<typeof ownQuotaInfo>;

@@ -4,12 +4,22 @@ import { describe } from '../openapi.ts';
 import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { aboutRoutes } from './about.ts';
+import { groupUserRoutes } from './group-users.ts';
+import { groupRoutes } from './groups.ts';
 import { installationRoutes } from './installation.ts';
+import { ownQuotaRoutes } from './own-quotas.ts';
+import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
 import { usageRoutes } from './usage.ts';
+import { userQuotaRoutes } from './user-quotas.ts';
 
 export function allRoutes(services: ApiServices): readonly Route[] {
   const routes: readonly Route[] = [
+    ...ruleRoutes(services),
+    ...groupRoutes(services),
+    ...groupUserRoutes(services),
+    ...userQuotaRoutes(services),
+    ...ownQuotaRoutes(services),
     ...usageRoutes(services),
     ...scanRoutes(services),
     ...installationRoutes(services),

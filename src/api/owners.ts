@@ -1,0 +1,33 @@
+/** Owners as addresses and bodies name them. */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Amendment, Ledger, OwnerUsage } from '../ledger/index.ts';
+import { printable } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+
+/** An owner who is there, with what is used; throws `not_found`. */
+export function knownOwner(ledger: Ledger, name: string): OwnerUsage & { readonly id: number } {
+  const owner = ledger.ownerUsage(name);
+  if (owner.id === null) throw unknown(name);
+  return { ...owner, id: owner.id };
+}
+
+/**
+ * The owner who is to be put into a group; with `create` one who is not there is made. Throws `not_found`, saying how
+ * to make one.
+ */
+export function ownerToAssign(amendment: Amendment, name: string, create: boolean): OwnerRecord {
+  const owner = amendment.owner(name);
+  if (owner !== undefined) return owner;
+  if (create) return amendment.createOwner(name);
+  throw unknown(name);
+}
+
+function unknown(name: string): SoftquotaError {
+  const shown = printable(name);
+  return new SoftquotaError(
+    'not_found',
+    `there is no user or organization ${shown}; POST /api/v1/admin/users creates one, and with ` +
+      '[users] AUTO_CREATE = true putting a name into a group does',
+  );
+}

@@ -1,0 +1,76 @@
+/** `/admin/quota/groups/{group}/users`: who is in a group. */
+
+import { z } from 'zod';
+import type { Ledger } from '../../ledger/index.ts';
+import { assign, mustBeGroup, unassign } from '../../policy/index.ts';
+import { knownName, user } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { ownerToAssign } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { userShown } from './shapes.ts';
+
+const path = '/admin/quota/groups/{group}/users';
+const params = z.object({ group: knownName });
+const userParams = z.object({ group: knownName, user: knownName });
+
+export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listUsersInGroup',
+      method: 'get',
+      path,
+      tag: 'policy',
+      summary: 'Who is in a group, as they came to it',
+      description: 'Not those whom it only bears on as a default group.',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
+      handle: named => usersIn(ledger, named.params.group),
+    }),
+    route({
+      id: 'addUserToGroup',
+      method: 'put',
+      path: `${path}/{user}`,
+      tag: 'policy',
+      summary: 'Put a user or an organization into a group',
+      description: 'With `[users] AUTO_CREATE = true` one that is not known is created.',
+      access: administrators.write,
+      params: userParams,
+      faults: [404, 409],
+      answer: { status: 204, description: 'It is in' },
+      handle: (named, { caller }) =>
+        ledger.govern(amendment => {
+          mustBeGroup(amendment.draft, named.params.group);
+          const { id } = ownerToAssign(amendment, named.params.user, autoCreate);
+          assign(amendment.draft, id, named.params.group);
+        }, caller),
+    }),
+    route({
+      id: 'removeUserFromGroup',
+      method: 'delete',
+      path: `${path}/{user}`,
+      tag: 'policy',
+      summary: 'Take a user or an organization out of a group',
+      access: administrators.write,
+      params: userParams,
+      faults: [404],
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { caller }) =>
+        ledger.govern(amendment => {
+          mustBeGroup(amendment.draft, named.params.group);
+          unassign(amendment.draft, amendment.mustBeOwner(named.params.user).id, named.params.group);
+        }, caller),
+    }),
+  ];
+}
+
+/** Throws `not_found`. */
+function usersIn(ledger: Ledger, group: string): z.infer<typeof user>[] {
+  mustBeGroup(ledger.view, group);
+  return ledger.policy.membersOf(group).flatMap(id => {
+    const owner = ledger.book.owner(id);
+    return owner === undefined ? [] : [userShown(ledger.view, owner)];
+  });
+}

@@ -1,0 +1,130 @@
+/** `/admin/quota/groups`, with the rules in each. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import {
+  addRule,
+  createGroup,
+  deleteGroup,
+  groupNamed,
+  groupsIn,
+  mustBeGroup,
+  removeRule,
+  type View,
+} from '../../policy/index.ts';
+import { printable } from '../../quota/index.ts';
+import { type Group, group, knownName, newGroup } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { editOf, groupShown } from './shapes.ts';
+
+const path = '/admin/quota/groups/{group}';
+const params = z.object({ group: knownName });
+const rulePath = `${path}/rules/{rule}`;
+const ruleParams = z.object({ group: knownName, rule: knownName });
+
+export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listGroups',
+      method: 'get',
+      path: '/admin/quota/groups',
+      tag: 'policy',
+      summary: 'Every group with its rules, as created',
+      access: administrators.read,
+      answer: { status: 200, description: 'Groups', schema: z.array(group) },
+      handle: () => groupsIn(ledger.view).map(groupShown),
+    }),
+    route({
+      id: 'createGroup',
+      method: 'post',
+      path: '/admin/quota/groups',
+      tag: 'policy',
+      summary: 'Create a group, and the rules of it that do not exist yet',
+      description: 'All of it or nothing. A rule that exists is taken as it is, whatever else is said of it.',
+      access: administrators.write,
+      body: newGroup,
+      faults: [409],
+      mustNotBe: json => mustNotBeGroup(ledger.view, json),
+      answer: { status: 201, description: 'The group', schema: group },
+      handle: ({ body: { name, rules } }, { caller }) => {
+        const created = {
+          name,
+          rules: (rules ?? []).map(each => ({ name: each.name, ...editOf(each) })),
+        };
+        return ledger.govern(({ draft }) => {
+          createGroup(draft, created);
+          return shownOf(draft, name);
+        }, caller);
+      },
+    }),
+    route({
+      id: 'getGroup',
+      method: 'get',
+      path,
+      tag: 'policy',
+      summary: 'One group with its rules',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'The group', schema: group },
+      handle: named => shownOf(ledger.view, named.params.group),
+    }),
+    route({
+      id: 'deleteGroup',
+      method: 'delete',
+      path,
+      tag: 'policy',
+      summary: 'Delete a group; nobody is in it any more, and its rules remain',
+      access: administrators.write,
+      params,
+      faults: [404],
+      answer: { status: 204, description: 'It is gone' },
+      handle: (named, { caller }) =>
+        ledger.govern(({ draft }) => deleteGroup(draft, named.params.group), caller),
+    }),
+    route({
+      id: 'addRuleToGroup',
+      method: 'put',
+      path: rulePath,
+      tag: 'policy',
+      summary: 'Put a rule into a group',
+      access: administrators.write,
+      params: ruleParams,
+      faults: [404, 409],
+      answer: { status: 204, description: 'It is in' },
+      handle: (named, { caller }) =>
+        ledger.govern(({ draft }) => addRule(draft, named.params.group, named.params.rule), caller),
+    }),
+    route({
+      id: 'removeRuleFromGroup',
+      method: 'delete',
+      path: rulePath,
+      tag: 'policy',
+      summary: 'Take a rule out of a group; the rule remains',
+      access: administrators.write,
+      params: ruleParams,
+      faults: [404],
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { caller }) =>
+        ledger.govern(({ draft }) => removeRule(draft, named.params.group, named.params.rule), caller),
+    }),
+  ];
+}
+
+/** Throws `not_found`. */
+function shownOf(view: View, name: string): Group {
+  mustBeGroup(view, name);
+  return groupShown(groupNamed(view, name) ?? { name, rules: [] });
+}
+
+const anyNamed = z.object({ name: z.string() });
+
+/** A group that exists is a conflict, whatever is wrong with the rest of what was sent. */
+function mustNotBeGroup(view: View, json: unknown): void {
+  const named = anyNamed.safeParse(json);
+  if (named.success && groupNamed(view, named.data.name) !== undefined) {
+    throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
+  }
+}

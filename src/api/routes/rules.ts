@@ -1,0 +1,92 @@
+/** `/admin/quota/rules`. */
+
+import { z } from 'zod';
+import type { View } from '../../policy/index.ts';
+import { createRule, deleteRule, editRule, mustBeRule, rulesIn } from '../../policy/index.ts';
+import { knownName, newRule, rule, ruleEdit } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { editOf, ruleShown } from './shapes.ts';
+
+const path = '/admin/quota/rules/{rule}';
+const params = z.object({ rule: knownName });
+
+export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
+  const mustBe = (named: z.infer<typeof params>) => void mustBeRule(ledger.view, named.rule);
+  return [
+    route({
+      id: 'listRules',
+      method: 'get',
+      path: '/admin/quota/rules',
+      tag: 'policy',
+      summary: 'Every rule, as created',
+      access: administrators.read,
+      answer: { status: 200, description: 'Rules', schema: z.array(rule) },
+      handle: () => rulesIn(ledger.view).map(ruleShown),
+    }),
+    route({
+      id: 'createRule',
+      method: 'post',
+      path: '/admin/quota/rules',
+      tag: 'policy',
+      summary: 'Create a rule',
+      description: 'It limits nobody before it is in a group.',
+      access: administrators.write,
+      body: newRule,
+      faults: [409],
+      answer: { status: 201, description: 'The rule', schema: rule },
+      handle: async ({ body: { name, limit: limitBytes, subjects } }, { caller }) => {
+        const created = { name, limitBytes, subjects: subjects ?? [] };
+        await ledger.govern(({ draft }) => createRule(draft, created), caller);
+        return ruleShown(created);
+      },
+    }),
+    route({
+      id: 'getRule',
+      method: 'get',
+      path,
+      tag: 'policy',
+      summary: 'One rule',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'The rule', schema: rule },
+      handle: ({ params: { rule: name } }) => shownOf(ledger.view, name),
+    }),
+    route({
+      id: 'editRule',
+      method: 'patch',
+      path,
+      tag: 'policy',
+      summary: 'Change a rule, in every group that has it',
+      access: administrators.write,
+      params,
+      body: ruleEdit,
+      faults: [404],
+      mustBe,
+      answer: { status: 200, description: 'The rule as it is now', schema: rule },
+      handle: async ({ params: { rule: name }, body }, { caller }) =>
+        ruleShown(await ledger.govern(({ draft }) => editRule(draft, name, editOf(body)), caller)),
+    }),
+    route({
+      id: 'deleteRule',
+      method: 'delete',
+      path,
+      tag: 'policy',
+      summary: 'Delete a rule, and take it out of every group',
+      access: administrators.write,
+      params,
+      faults: [404],
+      answer: { status: 204, description: 'It is gone' },
+      handle: ({ params: { rule: name } }, { caller }) =>
+        ledger.govern(({ draft }) => deleteRule(draft, name), caller),
+    }),
+  ];
+}
+
+/** Throws `not_found`. */
+function shownOf(view: View, name: string): z.infer<typeof rule> {
+  const { limitBytes, subjects } = mustBeRule(view, name);
+  return ruleShown({ name, limitBytes, subjects });
+}

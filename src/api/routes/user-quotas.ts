@@ -1,0 +1,53 @@
+/** `/admin/users/{user}/quota`: what any owner uses, and the groups of it. */
+
+import { z } from 'zod';
+import { setGroups } from '../../policy/index.ts';
+import { knownName, ownersGroups, quotaInfo } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { knownOwner, ownerToAssign } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { quotaShown } from './shapes.ts';
+
+const params = z.object({ user: knownName });
+
+export function userQuotaRoutes({ ledger, autoCreate }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'getQuotaOfUser',
+      method: 'get',
+      path: '/admin/users/{user}/quota',
+      tag: 'owners',
+      summary: 'What a user or an organization uses, and the groups that bear on it',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Use and groups', schema: quotaInfo },
+      handle: named => {
+        const owner = knownOwner(ledger, named.params.user);
+        return quotaShown(owner, ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups));
+      },
+    }),
+    route({
+      id: 'setGroupsOfUser',
+      method: 'post',
+      path: '/admin/users/{user}/quota/groups',
+      tag: 'owners',
+      summary: 'Put a user or an organization into these groups, and out of all others',
+      description: 'With `[users] AUTO_CREATE = true` one that is not known is created.',
+      access: administrators.write,
+      params,
+      body: ownersGroups,
+      faults: [404],
+      mustBe: named => {
+        if (!autoCreate) knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'It is in these groups' },
+      handle: (named, { caller }) =>
+        ledger.govern(amendment => {
+          const { id } = ownerToAssign(amendment, named.params.user, autoCreate);
+          setGroups(amendment.draft, id, named.body.groups);
+        }, caller),
+    }),
+  ];
+}
