@@ -11,4 +11,5 @@ export type { Author, PolicyEvent } from './chronicle.ts';
 export type { Clock } from './clock.ts';
 export type { Away } from './keeper.ts';
 export { Ledger, type LedgerOptions, type LedgerSettings, type WalkedUnit } from './ledger.ts';
+export { Rounds, type RoundsOptions } from './rounds.ts';
 export type { Watcher } from './watchers.ts';
