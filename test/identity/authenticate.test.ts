@@ -1,0 +1,253 @@
+/** Who is let in, who is not, and who has to wait. */
+
+import t, { type Test } from 'tap';
+import {
+  type Authentication,
+  createToken,
+  createUser,
+  editUser,
+  Identity,
+  type IdentityOptions,
+  identityKinds,
+  localAdministrator,
+  type NewToken,
+  revokeToken,
+} from '../../src/identity/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { createRule } from '../../src/policy/index.ts';
+import { until } from '../e2e/ask.ts';
+import { SetClock, silentLog, World } from '../ledger/world.ts';
+
+const here = '192.0.2.7';
+const elsewhere = '198.51.100.7';
+const few = { wrongTries: 3, perSeconds: 60 };
+const wrong = `token ${'0'.repeat(40)}`;
+
+async function make(ledger: Ledger, name: string, wanted: Partial<NewToken> = {}) {
+  return ledger.govern(amendment => {
+    const owner = amendment.owner(name) ?? createUser(amendment, { name });
+    const token = { name: 'ci', scopes: ['all'], expiresAt: null, ...wanted };
+    return createToken(amendment.draft, owner, token, { maker: localAdministrator, now: 0 });
+  });
+}
+
+async function world(t: Test, options: Partial<IdentityOptions> = {}) {
+  const clock = new SetClock();
+  const opened = new World(t, { kinds: identityKinds, clock });
+  const ledger = await opened.open();
+  const identity = new Identity({ ledger, now: () => clock.wall(), log: silentLog, ...options });
+  return { clock, opened, ledger, identity };
+}
+
+function nameIn(answer: Authentication): string | null {
+  return answer.is === 'caller' ? answer.caller.name : `(${answer.is})`;
+}
+
+t.test('a token is taken as token, as Bearer, and as the password of Basic, whoever asks', async t => {
+  const { ledger, identity } = await world(t);
+  const { token, document } = await make(ledger, 'Alice');
+  t.match(token, /^[0-9a-f]{40}$/);
+  t.equal(document.lastEight, token.slice(-8));
+  const basic = (text: string) => Buffer.from(text).toString('base64');
+  const taken = [
+    `token ${token}`,
+    `Token ${token}`,
+    `Bearer ${token}`,
+    `bearer  ${token} `,
+    `Basic ${basic(`alice:${token}`)}`,
+    `basic ${basic(`:${token}`)}`,
+  ];
+  for (const header of taken) t.equal(nameIn(await identity.authenticate(header, here)), 'Alice', header);
+  t.match(await identity.authenticate(undefined, here), { is: 'none' });
+});
+
+t.test('nothing tells why a token is refused', async t => {
+  const { clock, ledger, identity } = await world(t);
+  const revoked = await make(ledger, 'alice');
+  await ledger.govern(amendment => revokeToken(amendment.draft, amendment.mustBeOwner('alice'), 'ci'));
+  const expired = await make(ledger, 'bob', { expiresAt: clock.wall() + 10 });
+  t.equal(nameIn(await identity.authenticate(`token ${expired.token}`, here)), 'bob');
+  clock.pass(10);
+  const refused = [
+    wrong,
+    `token ${revoked.token}`,
+    `token ${expired.token}`,
+    `token ${expired.token.toUpperCase()}`,
+    `token ${expired.token.slice(1)}`,
+    expired.token,
+    '',
+    'Basic !!!',
+    `Basic ${Buffer.from(expired.token).toString('base64')}`,
+    `Digest ${expired.token}`,
+  ];
+  for (const header of refused) {
+    t.strictSame(await identity.authenticate(header, elsewhere), { is: 'refused' }, header);
+  }
+});
+
+t.test('what is kept of a token does not let anybody in', async t => {
+  const { ledger, identity } = await world(t);
+  const { token } = await make(ledger, 'alice');
+  const kept = JSON.stringify(ledger.documentRecords());
+  t.notOk(kept.includes(token));
+  for (const { key } of ledger.documentRecords()) {
+    t.match(await identity.authenticate(`token ${key}`, here), { is: 'refused' });
+  }
+});
+
+t.test('what is laid down about a caller is in force at the next request', async t => {
+  const { ledger, identity } = await world(t);
+  const { token, document } = await make(ledger, 'alice');
+  const caller = async () => {
+    const answer = await identity.authenticate(`token ${token}`, here);
+    return answer.is === 'caller' ? answer.caller : null;
+  };
+  t.match(await caller(), { name: 'alice', isAdmin: false, tokenId: String(document.id) });
+  t.notOk((await caller())?.mayRead('admin'));
+  await ledger.govern(amendment => editUser(amendment, 'alice', { isAdmin: true, name: 'anna' }));
+  t.match(await caller(), { ownerId: document.owner, name: 'anna', isAdmin: true });
+  t.ok((await caller())?.mayWrite('admin'));
+  await ledger.govern(amendment => revokeToken(amendment.draft, amendment.mustBeOwner('anna'), 'ci'));
+  t.equal(await caller(), null);
+});
+
+t.test('too many wrong tokens from one network are slowed, and nobody else is', async t => {
+  const { ledger, identity } = await world(t, { limits: few });
+  const known = await make(ledger, 'alice');
+  const other = await make(ledger, 'bob');
+  const ask = (token: string, address: string) => identity.authenticate(`token ${token}`, address);
+  t.equal(nameIn(await ask(known.token, here)), 'alice');
+  for (let tried = 0; tried < few.wrongTries; tried++) {
+    t.match(await identity.authenticate(wrong, here), { is: 'refused' });
+  }
+  t.match(await identity.authenticate(wrong, here), { is: 'slowed', retryAfterSeconds: Number });
+  t.match(await ask(other.token, `::ffff:${here}`), { is: 'slowed' }, 'a guess is not even looked at');
+  t.equal(nameIn(await ask(known.token, here)), 'alice', 'who was let in from there before still is');
+  t.equal(nameIn(await ask(other.token, elsewhere)), 'bob');
+});
+
+t.test('being slowed comes to an end', async t => {
+  const { ledger, identity } = await world(t, { limits: { wrongTries: 1, perSeconds: 1 } });
+  const { token } = await make(ledger, 'alice');
+  await until(async () => ((await identity.authenticate(wrong, here)).is === 'slowed' ? true : null));
+  const answer = await until(async () => {
+    const tried = await identity.authenticate(`token ${token}`, here);
+    return tried.is === 'slowed' ? null : tried;
+  });
+  t.equal(nameIn(answer), 'alice');
+});
+
+t.test('the addresses of one IPv6 subscriber are one network', async t => {
+  const { identity } = await world(t, { limits: few });
+  const from = async (address: string) => (await identity.authenticate(wrong, address)).is;
+  const subscriber = ['2001:db8:1:2::1', '2001:0db8:1:2:3:4:5:6', '2001:db8:1:2:ffff::'];
+  for (const address of subscriber) t.equal(await from(address), 'refused', address);
+  t.equal(await from('2001:db8:1:2:0:0:0:9'), 'slowed');
+  t.equal(await from('2001:db8:1:3::1'), 'refused');
+  t.equal(await from('2001:db8::1'), 'refused');
+  t.equal(await from('::1'), 'refused');
+});
+
+t.test('the last use of a token is known at once, kept in one write, and there after a restart', async t => {
+  const { clock, opened, ledger, identity } = await world(t);
+  const tokens = await Promise.all(['alice', 'bob', 'carol'].map(name => make(ledger, name)));
+  const lastUses = (of: Identity) =>
+    tokens.map(({ document }) => of.tokensOf(document.owner).map(({ lastUsedAt }) => lastUsedAt));
+  t.strictSame(lastUses(identity), [[null], [null], [null]]);
+  const govern = t.capture(ledger, 'govern', ledger.govern);
+  for (const { token } of tokens.slice(0, 2)) await identity.authenticate(`token ${token}`, here);
+  clock.pass(1000);
+  for (const { token } of tokens.slice(1, 2)) await identity.authenticate(`token ${token}`, here);
+  const uses = [[clock.wall() - 1000], [clock.wall()], [null]];
+  t.strictSame(lastUses(identity), uses);
+  t.equal(govern().length, 0, 'no request makes a write');
+  const closed = identity.close();
+  t.strictSame(lastUses(identity), uses, 'also while it is being written');
+  await closed;
+  t.equal(govern().length, 1);
+  const again = await opened.open();
+  t.strictSame(lastUses(new Identity({ ledger: again, now: () => 0, log: silentLog })), uses);
+});
+
+t.test('the last use is written now and then, and tried again where it could not be', async t => {
+  const warned: string[] = [];
+  const log = { warn: (_: object, message: string) => void warned.push(message) };
+  const { clock, ledger } = await world(t);
+  let isAway = true;
+  const identity = new Identity({
+    ledger: {
+      get view() {
+        return ledger.view;
+      },
+      book: ledger.book,
+      govern: async change => {
+        if (isAway) throw new Error('away');
+        return ledger.govern(change);
+      },
+    },
+    now: () => clock.wall(),
+    log,
+    usesEveryMs: 1,
+  });
+  t.teardown(() => identity.close());
+  const { token, document } = await make(ledger, 'alice');
+  await identity.authenticate(`token ${token}`, here);
+  await until(() => (warned.length > 1 ? true : null));
+  t.match(identity.tokensOf(document.owner), [{ lastUsedAt: clock.wall() }]);
+  isAway = false;
+  const kept = await until(
+    () => ledger.documentRecords().find(({ text }) => text.includes(`${clock.wall()}`)) ?? null,
+  );
+  t.equal(kept.kind, 'token');
+});
+
+t.test('a token that is revoked before its use is written stays revoked', async t => {
+  const { ledger, identity } = await world(t);
+  const { token } = await make(ledger, 'alice');
+  await identity.authenticate(`token ${token}`, here);
+  await ledger.govern(amendment => revokeToken(amendment.draft, amendment.mustBeOwner('alice'), 'ci'));
+  await identity.close();
+  t.match(await identity.authenticate(`token ${token}`, here), { is: 'refused' });
+});
+
+t.test('a token has a name of its own, a scope, and an end that is still to come', async t => {
+  const { ledger } = await world(t);
+  await make(ledger, 'alice');
+  await t.rejects(make(ledger, 'alice'), { code: 'conflict', message: 'alice has a token ci already' });
+  await t.rejects(make(ledger, 'alice', { name: ' ', scopes: [], expiresAt: -1 }), {
+    code: 'invalid',
+    message: /^name: .*; scopes: at least one .*; expires_at: /,
+  });
+  await ledger.govern(amendment => createUser(amendment, { name: 'acme', type: 'organization' }));
+  await t.rejects(make(ledger, 'acme'), { code: 'invalid', message: /only users have tokens/ });
+});
+
+t.test('what a token makes does not outlive it', async t => {
+  const { clock, ledger, identity } = await world(t);
+  const until = clock.wall() + 1000;
+  const { token } = await make(ledger, 'alice', { expiresAt: until });
+  const answer = await identity.authenticate(`token ${token}`, here);
+  if (answer.is !== 'caller') throw new Error(answer.is);
+  const by = { maker: answer.caller, now: clock.wall() };
+  const makeAnother = (name: string, expiresAt: number | null) =>
+    ledger.govern(amendment => {
+      const owner = amendment.mustBeOwner('alice');
+      createToken(amendment.draft, owner, { name, scopes: ['all'], expiresAt }, by);
+    });
+  await t.rejects(makeAnother('longer', until + 1), { code: 'not_permitted', message: /^expires_at: / });
+  await t.rejects(makeAnother('endless', null), { code: 'not_permitted' });
+  await t.resolves(makeAnother('as long', until));
+});
+
+t.test('a change that fails half-way leaves nobody behind', async t => {
+  const { ledger } = await world(t);
+  await t.rejects(
+    ledger.govern(amendment => {
+      createUser(amendment, { name: 'alice', isAdmin: true });
+      createRule(amendment.draft, { name: ' ', limitBytes: 0, subjects: [] });
+    }),
+    { code: 'invalid' },
+  );
+  t.notOk(ledger.isKnown('alice'));
+  t.strictSame(ledger.documentRecords(), []);
+});

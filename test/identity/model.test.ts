@@ -1,0 +1,312 @@
+/** Users, members and tokens: any sequence of changes beside a model of plain lists. */
+
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
+import {
+  createToken,
+  createUser,
+  deleteUser,
+  editUser,
+  Identity,
+  identityKinds,
+  localAdministrator,
+  membersOf,
+  profileOf,
+  type Role,
+  removeMember,
+  revokeToken,
+  roles,
+  setMember,
+} from '../../src/identity/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { assign, assignedGroups, createGroup } from '../../src/policy/index.ts';
+import type { Store } from '../../src/store/index.ts';
+import { openOn, silentLog, walk } from '../ledger/world.ts';
+import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
+
+interface Owner {
+  name: string;
+  type: 'user' | 'organization';
+  /** Whether an administrator has created or changed it. */
+  isLaidDown: boolean;
+  email: string;
+  isAdmin: boolean;
+  groups: string[];
+  tokens: { name: string; secret: string }[];
+  members: { user: Owner; role: Role }[];
+}
+
+interface Model {
+  /** By key. */
+  owners: Map<string, Owner>;
+  /** The keys of those who have something on the disk. */
+  units: Set<string>;
+  /** All that were ever made. */
+  secrets: string[];
+}
+
+interface Step {
+  /** Gives the token that was made, if one was. */
+  readonly does: (ledger: Ledger) => Promise<unknown>;
+  /** The same on the model; the code of the fault instead where it is one, and then nothing is changed. */
+  readonly means: (model: Model, made: unknown) => string | undefined;
+}
+
+const keyOf = (name: string) => name.toLowerCase();
+
+function found(name: string): Owner {
+  const nothing = { groups: [], tokens: [], members: [] };
+  return { name, type: 'user', isLaidDown: false, email: '', isAdmin: false, ...nothing };
+}
+
+function organizationsOf({ owners }: Model, user: Owner): readonly Owner[] {
+  return [...owners.values()].filter(({ members }) => members.some(member => member.user === user));
+}
+
+function isOnlyFound(model: Model, owner: Owner): boolean {
+  const { isLaidDown, groups, tokens } = owner;
+  return !isLaidDown && groups.length + tokens.length + organizationsOf(model, owner).length === 0;
+}
+
+function isFaulty({ type, email, isAdmin }: Pick<Owner, 'type' | 'email' | 'isAdmin'>): boolean {
+  return email === 'no address' || (isAdmin && type === 'organization');
+}
+
+const anyName = fc.constantFrom('a', 'A', 'b', 'c');
+/** Most of the time one is. */
+const anyOrganization = fc.constantFrom('c', 'c', 'c', 'a');
+const anyUser = fc.constantFrom('a', 'b', 'b', 'c');
+const anyToken = fc.constantFrom('one', '__proto__');
+const anyFields = {
+  type: fc.constantFrom('user' as const, 'user' as const, 'organization' as const),
+  email: fc.constantFrom('', 'a@git.example', 'no address'),
+  isAdmin: fc.boolean(),
+};
+
+const step = {
+  create: fc.tuple(anyName, fc.record(anyFields)).map(
+    ([name, fields]): Step => ({
+      does: ledger => ledger.govern(amendment => createUser(amendment, { name, ...fields })),
+      means: ({ owners }) => {
+        if (owners.has(keyOf(name))) return 'conflict';
+        if (isFaulty(fields)) return 'invalid';
+        owners.set(keyOf(name), { ...found(name), isLaidDown: true, ...fields });
+      },
+    }),
+  ),
+  edit: fc.tuple(anyName, fc.record({ ...anyFields, name: anyName }, { requiredKeys: [] })).map(
+    ([name, edit]): Step => ({
+      does: ledger => ledger.govern(amendment => editUser(amendment, name, edit)),
+      means: model => {
+        const owner = model.owners.get(keyOf(name));
+        if (owner === undefined) return 'not_found';
+        const changed = { ...owner, ...edit };
+        if (isFaulty(changed)) return 'invalid';
+        if (changed.type !== owner.type) {
+          const { members, tokens } = owner;
+          const inTheWay = changed.type === 'user' ? members : [...tokens, ...organizationsOf(model, owner)];
+          if (inTheWay.length > 0) return 'conflict';
+        }
+        const other = model.owners.get(keyOf(changed.name));
+        if (other !== undefined && other !== owner && !isOnlyFound(model, other)) return 'conflict';
+        const before = keyOf(owner.name);
+        model.owners.delete(before);
+        // What lies on the disk is as the disk says.
+        if (model.units.has(before)) model.owners.set(before, found(owner.name));
+        model.owners.set(keyOf(changed.name), Object.assign(owner, edit, { isLaidDown: true }));
+      },
+    }),
+  ),
+  delete: anyName.map(
+    (name): Step => ({
+      does: ledger => ledger.govern(amendment => deleteUser(amendment, name)),
+      means: ({ owners, units }) => {
+        const owner = owners.get(keyOf(name));
+        if (owner === undefined) return 'not_found';
+        if (units.has(keyOf(name))) return 'conflict';
+        owners.delete(keyOf(name));
+        for (const each of owners.values()) each.members = each.members.filter(({ user }) => user !== owner);
+      },
+    }),
+  ),
+  walk: anyName.map(
+    (name): Step => ({
+      does: async ledger => void walk(ledger, `${name}/app`, 1),
+      means: ({ owners, units }) => {
+        units.add(keyOf(name));
+        if (!owners.has(keyOf(name))) owners.set(keyOf(name), found(name));
+      },
+    }),
+  ),
+  assign: anyName.map(
+    (name): Step => ({
+      does: ledger =>
+        ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner(name).id, 'free')),
+      means: ({ owners }) => {
+        const owner = owners.get(keyOf(name));
+        if (owner === undefined) return 'not_found';
+        if (owner.groups.length > 0) return 'conflict';
+        owner.groups.push('free');
+      },
+    }),
+  ),
+  setMember: fc.tuple(anyOrganization, anyUser, fc.constantFrom(...roles)).map(
+    ([organization, name, role]): Step => ({
+      does: ledger =>
+        ledger.govern(amendment =>
+          setMember(amendment.draft, amendment.mustBeOwner(organization), amendment.mustBeOwner(name), role),
+        ),
+      means: ({ owners }) => {
+        const [of, user] = [owners.get(keyOf(organization)), owners.get(keyOf(name))];
+        if (of?.type !== 'organization' || user === undefined) return 'not_found';
+        if (user.type !== 'user') return 'invalid';
+        const member = of.members.find(each => each.user === user);
+        if (member === undefined) of.members.push({ user, role });
+        else member.role = role;
+      },
+    }),
+  ),
+  removeMember: fc.tuple(anyOrganization, anyUser).map(
+    ([organization, name]): Step => ({
+      does: ledger =>
+        ledger.govern(amendment =>
+          removeMember(amendment.draft, amendment.mustBeOwner(organization), amendment.mustBeOwner(name)),
+        ),
+      means: ({ owners }) => {
+        const [of, user] = [owners.get(keyOf(organization)), owners.get(keyOf(name))];
+        if (!of?.members.some(each => each.user === user)) return 'not_found';
+        of.members = of.members.filter(each => each.user !== user);
+      },
+    }),
+  ),
+  createToken: fc.tuple(anyName, anyToken).map(
+    ([name, token]): Step => ({
+      does: ledger =>
+        ledger.govern(amendment => {
+          const wanted = { name: token, scopes: ['all'], expiresAt: null };
+          const by = { maker: localAdministrator, now: Date.now() };
+          return createToken(amendment.draft, amendment.mustBeOwner(name), wanted, by).token;
+        }),
+      means: ({ owners, secrets }, made) => {
+        const owner = owners.get(keyOf(name));
+        if (owner === undefined) return 'not_found';
+        if (owner.tokens.some(each => each.name === token)) return 'conflict';
+        if (owner.type !== 'user') return 'invalid';
+        owner.tokens.push({ name: token, secret: String(made) });
+        secrets.push(String(made));
+      },
+    }),
+  ),
+  revokeToken: fc.tuple(anyName, anyToken).map(
+    ([name, token]): Step => ({
+      does: ledger =>
+        ledger.govern(amendment => void revokeToken(amendment.draft, amendment.mustBeOwner(name), token)),
+      means: ({ owners }) => {
+        const owner = owners.get(keyOf(name));
+        if (!owner?.tokens.some(each => each.name === token)) return 'not_found';
+        owner.tokens = owner.tokens.filter(each => each.name !== token);
+      },
+    }),
+  ),
+};
+
+/** How often, so that there is something that the rarer ones can be done to. */
+const weights: Readonly<Partial<Record<keyof typeof step, number>>> = {
+  setMember: 4,
+  createToken: 3,
+  edit: 2,
+};
+
+const anyStep = fc.oneof(
+  ...Object.entries(step).map(([name, arbitrary]) => ({
+    weight: new Map(Object.entries(weights)).get(name) ?? 1,
+    arbitrary: arbitrary.map(each => ({ name, ...each })),
+  })),
+);
+
+/** Somebody who was only found, a user, and an organization. */
+async function begin(ledger: Ledger): Promise<Model> {
+  await ledger.govern(amendment => {
+    createGroup(amendment.draft, { name: 'free', rules: [] });
+    createUser(amendment, { name: 'b' });
+    createUser(amendment, { name: 'c', type: 'organization' });
+  });
+  walk(ledger, 'a/app', 1);
+  const owners = new Map([
+    ['a', found('a')],
+    ['b', { ...found('b'), isLaidDown: true }],
+    ['c', { ...found('c'), isLaidDown: true, type: 'organization' as const }],
+  ]);
+  return { owners, units: new Set(['a']), secrets: [] };
+}
+
+/** All that a ledger knows, in the words of the model. */
+async function seen(ledger: Ledger, secrets: readonly string[]): Promise<unknown> {
+  const { view, book } = ledger;
+  const identity = new Identity({ ledger, now: Date.now, log: silentLog, limits: patient });
+  const nameOf = (id: number) => book.owner(id)?.name;
+  const owners = ledger.ownerRecords().map(({ id, key, name, type }) => {
+    const { email, isAdmin } = profileOf(view, id);
+    const members = membersOf(view, id).map(({ user, role }) => [nameOf(user), role]);
+    const tokens = new Set(identity.tokensOf(id).map(token => token.name));
+    return [key, { name, type, email, isAdmin, groups: assignedGroups(view, id), members, tokens }];
+  });
+  const lets = await Promise.all(
+    secrets.map(async secret => {
+      const answer = await identity.authenticate(`token ${secret}`, '192.0.2.1');
+      return answer.is === 'caller' ? [answer.caller.name, answer.caller.isAdmin] : answer.is;
+    }),
+  );
+  return { owners: Object.fromEntries(owners), lets };
+}
+
+function expected({ owners, secrets }: Model): unknown {
+  const all = [...owners].map(([key, { name, type, email, isAdmin, groups, ...owner }]) => {
+    const members = owner.members.map(({ user, role }) => [user.name, role]);
+    const tokens = new Set(owner.tokens.map(token => token.name));
+    return [key, { name, type, email, isAdmin, groups, members, tokens }];
+  });
+  const lets = secrets.map(secret => {
+    const owner = [...owners.values()].find(({ tokens }) => tokens.some(each => each.secret === secret));
+    return owner === undefined ? 'refused' : [owner.name, owner.isAdmin];
+  });
+  return { owners: Object.fromEntries(all), lets };
+}
+
+const patient = { wrongTries: 1_000_000, perSeconds: 1 };
+
+t.test('any sequence of changes gives what plain lists would, kept and read again', async t => {
+  const done = new Map<string, number>();
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 10, maxLength: 50, size: 'max' }), async steps => {
+      const kept = emptyModel();
+      const store: Store = {
+        load: async () => keptBy(kept),
+        write: async changes => applyTo(kept, changes),
+        events: async query => eventsBy(kept, query),
+        levels: async () => levelsBy(kept),
+        close: async () => {},
+      };
+      const ledger = await openOn(store, { kinds: identityKinds });
+      const model = await begin(ledger);
+      for (const { name, does, means } of steps) {
+        let fault: string | undefined;
+        const made = await does(ledger).catch((error: unknown) => {
+          assert.ok(error instanceof SoftquotaError, String(error));
+          fault = error.code;
+        });
+        assert.equal(fault, means(model, made));
+        if (fault === undefined) done.set(name, (done.get(name) ?? 0) + 1);
+        assert.deepEqual(await seen(ledger, model.secrets), expected(model));
+      }
+      await ledger.close();
+      const again = await openOn(store, { kinds: identityKinds });
+      assert.deepEqual(await seen(again, model.secrets), expected(model));
+      await again.close();
+    }),
+    { numRuns: process.env.SOFTQUOTA_LONG === '1' ? 10_000 : 300 },
+  );
+  for (const name of Object.keys(step)) t.ok((done.get(name) ?? 0) > 20, `${name}: ${done.get(name)}`);
+});

@@ -1,0 +1,108 @@
+/** What tokens may, as it was recorded, and what one may give to another. */
+
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import t from 'tap';
+import { z } from 'zod';
+import {
+  type Area,
+  createToken,
+  createUser,
+  Identity,
+  identityKinds,
+  localAdministrator,
+} from '../../src/identity/index.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { silentLog, World } from '../ledger/world.ts';
+
+const recordings = z.object({
+  records: z.array(
+    z.looseObject({
+      section: z.string().optional(),
+      auth: z.string().optional(),
+      method: z.string().optional(),
+      path: z.string().optional(),
+      status: z.number().optional(),
+    }),
+  ),
+});
+
+const { records } = recordings.parse(
+  JSON.parse(readFileSync(new URL('../vectors/management.json', import.meta.url), 'utf8')),
+);
+
+const prefixes: readonly (readonly [string, Area])[] = [
+  ['/api/v1/admin/', 'admin'],
+  ['/api/v1/user/', 'user'],
+  ['/api/v1/orgs/', 'organization'],
+];
+
+async function callerOf(ledger: Ledger, name: string, scopes: readonly string[]) {
+  const isAdmin = name === 'admin1';
+  const token = await ledger.govern(amendment => {
+    const owner = amendment.owner(name) ?? createUser(amendment, { name, isAdmin });
+    const wanted = { name: String(Math.random()), scopes, expiresAt: null };
+    return createToken(amendment.draft, owner, wanted, { maker: localAdministrator, now: 0 }).token;
+  });
+  const identity = new Identity({ ledger, now: () => 0, log: silentLog });
+  const answer = await identity.authenticate(`token ${token}`, '192.0.2.1');
+  if (answer.is !== 'caller') throw new Error(answer.is);
+  return answer.caller;
+}
+
+t.test('every recorded answer to a token follows from its scopes', async t => {
+  const ledger = await new World(t, { kinds: identityKinds }).open();
+  let count = 0;
+  for (const { auth = '', method, path = '', status = 0 } of records) {
+    const [, name = '', scopes = ''] = /^(\w+)-token\[(.*)\]$/.exec(auth) ?? [];
+    const area = prefixes.find(([prefix]) => path.startsWith(prefix))?.[1];
+    if (name === '' || area === undefined) continue;
+    const caller = await callerOf(ledger, name, scopes.split(','));
+    const may = method === 'GET' ? caller.mayRead(area) : caller.mayWrite(area);
+    t.equal(may, status !== 403, `${auth} ${method} ${path}`);
+    count++;
+  }
+  t.ok(count > 40, String(count));
+});
+
+const areas: readonly Area[] = ['admin', 'user', 'organization'];
+const anyScopes = fc.subarray(
+  [
+    'all',
+    'public-only',
+    'read:admin',
+    'write:admin',
+    'read:user',
+    'write:user',
+    'read:organization',
+    'write:organization',
+    'read:repository',
+  ],
+  { minLength: 1 },
+);
+
+t.test('a token never gives more than the one that made it had', async t => {
+  const ledger = await new World(t, { kinds: identityKinds }).open();
+  const owner = await ledger.govern(amendment => createUser(amendment, { name: 'root', isAdmin: true }));
+  await fc.assert(
+    fc.asyncProperty(anyScopes, anyScopes, async (held, scopes) => {
+      const maker = await callerOf(ledger, 'root', held);
+      const wanted = await callerOf(ledger, 'root', scopes);
+      const isMore = areas.some(
+        area =>
+          (wanted.mayRead(area) && !maker.mayRead(area)) || (wanted.mayWrite(area) && !maker.mayWrite(area)),
+      );
+      const made = await ledger
+        .govern(({ draft }) => {
+          const token = { name: String(Math.random()), scopes, expiresAt: null };
+          createToken(draft, owner, token, { maker, now: 0 });
+        })
+        .then(
+          () => 'made',
+          (error: { code: string }) => error.code,
+        );
+      return made === (isMore ? 'not_permitted' : 'made');
+    }),
+    { numRuns: 60 },
+  );
+});
