@@ -33,6 +33,13 @@ export const ways = {
 
 export type Way = keyof typeof ways;
 
+/** Where alice's repository is on each way. */
+export const repository: Readonly<Record<Way, string>> = {
+  ssh: '/srv/git/alice/app.git',
+  http: '/srv/git/alice/app.git',
+  gitolite: '/home/git/repositories/alice/app.git',
+};
+
 /** Every block of the guide. */
 export async function readGuide(): Promise<readonly Block[]> {
   const text = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');

@@ -1,10 +1,10 @@
 /** Every command of docs/install.md, typed as it stands on machines that have nothing yet. */
 
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { type Block, readGuide, Site, stepsOf, type Way, ways } from './guide.ts';
+import { type Block, readGuide, repository, Site, stepsOf, type Way, ways } from './guide.ts';
 import { packed } from './package.ts';
 
 t.setTimeout(600_000);
@@ -25,13 +25,6 @@ const shows: Readonly<Record<string, RegExp>> = {
   Check: /^Nothing is wrong\.$/m,
   'The hooks out of the repositories': /pre-receive removed, post-receive removed/,
   'The hooks out of gitolite': /pre-receive removed, post-receive removed/,
-};
-
-/** Where the repositories are that alice has on each way. */
-const repository: Readonly<Record<Way, string>> = {
-  ssh: '/srv/git/alice/app.git',
-  http: '/srv/git/alice/app.git',
-  gitolite: '/home/git/repositories/alice/app.git',
 };
 
 /** Everything in a repository but the objects, as far as the hooks could have changed it. */
@@ -60,6 +53,14 @@ for (const way of names) {
     t.equal(await machine.must('sh', ['-c', left]), nothing, 'nothing is left on the machine');
   });
 }
+
+t.test('the index of the manual names every page of it', async t => {
+  const docs = new URL('../../docs/', import.meta.url);
+  const index = await readFile(new URL('README.md', docs), 'utf8');
+  const named = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, page]) => page);
+  const pages = (await readdir(docs)).filter(page => page.endsWith('.md') && page !== 'README.md');
+  t.strictSame(named.toSorted(), pages.toSorted());
+});
 
 t.test('every command and every text of the guide is run or compared', async t => {
   const typed = names.flatMap(way => stepsOf(guide, way));

@@ -16,6 +16,11 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { must, type Runner, type RunOptions, run } from './run.ts';
 
+export interface MachineOptions {
+  /** A shared one is that of the machine around it, for what has to be fetched. */
+  readonly network?: 'own' | 'shared';
+}
+
 /** What root finds after a login. */
 const environment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -26,7 +31,8 @@ const environment: Readonly<Record<string, string>> = {
 /**
  * Becomes the machine's first process, and ends with it all others, when standard input closes.
  *
- * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for systemctl.
+ * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for systemctl;
+ * $4 is its network, "own" or "shared".
  */
 const boot = `
 set -e
@@ -51,8 +57,10 @@ printf '#!/bin/sh\nexec node /usr/local/lib/systemctl.ts "$@"\n' >usr/local/sbin
 chmod +x usr/local/sbin/systemctl
 mount -t tmpfs lists var/lib/apt/lists # what is installed is the newest there is, since nothing can be fetched
 hostname git.example
-busybox ip link set lo up
-echo '127.0.0.1 localhost git.example' >etc/hosts
+if [ "$4" = own ]; then
+	busybox ip link set lo up
+	echo '127.0.0.1 localhost git.example' >etc/hosts
+fi
 exec chroot . sh -c 'cd /root && echo "$1" && exec cat' sh "$pid"
 `;
 
@@ -67,11 +75,13 @@ export class Machine {
     this.#pid = pid;
   }
 
-  static async open(t: Test): Promise<Machine> {
+  static async open(t: Test, { network = 'own' }: MachineOptions = {}): Promise<Machine> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
     const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
-    const own = ['--mount', '--pid', '--fork', '--net', '--uts', '--ipc', '--kill-child'];
-    const first = spawn('unshare', [...own, 'sh', '-c', boot, 'sh', folder, process.execPath, systemctl], {
+    const own = ['--mount', '--pid', '--fork', '--uts', '--ipc', '--kill-child'];
+    if (network === 'own') own.push('--net');
+    const given = [folder, process.execPath, systemctl, network];
+    const first = spawn('unshare', [...own, 'sh', '-c', boot, 'sh', ...given], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: environment,
     });
@@ -109,6 +119,11 @@ export class Machine {
     const variables = Object.entries({ ...environment, ...env }).map(([name, value]) => `${name}=${value}`);
     return run('nsenter', [...enter, 'env', '-i', ...variables, command, ...args], others);
   };
+
+  /** Where a file of the machine's is seen from outside; sockets can be connected to there. */
+  outside(path: string): string {
+    return `/proc/${this.#pid}/root${path}`;
+  }
 
   must(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
     return must(command, args, options, this.run);

@@ -1,0 +1,131 @@
+/**
+ * What pushers read on real servers, word for word: sshd with git-shell, nginx with git http-backend, gitolite.
+ *
+ * The servers are what docs/install.md makes of an empty machine; only the limit is a smaller one.
+ */
+
+import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { ask, until } from './ask.ts';
+import { Clone, objectsIn, type Push } from './clone.ts';
+import { readGuide, repository, Site, stepsOf, type Way, ways } from './guide.ts';
+import { packed } from './package.ts';
+
+t.setTimeout(600_000);
+
+const guide = await readGuide();
+const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
+t.teardown(() => rm(folder, { recursive: true }));
+const packageFile = await packed(folder);
+
+/** What the guide says that pushers see: near the limit, over it, without a daemon. */
+const [warning = '', refusal = '', absence = ''] = guide
+  .filter(({ kind, heading }) => kind === 'text' && heading === 'What the pusher sees')
+  .map(({ text }) => words(text));
+
+/** As it is read: without what a terminal makes of it, and with figures made alike. */
+function words(shown: string): string {
+  const lines = shown.split(/[\r\n]+/).filter(line => /^(remote: | ! )/.test(line));
+  const text = lines.map(line => line.replace(/^remote: /, '')).join(' ');
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\d[\d.]*(?= (kB|MB|GB|%))/g, '#')
+    .replaceAll(/(?<=# )[kMG](?=B)/g, '')
+    .trim();
+}
+
+/** A server under a limit of 1 MB, with the guide's way behind it, and a working copy of alice's. */
+async function protectedServer(t: Test, way: Way) {
+  const site = await Site.open(t, packageFile);
+  const { machine } = site;
+  for (const step of stepsOf(guide, way)) {
+    if (/^The hooks out/.test(step.heading)) break;
+    await site.must(step);
+  }
+  const ini = '/etc/softquota/app.ini';
+  const change = `sed -i 's/^TOTAL = .*/TOTAL = 1M/' ${ini} && printf '[hooks]\\nCONTACT = https://git.example/quota\\n' >>${ini}`;
+  await machine.must('sh', ['-c', `${change} && systemctl reload softquota`]);
+  const gate = machine.outside('/run/softquota/gate.sock');
+  const bare = repository[way];
+  await until(async () => {
+    const { text } = await ask(gate, `/v1/check?path=${bare}`);
+    return JSON.parse(text).limit === 1_000_000 ? true : null;
+  });
+  const cloned = stepsOf(guide, way).find(({ kind }) => kind === 'sh alice')?.text ?? '';
+  const url = cloned.split('\n').flatMap(line => /^git clone (\S+app(\.git)?)$/.exec(line)?.[1] ?? []);
+  const clone = await Clone.of({ folder: site.home, run: machine.run }, url[0] ?? '');
+  return {
+    machine,
+    clone,
+    bare,
+    /** Resolves once alice's usage is like this. */
+    used: (isIt: (bytes: number) => boolean) =>
+      until(async () => {
+        const { text } = await ask(machine.outside('/run/softquota/trusted.sock'), '/v1/usage?owner=alice');
+        return isIt(JSON.parse(text).used.size.repos.private) ? true : null;
+      }),
+    changed: () => ask(gate, '/v1/changed', { body: { path: bare } }),
+    onServer: (...args: readonly string[]) =>
+      machine.must('runuser', ['-u', 'git', '--', 'git', '-C', bare, ...args], { cwd: '/' }),
+  };
+}
+
+function passes(t: Test, push: Push, said: string, name: string): void {
+  t.equal(push.code, 0, name, { stderr: push.stderr });
+  t.equal(words(push.stderr), said, name);
+}
+
+for (const way of Object.keys(ways) as Way[] /* a constant's own keys */) {
+  t.test(`${way}: allowed, warned, refused, cleaned up, and without a daemon`, async t => {
+    const { machine, clone, bare, used, changed, onServer } = await protectedServer(t, way);
+    await clone.commit(850_000);
+    passes(t, await clone.push(), '', 'below the limit nothing is said');
+    await used(bytes => bytes > 850_000);
+
+    await clone.commit(1000);
+    passes(t, await clone.push(), warning, 'near the limit there is a warning');
+    await clone.git('checkout', '-q', '-b', 'big');
+    await clone.commit(500_000);
+    passes(t, await clone.push(['big']), warning, 'what begins below the limit may end over it');
+    await used(bytes => bytes > 1_000_000);
+
+    await clone.git('checkout', '-q', 'main');
+    await clone.commit(1000);
+    const objects = () => objectsIn(machine.outside(bare));
+    const before = [await objects(), await onServer('for-each-ref')];
+    const refused = await clone.push();
+    t.equal(refused.code, 1);
+    t.equal(words(refused.stderr), refusal, 'over the limit it is refused', { stderr: refused.stderr });
+    t.strictSame([await objects(), await onServer('for-each-ref')], before, 'and nothing of it stays');
+
+    passes(t, await clone.push(['--delete', 'big']), '', 'deleting passes over the limit');
+    await onServer('gc', '-q', '--prune=now');
+    t.equal((await changed()).status, 202);
+    await used(bytes => bytes < 1_000_000);
+    passes(t, await clone.push(), warning, 'what was refused passes after the cleanup');
+
+    await machine.must('systemctl', ['stop', 'softquota.socket', 'softquota.service']);
+    await clone.commit(1000);
+    passes(t, await clone.push(), absence, 'without a daemon pushes pass, and say so');
+    await clone.git('push', '-q', 'origin', 'main:spare');
+    passes(t, await clone.push(['--delete', 'spare']), '', 'and deletions need none');
+    if (way === 'http') await isNormalAnswer(t, machine.outside('/var/log/nginx/access.log'));
+    if (way === 'gitolite') await namesActor(t, machine.outside('/run/systemctl/softquota.service.log'));
+  });
+}
+
+/** git shows words of the server only where the answer is a normal one. */
+async function isNormalAnswer(t: Test, log: string): Promise<void> {
+  const answers = (await readFile(log, 'utf8')).matchAll(/"POST \S+\/git-receive-pack HTTP\/1\.1" (\d+) /g);
+  t.strictSame(new Set([...answers].map(([, status]) => status)), new Set(['200']));
+}
+
+async function namesActor(t: Test, log: string): Promise<void> {
+  const lines = (await readFile(log, 'utf8')).split('\n').filter(line => line.includes('"msg":"refused"'));
+  t.strictSame(
+    lines.map(line => JSON.parse(line).actor),
+    ['alice'],
+  );
+}
