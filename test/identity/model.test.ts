@@ -259,7 +259,8 @@ async function seen(ledger: Ledger, secrets: readonly string[]): Promise<unknown
       return answer.is === 'caller' ? [answer.caller.name, answer.caller.isAdmin] : answer.is;
     }),
   );
-  return { owners: Object.fromEntries(owners), lets };
+  const kept = identityKinds.map(kind => [...view.all(kind)].length);
+  return { owners: Object.fromEntries(owners), lets, kept };
 }
 
 function expected({ owners, secrets }: Model): unknown {
@@ -272,7 +273,13 @@ function expected({ owners, secrets }: Model): unknown {
     const owner = [...owners.values()].find(({ tokens }) => tokens.some(each => each.secret === secret));
     return owner === undefined ? 'refused' : [owner.name, owner.isAdmin];
   });
-  return { owners: Object.fromEntries(all), lets };
+  const documents = [...owners.values()].map(({ isLaidDown, members, tokens }) => [
+    Number(isLaidDown),
+    Math.min(members.length, 1),
+    tokens.length,
+  ]);
+  const kept = [0, 1, 2].map(kind => documents.reduce((sum, each) => sum + (each[kind] ?? 0), 0));
+  return { owners: Object.fromEntries(all), lets, kept };
 }
 
 const patient = { wrongTries: 1_000_000, perSeconds: 1 };
