@@ -1,6 +1,6 @@
 /** The units of systemd/: that systemd takes them, how exposed they leave the daemon, and that they fit it. */
 
-import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,4 +84,22 @@ t.test('systemd-tmpfiles makes the sockets’ folder, writable for the daemon al
   const [, uid] = /^softquota:x:(\d+):/m.exec(await readFile(join(root, 'etc/passwd'), 'utf8')) ?? [];
   t.equal(folder.mode & 0o7777, 0o755);
   t.equal(folder.uid, Number(uid));
+});
+
+t.test('systemd accepts the units with each drop-in of the manual', async t => {
+  const folder = await rootOf(t);
+  const manual = await readFile(new URL('../../docs/systemd.md', import.meta.url), 'utf8');
+  const blocks = [...manual.matchAll(/```ini\n(\[(Service|Socket)\]\n.*?)```/gs)];
+  t.ok(blocks.length >= 4, `${blocks.length} drop-ins`);
+  for (const name of await unitsHere()) {
+    await cp(join(systemd, name), join(folder, name));
+    const section = name.endsWith('.socket') ? 'Socket' : 'Service';
+    await mkdir(join(folder, `${name}.d`));
+    for (const [index, [, text = '', of]] of blocks.entries()) {
+      if (of === section) await writeFile(join(folder, `${name}.d`, `${index}.conf`), text);
+    }
+  }
+  const paths = (await unitsHere()).map(name => join(folder, name));
+  const verified = await run('systemd-analyze', ['verify', '--man=no', ...paths]);
+  t.match(verified, { code: 0, stdout: '', stderr: '' });
 });

@@ -1,0 +1,171 @@
+/** The image and the compose file, without a container engine: see dockerfile.ts for what stands for what. */
+
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { build, type Stage } from './dockerfile.ts';
+import type { Run } from './run.ts';
+
+t.setTimeout(240_000);
+
+const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+const text = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
+
+const compose = z.object({
+  services: z.object({
+    softquota: z.strictObject({
+      build: z.literal('.'),
+      image: z.string(),
+      restart: z.string(),
+      read_only: z.literal(true),
+      cap_drop: z.tuple([z.literal('ALL')]),
+      cap_add: z.tuple([z.literal('DAC_READ_SEARCH')]),
+      entrypoint: z.array(z.string()),
+      command: z.array(z.string()),
+      network_mode: z.literal('none'),
+      group_add: z.array(z.string()),
+      environment: z.record(z.string(), z.string()),
+      tmpfs: z.array(z.string()),
+      volumes: z.array(z.string()),
+      healthcheck: z.object({ test: z.array(z.string()) }).loose(),
+    }),
+  }),
+  volumes: z.record(z.string(), z.null()),
+});
+
+/** What a container adds to an image. */
+interface Container {
+  /** Mounts and what else root prepares, before the root becomes read-only. */
+  readonly prepare?: string;
+  readonly groups?: string;
+  /** Capabilities that may be taken, as setpriv names them; a user other than root has none of them at first. */
+  readonly bounding?: string;
+}
+
+/** Runs a shell's lines as the image's user, on a root that is only read, as the engine would start a container. */
+function inContainer(
+  stage: Stage,
+  script: string,
+  { prepare = 'true', groups, bounding = '-all' }: Container = {},
+): Promise<Run> {
+  const [uid = '', gid = ''] = stage.user.split(':');
+  const env = {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    HOME: '/',
+    ...stage.env,
+  };
+  const become = [
+    ...['setpriv', '--reuid', uid, '--regid', gid],
+    ...(groups === undefined ? ['--clear-groups'] : ['--groups', groups]),
+    ...['--inh-caps=-all', '--ambient-caps=-all', `--bounding-set=${bounding}`],
+    ...['env', '-i', ...Object.entries(env).map(([name, value]) => `${name}=${value}`)],
+  ].join(' ');
+  const volumes = stage.volumes.map(
+    path => `mount -t tmpfs -o "uid=${uid},gid=${gid},mode=700" volume ${path}`,
+  );
+  const mounts = [`mkdir -p /run/softquota`, ...volumes, prepare, 'mount -o remount,bind,ro /'].join(' && ');
+  return stage.machine.run(
+    'unshare',
+    ['--mount', 'sh', '-c', `${mounts} && exec ${become} sh -c "$0"`, script],
+    {
+      cwd: stage.workdir,
+    },
+  );
+}
+
+t.test('the Dockerfile’s steps give a tree in which everything runs', async t => {
+  const stage = await build(t, checkout);
+
+  await t.test('there is what runs, and nothing that builds or tests', async t => {
+    const listed = await stage.run('ls /opt/softquota; ls -d /opt/softquota/node_modules/* | wc -l');
+    t.match(listed.stdout, /^bin\ndist\nhooks\nnode_modules\npackage.json\n/);
+    const tools = 'cd /opt/softquota/node_modules && ls -d typescript tap node @biomejs/biome 2>/dev/null';
+    t.equal((await stage.run(tools)).stdout, '');
+    const { stdout: size } = await stage.run('du -sm /opt/softquota | cut -f1');
+    t.ok(Number(size) < 40, `${size.trim()} MB`);
+    t.equal(
+      (await stage.run('getcap -r /usr/local/bin')).stdout,
+      '/usr/local/bin/read-all cap_dac_read_search=ep\n',
+    );
+    t.match(await stage.run('getent passwd 10001'), { stdout: /^softquota:/ });
+  });
+
+  await t.test('its user is not root, its root is only read, and the playground plays there', async t => {
+    t.match(stage.user, /^[1-9]\d*:[1-9]\d*$/);
+    const write = await inContainer(stage, 'id -u; touch /opt/softquota/x /x');
+    t.match(write, { code: 1, stdout: '10001\n', stderr: /Read-only file system/ });
+    const [program = ''] = stage.entrypoint;
+    const played = await inContainer(stage, `${program} playground --exit --dir /tmp/playground`);
+    t.equal(played.code, 0, played.stdout + played.stderr);
+    t.match(played.stdout, /remote: Quota exceeded: alice uses .* of 1 MB/);
+    t.match(played.stdout, /All of it went as told\.\n$/);
+  });
+
+  const { services } = compose.parse(parse(await text('compose.yaml')));
+  const { softquota: service } = services;
+  const ini = /```ini\n(.*?)```/s.exec(await text('docs/docker.md'))?.[1] ?? '';
+  /** The container of compose.yaml: sockets' directory, configuration, and repositories of others, of mode 0700. */
+  const prepare = [
+    'mount -t tmpfs -o uid=10001,gid=10001,mode=755 sockets /run/softquota',
+    'mkdir -p /etc/softquota',
+    `printf '%s' '${ini}' >/etc/softquota/app.ini`,
+    'rm -rf /srv/git && git init -q --bare /srv/git/alice/app.git && chmod -R go= /srv/git',
+    'head -c 123456 /dev/zero >/srv/git/alice/app.git/objects/some',
+  ].join(' && ');
+  const bounding = '-all,+dac_read_search';
+  const groups = '4242';
+
+  await t.test(
+    'compose’s service reads repositories of mode 0700, is healthy, and stops when told to',
+    async t => {
+      t.strictSame(stage.healthcheck, ['softquota', 'health']);
+      t.strictSame(service.healthcheck.test, ['CMD', ...stage.healthcheck]);
+      t.strictSame(Object.keys(service.environment), ['SOFTQUOTA__SERVER__SOCKET_GROUP']);
+      const lived = await inContainer(
+        stage,
+        `export SOFTQUOTA__SERVER__SOCKET_GROUP=${groups}
+      ${stage.healthcheck.join(' ')}; echo "health $?"
+      ${[...service.entrypoint, ...service.command].join(' ')} 2>/tmp/log & daemon=$!
+      until softquota health --ready >/dev/null; do [ -d /proc/$daemon ] || break; done
+      ${stage.healthcheck.join(' ')}; echo "health $?"
+      stat -c '%a %g' /run/softquota/gate.sock
+      softquota usage alice --json
+      kill -${stage.stopSignal.replace('SIG', '')} $daemon; wait $daemon; echo "stopped $?"
+      cat /tmp/log >&2`,
+        { prepare, groups, bounding },
+      );
+      t.match(lived.stdout, /^no answer\n.*\nhealth 1\nok\nhealth 0\n660 4242\n/, lived.stderr);
+      t.match(lived.stdout, /stopped 0\n$/);
+      const usage = JSON.parse(/^\{\n.*^\}$/ms.exec(lived.stdout)?.[0] ?? '{}');
+      t.ok(usage.total >= 123456, `measured: ${usage.total}`);
+      t.equal(usage.partial, false);
+    },
+  );
+
+  await t.test('without the permission it does not start, and says why', async t => {
+    const refused = await inContainer(stage, [...service.entrypoint, ...service.command].join(' '), {
+      prepare,
+    });
+    t.match(refused, { code: 126, stderr: /read-all: Operation not permitted/ });
+  });
+
+  await t.test('the hooks are put into the repositories as the manual says', async t => {
+    const script = `${prepare} && softquota hooks install /srv/git && softquota hooks status /srv/git`;
+    const installed = await stage.run(`mkdir -p /run/softquota && ${script}`);
+    t.equal(installed.code, 0, installed.stdout + installed.stderr);
+    t.ok((await text('docs/docker.md')).includes('softquota hooks install /srv/git'));
+  });
+});
+
+t.test(
+  'compose gives paths that are the same inside and outside, and the repositories to be read only',
+  async t => {
+    const { services, volumes } = compose.parse(parse(await text('compose.yaml')));
+    const shared = services.softquota.volumes.filter(each => each.startsWith('/'));
+    t.strictSame(shared, ['/run/softquota:/run/softquota', '/srv/git:/srv/git:ro']);
+    const named = services.softquota.volumes.filter(each => /^\w/.test(each)).map(each => each.split(':')[0]);
+    t.strictSame(named, Object.keys(volumes));
+  },
+);

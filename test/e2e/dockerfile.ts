@@ -1,0 +1,182 @@
+/**
+ * A Dockerfile's steps, run one by one without a container engine.
+ *
+ * What stands for what: a stage is a copy-on-write copy of this machine, which the base image is taken to be like
+ * (Debian with Node 24, npm and apt); this checkout cannot be seen there. COPY copies what .dockerignore lets
+ * through, RUN runs as root by /bin/sh in the environment so far. Stages with a name reach the network, for npm; the
+ * last one does not, so that apt-get finds nothing newer than what is installed and the packages that it is told
+ * to install have to be here. What has no effect on the tree is kept as it is written.
+ */
+
+import { cp, readFile, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Test } from 'tap';
+import { Machine } from './machine.ts';
+import { must, type Run, type RunOptions } from './run.ts';
+
+interface Instruction {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What the network of this machine needs, as a builder would be told. */
+const network = Object.fromEntries(
+  Object.entries(process.env).filter(
+    (pair): pair is [string, string] =>
+      pair[1] !== undefined && /^(npm_config_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i.test(pair[0]),
+  ),
+);
+
+export class Stage {
+  readonly machine: Machine;
+  readonly env: Record<string, string> = {};
+  workdir = '/';
+  user = 'root';
+  entrypoint: readonly string[] = [];
+  command: readonly string[] = [];
+  healthcheck: readonly string[] = [];
+  stopSignal = 'SIGTERM';
+  readonly volumes: string[] = [];
+
+  constructor(machine: Machine) {
+    this.machine = machine;
+  }
+
+  /** Runs a shell's lines as root, as RUN does. */
+  run(script: string, options: RunOptions = {}): Promise<Run> {
+    const env = { ...network, ...this.env, ...options.env };
+    return this.machine.run('/bin/sh', ['-c', script], { cwd: this.workdir, ...options, env });
+  }
+}
+
+/** Runs all steps; gives the last stage. Rejects with the step that failed. */
+export async function build(t: Test, context: string): Promise<Stage> {
+  const named = new Map<string, Stage>();
+  const ignore = await readFile(join(context, '.dockerignore'), 'utf8');
+  let stage: Stage | null = null;
+  for (const { name, text } of instructionsOf(await readFile(join(context, 'Dockerfile'), 'utf8'))) {
+    if (name === 'FROM') {
+      const [image = '', as, alias] = text.split(' ');
+      if (!image.startsWith('node:24-'))
+        throw new Error(`FROM ${text}: only images of Node 24 are played here`);
+      const isNamed = as === 'AS' && alias !== undefined;
+      stage = await stageOf(t, context, isNamed ? 'shared' : 'own');
+      if (isNamed) named.set(alias, stage);
+      continue;
+    }
+    if (stage === null) throw new Error(`${name} before FROM`);
+    try {
+      await step(stage, name, text, { context, allowed: allowedBy(ignore), named });
+    } catch (cause) {
+      throw new Error(`${name} ${text}: ${cause instanceof Error ? cause.message : cause}`, { cause });
+    }
+  }
+  if (stage === null) throw new Error('a Dockerfile has a FROM');
+  return stage;
+}
+
+async function stageOf(t: Test, context: string, network: 'own' | 'shared'): Promise<Stage> {
+  const machine = await Machine.open(t, { network });
+  await machine.must('mkdir', ['-p', context]);
+  await machine.must('mount', ['-t', 'tmpfs', '-o', 'ro', 'hidden', context]);
+  return new Stage(machine);
+}
+
+interface Surroundings {
+  readonly context: string;
+  /** Whether .dockerignore lets a path of the context through. */
+  readonly allowed: (path: string) => boolean;
+  readonly named: ReadonlyMap<string, Stage>;
+}
+
+async function step(stage: Stage, name: string, text: string, around: Surroundings): Promise<void> {
+  switch (name) {
+    case 'WORKDIR':
+      stage.workdir = resolve(stage.workdir, text);
+      await stage.machine.must('mkdir', ['-p', stage.workdir]);
+      return;
+    case 'ENV':
+      for (const pair of text.split(' ')) {
+        const [, key = '', value = ''] = /^(\w+)=(.*)$/.exec(pair) ?? [];
+        stage.env[key] = value;
+      }
+      return;
+    case 'RUN': {
+      if (stage.user !== 'root') throw new Error('only steps of root are played here');
+      const { code, stdout, stderr } = await stage.run(text);
+      if (code !== 0) throw new Error(`exit ${code}\n${stdout}${stderr}`);
+      return;
+    }
+    case 'COPY':
+      return copy(stage, text, around);
+    case 'USER':
+      stage.user = text;
+      return;
+    case 'VOLUME':
+      stage.volumes.push(text);
+      return;
+    case 'STOPSIGNAL':
+      stage.stopSignal = text;
+      return;
+    case 'HEALTHCHECK':
+      stage.healthcheck = JSON.parse(text.slice(text.indexOf('CMD ') + 'CMD '.length));
+      return;
+    case 'ENTRYPOINT':
+      stage.entrypoint = JSON.parse(text);
+      return;
+    case 'CMD':
+      stage.command = JSON.parse(text);
+      return;
+    default:
+      throw new Error('no step that is played here');
+  }
+}
+
+/** Of several sources, or into a folder, the target ends with a slash; else it takes the source's place. */
+async function copy(stage: Stage, text: string, { context, allowed, named }: Surroundings): Promise<void> {
+  const [, from, paths = ''] = /^(?:--from=(\w+) )?(.+)$/.exec(text) ?? [];
+  const words = paths.split(' ');
+  const target = words.pop() ?? '';
+  const transit = join(stage.machine.folder, 'copy');
+  for (const source of words) {
+    if (from === undefined) {
+      if (!allowed(source)) throw new Error(`${source} is left out by .dockerignore`);
+      await cp(join(context, source), transit, { recursive: true });
+    } else {
+      const other = named.get(from);
+      if (other === undefined) throw new Error(`no stage ${from}`);
+      const parcel = join(other.machine.folder, 'copy');
+      await other.machine.must('cp', ['-a', source, parcel]);
+      await must('mv', [parcel, transit]);
+    }
+    const place = target.endsWith('/') ? join(target, basename(source)) : target;
+    const path = resolve(stage.workdir, place);
+    await stage.machine.must('mkdir', ['-p', dirname(path)]);
+    await stage.machine.must('cp', ['-a', transit, path]);
+    await rm(transit, { recursive: true });
+  }
+}
+
+/** The one form that is played: all is left out but what begins with `!`, and what lies below that. */
+function allowedBy(ignore: string): (path: string) => boolean {
+  const lines = ignore.split('\n').filter(line => line !== '' && !line.startsWith('#'));
+  const [first, ...others] = lines;
+  if (first !== '*' || others.some(line => !line.startsWith('!'))) {
+    throw new Error('.dockerignore is played here as "*" and then lines with "!"');
+  }
+  const kept = new Set(others.map(line => line.slice(1)));
+  return path => kept.has(path.split('/')[0] ?? '');
+}
+
+function instructionsOf(text: string): readonly Instruction[] {
+  const lines = text.split('\n').filter(line => !line.startsWith('#'));
+  return lines
+    .join('\n')
+    .replaceAll(/\s*\\\n\s*/g, ' ')
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => {
+      const [, name = '', rest = ''] = /^(\w+) (.*)$/.exec(line) ?? [];
+      return { name, text: rest };
+    });
+}
