@@ -36,6 +36,16 @@ const left =
   "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
   'grep softquota /etc/passwd /etc/group /etc/gshadow || true';
 
+/** The rows of the guide's table of rights that are about a path which is there after the installation. */
+async function rightsTold(): Promise<ReadonlyMap<string, string>> {
+  const text = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
+  const rows = text.matchAll(/^\| `(\/[^`]+)`[^|]*\| `([^`]+)`, (0\d{3}) \|/gm);
+  const told = [...rows].map(
+    ([, path = '', owner = '', mode]) => [path, `${owner.split(':')[0]} ${mode}`] as const,
+  );
+  return new Map(told.filter(([path]) => path !== '/etc/softquota/hook.conf'));
+}
+
 for (const way of names) {
   t.test(`the guide's way ${way} leads from nothing to a protected server, and back`, async t => {
     const site = await Site.open(t, packageFile);
@@ -48,6 +58,11 @@ for (const way of names) {
       const { code, stdout, stderr } = await site.type(step);
       t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
       t.match(stdout, shows[step.heading] ?? /^/, step.heading);
+      if (step.heading !== 'Check') continue;
+      const told = await rightsTold();
+      t.equal(told.size, 7);
+      const stats = await machine.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);
+      t.equal(stats, [...told].map(row => row.join(' ')).join('\n'), 'the rights are as the guide has them');
     }
     t.equal(await look(), before, 'the repository is what it was');
     t.equal(await machine.must('sh', ['-c', left]), nothing, 'nothing is left on the machine');
