@@ -23,5 +23,5 @@ export function quoted(word: string): string {
 /** As `printf` reads it; letters and the like stay as they are. */
 function octal(byte: number): string {
   const character = String.fromCharCode(byte);
-  return /[\w./-]/.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`;
+  return /[\w./]/.test(character) ? character : `\\${byte.toString(8).padStart(3, '0')}`;
 }
