@@ -51,10 +51,10 @@ export function application(options: ApplicationOptions): express.Express {
   return app;
 }
 
-/** A name that is there twice has its first value, as forms have it. */
-function firstValues(query: string): Readonly<Record<string, string>> {
+/** A name that is there twice has its first value, as forms have it; without a query it is null. */
+function firstValues(query: string | null): Readonly<Record<string, string>> {
   const values: Record<string, string> = Object.create(null);
-  for (const [name, value] of new URLSearchParams(query)) values[name] ??= value;
+  for (const [name, value] of new URLSearchParams(query ?? '')) values[name] ??= value;
   return values;
 }
 

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import {
   createDocument,
   type ZodObjectInput,
+  type ZodOpenApiObject,
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
@@ -25,7 +26,7 @@ export function describe(routes: readonly Route[]): Document {
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method]: operation(route) };
   }
-  return createDocument({
+  const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: { title: 'softquota', version, description, license: { name: 'MIT', identifier: 'MIT' } },
     // Relative to the document, so that it holds wherever the document was reached.
@@ -38,6 +39,12 @@ export function describe(routes: readonly Route[]): Document {
         token: { type: 'http', scheme: 'bearer', description: "A token of softquota's." },
         basic: { type: 'http', scheme: 'basic', description: 'Any name, with a token as the password.' },
       },
+    },
+  };
+  return createDocument(document, {
+    // What code here may not change, an asker may well send.
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.readOnly;
     },
   });
 }

@@ -58,8 +58,8 @@ export interface Definition<
   readonly query?: Query;
   readonly body?: Body;
   readonly answer: AnswerDefinition<Answer>;
-  /** Throws where something that the address names is missing. */
-  mustBe?(params: z.output<Params>): void;
+  /** Throws where something that the address names is missing, or not for this caller. */
+  mustBe?(params: z.output<Params>, caller: Caller): void;
   /** Throws where the body, whatever else is wrong with it, asks for what cannot be. */
   mustNotBe?(json: unknown): void;
   handle(input: Input<Params, Query, Body>, call: Call): z.input<Answer> | Promise<z.input<Answer>>;
@@ -130,7 +130,7 @@ export function route<
     run: async (incoming, call) => {
       const named = parsed({ params: schemas.params }, { params: incoming.params });
       // Without a schema of its own, `Params` is what `nothing` gives.
-      definition.mustBe?.(named.params as z.output<Params>);
+      definition.mustBe?.(named.params as z.output<Params>, call.caller);
       const json = body === undefined ? undefined : await incoming.json();
       definition.mustNotBe?.(json);
       const input = parsed(schemas, { params: incoming.params, query: incoming.query, body: json });

@@ -1,6 +1,7 @@
 /** What the API is made of. */
 
 import type { Backup } from '../backup/index.ts';
+import type { Events } from '../events/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Scanner } from '../scan/index.ts';
@@ -11,6 +12,7 @@ export interface ApiServices extends FaultServices {
   readonly ledger: Ledger;
   readonly scanner: Scanner;
   readonly identity: Identity;
+  readonly events: Pick<Events, 'list'>;
   /** `[users] AUTO_CREATE`. */
   readonly autoCreate: boolean;
   /** What is wrong with this installation, as far as the daemon knows. */

@@ -1,6 +1,7 @@
 /** Everything that an administrator should look at, the worst first. */
 
-import { formatBytes, lint, printable } from '../quota/index.ts';
+import { lintIn } from '../policy/index.ts';
+import { formatBytes, printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
@@ -195,8 +196,9 @@ function owners({ ledger }: Observed): Finding[] {
 }
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {
-  const found = lint({ groups: [], defaultGroups, settings: ledger.settings });
-  return found.map(({ code, message }) => finding(code, message, 'see [quota] in app.ini'));
+  return lintIn(ledger.view, { ...ledger.settings, defaultGroups }).map(({ code, message }) =>
+    finding(code, message, daemonFindings[code].mend.replaceAll('`', '')),
+  );
 }
 
 function finding(code: DaemonFindingCode, message: string, mend: string): Finding {

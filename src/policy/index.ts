@@ -18,5 +18,7 @@ export {
   removeRule,
 } from './groups.ts';
 export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
+export { lintIn } from './lint.ts';
 export { Policy } from './policy.ts';
+export { replacePolicy, type WholeGroup, type WholePolicy } from './replace.ts';
 export { createRule, deleteRule, editRule, type RuleEdit, ruleFaults, ruleNamed, rulesIn } from './rules.ts';

@@ -5,6 +5,15 @@
 
 export { type Finding, finding, versionReport } from './about.ts';
 export { bytes } from './bytes.ts';
+export {
+  type Event,
+  type EventKind,
+  event,
+  eventKinds,
+  type RefusalEvent,
+  refusalEvent,
+  type ThresholdEvent,
+} from './events.ts';
 export { type Fault, fault } from './fault.ts';
 export {
   askedSubject,
@@ -27,7 +36,15 @@ export {
   rule,
   ruleEdit,
 } from './policy.ts';
-export { explanation } from './reasoning.ts';
+export {
+  type ChangedOwner,
+  type DraftPolicy,
+  draftPolicy,
+  explanation,
+  policyFault,
+  type Simulation,
+  simulation,
+} from './reasoning.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
 export {
   type OwnerReport,

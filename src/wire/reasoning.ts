@@ -1,9 +1,10 @@
-/** The whole reasoning of a decision. */
+/** Why decisions are as they are, what is odd about a policy, and what another one would change. */
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
 import { bytes } from './bytes.ts';
-import { verdict } from './usage.ts';
+import { limit, newGroup, newRule } from './policy.ts';
+import { ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects that it names.' });
 const step = z.enum(['assigned', 'defaults', 'builtin']);
@@ -55,3 +56,70 @@ export const explanation = z
     }),
   })
   .meta({ id: 'Explanation' });
+
+export const policyFault = z
+  .object({
+    code: z.string(),
+    group: z.string().optional(),
+    rule: z.string().optional(),
+    subject: z.string().optional(),
+    message: z.string().meta({ description: 'One line for people.' }),
+  })
+  .meta({
+    id: 'PolicyFault',
+    description: 'Something of a policy that is allowed to stand, but hardly meant.',
+  });
+
+export const draftPolicy = z
+  .strictObject({
+    rules: z.array(newRule).optional().meta({ description: 'Instead of all rules.' }),
+    groups: z
+      .array(
+        newGroup.extend({
+          users: z
+            .array(z.string())
+            .optional()
+            .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
+        }),
+      )
+      .optional()
+      .meta({ description: 'Instead of all groups.' }),
+    settings: z
+      .strictObject({
+        total: limit.optional().meta({ description: '`[quota.default] TOTAL` in bytes.' }),
+        default_groups: z.array(z.string()).optional(),
+        refuse_when: z.enum(['exceeded', 'reached']).optional(),
+        uncovered: z.enum(['default', 'deny']).optional(),
+      })
+      .default({})
+      .meta({ description: 'As in the configuration.' }),
+  })
+  .meta({ id: 'DraftPolicy', description: 'What is left out stays as it is.' });
+
+export type DraftPolicy = z.output<typeof draftPolicy>;
+
+const changedOwner = z
+  .object({
+    user: z.string(),
+    type: ownerType,
+    total: bytes.meta({ description: 'All kinds together.' }),
+    changes: z.array(z.object({ subject: z.enum(subjects), before: verdict, after: verdict })),
+  })
+  .meta({ id: 'ChangedOwner' });
+
+const changedOwners = z
+  .object({ count: z.number().int(), first: z.array(changedOwner).readonly() })
+  .meta({ id: 'ChangedOwners', description: 'How many there are, and those who store most.' });
+
+export const simulation = z
+  .object({
+    owners: z.number().int().meta({ description: 'How many were looked at.' }),
+    refused: changedOwners.meta({ description: 'Who would newly be refused something.' }),
+    allowed: changedOwners.meta({ description: 'Who would newly be allowed something.' }),
+    lint: z.array(policyFault).readonly().meta({ description: 'Faults of the policy as it would be.' }),
+  })
+  .meta({ id: 'Simulation' });
+
+export type ChangedOwner = z.infer<typeof changedOwner>;
+
+export type Simulation = z.infer<typeof simulation>;

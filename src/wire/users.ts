@@ -1,6 +1,7 @@
-/** Users and organizations, in the JSON that Forgejo's clients know. */
+/** Users, organizations and who belongs to them, in the JSON that Forgejo's clients know. */
 
 import { z } from 'zod';
+import { newName } from './policy.ts';
 import { ownerType } from './usage.ts';
 
 export const user = z
@@ -17,3 +18,30 @@ export const user = z
   .meta({ id: 'User', description: 'A user or an organization.' });
 
 export type User = z.infer<typeof user>;
+
+/** Null is as good as left out. */
+const fields = {
+  type: ownerType.nullish(),
+  email: z.string().nullish(),
+  full_name: z.string().nullish(),
+  is_admin: z.boolean().nullish(),
+};
+
+export const newUser = z.object({ username: newName, ...fields }).meta({ id: 'NewUser' });
+
+export type NewUser = z.infer<typeof newUser>;
+
+export const userEdit = z.object({ username: newName.nullish(), ...fields }).meta({
+  id: 'UserEdit',
+  description: 'What is left out stays; `username` renames.',
+});
+
+export type UserEdit = z.infer<typeof userEdit>;
+
+const role = z.enum(['owner', 'member']).meta({ description: 'Owners see the quota of the organization.' });
+
+export const membership = z.object({ role }).meta({ id: 'Membership' });
+
+export const member = user.extend({ role }).meta({ id: 'Member' });
+
+export type Member = z.infer<typeof member>;

@@ -4,12 +4,14 @@ import { describe } from '../openapi.ts';
 import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { aboutRoutes } from './about.ts';
+import { eventRoutes } from './events.ts';
 import { groupUserRoutes } from './group-users.ts';
 import { groupRoutes } from './groups.ts';
 import { installationRoutes } from './installation.ts';
 import { ownQuotaRoutes } from './own-quotas.ts';
 import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
+import { trialRoutes } from './trials.ts';
 import { usageRoutes } from './usage.ts';
 import { userQuotaRoutes } from './user-quotas.ts';
 
@@ -21,7 +23,9 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...userQuotaRoutes(services),
     ...ownQuotaRoutes(services),
     ...usageRoutes(services),
+    ...trialRoutes(services),
     ...scanRoutes(services),
+    ...eventRoutes(services),
     ...installationRoutes(services),
     ...aboutRoutes(() => describe(routes)),
   ];

@@ -1,0 +1,80 @@
+/** `/admin/orgs/{org}/members`: who belongs to an organization. */
+
+import { z } from 'zod';
+import { membersOf, mustBeOrganization, removeMember, setMember } from '../../identity/index.ts';
+import type { Ledger } from '../../ledger/index.ts';
+import { knownName, type Member, member, membership } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { knownOwner } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { userShown } from './shapes.ts';
+
+const path = '/admin/orgs/{org}/members';
+const params = z.object({ org: knownName });
+const memberParams = z.object({ org: knownName, user: knownName });
+
+export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listMembers',
+      method: 'get',
+      path,
+      tag: 'users',
+      summary: 'Who belongs to an organization, as they came to it',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Members', schema: z.array(member) },
+      handle: named => membersShown(ledger, named.params.org),
+    }),
+    route({
+      id: 'setMember',
+      method: 'put',
+      path: `${path}/{user}`,
+      tag: 'users',
+      summary: 'Take a user into an organization, or give another role',
+      access: administrators.write,
+      params: memberParams,
+      body: membership,
+      faults: [404],
+      mustBe: named => {
+        mustBeOrganization(knownOwner(ledger, named.org));
+        knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'It is so' },
+      handle: (named, { caller }) =>
+        ledger.govern(amendment => {
+          const organization = amendment.mustBeOwner(named.params.org);
+          const user = amendment.mustBeOwner(named.params.user);
+          setMember(amendment.draft, organization, user, named.body.role);
+        }, caller),
+    }),
+    route({
+      id: 'removeMember',
+      method: 'delete',
+      path: `${path}/{user}`,
+      tag: 'users',
+      summary: 'Take a user out of an organization',
+      access: administrators.write,
+      params: memberParams,
+      faults: [404],
+      answer: { status: 204, description: 'It is out' },
+      handle: (named, { caller }) =>
+        ledger.govern(amendment => {
+          const organization = amendment.mustBeOwner(named.params.org);
+          removeMember(amendment.draft, organization, amendment.mustBeOwner(named.params.user));
+        }, caller),
+    }),
+  ];
+}
+
+/** Throws `not_found`. */
+function membersShown(ledger: Ledger, name: string): Member[] {
+  const organization = knownOwner(ledger, name);
+  mustBeOrganization(organization);
+  return membersOf(ledger.view, organization.id).flatMap(({ user, role }) => {
+    const owner = ledger.book.owner(user);
+    return owner === undefined ? [] : [{ ...userShown(ledger.view, owner), role }];
+  });
+}

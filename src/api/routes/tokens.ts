@@ -1,0 +1,99 @@
+/** `/users/{user}/tokens`: one's own, and for administrators anybody's. */
+
+import { z } from 'zod';
+import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
+import { createdToken, knownName, newToken, type Token, token } from '../../wire/index.ts';
+import { mustBeAllowed } from '../access.ts';
+import { knownOwner } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const path = '/users/{user}/tokens';
+const params = z.object({ user: knownName });
+const tokenParams = z.object({ user: knownName, id: z.string() });
+
+export function tokenRoutes({ ledger, identity }: ApiServices): readonly Route[] {
+  /** Who may not look at another's learns nothing of who there is. */
+  const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) => {
+    const keyOf = (name: string) => ledger.book.keyOf(name);
+    const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(named.user);
+    if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
+    knownOwner(ledger, named.user);
+  };
+  return [
+    route({
+      id: 'listTokens',
+      method: 'get',
+      path,
+      tag: 'users',
+      summary: 'The tokens of a user, as they were made',
+      description: "Another user's are for administrators, and take the scope `read:admin` besides.",
+      access: { area: 'user', to: 'read' },
+      params,
+      faults: [404],
+      mustBe: mustBe('read'),
+      answer: { status: 200, description: 'Tokens', schema: z.array(token) },
+      handle: named => identity.tokensOf(knownOwner(ledger, named.params.user).id).map(tokenShown),
+    }),
+    route({
+      id: 'createToken',
+      method: 'post',
+      path,
+      tag: 'users',
+      summary: 'Make a token',
+      description:
+        "Another user's are for administrators, and take the scope `write:admin` besides. A token never gives more than " +
+        'the one that it is made with, neither in scope nor in time.',
+      access: { area: 'user', to: 'write' },
+      params,
+      body: newToken,
+      faults: [404, 409],
+      mustBe: mustBe('write'),
+      answer: { status: 201, description: 'The token, shown this once', schema: createdToken },
+      handle: async (named, { caller }) => {
+        const { name, scopes, expires_at: expiresAt } = named.body;
+        const wanted = { name, scopes, expiresAt: isoTime(expiresAt ?? null) };
+        const made = await ledger.govern(amendment => {
+          const owner = amendment.mustBeOwner(named.params.user);
+          return createToken(amendment.draft, owner, wanted, { maker: caller, now: Date.now() });
+        }, caller);
+        return { ...tokenShown(made.document), sha1: made.token };
+      },
+    }),
+    route({
+      id: 'revokeToken',
+      method: 'delete',
+      path: `${path}/{id}`,
+      tag: 'users',
+      summary: 'Revoke a token',
+      description: 'By its id or its name. It is refused from then on.',
+      access: { area: 'user', to: 'write' },
+      params: tokenParams,
+      faults: [404],
+      mustBe: mustBe('write'),
+      answer: { status: 204, description: 'It is gone' },
+      handle: async (named, { caller }) => {
+        await ledger.govern(amendment => {
+          revokeToken(amendment.draft, amendment.mustBeOwner(named.params.user), named.params.id);
+        }, caller);
+      },
+    }),
+  ];
+}
+
+function tokenShown({ id, name, scopes, lastEight, ...times }: TokenDocument): Token {
+  const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
+  return {
+    id,
+    name,
+    scopes,
+    token_last_eight: lastEight,
+    created_at: new Date(times.createdAt).toISOString(),
+    last_used_at: iso(times.lastUsedAt),
+    expires_at: iso(times.expiresAt),
+  };
+}
+
+function isoTime(text: string | null): number | null {
+  return text === null ? null : Date.parse(text);
+}

@@ -1,0 +1,48 @@
+/** `/lint` and `/simulate`: a policy looked at, the one in force or another. */
+
+import { z } from 'zod';
+import { lintIn } from '../../policy/index.ts';
+import { draftPolicy, policyFault, simulation } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { simulate } from '../simulate.ts';
+
+export function trialRoutes({ ledger }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'lintPolicy',
+      method: 'get',
+      path: '/admin/quota/lint',
+      tag: 'policy',
+      summary: 'What of the policy is hardly meant',
+      description:
+        'Subjects that no rule covers, rules that never decide, groups that are empty, unused or missing.',
+      access: administrators.read,
+      answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
+      handle: () => lintIn(ledger.view, ledger.settings),
+    }),
+    route({
+      id: 'simulatePolicy',
+      method: 'post',
+      path: '/admin/quota/simulate',
+      tag: 'policy',
+      summary: 'Who would newly be refused or allowed something by another policy',
+      description: 'As if `[quota] ENABLED` were true. Nothing is changed.',
+      access: administrators.read,
+      query: z.strictObject({
+        limit: z.coerce
+          .number<string>()
+          .int()
+          .min(1)
+          .max(1000)
+          .default(100)
+          .meta({ description: 'How many owners are named, of each.' }),
+      }),
+      body: draftPolicy,
+      faults: [409],
+      answer: { status: 200, description: 'What would be different', schema: simulation },
+      handle: ({ query, body }) => simulate(ledger, body, query.limit),
+    }),
+  ];
+}

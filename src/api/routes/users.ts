@@ -1,0 +1,161 @@
+/** `/admin/users`: the owners that softquota knows. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
+import type { Ledger } from '../../ledger/index.ts';
+import { printable } from '../../quota/index.ts';
+import type { OwnerRecord } from '../../store/index.ts';
+import { knownName, type NewUser, newUser, ownerType, type UserEdit, user, userEdit } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { knownOwner } from '../owners.ts';
+import { pageHeaders, pageOf, tellPages } from '../pages.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { userShown } from './shapes.ts';
+
+const path = '/admin/users/{user}';
+const params = z.object({ user: knownName });
+const mostRows = 1000;
+
+const listQuery = z.object({
+  q: z.string().default('').meta({ description: 'Only owners with this in their names.' }),
+  type: ownerType.optional(),
+  page: z.coerce.number<string>().int().min(1).default(1),
+  limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
+});
+
+export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
+  const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
+  return [
+    route({
+      id: 'listUsers',
+      method: 'get',
+      path: '/admin/users',
+      tag: 'users',
+      summary: 'Users and organizations, by name',
+      description: 'Those who were found on the disk or reported are among them.',
+      access: administrators.read,
+      query: listQuery,
+      answer: { status: 200, description: 'One page', schema: z.array(user), headers: pageHeaders },
+      handle: ({ query }, call) => {
+        const { q, type } = query;
+        const { entries, total } = pageOf(found(ledger, q, type), query, byName);
+        const address = new URL('api/v1/admin/users', baseUrl());
+        const kept = { ...(q === '' ? {} : { q }), ...(type === undefined ? {} : { type }) };
+        address.search = new URLSearchParams(kept).toString();
+        tellPages(call, query, total, address);
+        return entries.map(owner => userShown(ledger.view, owner));
+      },
+    }),
+    route({
+      id: 'createUser',
+      method: 'post',
+      path: '/admin/users',
+      tag: 'users',
+      summary: 'Create a user or an organization',
+      access: administrators.write,
+      body: newUser,
+      faults: [409],
+      mustNotBe: json => mustNotBeOwner(ledger, json),
+      answer: { status: 201, description: 'The user', schema: user },
+      handle: async ({ body }, { caller }) => {
+        const created = { name: body.username, ...fieldsOf(body) };
+        const owner = await ledger.govern(amendment => createUser(amendment, created), caller);
+        return userShown(ledger.view, owner);
+      },
+    }),
+    route({
+      id: 'getUser',
+      method: 'get',
+      path,
+      tag: 'users',
+      summary: 'One user or organization',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'The user', schema: user },
+      handle: named => userShown(ledger.view, recordOf(ledger, named.params.user)),
+    }),
+    route({
+      id: 'editUser',
+      method: 'patch',
+      path,
+      tag: 'users',
+      summary: 'Change or rename a user or an organization',
+      description:
+        'Who is renamed keeps groups, tokens and memberships. Units are whose the disk says, so directories are to be ' +
+        'renamed with it. A new name that is only known from the disk can be taken.',
+      access: administrators.write,
+      params,
+      body: userEdit,
+      faults: [404, 409],
+      mustBe,
+      answer: { status: 200, description: 'The user as it is now', schema: user },
+      handle: async (named, { caller }) => {
+        const { username: name } = named.body;
+        const edit = { ...fieldsOf(named.body), ...(isGiven(name) ? { name } : {}) };
+        const owner = await ledger.govern(
+          amendment => editUser(amendment, named.params.user, edit),
+          caller,
+        );
+        return userShown(ledger.view, owner);
+      },
+    }),
+    route({
+      id: 'deleteUser',
+      method: 'delete',
+      path,
+      tag: 'users',
+      summary: 'Delete a user or an organization',
+      description: 'With tokens, memberships and all assignments to groups. One that has units stays.',
+      access: administrators.write,
+      params,
+      faults: [404, 409],
+      answer: { status: 204, description: 'It is gone' },
+      handle: async (named, { caller }) => {
+        await ledger.govern(amendment => deleteUser(amendment, named.params.user), caller);
+      },
+    }),
+  ];
+}
+
+function* found(ledger: Ledger, wanted: string, type: OwnerRecord['type'] | undefined): Generator<OwnerRecord> {
+  const part = ledger.book.keyOf(wanted);
+  for (const owner of ledger.ownerRecords()) {
+    if (owner.key.includes(part) && (type === undefined || owner.type === type)) yield owner;
+  }
+}
+
+function byName(a: OwnerRecord, b: OwnerRecord): number {
+  return a.key < b.key ? -1 : Number(a.key > b.key);
+}
+
+/** Throws `not_found`. */
+function recordOf(ledger: Ledger, name: string): OwnerRecord {
+  const { id } = knownOwner(ledger, name);
+  const owner = ledger.book.owner(id);
+  if (owner === undefined) throw new TypeError('an owner with an id has a record');
+  return owner;
+}
+
+/** That somebody has the name is told before anything else that is wrong. */
+function mustNotBeOwner(ledger: Ledger, json: unknown): void {
+  if (typeof json !== 'object' || json === null || !('username' in json)) return;
+  const { username } = json;
+  if (typeof username !== 'string' || !ledger.isKnown(username)) return;
+  throw new SoftquotaError('conflict', `there is an owner ${printable(username)} already`);
+}
+
+function fieldsOf({ type, email, full_name: fullName, is_admin: isAdmin }: NewUser | UserEdit): UserFields {
+  return {
+    ...(isGiven(type) ? { type } : {}),
+    ...(isGiven(email) ? { email } : {}),
+    ...(isGiven(fullName) ? { fullName } : {}),
+    ...(isGiven(isAdmin) ? { isAdmin } : {}),
+  };
+}
+
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
+}

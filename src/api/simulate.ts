@@ -1,0 +1,115 @@
+/** What another policy would change for everybody, without a change of anything. */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { SoftquotaError } from '../errors.ts';
+import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
+import { Draft, lintIn, Policy, replacePolicy, type View, type WholeGroup } from '../policy/index.ts';
+import { type Decision, decide, leaves, printable } from '../quota/index.ts';
+import type { ChangedOwner, DraftPolicy, Simulation, Verdict } from '../wire/index.ts';
+import { pageOf } from './pages.ts';
+import { editOf } from './routes/shapes.ts';
+
+/** So many owners are looked at before pushes get their turn: well under a millisecond's work. */
+const ownersAtOnce = 100;
+
+/** Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes meanwhile. */
+export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
+  const { policy: inForce, settings } = ledger;
+  const draft = draftOf(ledger, wanted);
+  const drafted = new Policy(draft);
+  const then = settingsOf(settings, wanted);
+  const refused: ChangedOwner[] = [];
+  const allowed: ChangedOwner[] = [];
+  let owners = 0;
+  for (const owner of ledger.owners()) {
+    if (++owners % ownersAtOnce === 0) await nextTurn();
+    if (ledger.policy !== inForce || ledger.settings !== settings) {
+      throw new SoftquotaError('conflict', 'the policy was changed while it was looked at; ask again');
+    }
+    const changes = changesFor(owner, { policy: inForce, settings }, { policy: drafted, settings: then });
+    const toRefused = changes.filter(({ after }) => !after.allowed);
+    const toAllowed = changes.filter(({ after }) => after.allowed);
+    if (toRefused.length > 0) refused.push(changed(owner, toRefused));
+    if (toAllowed.length > 0) allowed.push(changed(owner, toAllowed));
+  }
+  return {
+    owners,
+    refused: { count: refused.length, first: largest(refused, limit) },
+    allowed: { count: allowed.length, first: largest(allowed, limit) },
+    lint: lintIn(draft, then),
+  };
+}
+
+function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): View {
+  const draft = new Draft(ledger.view);
+  const faults: string[] = [];
+  const idOf = (name: string, where: string): readonly number[] => {
+    const { id } = ledger.ownerUsage(name);
+    if (id !== null) return [id];
+    faults.push(`${where}: there is no user or organization ${printable(name)}`);
+    return [];
+  };
+  const whole = groups?.map(
+    ({ name, rules: named, users }, group): WholeGroup => ({
+      name,
+      rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })),
+      ...(users === undefined
+        ? {}
+        : { ownerIds: users.flatMap((user, index) => idOf(user, `groups.${group}.users.${index}`)) }),
+    }),
+  );
+  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  replacePolicy(draft, {
+    ...(rules === undefined
+      ? {}
+      : {
+          rules: rules.map(({ name, limit, subjects }) => ({
+            name,
+            limitBytes: limit,
+            subjects: subjects ?? [],
+          })),
+        }),
+    ...(whole === undefined ? {} : { groups: whole }),
+  });
+  return draft;
+}
+
+function settingsOf(settings: LedgerSettings, { settings: wanted }: DraftPolicy): LedgerSettings {
+  return {
+    ...settings,
+    enabled: true,
+    totalBytes: wanted.total ?? settings.totalBytes,
+    defaultGroups: wanted.default_groups ?? settings.defaultGroups,
+    refuseWhen: wanted.refuse_when ?? settings.refuseWhen,
+    uncovered: wanted.uncovered ?? settings.uncovered,
+  };
+}
+
+interface Ruling {
+  readonly policy: Policy;
+  readonly settings: LedgerSettings;
+}
+
+function changesFor(owner: OwnerUsage, now: Ruling, then: Ruling): ChangedOwner['changes'] {
+  const before = now.policy.standing(owner.id, now.settings.defaultGroups);
+  const after = then.policy.standing(owner.id, then.settings.defaultGroups);
+  return leaves.flatMap(subject => {
+    const was = decide(now.settings, before, owner.usage, subject);
+    const is = decide(then.settings, after, owner.usage, subject);
+    return was.allowed === is.allowed ? [] : [{ subject, before: verdictOf(was), after: verdictOf(is) }];
+  });
+}
+
+function changed({ name, type, usage }: OwnerUsage, changes: ChangedOwner['changes']): ChangedOwner {
+  return { user: name, type, total: usage.reduce((sum, bytes) => sum + bytes, 0), changes };
+}
+
+function verdictOf({ allowed, used, limit, group, rule }: Decision): Verdict {
+  return { allowed, used, limit, group, rule };
+}
+
+function largest(owners: readonly ChangedOwner[], limit: number): readonly ChangedOwner[] {
+  const bySize = (a: ChangedOwner, b: ChangedOwner) =>
+    b.total - a.total || (a.user < b.user ? -1 : Number(a.user > b.user));
+  return pageOf(owners, { page: 1, limit }, bySize).entries;
+}

@@ -1,0 +1,103 @@
+/** What happened: refusals, crossings of thresholds, changes of policy. */
+
+import { z } from 'zod';
+import { leaves, subjects } from '../quota/index.ts';
+import { bytes } from './bytes.ts';
+
+export const eventKinds = ['refusal', 'threshold', 'policy'] as const;
+
+const common = {
+  id: z.string(),
+  at: z.string().meta({ description: 'ISO 8601.' }),
+};
+
+const ruling = {
+  used: bytes.nullable().meta({ description: 'What the deciding rule counted; null where there was none.' }),
+  limit: bytes.nullable(),
+  group: z.string().nullable().meta({ description: 'Null for the built-in group.' }),
+  rule: z.string().nullable().meta({ description: 'Null for the built-in rule.' }),
+};
+
+export const refusalEvent = z
+  .object({
+    ...common,
+    at: z.string().meta({ description: 'When the first was.' }),
+    kind: z.literal('refusal'),
+    lastAt: z.string(),
+    count: z.number().int().min(1),
+    owner: z.string().nullable().meta({ description: 'Null: several, where `others` is true.' }),
+    actor: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null: nobody said, or several where `others` is true.' }),
+    subject: z.enum(subjects).meta({ description: 'What was asked about.' }),
+    mode: z.enum(['enforce', 'report']).meta({ description: '`report`: let through all the same.' }),
+    others: z.boolean().meta({
+      description:
+        'Added up of those for whom an hour has no room of their own, so that nobody can flood the record.',
+    }),
+    host: z.string(),
+    ...ruling,
+  })
+  .meta({
+    id: 'RefusalEvent',
+    description: 'Refusals of one hour, added up; used and limit are those of the last.',
+  });
+
+const level = z
+  .union([z.literal('limit'), z.number().int().min(1).max(100)])
+  .nullable()
+  .meta({ description: 'A threshold in percent of the limit, or `limit`; null: below all of them.' });
+
+export const thresholdEvent = z
+  .object({
+    ...common,
+    kind: z.literal('threshold'),
+    owner: z.string(),
+    direction: z.enum(['up', 'down']),
+    from: level,
+    to: level,
+    subjects: z.array(z.enum(leaves)).meta({ description: 'The kinds of data that this bears on.' }),
+    ...ruling,
+  })
+  .meta({
+    id: 'ThresholdEvent',
+    description:
+      'An owner came to a threshold of WARN_AT or to the limit, or is below again. Down is told once a fiftieth of ' +
+      'it is free, so that nobody who hovers there fills the record.',
+  });
+
+const author = z
+  .object({
+    ownerId: z.number().int().nullable(),
+    name: z.string().nullable().meta({ description: "Null: this machine's administrator." }),
+    tokenId: z.string().nullable(),
+  })
+  .meta({ id: 'Author' });
+
+export const policyEvent = z
+  .object({
+    ...common,
+    kind: z.literal('policy'),
+    change: z.string().meta({ description: 'The same for all that came into force together.' }),
+    by: author.nullable().meta({ description: 'Null: softquota itself.' }),
+    action: z.enum(['created', 'edited', 'deleted']),
+    what: z.string().meta({ description: 'Such as `rule`, `group`, `assignment`, `owner`, `token`.' }),
+    name: z.string().nullable(),
+    owner: z.string().nullable().meta({ description: "Whose it is, where it is one owner's." }),
+    before: z.unknown().meta({ description: 'An object; null where there was nothing.' }),
+    after: z.unknown().meta({ description: 'An object; null where there is nothing any more.' }),
+  })
+  .meta({
+    id: 'PolicyEvent',
+    description: 'Something of the policy, or an owner, became another. Secrets are left out.',
+  });
+
+export const event = z
+  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, policyEvent])
+  .meta({ id: 'Event' });
+
+export type RefusalEvent = z.infer<typeof refusalEvent>;
+export type ThresholdEvent = z.infer<typeof thresholdEvent>;
+export type Event = z.infer<typeof event>;
+export type EventKind = (typeof eventKinds)[number];
