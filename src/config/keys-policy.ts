@@ -109,7 +109,7 @@ const eventsKey = keysOf('events');
 export const events = {
   keep: eventsKey('KEEP', kind.duration, {
     text: '90d',
-    doc: 'How long refusals and changes of policy are remembered: s, m, h, d or w after a whole number. This version tells them in the log only.',
+    doc: 'How long refusals, thresholds come to and changes of policy are remembered: s, m, h, d or w after a whole number. What is older goes within an hour.',
     reloads: true,
     of: config => config.events.keepMs,
   }),

@@ -2,6 +2,7 @@
 
 import type { ApiServer, ApiServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
+import type { Events } from '../events/index.ts';
 import { findings } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
@@ -15,6 +16,7 @@ export interface ApiParts {
   readonly current: Current;
   /** This machine's name. */
   readonly host: string;
+  readonly events: Events;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
@@ -52,10 +54,11 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
-  const { current, host, identity, ledger, measuring, refusals, unasked, unforeseen } = parts;
+  const { current, host, events, identity, ledger, measuring, refusals, unasked, unforeseen } = parts;
   return {
     ledger,
     identity,
+    events,
     scanner: measuring.scanner,
     autoCreate: current.config.users.autoCreate,
     baseUrl,

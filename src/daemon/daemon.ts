@@ -13,6 +13,7 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
+import { Events } from '../events/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { Refusals } from '../refusals/index.ts';
@@ -35,18 +36,23 @@ export interface DaemonOptions {
 /** What was opened, each after what it needs. */
 type Opened = { close(): Promise<void> }[];
 
+/** What is told when it is read anew, or asked when it ends. */
+interface Parts {
+  readonly ledger: Ledger;
+  readonly measuring: Measuring;
+  readonly events: Events;
+}
+
 export class Daemon {
   readonly #log: Logger;
-  readonly #ledger: Ledger;
-  readonly #measuring: Measuring;
+  readonly #parts: Parts;
   readonly #opened: Opened;
   readonly #current: Current;
 
-  private constructor(current: Current, log: Logger, ledger: Ledger, measuring: Measuring, opened: Opened) {
+  private constructor(current: Current, log: Logger, parts: Parts, opened: Opened) {
     this.#current = current;
     this.#log = log;
-    this.#ledger = ledger;
-    this.#measuring = measuring;
+    this.#parts = parts;
     this.#opened = opened;
   }
 
@@ -73,10 +79,19 @@ export class Daemon {
       const unasked = new Unasked(log);
       const identity = new Identity({ ledger, now: Date.now, log });
       opened.push(identity);
+      const events = await Events.open({
+        ledger,
+        host,
+        keepMs: config.events.keepMs,
+        log,
+        now: Date.now,
+      });
+      opened.push(events);
       const servers = await openServers({
         current,
         env,
         host,
+        events,
         identity,
         ledger,
         measuring,
@@ -91,7 +106,8 @@ export class Daemon {
       const { unitCount: units } = ledger.book;
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       measuring.start();
-      return new Daemon(current, log, ledger, measuring, opened);
+      events.start();
+      return new Daemon(current, log, { ledger, measuring, events }, opened);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();
       throw error;
@@ -116,8 +132,10 @@ export class Daemon {
         .map(({ section, key }) => `[${section}] ${key}`);
     const next = merged(this.#current.config, loaded.config);
     this.#current.config = next;
-    this.#ledger.reconfigure(next.quota);
-    this.#measuring.reconfigure(next);
+    const { ledger, measuring, events } = this.#parts;
+    ledger.reconfigure(next.quota);
+    measuring.reconfigure(next);
+    events.reconfigure(next.events);
     this.#log.level = next.log.level;
     this.#log.info({ changed: names(true) }, 'the configuration is read anew');
     const later = names(false);
@@ -134,7 +152,7 @@ export class Daemon {
   async stop(): Promise<number> {
     for (const part of this.#opened.reverse()) await part.close();
     this.#log.info('softquota has stopped');
-    return this.#measuring.hangingThreads;
+    return this.#parts.measuring.hangingThreads;
   }
 }
 

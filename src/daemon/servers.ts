@@ -1,5 +1,6 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
+import type { Events } from '../events/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notReady } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
@@ -18,6 +19,7 @@ export interface ServersOptions {
   readonly env: NodeJS.ProcessEnv;
   /** This machine's name. */
   readonly host: string;
+  readonly events: Events;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
@@ -90,13 +92,15 @@ export async function openServers(options: ServersOptions): Promise<Open & { rea
   }
 }
 
-function gateServices({ current, ledger, measuring, unasked, log }: ServersOptions): GateServices {
+function gateServices({ current, events, ledger, measuring, unasked, log }: ServersOptions): GateServices {
   return {
     ledger,
     locate: path => measuring.locate(path),
     measureSoon: path => measuring.measureSoon(path),
     contact: () => current.config.hooks.contact,
-    refused: ({ decision, ...record }) => {
+    refused: refusal => {
+      events.refused(refusal);
+      const { decision, ...record } = refusal;
       const { used, limit, group, rule } = decision;
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
       log.info({ ...record, used, limit, group, rule }, what);

@@ -11,7 +11,11 @@ const profile = z.strictObject({ email: z.string(), fullName: z.string(), isAdmi
 export type Profile = Readonly<z.infer<typeof profile>>;
 
 /** By the owner's id. */
-export const profileKind: Kind<Profile> = { name: 'profile', schema: profile };
+export const profileKind: Kind<Profile> = {
+  name: 'profile',
+  schema: profile,
+  told: (key, content, nameOf) => ({ name: nameOf(Number(key)), ownerId: Number(key), content }),
+};
 
 export const roles = ['owner', 'member'] as const;
 
@@ -23,7 +27,15 @@ const members = z.array(z.strictObject({ user: whole, role: z.enum(roles) })).re
 export type Members = z.infer<typeof members>;
 
 /** By the organization's id; kept only for organizations with a member. */
-export const membersKind: Kind<Members> = { name: 'members', schema: members };
+export const membersKind: Kind<Members> = {
+  name: 'members',
+  schema: members,
+  told: (key, entries, nameOf) => ({
+    name: nameOf(Number(key)),
+    ownerId: Number(key),
+    content: { members: entries.map(({ user, role }) => ({ user: nameOf(user), role })) },
+  }),
+};
 
 const token = z.strictObject({
   id: whole,
@@ -43,7 +55,15 @@ export type TokenDocument = Readonly<z.infer<typeof token>>;
  * By the SHA-256 of the token, in hexadecimal digits: whoever brings one is found in one step, and what is kept does
  * not let anybody in.
  */
-export const tokenKind: Kind<TokenDocument> = { name: 'token', schema: token };
+export const tokenKind: Kind<TokenDocument> = {
+  name: 'token',
+  schema: token,
+  told: (_key, { id, owner, name, scopes, expiresAt }) => ({
+    name,
+    ownerId: owner,
+    content: { id, name, scopes, expiresAt },
+  }),
+};
 
 /** What the ledger keeps for this room. */
 export const identityKinds: readonly Kind<unknown>[] = [profileKind, membersKind, tokenKind];

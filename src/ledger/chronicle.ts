@@ -6,11 +6,11 @@
  * Of a document only what its kind tells is told.
  */
 
-import { randomBytes } from 'node:crypto';
 import type { Kind, Told, View } from '../policy/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import type { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
+import { EventIds } from './event-ids.ts';
 
 /** Who asks for a change. */
 export interface Author {
@@ -27,6 +27,7 @@ export interface PolicyEvent {
   readonly change: string;
   /** Null: softquota itself. */
   readonly by: Author | null;
+  readonly action: 'created' | 'edited' | 'deleted';
   /** The kind of document, or `owner`. */
   readonly what: string;
   readonly name: string | null;
@@ -51,11 +52,10 @@ interface Changed {
   readonly after: Told | null;
 }
 
-const changeDigits = 9;
 const indexDigits = 6;
 
 export class Chronicle {
-  #changes = 0;
+  readonly #ids = new EventIds('p');
 
   /** The events of a change that is drafted and not yet in force. `at`: milliseconds since 1970. */
   eventsOf(
@@ -64,8 +64,7 @@ export class Chronicle {
     at: number,
     options: ChronicleOptions,
   ): readonly EventRecord[] {
-    // Those of the same millisecond are in order too; what is random keeps those of different lives apart.
-    const change = `${padded(++this.#changes, changeDigits)}-${randomBytes(4).toString('hex')}`;
+    const change = this.#ids.next();
     const author = by === null ? null : { ownerId: by.ownerId, name: by.name, tokenId: by.tokenId };
     const owners = ownersAround(amendment, options.book);
     const nameOf = (id: number) => owners.get(id)?.name ?? options.book.owner(id)?.name ?? `#${id}`;
@@ -76,6 +75,7 @@ export class Chronicle {
       const event: PolicyEvent = {
         change,
         by: author,
+        action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
         what,
         name,
         owner: owner?.name ?? null,
@@ -83,7 +83,7 @@ export class Chronicle {
         after: after?.content ?? null,
       };
       return {
-        id: `p-${change}-${padded(index, indexDigits)}`,
+        id: `${change}-${String(index).padStart(indexDigits, '0')}`,
         kind: 'policy',
         at,
         ownerId,
@@ -159,8 +159,4 @@ function* changedDocuments(
 
 function isSame(before: unknown, after: unknown): boolean {
   return JSON.stringify(before) === JSON.stringify(after);
-}
-
-function padded(number: number, digits: number): string {
-  return String(number).padStart(digits, '0');
 }

@@ -9,6 +9,7 @@ export type { Amendment } from './amendment.ts';
 export type { Answer, OwnerUsage } from './answer.ts';
 export type { Author, PolicyEvent } from './chronicle.ts';
 export type { Clock } from './clock.ts';
+export { EventIds } from './event-ids.ts';
 export type { Away } from './keeper.ts';
 export { Ledger, type LedgerOptions, type LedgerSettings, type WalkedUnit } from './ledger.ts';
 export { Rounds, type RoundsOptions } from './rounds.ts';

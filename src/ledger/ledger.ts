@@ -219,6 +219,11 @@ export class Ledger {
     }
   }
 
+  /** Undefined: never heard of. */
+  ownerRecord(ownerName: string): OwnerRecord | undefined {
+    return this.#book.account(ownerName)?.owner;
+  }
+
   /** Every owner as the store knows them, in no order. */
   ownerRecords(): readonly OwnerRecord[] {
     return [...this.#book.accounts].map(({ owner }) => owner);

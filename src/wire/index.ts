@@ -46,6 +46,7 @@ export {
   simulation,
 } from './reasoning.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
+export { createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
 export {
   type OwnerReport,
   type OwnerRow,
@@ -60,4 +61,14 @@ export {
   type Verdict,
   verdict,
 } from './usage.ts';
-export { type User, user } from './users.ts';
+export {
+  type Member,
+  member,
+  membership,
+  type NewUser,
+  newUser,
+  type User,
+  type UserEdit,
+  user,
+  userEdit,
+} from './users.ts';

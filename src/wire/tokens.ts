@@ -3,17 +3,22 @@
 import { z } from 'zod';
 import { newName } from './policy.ts';
 
-const scopes = z.array(z.string()).readonly().meta({
-  description:
-    '`all`, or `read:` and `write:` of `admin`, `user`, `organization`; writing includes reading. `public-only` takes the ' +
-    'scopes of `admin` away. Others are taken and give nothing.',
-});
+const scopes = z
+  .array(z.string())
+  .readonly()
+  .meta({
+    description:
+      '`all`, or `read:` and `write:` of `admin`, `user`, `organization`; writing includes reading. `public-only` takes the ' +
+      'scopes of `admin` away. Others are taken and give nothing.',
+  });
 
 export const newToken = z
   .object({
     name: newName,
     scopes,
-    expires_at: z.iso.datetime({ offset: true, error: 'expected a time such as 2027-01-31T00:00:00Z' }).nullish(),
+    expires_at: z.iso
+      .datetime({ offset: true, error: 'expected a time such as 2027-01-31T00:00:00Z' })
+      .nullish(),
   })
   .meta({ id: 'NewToken' });
 

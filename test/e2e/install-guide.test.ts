@@ -33,7 +33,7 @@ const snapshot =
 
 /** Whatever has the name, on the whole machine but where this project itself and its cache lie. */
 const left =
-  "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
+  "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib /var/cache -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
   'grep softquota /etc/passwd /etc/group /etc/gshadow || true';
 
 /** The rows of the guide's table of rights that are about a path which is there after the installation. */

@@ -203,10 +203,8 @@ class Service {
   }
 
   #makeFolders(): void {
-    for (const [kind, parent] of [
-      ['Runtime', '/run'],
-      ['State', '/var/lib'],
-    ] as const) {
+    const parents = { Runtime: '/run', State: '/var/lib', Cache: '/var/cache' };
+    for (const [kind, parent] of Object.entries(parents)) {
       const mode = this.#settings.get(`${kind}DirectoryMode`) ?? '0755';
       for (const name of this.#settings.words(`${kind}Directory`)) {
         execFileSync('install', ['-d', '-m', mode, '-o', this.#user, '-g', this.#group, `${parent}/${name}`]);

@@ -69,9 +69,16 @@ t.test('a change is on record with who asked for it, and before and after', asyn
   const found = await changes(ledger);
   const total = { limit: 5, subjects: ['size:all'] };
   t.match(found, [
-    { by: carol, what: 'rule', name: 'total', owner: null, before: null, after: total },
+    { by: carol, action: 'created', what: 'rule', name: 'total', owner: null, before: null, after: total },
     { by: carol, what: 'group', name: 'free', before: null, after: { rules: ['total'] } },
-    { by: { name: null }, what: 'rule', name: 'total', before: total, after: { ...total, limit: 9 } },
+    {
+      by: { name: null },
+      action: 'edited',
+      what: 'rule',
+      name: 'total',
+      before: total,
+      after: { ...total, limit: 9 },
+    },
     { by: null, what: 'owner', name: 'Alice', before: null, after: { name: 'Alice', type: 'user' } },
     { by: null, what: 'assignment', name: 'Alice', owner: 'Alice', ownerKey: 'alice', ownerId: alice },
   ]);

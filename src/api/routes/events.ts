@@ -10,12 +10,9 @@ const mostEvents = 1000;
 
 const listQuery = z.strictObject({
   kind: z.enum(eventKinds).optional().meta({ description: 'Only these.' }),
-  owner: knownName
-    .min(1)
-    .optional()
-    .meta({
-      description: 'Only of this owner: what was told under the name, and what was told of who has it now.',
-    }),
+  owner: knownName.min(1).optional().meta({
+    description: 'Only of this owner: what was told under the name, and what was told of who has it now.',
+  }),
   limit: z.coerce.number<string>().int().min(1).max(mostEvents).default(50),
   after: z.string().optional().meta({ description: 'Where the page before ended, as its `Link` has it.' }),
 });

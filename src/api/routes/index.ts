@@ -8,12 +8,15 @@ import { eventRoutes } from './events.ts';
 import { groupUserRoutes } from './group-users.ts';
 import { groupRoutes } from './groups.ts';
 import { installationRoutes } from './installation.ts';
+import { memberRoutes } from './members.ts';
 import { ownQuotaRoutes } from './own-quotas.ts';
 import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
+import { tokenRoutes } from './tokens.ts';
 import { trialRoutes } from './trials.ts';
 import { usageRoutes } from './usage.ts';
 import { userQuotaRoutes } from './user-quotas.ts';
+import { userRoutes } from './users.ts';
 
 export function allRoutes(services: ApiServices): readonly Route[] {
   const routes: readonly Route[] = [
@@ -26,6 +29,9 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...trialRoutes(services),
     ...scanRoutes(services),
     ...eventRoutes(services),
+    ...userRoutes(services),
+    ...memberRoutes(services),
+    ...tokenRoutes(services),
     ...installationRoutes(services),
     ...aboutRoutes(() => describe(routes)),
   ];

@@ -6,7 +6,15 @@ import { createUser, deleteUser, editUser, type UserFields } from '../../identit
 import type { Ledger } from '../../ledger/index.ts';
 import { printable } from '../../quota/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import { knownName, type NewUser, newUser, ownerType, type UserEdit, user, userEdit } from '../../wire/index.ts';
+import {
+  knownName,
+  type NewUser,
+  newUser,
+  ownerType,
+  type UserEdit,
+  user,
+  userEdit,
+} from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
 import { pageHeaders, pageOf, tellPages } from '../pages.ts';
@@ -95,10 +103,7 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       handle: async (named, { caller }) => {
         const { username: name } = named.body;
         const edit = { ...fieldsOf(named.body), ...(isGiven(name) ? { name } : {}) };
-        const owner = await ledger.govern(
-          amendment => editUser(amendment, named.params.user, edit),
-          caller,
-        );
+        const owner = await ledger.govern(amendment => editUser(amendment, named.params.user, edit), caller);
         return userShown(ledger.view, owner);
       },
     }),
@@ -120,7 +125,11 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
   ];
 }
 
-function* found(ledger: Ledger, wanted: string, type: OwnerRecord['type'] | undefined): Generator<OwnerRecord> {
+function* found(
+  ledger: Ledger,
+  wanted: string,
+  type: OwnerRecord['type'] | undefined,
+): Generator<OwnerRecord> {
   const part = ledger.book.keyOf(wanted);
   for (const owner of ledger.ownerRecords()) {
     if (owner.key.includes(part) && (type === undefined || owner.type === type)) yield owner;

@@ -1,0 +1,55 @@
+/** How near to a limit something is, with some play downwards, so that what hovers there stands still. */
+
+import { type Decision, type Leaf, leafIndex, leaves, type QuotaSettings } from '../quota/index.ts';
+import { fieldsIn } from './record.ts';
+
+/** 0: below all thresholds; 1 to 100: the highest threshold reached, in percent; `atLimit`. */
+export type Level = number;
+
+export const belowAll: Level = 0;
+export const atLimit: Level = 101;
+
+/** An owner's, in the order of `leaves`. */
+export type Levels = readonly Level[];
+
+export const lowest: Levels = leaves.map(() => belowAll);
+
+/** A threshold is left again below this part of it. */
+const play = 0.98;
+
+/** The same level in other settings: a threshold that there is no more counts as the next one below. */
+export function inForce({ warnAt }: Pick<QuotaSettings, 'warnAt'>, level: Level): Level {
+  if (level === belowAll || level === atLimit) return level;
+  return warnAt.findLast(percent => percent <= level) ?? belowAll;
+}
+
+/** Where this decision brings something that stood at a level in force. */
+export function nextLevel({ warnAt }: Pick<QuotaSettings, 'warnAt'>, decision: Decision, last: Level): Level {
+  if (decision.by !== 'rule' || decision.limit === -1) return belowAll;
+  const { used, limit } = decision;
+  // Where nothing may be stored, nothing stored is no news.
+  if (limit === 0) return used > 0 ? atLimit : belowAll;
+  const reached = decision.allowed ? (decision.warnPercent ?? belowAll) : atLimit;
+  const isHeld = (percent: number) => used / limit >= (percent / 100) * play;
+  const held = isHeld(100) ? atLimit : (warnAt.findLast(isHeld) ?? belowAll);
+  return Math.max(reached, Math.min(last, held));
+}
+
+/** Only leaves that are not at the lowest stand in it. */
+export function textOf(levels: Levels): string {
+  const high = leaves.map((leaf, index) => [leaf, levels[index] ?? belowAll] as const);
+  return JSON.stringify(Object.fromEntries(high.filter(([, level]) => level !== belowAll)));
+}
+
+/** What is no level, or of an unknown leaf, counts as the lowest: at the worst something is told once more. */
+export function levelsIn(text: string): Levels {
+  const byLeaf = fieldsIn(text);
+  return leaves.map(leaf => {
+    const level = byLeaf[leaf];
+    return typeof level === 'number' && level > belowAll && level <= atLimit ? level : belowAll;
+  });
+}
+
+export function levelOf(levels: Levels, leaf: Leaf): Level {
+  return levels[leafIndex(leaf)] ?? belowAll;
+}

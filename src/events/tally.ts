@@ -1,0 +1,165 @@
+/**
+ * Refusals, added up by owner, actor, subject and hour.
+ *
+ * Whoever can reach the gate can have something refused again and again, in whatever names. So an hour has room for
+ * only so many sums, and an owner for only so many of them; all beyond are added up together.
+ */
+
+import { EventIds } from '../ledger/index.ts';
+import type { Decision, QuotaSettings, Subject } from '../quota/index.ts';
+import type { EventRecord, OwnerRecord } from '../store/index.ts';
+import type { RefusalEvent } from '../wire/index.ts';
+import { eventOf, isoOf } from './record.ts';
+
+/** One refusal, as the gate tells it. */
+export interface ToldRefusal {
+  readonly owner: string;
+  readonly subject: Subject;
+  /** Empty where nobody said. */
+  readonly actor: string;
+  readonly decision: Decision;
+  readonly mode: QuotaSettings['mode'];
+}
+
+/** What is known of who was refused. */
+export interface Refused {
+  readonly key: string;
+  /** Undefined: never heard of. */
+  readonly record: OwnerRecord | undefined;
+}
+
+export interface TallyLimits {
+  /** Sums of an hour. */
+  readonly sums: number;
+  /** Of one owner. */
+  readonly ofAnOwner: number;
+}
+
+const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
+const hourMs = 3_600_000;
+
+type Body = Omit<RefusalEvent, 'id' | 'at' | 'kind'>;
+
+/** One row of the record, as it grows. */
+interface Sum extends Omit<EventRecord, 'text' | 'kind'> {
+  body: Body;
+}
+
+/** For whom refusals are added up. */
+type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others'> & { readonly ownerKey: string | null };
+
+export class Tally {
+  readonly #host: string;
+  readonly #limits: TallyLimits;
+  readonly #ids = new EventIds('r');
+  #hour = Number.NaN;
+  #sums = new Map<string, Sum>();
+  /** How many sums owners have of their own, by key. */
+  #ofOwners = new Map<string, number>();
+  readonly #changed = new Set<Sum>();
+
+  constructor(host: string, limits: TallyLimits = usualLimits) {
+    this.#host = host;
+    this.#limits = limits;
+  }
+
+  /** Goes on with what was added up in the hour of `now` before a restart; what else there is is passed over. */
+  resume(kept: readonly EventRecord[], now: number): void {
+    this.#turnTo(now);
+    for (const record of kept) {
+      const event = eventOf(record);
+      if (event?.kind !== 'refusal' || event.host !== this.#host || hourOf(record.at) !== this.#hour)
+        continue;
+      const { id, at, kind, ...body } = event;
+      const { ownerId, ownerKey } = record;
+      this.#put({ ...body, ownerKey }, { id, at: record.at, ownerId, ownerKey, body });
+    }
+  }
+
+  /** `now`: milliseconds since 1970. */
+  add(refusal: ToldRefusal, refused: Refused, now: number): void {
+    this.#turnTo(now);
+    const { used, limit, group, rule } = refusal.decision;
+    const ruling = { used, limit, group, rule };
+    const place = this.#placeFor(refusal, refused);
+    const known = this.#sums.get(nameOf(place));
+    const sum = known ?? this.#begin(place, refusal, refused, now);
+    sum.body = {
+      ...sum.body,
+      // Of several owners there is no one limit.
+      ...(place.ownerKey === null ? {} : ruling),
+      count: sum.body.count + 1,
+      lastAt: isoOf(now),
+    };
+    this.#changed.add(sum);
+  }
+
+  /** What has changed since it was taken last. */
+  take(): readonly EventRecord[] {
+    const taken = [...this.#changed].map(({ body, ...record }) => ({
+      ...record,
+      kind: 'refusal',
+      text: JSON.stringify(body),
+    }));
+    this.#changed.clear();
+    return taken;
+  }
+
+  #turnTo(now: number): void {
+    const hour = hourOf(now);
+    if (hour === this.#hour) return;
+    this.#hour = hour;
+    this.#sums = new Map();
+    this.#ofOwners = new Map();
+  }
+
+  /** Its own, or where there is no room for that, with others of the owner, or of all owners. */
+  #placeFor({ actor, subject, mode }: ToldRefusal, { key: ownerKey }: Refused): Place {
+    const own = { ownerKey, actor: actor === '' ? null : actor, subject, mode, others: false };
+    if (this.#sums.has(nameOf(own))) return own;
+    const isFull = this.#sums.size >= this.#limits.sums;
+    if (!isFull && (this.#ofOwners.get(ownerKey) ?? 0) < this.#limits.ofAnOwner) return own;
+    const ofOwner = { ...own, actor: null, others: true };
+    if (!isFull || this.#sums.has(nameOf(ofOwner))) return ofOwner;
+    return { ...ofOwner, ownerKey: null };
+  }
+
+  #begin(place: Place, { owner }: ToldRefusal, { record }: Refused, now: number): Sum {
+    const { ownerKey, ...named } = place;
+    const isAnybody = ownerKey === null;
+    const sum: Sum = {
+      id: this.#ids.next(),
+      at: now,
+      ownerId: isAnybody ? null : (record?.id ?? null),
+      ownerKey,
+      body: {
+        ...named,
+        owner: isAnybody ? null : owner,
+        host: this.#host,
+        count: 0,
+        lastAt: isoOf(now),
+        used: null,
+        limit: null,
+        group: null,
+        rule: null,
+      },
+    };
+    this.#put(place, sum);
+    return sum;
+  }
+
+  #put(place: Place, sum: Sum): void {
+    this.#sums.set(nameOf(place), sum);
+    const { ownerKey, others } = place;
+    if (ownerKey !== null && !others) this.#ofOwners.set(ownerKey, (this.#ofOwners.get(ownerKey) ?? 0) + 1);
+  }
+}
+
+/** Neither keys nor actors have NULs in them. */
+function nameOf({ others, ownerKey, actor, subject, mode }: Place): string {
+  return `${others}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
+}
+
+function hourOf(time: number): number {
+  return Math.floor(time / hourMs);
+}
