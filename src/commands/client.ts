@@ -7,10 +7,10 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Config } from '../config/index.ts';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { type ErrorCode, SoftquotaError, systemCode } from '../errors.ts';
 
 export interface Call {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its query. */
   readonly path: string;
   readonly body?: unknown;
@@ -19,6 +19,7 @@ export interface Call {
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
+  /** Undefined where there is no body. */
   readonly json: unknown;
 }
 
@@ -26,7 +27,7 @@ export interface Answered {
 export interface Client {
   /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
   ask(call: Call): Promise<Answered>;
-  /** The answer of a call that has to succeed; rejects with what the daemon says is wrong. */
+  /** The answer of a call that has to succeed, undefined where it has no body; rejects with what the daemon says is wrong. */
   get(call: Call): Promise<unknown>;
   /** The data of server-sent events, until the iteration is left or the daemon ends. */
   events(path: string): AsyncGenerator<unknown>;
@@ -39,15 +40,28 @@ const answerMs = 30_000;
 export function adminClient(config: () => Config): Client {
   const url = process.env.SOFTQUOTA_URL;
   if (url === undefined || url === '') return localAdminClient(config());
-  if (!URL.canParse(url)) throw new SoftquotaError('usage', `SOFTQUOTA_URL = "${url}" is no URL`);
-  const { protocol, hostname, port, pathname } = new URL(url);
-  const token = process.env.SOFTQUOTA_TOKEN;
-  const headers = token === undefined ? {} : { Authorization: `token ${token}` };
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw new SoftquotaError(
+      'usage',
+      'SOFTQUOTA_URL: expected an address such as https://git.example/quota/',
+    );
+  }
+  const { protocol, hostname, port, host, pathname } = new URL(url);
   return clientAt(
-    { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, headers },
+    { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port, headers: authorization() },
     `${pathname.replace(/\/$/, '')}/api/v1`,
-    url,
+    // Whoever wrote a password into it does not want it shown.
+    `${protocol}//${host}${pathname}`,
   );
+}
+
+function authorization(): Readonly<Record<string, string>> {
+  const token = process.env.SOFTQUOTA_TOKEN;
+  if (token === undefined || token === '') return {};
+  if (!/^[!-~]+$/.test(token)) {
+    throw new SoftquotaError('usage', 'SOFTQUOTA_TOKEN: expected a token, without spaces and line breaks');
+  }
+  return { Authorization: `token ${token}` };
 }
 
 /** To the administrator's API of this machine's daemon, wherever SOFTQUOTA_URL leads. */
@@ -87,14 +101,14 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Client
   const ask = async (call: Call): Promise<Answered> => {
     const response = await send(call);
     const text = (await collected(response, shown)).toString();
-    return { status: response.statusCode ?? 0, headers: response.headers, json: jsonOf(text, shown) };
+    const status = response.statusCode ?? 0;
+    return { status, headers: response.headers, json: status === 204 ? undefined : jsonOf(text, shown) };
   };
 
   const get = async (call: Call): Promise<unknown> => {
     const { status, json } = await ask(call);
     if (status < 300) return json;
-    const message = messageIn(json) ?? `status ${status}`;
-    throw new SoftquotaError(status === 404 ? 'not_found' : status < 500 ? 'invalid' : 'not_ready', message);
+    throw new SoftquotaError(codeOf(status), messageIn(json) ?? `the daemon answered with status ${status}`);
   };
 
   async function* events(path: string): AsyncGenerator<unknown> {
@@ -131,6 +145,32 @@ function jsonOf(text: string, shown: string): unknown {
   } catch (cause) {
     throw new SoftquotaError('unreachable', `what answers at ${shown} is no softquota daemon`, { cause });
   }
+}
+
+/** What a fault of the daemon's is to whoever typed the command. */
+function codeOf(status: number): ErrorCode {
+  switch (status) {
+    case 401:
+      return 'unauthenticated';
+    case 403:
+      return 'not_permitted';
+    case 404:
+      return 'not_found';
+    case 409:
+      return 'conflict';
+    case 429:
+      return 'slowed';
+    case 500:
+      return 'internal';
+    default:
+      return status < 500 ? 'invalid' : 'not_ready';
+  }
+}
+
+/** A name as one step of a path; throws `usage` for what could be taken for another path. */
+export function pathStep(name: string): string {
+  if (name !== '' && name !== '.' && name !== '..') return encodeURIComponent(name);
+  throw new SoftquotaError('usage', `"${name}" is no name of anything`);
 }
 
 /** The `message` of a fault. */
