@@ -19,7 +19,7 @@ export interface Call {
 export interface Answered {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
-  /** Undefined where there is no body. */
+  /** Undefined where the status says that there is nothing. */
   readonly json: unknown;
 }
 
