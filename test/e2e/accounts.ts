@@ -1,0 +1,39 @@
+/** The API of a running daemon over HTTP: where it is, and who may use it. */
+
+import { z } from 'zod';
+import type { Server } from './server.ts';
+
+const createdToken = z.object({ sha1: z.string() });
+
+/** What the daemon serves HTTP at; ends with a slash. */
+export async function addressOf({ daemon }: Server): Promise<string> {
+  return String((await daemon.logged(/^softquota answers/)).http);
+}
+
+export interface AccountOptions {
+  readonly isAdmin?: boolean;
+  readonly scopes?: readonly string[];
+}
+
+/** Creates a user, and gives a token of theirs. This machine's administrator does both. */
+export async function account(
+  server: Server,
+  username: string,
+  { isAdmin = false, scopes = ['all'] }: AccountOptions = {},
+): Promise<string> {
+  await create(server, '/api/v1/admin/users', { username, is_admin: isAdmin });
+  return tokenOf(server, username, scopes);
+}
+
+/** One more token of a user's. */
+export async function tokenOf(server: Server, username: string, scopes: readonly string[]): Promise<string> {
+  const path = `/api/v1/users/${encodeURIComponent(username)}/tokens`;
+  const created = await create(server, path, { name: `a token for ${scopes.join(', ')}`, scopes });
+  return createdToken.parse(created).sha1;
+}
+
+async function create(server: Server, path: string, body: object): Promise<unknown> {
+  const { status, text } = await server.ask('admin', path, { body });
+  if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);
+  return JSON.parse(text);
+}

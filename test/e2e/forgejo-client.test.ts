@@ -1,0 +1,166 @@
+/** A client for Forgejo as it is published, on a running daemon: nothing of it is changed, and it knows nothing of softquota. */
+
+import * as forgejo from '@llamaduck/forgejo-ts';
+import { createClient, createConfig } from '@llamaduck/forgejo-ts/client';
+import t from 'tap';
+import { account, addressOf, tokenOf } from './accounts.ts';
+import { Clone } from './clone.ts';
+import { counted } from './count.ts';
+import { Server } from './server.ts';
+
+const server = await Server.open(t, { repositories: ['alice/app'] });
+const address = await addressOf(server);
+
+/** As the client's manual has it. */
+function clientWith(headers: Readonly<Record<string, string>>) {
+  return createClient(createConfig({ baseURL: `${address}api/v1`, headers }));
+}
+
+const adminToken = await account(server, 'root', { isAdmin: true });
+const admin = clientWith({ Authorization: `token ${adminToken}` });
+const repository = server.path('alice/app');
+const clone = await Clone.of(server, repository);
+await clone.commit(300_000);
+await clone.git('push', '-q', 'origin', 'main');
+await server.usageIs('alice', used => used > 300_000);
+const alice = clientWith({ Authorization: `Bearer ${await tokenOf(server, 'alice', ['all'])}` });
+
+/** As the client gives what was refused. */
+const fault = { message: /./, url: `${address}api/swagger` };
+
+const git = { name: 'git', limit: 200_000, subjects: ['size:git:all'] };
+const assets = { name: 'assets', limit: -1, subjects: ['size:assets:all'] };
+
+t.test("Forgejo's client creates rules and groups, and finds them again", async t => {
+  const rule = await forgejo.adminCreateQuotaRule({ client: admin, body: git });
+  t.match(rule, { status: 201, data: git });
+  const group = await forgejo.adminCreateQuotaGroup({
+    client: admin,
+    body: { name: 'small', rules: [{ name: 'git' }, assets] },
+  });
+  t.match(group, { status: 201, data: { name: 'small', rules: [git, assets] } });
+
+  t.strictSame((await forgejo.adminListQuotaRules({ client: admin })).data, [git, assets]);
+  t.strictSame((await forgejo.adminListQuotaGroups({ client: admin })).data, [
+    { name: 'small', rules: [git, assets] },
+  ]);
+  const path = { quotagroup: 'small' };
+  t.match(await forgejo.adminGetQuotaGroup({ client: admin, path }), {
+    status: 200,
+    data: { name: 'small' },
+  });
+  t.match(await forgejo.adminGetQuotaRule({ client: admin, path: { quotarule: 'assets' } }), {
+    status: 200,
+    data: assets,
+  });
+});
+
+t.test('it puts a user into a group, whose next push is refused by the rule in it', async t => {
+  const path = { quotagroup: 'small', username: 'alice' };
+  await clone.commit(1000);
+  t.match(await forgejo.adminAddUserToQuotaGroup({ client: admin, path }), { status: 204 });
+  t.match(await forgejo.adminListUsersInQuotaGroup({ client: admin, path }), {
+    status: 200,
+    data: [{ login: 'alice' }],
+  });
+  const refused = await clone.push();
+  t.equal(refused.code, 1);
+  t.match(refused.said, /^Quota exceeded: alice's repositories and LFS objects use \d+ kB of 200 kB/);
+  t.match(refused.said, /^Decided by rule "git" of group "small"\.$/m);
+});
+
+t.test('it reads what a user stores, to the byte, and who is limited by what', async t => {
+  const bytes = await counted(repository);
+  const { status, data } = await forgejo.adminGetUserQuota({ client: admin, path: { username: 'alice' } });
+  t.equal(status, 200);
+  t.equal(data?.used?.size?.repos?.private, bytes);
+  t.strictSame(data?.groups, [{ name: 'small', rules: [git, assets] }]);
+
+  const own = await forgejo.userGetQuota({ client: alice });
+  t.equal(own.data?.used?.size?.repos?.private, bytes, 'alice sees her own');
+  t.strictSame(
+    own.data?.groups,
+    [{ rules: [git, assets].map(({ limit, subjects }) => ({ limit, subjects })) }],
+    'and no names',
+  );
+  const may = async (subject: string) =>
+    (await forgejo.userCheckQuota({ client: alice, query: { subject } })).data;
+  t.equal(await may('size:repos:private'), false);
+  t.equal(await may('size:assets:packages:all'), true);
+  t.strictSame((await forgejo.userListQuotaPackages({ client: alice, query: { page: 1 } })).data, []);
+});
+
+t.test('it changes a rule, and takes a user out of a group; each is in force at the next push', async t => {
+  const edited = await forgejo.adminEditQuotaRule({
+    client: admin,
+    path: { quotarule: 'git' },
+    body: { limit: 100_000 },
+  });
+  t.match(edited, { status: 200, data: { ...git, limit: 100_000 } });
+  t.match((await clone.push()).said, /kB of 100 kB/);
+  const path = { quotagroup: 'small', username: 'alice' };
+  t.match(await forgejo.adminRemoveUserFromQuotaGroup({ client: admin, path }), { status: 204 });
+  t.match(await clone.push(), { code: 0, said: '' });
+
+  const chosen = await forgejo.adminSetUserQuotaGroups({
+    client: admin,
+    path: { username: 'alice' },
+    body: { groups: ['small'] },
+  });
+  t.equal(chosen.status, 204);
+  await clone.commit(1000);
+  t.equal((await clone.push()).code, 1);
+});
+
+t.test('it makes and revokes tokens', async t => {
+  const made = await forgejo.userCreateToken({
+    client: clientWith({
+      Authorization: `Basic ${btoa(`alice:${await tokenOf(server, 'alice', ['write:user'])}`)}`,
+    }),
+    path: { username: 'alice' },
+    body: { name: 'laptop', scopes: ['read:user'] },
+  });
+  t.equal(made.status, 201);
+  const laptop = clientWith({ Authorization: `token ${made.data?.sha1}` });
+  t.equal((await forgejo.userGetQuota({ client: laptop })).status, 200);
+  const path = { username: 'alice', token: 'laptop' };
+  t.equal((await forgejo.userDeleteAccessToken({ client: alice, path })).status, 204);
+  t.match(await forgejo.userGetQuota({ client: laptop }), { error: fault });
+});
+
+t.test('an owner whom nobody has heard of is not found, and can be created', async t => {
+  const path = { quotagroup: 'small', username: 'zoe' };
+  t.match(await forgejo.adminAddUserToQuotaGroup({ client: admin, path }), { status: 404, error: fault });
+  const body = {
+    username: 'zoe',
+    email: 'zoe@git.example',
+    password: 'is not kept',
+    must_change_password: false,
+  };
+  const created = await forgejo.adminCreateUser({ client: admin, body });
+  t.match(created, { status: 201, data: { login: 'zoe', email: 'zoe@git.example', is_admin: false } });
+  t.match(await forgejo.adminAddUserToQuotaGroup({ client: admin, path }), { status: 204 });
+});
+
+t.test('who has not the rights is refused, in words that it understands', async t => {
+  const body = { name: 'free for all', limit: -1, subjects: ['size:all'] };
+  const readOnly = clientWith({ Authorization: `token ${await tokenOf(server, 'root', ['read:admin'])}` });
+  const unknown = clientWith({ Authorization: `token ${'0'.repeat(40)}` });
+  for (const [who, client, status] of [
+    ['a user', alice, 403],
+    ["an administrator's token that only reads", readOnly, 403],
+    ['a token that nobody made', unknown, 401],
+    ['nobody', clientWith({}), 401],
+  ] as const) {
+    const answer = await forgejo.adminCreateQuotaRule({ client, body });
+    t.match(answer, { status, error: fault }, who);
+  }
+  t.match(await forgejo.adminListQuotaRules({ client: readOnly }), { status: 200 });
+  t.match(await forgejo.adminGetQuotaRule({ client: admin, path: { quotarule: body.name } }), {
+    status: 404,
+    error: fault,
+  });
+  const bad = { ...body, limit: -2 };
+  t.match(await forgejo.adminCreateQuotaRule({ client: admin, body: bad }), { status: 422, error: fault });
+  t.match(await forgejo.adminCreateQuotaRule({ client: admin, body: git }), { status: 409, error: fault });
+});
