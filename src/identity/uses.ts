@@ -15,10 +15,10 @@ export interface UsesOptions {
 
 export class Uses {
   readonly #options: UsesOptions;
-  /** Not written yet; milliseconds since 1970, by the tokens' keys. */
-  #noted = new Map<string, number>();
-  #writing: ReadonlyMap<string, number> = new Map();
+  /** Not written yet, or just being written; milliseconds since 1970, by the tokens' keys. */
+  readonly #noted = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
+  #written: Promise<void> = Promise.resolve();
 
   constructor(options: UsesOptions) {
     this.#options = options;
@@ -26,36 +26,44 @@ export class Uses {
 
   note(tokenKey: string, at: number): void {
     this.#noted.set(tokenKey, at);
-    this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
+    this.#writeLater();
   }
 
   /** What is not written yet; null where nothing waits. */
   lastOf(tokenKey: string): number | null {
-    return this.#noted.get(tokenKey) ?? this.#writing.get(tokenKey) ?? null;
+    return this.#noted.get(tokenKey) ?? null;
   }
 
   /** Writes what waits. */
   async close(): Promise<void> {
-    if (this.#noted.size > 0) await this.#write();
+    await this.#write();
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  /** Never rejects. */
-  async #write(): Promise<void> {
-    const uses = this.#noted;
-    this.#noted = new Map();
-    this.#writing = uses;
+  #writeLater(): void {
+    this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
+  }
+
+  /** After the write that is under way. Never rejects. */
+  #write(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
+    this.#written = this.#written.then(() => this.#writeNoted());
+    return this.#written;
+  }
+
+  async #writeNoted(): Promise<void> {
+    const uses = new Map(this.#noted);
+    if (uses.size === 0) return;
     try {
       await this.#options.ledger.govern(({ draft }) => recordUses(draft, uses));
+      for (const [key, at] of uses) if (this.#noted.get(key) === at) this.#noted.delete(key);
     } catch (error) {
       this.#options.log.warn(
         { err: error },
         'when tokens were last used could not be kept; it is tried again',
       );
-      for (const [key, at] of uses) if (!this.#noted.has(key)) this.note(key, at);
+      this.#writeLater();
     }
-    this.#writing = new Map();
   }
 }
