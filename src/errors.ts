@@ -41,6 +41,8 @@ const catalog = {
   invalid: { status: 422, exit: exitCodes.usage },
   /** Usage or policy was never loaded, or the disk did not answer within the deadline. */
   not_ready: { status: 503, exit: exitCodes.unreachable },
+  /** So many do the same already that there is no room for one more. */
+  busy: { status: 503, exit: exitCodes.unreachable },
   /** The store could not take it; nothing was changed. */
   store_away: { status: 503, exit: exitCodes.unreachable },
   /** The store's file is damaged, or of a newer version, or used by another daemon. */

@@ -7,8 +7,8 @@ import { type Authenticate, admitted, mustBeAllowed } from './access.ts';
 import { jsonOf } from './body.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
-import type { Method, Route } from './route.ts';
-import { stream } from './stream.ts';
+import type { Following, Method, Route } from './route.ts';
+import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
 
 export interface ApplicationOptions {
@@ -17,6 +17,7 @@ export interface ApplicationOptions {
   readonly authenticate: Authenticate;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  readonly streams: Streams;
 }
 
 /**
@@ -58,7 +59,7 @@ function firstValues(query: string | null): Readonly<Record<string, string>> {
   return values;
 }
 
-function api({ routes, authenticate }: ApplicationOptions): Router {
+function api({ routes, authenticate, streams }: ApplicationOptions): Router {
   const admit = async (request: Request): Promise<Caller> =>
     admitted(await authenticate(request.headers.authorization, request.ip ?? ''));
 
@@ -74,12 +75,19 @@ function api({ routes, authenticate }: ApplicationOptions): Router {
   for (const [path, atPath] of byPath(routes)) {
     router.all(path, async (request, response) => {
       const route = atPath.get(methodOf(request));
-      if (route?.access === 'anybody') return answer(route, request, response, nobody);
+      if (route?.access === 'anybody') {
+        await answer(route, request, response, nobody);
+        return;
+      }
       // Who has no good token learns nothing, not even which methods there are.
       const caller = [...atPath.values()].every(isForAnybody) ? nobody : await admit(request);
       if (route === undefined) throw wrongMethod(request, response, [...atPath.keys()]);
-      mustBeAllowed(caller, route.access);
-      return answer(route, request, response, caller);
+      const { access } = route;
+      mustBeAllowed(caller, access);
+      const following = await answer(route, request, response, caller);
+      if (following === null) return;
+      const stillAllowed = async () => mustBeAllowed(await admit(request), access);
+      streams.open(request, response, following, stillAllowed);
     });
   }
   return router;
@@ -96,15 +104,22 @@ const nobody: Caller = {
   mayWrite: () => false,
 };
 
-async function answer(route: Route, request: Request, response: Response, caller: Caller): Promise<void> {
+/** Answers, but for what is to be followed: that is given. */
+async function answer(
+  route: Route,
+  request: Request,
+  response: Response,
+  caller: Caller,
+): Promise<Following | null> {
   const outcome = await route.run(
     { params: request.params, query: request.query, json: () => jsonOf(request, response) },
     { caller, header: (name, value) => response.set(name, value) },
   );
-  if (outcome.is === 'following') return stream(request, response, outcome.following);
+  if (outcome.is === 'following') return outcome.following;
   response.status(route.answer.status);
   if (route.answer.schema === undefined) response.end();
   else response.json(outcome.body);
+  return null;
 }
 
 /** Paths as Express has them, each with its routes by method; literal ones before those with names in them. */

@@ -73,6 +73,7 @@ export interface Input<Params extends z.ZodType, Query extends z.ZodType, Body e
 
 /** The request around the input. */
 export interface Call {
+  /** As of now: reading a body takes its time, and looks anew. */
   readonly caller: Caller;
   /** Sets a header of the answer. */
   header(name: string, value: string): void;
@@ -88,8 +89,8 @@ export interface Incoming {
 
 /** Something that goes on until the asker or the daemon ends it. */
 export interface Following {
-  /** Calls `send` with each, from now on, until what it gives is called. */
-  follow(send: (event: FollowedEvent) => void): () => void;
+  /** Calls `send` with each, from now on, until what it gives is called. `send` gives false where there was no room for it. */
+  follow(send: (event: FollowedEvent) => boolean): () => void;
 }
 
 export interface FollowedEvent {
@@ -130,8 +131,10 @@ export function route<
     run: async (incoming, call) => {
       const named = parsed({ params: schemas.params }, { params: incoming.params });
       // Without a schema of its own, `Params` is what `nothing` gives.
-      definition.mustBe?.(named.params as z.output<Params>, call.caller);
+      const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
+      mustBe();
       const json = body === undefined ? undefined : await incoming.json();
+      if (body !== undefined) mustBe();
       definition.mustNotBe?.(json);
       const input = parsed(schemas, { params: incoming.params, query: incoming.query, body: json });
       // The same: each part is what its schema, or `nothing`, gives.
@@ -145,7 +148,7 @@ export function route<
 export function streamRoute<Data extends z.ZodType>(
   definition: Omit<Described, 'method'> & {
     readonly answer: { readonly description: string; readonly schema: Data };
-    follow(send: (event: FollowedEvent & { readonly data: z.input<Data> }) => void): () => void;
+    follow(send: (event: FollowedEvent & { readonly data: z.input<Data> }) => boolean): () => void;
   },
 ): Route {
   const { answer, follow } = definition;

@@ -8,6 +8,7 @@ import { listen, type SocketPlace } from '../sockets/index.ts';
 import { application } from './application.ts';
 import { allRoutes } from './routes/index.ts';
 import type { ApiServices } from './services.ts';
+import { Streams } from './stream.ts';
 
 export interface Address {
   /** An address or a name of this machine. */
@@ -22,19 +23,23 @@ const drainMs = 1000;
 
 export class ApiServer {
   readonly #server: Server;
+  readonly #streams: Streams;
   /** `http://127.0.0.1:3080/`; null on a socket. */
   readonly url: string | null;
 
-  private constructor(server: Server, url: string | null) {
+  private constructor(server: Server, streams: Streams, url: string | null) {
     this.#server = server;
+    this.#streams = streams;
     this.url = url;
   }
 
   /** Whoever can connect is this machine's administrator. Rejects with `configuration`. */
   static async onSocket(services: ApiServices, place: SocketPlace): Promise<ApiServer> {
     const local = { is: 'caller', caller: localAdministrator } as const;
+    const streams = new Streams();
     const server = createServer(
       application({
+        streams,
         routes: allRoutes(services),
         services,
         authenticate: () => local,
@@ -44,13 +49,15 @@ export class ApiServer {
     // One connection that cannot be accepted is no reason to end.
     server.on('error', services.unforeseen);
     await listen(server, place);
-    return new ApiServer(server, null);
+    return new ApiServer(server, streams, null);
   }
 
   /** Everybody is known by their token. Rejects with `configuration`. */
   static async onAddress(services: ApiServices, { host, port, trustedProxies }: Address): Promise<ApiServer> {
+    const streams = new Streams();
     const server = createServer(
       application({
+        streams,
         routes: allRoutes(services),
         services,
         authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
@@ -69,12 +76,13 @@ export class ApiServer {
       });
     });
     server.on('error', services.unforeseen);
-    return new ApiServer(server, urlOf(host, server));
+    return new ApiServer(server, streams, urlOf(host, server));
   }
 
-  /** Answers what is under way, and ends. */
+  /** Answers what is under way, leaves those who follow, and ends. */
   async close(): Promise<void> {
     const closed = new Promise(resolve => this.#server.close(resolve));
+    this.#streams.close();
     this.#server.closeIdleConnections();
     const overdue = setTimeout(() => this.#server.closeAllConnections(), drainMs);
     await closed;

@@ -45,19 +45,24 @@ export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
       tag: 'operation',
       summary: 'Follow scans',
       description:
-        'Each event `scan` has one scan as its data, first all that are known, then each as it goes on.',
+        'Each event `scan` has one scan as its data, first all that are known, then each as it goes on. To one who reads ' +
+        'too slowly less is told. It ends with the token, and with the daemon.',
       access: administrators.read,
+      faults: [503],
       answer: { description: 'Server-sent events', schema: scanReport },
       follow: send => {
-        const told = new Map<number, string>();
+        let told = new Map<number, string>();
         const tell = () => {
+          const now = new Map<number, string>();
           for (const run of scanner.runs()) {
             const data = reportOf(run);
             const text = JSON.stringify(data);
-            if (told.get(run.id) === text) continue;
-            told.set(run.id, text);
-            send({ event: 'scan', id: run.id, data });
+            const before = told.get(run.id);
+            const isTold = before === text || send({ event: 'scan', id: run.id, data });
+            now.set(run.id, isTold ? text : (before ?? ''));
           }
+          // What the scanner has forgotten is forgotten here, too.
+          told = now;
         };
         tell();
         const timer = setInterval(tell, eventEveryMs);
