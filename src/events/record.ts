@@ -11,7 +11,8 @@ export function eventOf({ id, kind, at, text }: EventRecord): Event | null {
 /** None where it is no JSON object. */
 export function fieldsIn(text: string): Readonly<Record<string, unknown>> {
   try {
-    return { ...JSON.parse(text) };
+    const fields: unknown = JSON.parse(text);
+    return typeof fields === 'object' && !Array.isArray(fields) ? { ...fields } : {};
   } catch {
     return {};
   }

@@ -46,7 +46,7 @@ interface Sum extends Omit<EventRecord, 'text' | 'kind'> {
 }
 
 /** For whom refusals are added up. */
-type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others'> & { readonly ownerKey: string | null };
+type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others'> & Pick<EventRecord, 'ownerId' | 'ownerKey'>;
 
 export class Tally {
   readonly #host: string;
@@ -72,7 +72,7 @@ export class Tally {
         continue;
       const { id, at, kind, ...body } = event;
       const { ownerId, ownerKey } = record;
-      this.#put({ ...body, ownerKey }, { id, at: record.at, ownerId, ownerKey, body });
+      this.#put({ ...body, ownerId, ownerKey }, { id, at: record.at, ownerId, ownerKey, body });
     }
   }
 
@@ -83,7 +83,7 @@ export class Tally {
     const ruling = { used, limit, group, rule };
     const place = this.#placeFor(refusal, refused);
     const known = this.#sums.get(nameOf(place));
-    const sum = known ?? this.#begin(place, refusal, refused, now);
+    const sum = known ?? this.#begin(place, refusal, now);
     sum.body = {
       ...sum.body,
       // Of several owners there is no one limit.
@@ -114,27 +114,27 @@ export class Tally {
   }
 
   /** Its own, or where there is no room for that, with others of the owner, or of all owners. */
-  #placeFor({ actor, subject, mode }: ToldRefusal, { key: ownerKey }: Refused): Place {
-    const own = { ownerKey, actor: actor === '' ? null : actor, subject, mode, others: false };
+  #placeFor({ actor, subject, mode }: ToldRefusal, { key: ownerKey, record }: Refused): Place {
+    const ownerId = record?.id ?? null;
+    const own = { ownerId, ownerKey, actor: actor === '' ? null : actor, subject, mode, others: false };
     if (this.#sums.has(nameOf(own))) return own;
     const isFull = this.#sums.size >= this.#limits.sums;
     if (!isFull && (this.#ofOwners.get(ownerKey) ?? 0) < this.#limits.ofAnOwner) return own;
     const ofOwner = { ...own, actor: null, others: true };
     if (!isFull || this.#sums.has(nameOf(ofOwner))) return ofOwner;
-    return { ...ofOwner, ownerKey: null };
+    return { ...ofOwner, ownerId: null, ownerKey: null };
   }
 
-  #begin(place: Place, { owner }: ToldRefusal, { record }: Refused, now: number): Sum {
-    const { ownerKey, ...named } = place;
-    const isAnybody = ownerKey === null;
+  #begin(place: Place, { owner }: ToldRefusal, now: number): Sum {
+    const { ownerId, ownerKey, ...named } = place;
     const sum: Sum = {
       id: this.#ids.next(),
       at: now,
-      ownerId: isAnybody ? null : (record?.id ?? null),
+      ownerId,
       ownerKey,
       body: {
         ...named,
-        owner: isAnybody ? null : owner,
+        owner: ownerKey === null ? null : owner,
         host: this.#host,
         count: 0,
         lastAt: isoOf(now),
@@ -155,9 +155,11 @@ export class Tally {
   }
 }
 
-/** Neither keys nor actors have NULs in them. */
-function nameOf({ others, ownerKey, actor, subject, mode }: Place): string {
-  return `${others}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
+/**
+ * Neither keys nor actors have NULs in them. The id keeps apart those who had a name one after the other.
+ */
+function nameOf({ others, ownerId, ownerKey, actor, subject, mode }: Place): string {
+  return `${others}\0${ownerId ?? ''}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
 }
 
 function hourOf(time: number): number {
