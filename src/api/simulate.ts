@@ -44,8 +44,8 @@ function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): View {
   const draft = new Draft(ledger.view);
   const faults: string[] = [];
   const idOf = (name: string, where: string): readonly number[] => {
-    const { id } = ledger.ownerUsage(name);
-    if (id !== null) return [id];
+    const owner = ledger.ownerRecord(name);
+    if (owner !== undefined) return [owner.id];
     faults.push(`${where}: there is no user or organization ${printable(name)}`);
     return [];
   };

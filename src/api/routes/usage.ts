@@ -103,7 +103,7 @@ function ranking(ledger: Ledger, sort: (typeof sortable)[number]): (owner: Owner
     case 'total':
       return totalOf;
     case 'percent':
-      return ({ name }) => percentOf(ledger.decide(name, 'size:all').decision) ?? -1;
+      return ({ name }) => fullness(ledger.decide(name, 'size:all').decision);
     default: {
       const at = leafIndex(sort);
       return ({ usage }) => usage[at] ?? 0;
@@ -164,12 +164,14 @@ function totalOf({ usage }: OwnerUsage): number {
   return usage.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-function percentOf({
-  used,
-  limit,
-}: {
-  readonly used: number | null;
-  readonly limit: number | null;
-}): number | null {
+type Filling = Pick<OwnerRow, 'used' | 'limit'>;
+
+function percentOf({ used, limit }: Filling): number | null {
   return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
+}
+
+/** The percentage, where it can be told; who stores something where nothing may be stored is fuller than all others. */
+function fullness(filling: Filling): number {
+  const isOverNothing = filling.limit === 0 && (filling.used ?? 0) > 0;
+  return isOverNothing ? Number.POSITIVE_INFINITY : (percentOf(filling) ?? -1);
 }
