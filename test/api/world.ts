@@ -78,6 +78,7 @@ export class World {
   readonly #dataPath: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
   readonly #tokens = new Map<string, string>();
+  readonly #first: Settings;
   #settings: Settings;
   #running: { readonly daemon: Daemon; readonly url: URL; readonly description: Description } | null = null;
 
@@ -87,6 +88,7 @@ export class World {
   ) {
     this.directory = directory;
     this.#dataPath = dataPath;
+    this.#first = settings;
     this.#settings = settings;
   }
 
@@ -115,16 +117,16 @@ export class World {
     return { admin: of('admin'), gate: of('gate'), trusted: of('trusted') };
   }
 
-  /** Starts the daemon again on what it left, with settings besides those of the first start. */
-  async restart(settings: Settings = {}): Promise<void> {
+  /** Starts the daemon again on what it left; with settings besides those of the first start, where some are given. */
+  async restart(settings?: Settings): Promise<void> {
     await this.close();
-    this.#settings = mergedSettings(this.#settings, settings);
+    if (settings !== undefined) this.#settings = mergedSettings(this.#first, settings);
     await this.start();
   }
 
-  /** Has the running daemon read a configuration with these settings besides. */
+  /** Has the running daemon read a configuration with settings besides those of the first start. */
   reload(settings: Settings): void {
-    this.#settings = mergedSettings(this.#settings, settings);
+    this.#settings = mergedSettings(this.#first, settings);
     this.#now.daemon.reload(this.#load());
   }
 
