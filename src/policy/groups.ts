@@ -29,20 +29,23 @@ export function createGroup(draft: Draft, { name, rules }: NewGroup): void {
   if (draft.get(groupKind, name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(name)} exists already`);
   }
-  const faults: string[] = [];
   const named = nameFault(name);
-  if (named !== null) faults.push(`name: ${named}`);
-  for (const [index, rule] of rules.entries()) {
-    if (rules.findIndex(other => other.name === rule.name) < index) {
-      faults.push(`rules.${index}.name: ${printable(rule.name)} is there twice`);
-    } else if (ruleNamed(draft, rule.name) === undefined) {
-      faults.push(...faultsOfNew(draft, rule).map(fault => `rules.${index}.${fault}`));
-    }
-  }
+  const faults = [...(named === null ? [] : [`name: ${named}`]), ...createMissing(draft, rules)];
   if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
   draft.put(groupKind, name, {
     place: nextPlaceAmong(draft.all(groupKind)),
     rules: rules.map(rule => rule.name),
+  });
+}
+
+/** Creates those of a group's rules that there are not; gives why some cannot be. */
+export function createMissing(draft: Draft, rules: NewGroup['rules']): readonly string[] {
+  const seen = new Set<string>();
+  return rules.flatMap((rule, index) => {
+    if (seen.has(rule.name)) return [`rules.${index}.name: ${printable(rule.name)} is there twice`];
+    seen.add(rule.name);
+    if (ruleNamed(draft, rule.name) !== undefined) return [];
+    return faultsOfNew(draft, rule).map(fault => `rules.${index}.${fault}`);
   });
 }
 

@@ -25,3 +25,18 @@ export function nextPlace(placed: Iterable<Placed>): number {
 export function nextPlaceAmong(entries: Iterable<readonly [string, Placed]>): number {
   return nextPlace([...entries].map(([, placed]) => placed));
 }
+
+/** A place for each, in this order; whoever is in order already stays where they are. */
+export function placesInOrder(
+  keys: Iterable<string>,
+  placeOf: (key: string) => number | undefined,
+): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  let last = 0;
+  for (const key of keys) {
+    if (places.has(key)) continue;
+    last = Math.max(last + 1, placeOf(key) ?? 0);
+    places.set(key, last);
+  }
+  return places;
+}

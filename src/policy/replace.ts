@@ -1,19 +1,23 @@
-/** Another policy in place of the one that a draft has. */
+/**
+ * Another policy in place of the one that a draft has.
+ *
+ * What stays as it is, is not written: the draft holds the difference and no more, however large the policy is.
+ */
 
 import { SoftquotaError } from '../errors.ts';
-import { printable, type Rule } from '../quota/index.ts';
-import type { Draft } from './documents.ts';
-import { createGroup, type NewGroup } from './groups.ts';
-import { type Assignment, assignmentKind, groupKind } from './kinds.ts';
-import { nextPlace } from './order.ts';
-import { createRule, deleteRule, editRule, ruleNamed, rulesIn } from './rules.ts';
+import { nameFault, printable, type Rule } from '../quota/index.ts';
+import type { Draft, Kind } from './documents.ts';
+import { createMissing, type NewGroup } from './groups.ts';
+import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
+import { placesInOrder } from './order.ts';
+import { ruleFaults } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
-  /** The ids of those in it; left out: those who are in the group of that name. */
+  /** The ids of those in it, each once; left out: those who are in the group of that name. */
   readonly ownerIds?: readonly number[];
 }
 
-/** What is left out stays as it is. */
+/** What is left out stays as it is. Lists have the order that is given here. */
 export interface WholePolicy {
   readonly rules?: readonly Rule[];
   readonly groups?: readonly WholeGroup[];
@@ -26,56 +30,89 @@ export function replacePolicy(draft: Draft, { rules, groups }: WholePolicy): voi
     ...(groups === undefined ? [] : replaceGroups(draft, groups)),
   ];
   if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  if (groups !== undefined) replaceAssignments(draft, groups);
 }
 
 function replaceRules(draft: Draft, rules: readonly Rule[]): readonly string[] {
-  const wanted = new Set(rules.map(({ name }) => name));
-  for (const { name } of rulesIn(draft)) if (!wanted.has(name)) deleteRule(draft, name);
-  return rules.flatMap((rule, index) => {
-    if (rules.findIndex(({ name }) => name === rule.name) < index) {
-      return [`rules.${index}.name: ${printable(rule.name)} is there twice`];
-    }
-    return faultsOf(`rules.${index}`, () => {
-      if (ruleNamed(draft, rule.name) === undefined) createRule(draft, rule);
-      else editRule(draft, rule.name, rule);
+  const before = new Map(draft.all(ruleKind));
+  const places = placesInOrder(namesOf(rules), name => before.get(name)?.place);
+  for (const { name, limitBytes, subjects } of rules) {
+    putOther(draft, ruleKind, name, { place: places.get(name) ?? 0, limitBytes, subjects });
+  }
+  const gone = new Set([...before.keys()].filter(name => !places.has(name)));
+  for (const name of gone) draft.remove(ruleKind, name);
+  for (const [name, group] of [...draft.all(groupKind)]) {
+    const left = group.rules.filter(rule => !gone.has(rule));
+    if (left.length < group.rules.length) draft.put(groupKind, name, { ...group, rules: left });
+  }
+  return [
+    ...twice('rules', rules),
+    ...rules.flatMap((rule, index) => ruleFaults(rule).map(fault => `rules.${index}.${fault}`)),
+  ];
+}
+
+function replaceGroups(draft: Draft, groups: readonly WholeGroup[]): readonly string[] {
+  const before = new Map(draft.all(groupKind));
+  const places = placesInOrder(namesOf(groups), name => before.get(name)?.place);
+  const faults = groups.flatMap(({ name, rules }, index) => {
+    const named = nameFault(name);
+    const missing = createMissing(draft, rules);
+    putOther(draft, groupKind, name, { place: places.get(name) ?? 0, rules: rules.map(rule => rule.name) });
+    return [...(named === null ? [] : [`name: ${named}`]), ...missing].map(
+      fault => `groups.${index}.${fault}`,
+    );
+  });
+  for (const name of before.keys()) if (!places.has(name)) draft.remove(groupKind, name);
+  return [...twice('groups', groups), ...faults];
+}
+
+/** An owner's groups stay in the order in which they were assigned; new ones come behind. */
+function replaceAssignments(draft: Draft, groups: readonly WholeGroup[]): void {
+  const before = new Map(draft.all(assignmentKind));
+  const staying = new Set(groups.flatMap(({ name, ownerIds }) => (ownerIds === undefined ? [name] : [])));
+  const wanted = wantedPlaces(groups, before);
+  for (const owner of new Set([...before.keys(), ...wanted.keys()])) {
+    const left = new Map(wanted.get(owner));
+    const kept = (before.get(owner) ?? []).flatMap(entry => {
+      if (staying.has(entry.group)) return [entry];
+      const place = left.get(entry.group);
+      left.delete(entry.group);
+      return place === undefined ? [] : [{ group: entry.group, place }];
     });
+    const entries = [...kept, ...[...left].map(([group, place]) => ({ group, place }))];
+    if (entries.length === 0) draft.remove(assignmentKind, owner);
+    else putOther(draft, assignmentKind, owner, entries);
+  }
+}
+
+/** For each owner, by key, the place in each of the groups that name their owners. */
+function wantedPlaces(
+  groups: readonly WholeGroup[],
+  before: ReadonlyMap<string, Assignment>,
+): ReadonlyMap<string, ReadonlyMap<string, number>> {
+  const wanted = new Map<string, Map<string, number>>();
+  for (const { name, ownerIds = [] } of groups) {
+    const placeOf = (owner: string) => before.get(owner)?.find(({ group }) => group === name)?.place;
+    for (const [owner, place] of placesInOrder(ownerIds.map(String), placeOf)) {
+      wanted.set(owner, (wanted.get(owner) ?? new Map()).set(name, place));
+    }
+  }
+  return wanted;
+}
+
+function putOther<T>(draft: Draft, kind: Kind<T>, key: string, document: T): void {
+  if (JSON.stringify(draft.get(kind, key)) !== JSON.stringify(document)) draft.put(kind, key, document);
+}
+
+function twice(where: string, named: readonly { readonly name: string }[]): readonly string[] {
+  const seen = new Set<string>();
+  return named.flatMap(({ name }, index) => {
+    if (seen.has(name)) return [`${where}.${index}.name: ${printable(name)} is there twice`];
+    seen.add(name);
+    return [];
   });
 }
 
-/** Without a look at all assignments for each group. */
-function replaceGroups(draft: Draft, groups: readonly WholeGroup[]): readonly string[] {
-  for (const [name] of [...draft.all(groupKind)]) draft.remove(groupKind, name);
-  const faults = groups.flatMap((group, index) =>
-    faultsOf(`groups.${index}`, () => createGroup(draft, group)),
-  );
-  if (faults.length > 0) return faults;
-  const staying = new Set(groups.flatMap(({ name, ownerIds }) => (ownerIds === undefined ? [name] : [])));
-  const before = [...draft.all(assignmentKind)];
-  const next = nextPlace(before.flatMap(([, entries]) => entries));
-  const after = new Map<string, Assignment>();
-  for (const [owner, entries] of before)
-    after.set(
-      owner,
-      entries.filter(({ group }) => staying.has(group)),
-    );
-  for (const { name, ownerIds = [] } of groups) {
-    for (const id of new Set(ownerIds)) {
-      after.set(String(id), [...(after.get(String(id)) ?? []), { group: name, place: next }]);
-    }
-  }
-  for (const [owner, entries] of after) {
-    if (entries.length === 0) draft.remove(assignmentKind, owner);
-    else draft.put(assignmentKind, owner, entries);
-  }
-  return [];
-}
-
-function faultsOf(where: string, change: () => void): readonly string[] {
-  try {
-    change();
-    return [];
-  } catch (error) {
-    if (error instanceof SoftquotaError) return [`${where}: ${error.message}`];
-    throw error;
-  }
+function namesOf(named: readonly { readonly name: string }[]): readonly string[] {
+  return named.map(({ name }) => name);
 }
