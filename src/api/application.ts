@@ -112,7 +112,7 @@ async function answer(
   caller: Caller,
 ): Promise<Following | null> {
   const outcome = await route.run(
-    { params: request.params, query: request.query, json: () => jsonOf(request, response) },
+    { params: request.params, query: request.query, json: () => jsonOf(request, response, route.mostBytes) },
     { caller, header: (name, value) => response.set(name, value) },
   );
   if (outcome.is === 'following') return outcome.following;

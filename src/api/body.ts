@@ -1,22 +1,26 @@
-/** Reading a request's body: JSON in UTF-8, at most 1 MiB, and nothing else. */
+/** Reading a request's body: JSON in UTF-8, at most 1 MiB unless a route takes more, and nothing else. */
 
 import express, { type Request, type Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { parseExactly } from './exact-json.ts';
 
-const mostBytes = 1024 * 1024;
-
-/** Takes any type: what it is, is looked at when the rest of the request has earned it. */
-const collect = express.raw({ type: () => true, limit: mostBytes });
+const mostBytesUsually = 1024 * 1024;
 
 /**
- * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not said to be, and
- * with a fault of status 413 where it is too long.
+ * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not said to be, with
+ * `body_too_large`, and with `bad_parameter` where it breaks off.
  */
-export async function jsonOf(request: Request, response: Response): Promise<unknown> {
-  await new Promise<void>((resolve, reject) =>
-    collect(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error))),
-  );
+export async function jsonOf(
+  request: Request,
+  response: Response,
+  mostBytes = mostBytesUsually,
+): Promise<unknown> {
+  // Takes any type: what it is, is looked at when the rest of the request has earned it.
+  const collect = express.raw({ type: () => true, limit: mostBytes });
+  if (request.headers['content-encoding'] !== undefined) {
+    throw new SoftquotaError('invalid', 'body: expected JSON as it is, without Content-Encoding');
+  }
+  await collected(request, response);
   const body: unknown = request.body;
   if (!(body instanceof Buffer) || body.length === 0) return undefined;
   if (!isJson(request.headers['content-type'])) {
@@ -27,6 +31,18 @@ export async function jsonOf(request: Request, response: Response): Promise<unkn
   } catch (cause) {
     throw new SoftquotaError('invalid', `body: expected one JSON document; ${whyNot(cause)}`, { cause });
   }
+}
+
+/** What is too long is read to its end all the same, and forgotten: who is cut off while sending does not listen. */
+function collected(request: Request, response: Response): Promise<void> {
+  return new Promise((resolve, reject) =>
+    collect(request, response, (error?: unknown) => {
+      if (error === undefined) resolve();
+      else if (error instanceof Error && 'status' in error && error.status === 413) {
+        reject(new SoftquotaError('body_too_large', 'body: expected at most 1 MiB', { cause: error }));
+      } else reject(new SoftquotaError('bad_parameter', 'body: it breaks off', { cause: error }));
+    }),
+  );
 }
 
 function isJson(contentType: string | undefined): boolean {

@@ -46,6 +46,8 @@ interface Described {
   readonly access: Access;
   /** Statuses of refusals besides those that follow from what the route takes. */
   readonly faults?: readonly (404 | 409 | 422 | 503)[];
+  /** How long a body may be; 1 MiB unless something larger is said. */
+  readonly mostBytes?: number;
 }
 
 export interface Definition<
