@@ -4,7 +4,8 @@ import express, { type Request, type Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { parseExactly } from './exact-json.ts';
 
-const mostBytesUsually = 1024 * 1024;
+const mebibyte = 1024 * 1024;
+const mostBytesUsually = mebibyte;
 
 /**
  * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not said to be, with
@@ -15,12 +16,10 @@ export async function jsonOf(
   response: Response,
   mostBytes = mostBytesUsually,
 ): Promise<unknown> {
-  // Takes any type: what it is, is looked at when the rest of the request has earned it.
-  const collect = express.raw({ type: () => true, limit: mostBytes });
   if (request.headers['content-encoding'] !== undefined) {
     throw new SoftquotaError('invalid', 'body: expected JSON as it is, without Content-Encoding');
   }
-  await collected(request, response);
+  await collected(request, response, mostBytes);
   const body: unknown = request.body;
   if (!(body instanceof Buffer) || body.length === 0) return undefined;
   if (!isJson(request.headers['content-type'])) {
@@ -34,12 +33,18 @@ export async function jsonOf(
 }
 
 /** What is too long is read to its end all the same, and forgotten: who is cut off while sending does not listen. */
-function collected(request: Request, response: Response): Promise<void> {
+function collected(request: Request, response: Response, mostBytes: number): Promise<void> {
+  // Takes any type: what it is, is looked at when the rest of the request has earned it.
+  const collect = express.raw({ type: () => true, limit: mostBytes });
   return new Promise((resolve, reject) =>
     collect(request, response, (error?: unknown) => {
       if (error === undefined) resolve();
       else if (error instanceof Error && 'status' in error && error.status === 413) {
-        reject(new SoftquotaError('body_too_large', 'body: expected at most 1 MiB', { cause: error }));
+        reject(
+          new SoftquotaError('body_too_large', `body: expected at most ${mostBytes / mebibyte} MiB`, {
+            cause: error,
+          }),
+        );
       } else reject(new SoftquotaError('bad_parameter', 'body: it breaks off', { cause: error }));
     }),
   );
