@@ -23,8 +23,10 @@ const catalog = {
   slowed: { status: 429, exit: exitCodes.notPermitted },
   /** A parameter of a request is missing or cannot be taken. */
   bad_parameter: { status: 400, exit: exitCodes.usage },
-  /** A request's body is over the limit. */
+  /** The body of a question to the gate is over the limit; 413 is a refusal there. */
   too_large: { status: 400, exit: exitCodes.usage },
+  /** The body of a request to the API is over the limit. */
+  body_too_large: { status: 413, exit: exitCodes.usage },
   /** The path lies under no storage template. */
   unknown_path: { status: 404, exit: exitCodes.usage },
   /** The path's unit could not be attributed to anybody. */

@@ -5,7 +5,8 @@ import { isIPv6 } from 'node:net';
 import { SoftquotaError } from '../errors.ts';
 import { localAdministrator } from '../identity/index.ts';
 import { listen, type SocketPlace } from '../sockets/index.ts';
-import { application } from './application.ts';
+import { type ApplicationOptions, application } from './application.ts';
+import { sayGoodbye } from './faults.ts';
 import { allRoutes } from './routes/index.ts';
 import type { ApiServices } from './services.ts';
 import { Streams } from './stream.ts';
@@ -37,33 +38,29 @@ export class ApiServer {
   static async onSocket(services: ApiServices, place: SocketPlace): Promise<ApiServer> {
     const local = { is: 'caller', caller: localAdministrator } as const;
     const streams = new Streams();
-    const server = createServer(
-      application({
-        streams,
-        routes: allRoutes(services),
-        services,
-        authenticate: () => local,
-        trustedProxies: [],
-      }),
-    );
+    const server = serverOf({
+      streams,
+      routes: allRoutes(services),
+      services,
+      authenticate: () => local,
+      trustedProxies: [],
+    });
+    await listen(server, place);
     // One connection that cannot be accepted is no reason to end.
     server.on('error', services.unforeseen);
-    await listen(server, place);
     return new ApiServer(server, streams, null);
   }
 
   /** Everybody is known by their token. Rejects with `configuration`. */
   static async onAddress(services: ApiServices, { host, port, trustedProxies }: Address): Promise<ApiServer> {
     const streams = new Streams();
-    const server = createServer(
-      application({
-        streams,
-        routes: allRoutes(services),
-        services,
-        authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
-        trustedProxies,
-      }),
-    );
+    const server = serverOf({
+      streams,
+      routes: allRoutes(services),
+      services,
+      authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
+      trustedProxies,
+    });
     await new Promise<void>((resolve, reject) => {
       const failed = (cause: Error) => {
         const message = `[server] HTTP_ADDR = ${host}, HTTP_PORT = ${port}: nothing can listen there: ${cause.message}`;
@@ -88,6 +85,12 @@ export class ApiServer {
     await closed;
     clearTimeout(overdue);
   }
+}
+
+function serverOf(options: ApplicationOptions): Server {
+  const server = createServer(application(options));
+  server.on('clientError', (error, socket) => sayGoodbye(error, socket, options.services));
+  return server;
 }
 
 function urlOf(host: string, server: Server): string {

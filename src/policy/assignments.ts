@@ -52,8 +52,10 @@ export function unassign(draft: Draft, ownerId: number, group: string): void {
 
 /** Throws `invalid`, naming every group that there is not, or that is named twice. */
 export function setGroups(draft: Draft, ownerId: number, names: readonly string[]): void {
+  const seen = new Set<string>();
   const faults = names.flatMap((name, index) => {
-    if (names.indexOf(name) < index) return [`groups.${index}: ${printable(name)} is there twice`];
+    if (seen.has(name)) return [`groups.${index}: ${printable(name)} is there twice`];
+    seen.add(name);
     return draft.get(groupKind, name) === undefined
       ? [`groups.${index}: there is no group ${printable(name)}`]
       : [];
