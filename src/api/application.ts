@@ -76,18 +76,22 @@ function api({ routes, authenticate, streams }: ApplicationOptions): Router {
     router.all(path, async (request, response) => {
       const route = atPath.get(methodOf(request));
       if (route?.access === 'anybody') {
-        await answer(route, request, response, nobody);
+        await answer(route, request, response, async () => nobody);
         return;
       }
-      // Who has no good token learns nothing, not even which methods there are.
-      const caller = [...atPath.values()].every(isForAnybody) ? nobody : await admit(request);
-      if (route === undefined) throw wrongMethod(request, response, [...atPath.keys()]);
+      if (route === undefined) {
+        // Who has no good token learns nothing, not even which methods there are.
+        if (![...atPath.values()].every(isForAnybody)) await admit(request);
+        throw wrongMethod(request, response, [...atPath.keys()]);
+      }
       const { access } = route;
-      mustBeAllowed(caller, access);
-      const following = await answer(route, request, response, caller);
-      if (following === null) return;
-      const stillAllowed = async () => mustBeAllowed(await admit(request), access);
-      streams.open(request, response, following, stillAllowed);
+      const allowed = async () => {
+        const caller = await admit(request);
+        mustBeAllowed(caller, access);
+        return caller;
+      };
+      const following = await answer(route, request, response, allowed);
+      if (following !== null) streams.open(request, response, following, allowed);
     });
   }
   return router;
@@ -109,11 +113,23 @@ async function answer(
   route: Route,
   request: Request,
   response: Response,
-  caller: Caller,
+  allowed: () => Promise<Caller>,
 ): Promise<Following | null> {
+  let caller = await allowed();
+  const json = async () => {
+    const document = await jsonOf(request, response, route.mostBytes);
+    // It may have come slowly, and what its sender was let in by may be revoked meanwhile.
+    caller = await allowed();
+    return document;
+  };
   const outcome = await route.run(
-    { params: request.params, query: request.query, json: () => jsonOf(request, response, route.mostBytes) },
-    { caller, header: (name, value) => response.set(name, value) },
+    { params: request.params, query: request.query, json },
+    {
+      get caller() {
+        return caller;
+      },
+      header: (name, value) => response.set(name, value),
+    },
   );
   if (outcome.is === 'following') return outcome.following;
   response.status(route.answer.status);
