@@ -14,7 +14,9 @@ import { addPlayground } from './playground.ts';
 import { addReceivePack } from './receive-pack.ts';
 import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
+import { addToken } from './token.ts';
 import { addUsage } from './usage.ts';
+import { addUser } from './user.ts';
 
 const exitStatuses = `
 Exit status: 0 done, 1 refused or a check failed, 2 wrong usage, 69 daemon not reachable,
@@ -40,6 +42,8 @@ export function buildProgram(exit: Exit): Command {
     addCheck,
     addUsage,
     addScan,
+    addUser,
+    addToken,
     addHooks,
     addReceivePack,
     addBackup,

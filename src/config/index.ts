@@ -12,6 +12,7 @@ export { variableOf } from './environment.ts';
 export { type ConfigFault, type Entry, formatFaults, type Origin } from './fault.ts';
 export type { Where } from './find.ts';
 export type { Key } from './key.ts';
+export { duration } from './kinds.ts';
 export { type LoadedConfig, loadConfig, type RefusedConfig } from './load.ts';
 export { printConfig } from './print.ts';
 export { type ConfigChange, compareConfigs, merged } from './reload.ts';

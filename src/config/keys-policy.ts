@@ -82,7 +82,7 @@ const usersKey = keysOf('users');
 export const users = {
   autoCreate: usersKey('AUTO_CREATE', kind.flag, {
     text: 'false',
-    doc: 'Whether assigning a group to an unknown name creates that owner. This version has no groups to assign.',
+    doc: 'Whether putting an unknown name into a group creates that user; else it is refused.',
     of: config => config.users.autoCreate,
   }),
   case: usersKey('CASE', kind.oneOf(['fold', 'keep']), {

@@ -58,12 +58,12 @@ export const server = {
   }),
   httpAddr: serverKey('HTTP_ADDR', listenAddress, {
     text: '127.0.0.1',
-    doc: 'The address that HTTP is served on. This version serves the API on ADMIN_SOCKET only.',
+    doc: 'The address that HTTP is served on.',
     of: config => config.server.httpAddr,
   }),
   httpPort: serverKey('HTTP_PORT', kind.wholeNumber(0, 65_535), {
     text: '3080',
-    doc: 'The port that HTTP is served on; 0 picks a free one. This version serves the API on ADMIN_SOCKET only.',
+    doc: 'The port that HTTP is served on; 0 picks a free one.',
     of: config => config.server.httpPort,
   }),
   rootUrl: serverKey('ROOT_URL', kind.optional(webAddress), {
@@ -81,7 +81,7 @@ export const server = {
     ),
     {
       words: 'none',
-      doc: 'The addresses and networks of proxies whose X-Forwarded-For is believed. This version serves the API on ADMIN_SOCKET only.',
+      doc: 'The addresses and networks of proxies whose X-Forwarded-For is believed, so that wrong tokens count against those who send them and not against the proxy.',
       example: '127.0.0.1, 10.0.0.0/8',
       of: config => config.server.trustedProxies,
     },

@@ -1,0 +1,245 @@
+/** `softquota user`: the users and organizations that softquota knows. */
+
+import { type Command, Option } from 'commander';
+import { z } from 'zod';
+import { SoftquotaError } from '../errors.ts';
+import { printable } from '../quota/index.ts';
+import {
+  type Member,
+  member,
+  ownerReport,
+  ownerType,
+  type QuotaInfo,
+  quotaInfo,
+  type User,
+  user,
+} from '../wire/index.ts';
+import { adminClient, type Client, pathStep } from './client.ts';
+import type { Exit } from './exit.ts';
+import { formatTime, print, printJson, table } from './output.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { ownersTable } from './usage.ts';
+
+interface JsonOption extends ConfigOption {
+  readonly json?: boolean;
+}
+
+interface ListOptions extends JsonOption {
+  readonly search?: string;
+  readonly type?: string;
+}
+
+interface FieldOptions extends JsonOption {
+  readonly type?: string;
+  readonly email?: string;
+  readonly fullName?: string;
+  readonly admin?: boolean;
+}
+
+interface EditOptions extends FieldOptions {
+  readonly name?: string;
+}
+
+interface GroupsOptions extends ConfigOption {
+  readonly none?: boolean;
+}
+
+/** As many as one answer can have. */
+const pageRows = 1000;
+
+export function addUser(program: Command, _exit: Exit): void {
+  const users = program
+    .command('user')
+    .summary('users and organizations')
+    .description(
+      'Shows and changes users and organizations. Whoever is met on the disk or in a report is known by\n' +
+        'itself, as a user until someone says otherwise.',
+    );
+
+  withJsonOption(withConfigOption(users.command('list')))
+    .summary('list users and organizations')
+    .option('--search <text>', 'only those with this in their names')
+    .addOption(typeOption('only these'))
+    .action(async (options: ListOptions) => {
+      const found = await allUsers(clientOf(options), options);
+      if (options.json === true) printJson(found);
+      else print(usersTable(found));
+    });
+
+  withJsonOption(withConfigOption(users.command('show')))
+    .summary('show a user or an organization')
+    .description(
+      'Shows what is known of one, the groups that bear on it, and the members of an organization.',
+    )
+    .argument('<name>', nameHelp)
+    .action(async (name: string, options: JsonOption) => {
+      const client = clientOf(options);
+      const shown = await everythingOf(client, name);
+      if (options.json === true) return printJson(shown);
+      const usage = await client.get({ path: `/admin/quota/usage/${pathStep(name)}` });
+      print(`${userText(shown)}\n${ownersTable([ownerReport.parse(usage)])}`);
+    });
+
+  withFields(withJsonOption(withConfigOption(users.command('create'))))
+    .summary('create a user or an organization')
+    .argument('<name>', nameHelp)
+    .option('--admin', 'an administrator')
+    .action(async (name: string, options: FieldOptions) => {
+      const body = { username: name, ...fieldsOf(options) };
+      const path = '/admin/users';
+      const created = user.parse(await clientOf(options).get({ method: 'POST', path, body }));
+      if (options.json === true) printJson(created);
+      else print(`Created ${printable(created.username)}, ${rankOf(created)}.\n`);
+    });
+
+  withFields(withJsonOption(withConfigOption(users.command('edit'))))
+    .summary('change or rename a user or an organization')
+    .description(
+      'Changes what is given, and leaves the rest. Whoever is renamed keeps groups, tokens and memberships;\n' +
+        'the directories are to be renamed with it, since repositories are whose the disk says.',
+    )
+    .argument('<name>', nameHelp)
+    .option('--name <name>', 'the new name')
+    .option('--admin', 'make it an administrator')
+    .option('--no-admin', 'an administrator no longer')
+    .action(async (name: string, options: EditOptions) => {
+      const body = {
+        ...fieldsOf(options),
+        ...(options.name === undefined ? {} : { username: options.name }),
+      };
+      if (Object.keys(body).length === 0) {
+        throw new SoftquotaError('usage', 'nothing is to be changed: give at least one option');
+      }
+      const path = `/admin/users/${pathStep(name)}`;
+      const edited = user.parse(await clientOf(options).get({ method: 'PATCH', path, body }));
+      if (options.json === true) printJson(edited);
+      else print(userLines(edited).join(''));
+    });
+
+  withConfigOption(users.command('delete'))
+    .summary('delete a user or an organization')
+    .description(
+      'Deletes one with all tokens, memberships and assignments to groups. One that has repositories or other\n' +
+        'units stays: those are to go first.',
+    )
+    .argument('<name>', nameHelp)
+    .action(async (name: string, options: ConfigOption) => {
+      await clientOf(options).get({ method: 'DELETE', path: `/admin/users/${pathStep(name)}` });
+      print(`Deleted ${printable(name)}.\n`);
+    });
+
+  withConfigOption(users.command('set-groups'))
+    .summary('put a user or an organization into groups')
+    .description('Puts one into these groups, and out of all others.')
+    .argument('<name>', nameHelp)
+    .argument('[groups...]', 'names of groups')
+    .option('--none', 'out of all groups')
+    .action(async (name: string, groups: readonly string[], options: GroupsOptions) => {
+      if ((options.none === true) !== (groups.length === 0)) {
+        throw new SoftquotaError('usage', 'name the groups, or say --none, one of both');
+      }
+      const path = `/admin/users/${pathStep(name)}/quota/groups`;
+      await clientOf(options).get({ method: 'POST', path, body: { groups } });
+      const where = groups.length === 0 ? 'in no group' : `in ${groups.join(', ')}`;
+      print(`${printable(`${name} is ${where} now.`)}\n`);
+    });
+}
+
+const nameHelp = 'the name of a user or an organization';
+
+function withFields(command: Command): Command {
+  return command
+    .addOption(typeOption('what it is'))
+    .option('--email <address>', 'where to write to')
+    .option('--full-name <name>', 'what to call it');
+}
+
+function typeOption(what: string): Option {
+  return new Option('--type <type>', what).choices(ownerType.options);
+}
+
+function clientOf(option: ConfigOption): Client {
+  return adminClient(() => configFrom(option));
+}
+
+function fieldsOf({ type, email, fullName, admin }: FieldOptions): Readonly<Record<string, unknown>> {
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(email === undefined ? {} : { email }),
+    ...(fullName === undefined ? {} : { full_name: fullName }),
+    ...(admin === undefined ? {} : { is_admin: admin }),
+  };
+}
+
+async function allUsers(client: Client, { search, type }: ListOptions): Promise<User[]> {
+  const wanted = { ...(search === undefined ? {} : { q: search }), ...(type === undefined ? {} : { type }) };
+  const found: User[] = [];
+  for (let page = 1; ; page++) {
+    const query = new URLSearchParams({ ...wanted, page: String(page), limit: String(pageRows) });
+    const rows = z.array(user).parse(await client.get({ path: `/admin/users?${query}` }));
+    found.push(...rows);
+    if (rows.length < pageRows) return found;
+  }
+}
+
+interface Shown extends User {
+  readonly quota: QuotaInfo;
+  /** Of an organization. */
+  readonly members?: readonly Member[];
+}
+
+async function everythingOf(client: Client, name: string): Promise<Shown> {
+  const path = `/admin/users/${pathStep(name)}`;
+  const one = user.parse(await client.get({ path }));
+  const quota = quotaInfo.parse(await client.get({ path: `${path}/quota` }));
+  if (one.type === 'user') return { ...one, quota };
+  const members = await client.get({ path: `/admin/orgs/${pathStep(name)}/members` });
+  return { ...one, quota, members: z.array(member).parse(members) };
+}
+
+function rankOf({ type, is_admin: isAdmin }: User): string {
+  return isAdmin ? 'an administrator' : type === 'user' ? 'a user' : 'an organization';
+}
+
+function usersTable(users: readonly User[]): string {
+  if (users.length === 0) return 'There is none.\n';
+  return table(
+    [
+      { title: 'NAME' },
+      { title: 'WHAT' },
+      { title: 'FULL NAME' },
+      { title: 'EMAIL' },
+      { title: 'KNOWN SINCE' },
+    ],
+    users.map(each => [
+      each.username,
+      rankOf(each).replace(/^an? /, ''),
+      each.full_name,
+      each.email,
+      formatTime(each.created),
+    ]),
+  );
+}
+
+/** Whole lines. */
+function userLines(shown: User): readonly string[] {
+  const { username, full_name: fullName, email, created } = shown;
+  return [
+    `${username} is ${rankOf(shown)}, known since ${formatTime(created)}.`,
+    ...(fullName === '' ? [] : [`Full name: ${fullName}`]),
+    ...(email === '' ? [] : [`Email: ${email}`]),
+  ].map(line => `${printable(line)}\n`);
+}
+
+function userText(shown: Shown): string {
+  const groups = shown.quota.groups.map(({ name }) => name).join(', ');
+  const bearing = groups === '' ? 'none; [quota.default] TOTAL counts' : groups;
+  const members = shown.members?.map(({ username, role }) =>
+    role === 'owner' ? `${username} (owner)` : username,
+  );
+  return [
+    ...userLines(shown),
+    `${printable(`Groups: ${bearing}`)}\n`,
+    ...(members === undefined ? [] : [`${printable(`Members: ${members.join(', ') || 'none'}`)}\n`]),
+  ].join('');
+}
