@@ -1,4 +1,4 @@
-/** docs/install.md as what it is: commands in order, for each way to run a git server. */
+/** Pages of the manual as what they are: commands in order; docs/install.md for each way to run a git server. */
 
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -40,9 +40,9 @@ export const repository: Readonly<Record<Way, string>> = {
   gitolite: '/home/git/repositories/alice/app.git',
 };
 
-/** Every block of the guide. */
-export async function readGuide(): Promise<readonly Block[]> {
-  const text = await readFile(new URL('../../docs/install.md', import.meta.url), 'utf8');
+/** Every block of a page of the manual. */
+export async function readGuide(page = 'install.md'): Promise<readonly Block[]> {
+  const text = await readFile(new URL(`../../docs/${page}`, import.meta.url), 'utf8');
   const blocks: Block[] = [];
   let heading = '';
   for (const [, title, kind, block = ''] of text.matchAll(/^#+ (.*)$|^```(.+)\n([\s\S]*?)^```$/gm)) {

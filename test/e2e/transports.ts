@@ -124,7 +124,7 @@ async function isUp(
   await until(answers, () => `${name} does not come up:\n${log}`);
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createTcpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // as it is of every TCP server that listens
@@ -226,7 +226,6 @@ async function openNginx(t: Test, server: Server, { programs }: TransportOptions
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   await isUp(t, 'fcgiwrap', wrapper, () => happens('connect', connect(socket)));
-  const port = await freePort();
   const root = join(server.folder, 'git');
   const parameters = {
     SCRIPT_FILENAME: await httpBackend(),
@@ -241,6 +240,25 @@ async function openNginx(t: Test, server: Server, { programs }: TransportOptions
     REMOTE_USER: 'alice',
     ...(programs === undefined ? {} : { GIT_EXEC_PATH: programs }),
   };
+  const port = await startNginx(
+    t,
+    folder,
+    `client_max_body_size 0;
+    fastcgi_request_buffering off;
+    location / {
+      ${Object.entries(parameters)
+        .map(([name, value]) => `fastcgi_param ${name} ${value};`)
+        .join(' ')}
+      fastcgi_pass unix:${socket};
+    }`,
+  );
+  return { url: bare => `http://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
+}
+
+/** An nginx on a loopback port, which it gives: `server` says what is served there, and all of its files are in the folder. */
+export async function startNginx(t: Test, folder: string, server: string): Promise<number> {
+  await mkdir(folder, { recursive: true });
+  const port = await freePort();
   const temporary = ['client_body', 'fastcgi', 'proxy', 'scgi', 'uwsgi'];
   const settings = `
     daemon off; master_process off; pid ${folder}/pid; error_log stderr;
@@ -250,14 +268,7 @@ async function openNginx(t: Test, server: Server, { programs }: TransportOptions
       ${temporary.map(name => `${name}_temp_path ${folder}/${name};`).join(' ')}
       server {
         listen 127.0.0.1:${port};
-        client_max_body_size 0;
-        fastcgi_request_buffering off;
-        location / {
-          ${Object.entries(parameters)
-            .map(([name, value]) => `fastcgi_param ${name} ${value};`)
-            .join(' ')}
-          fastcgi_pass unix:${socket};
-        }
+        ${server}
       }
     }`;
   await writeFile(join(folder, 'nginx.conf'), settings);
@@ -266,5 +277,5 @@ async function openNginx(t: Test, server: Server, { programs }: TransportOptions
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   await isUp(t, 'nginx', web, () => happens('connect', connect(port, '127.0.0.1')));
-  return { url: bare => `http://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
+  return port;
 }

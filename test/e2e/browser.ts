@@ -1,0 +1,111 @@
+/**
+ * Chromium, without a window: pages as a person sees them, and all that a page asks for or complains about.
+ *
+ * It knows nothing of the tester's own profile, and of no host but this machine's loopback.
+ */
+
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import puppeteer, { type Page, type Browser as Running } from 'puppeteer-core';
+import type { Test } from 'tap';
+import { until } from './ask.ts';
+import { plainEnvironment } from './run.ts';
+
+const program = '/usr/bin/chromium';
+
+/** Starting, and drawing a page, take long where much else runs. */
+const patienceMs = 120_000;
+
+export class Browser {
+  readonly #running: Running;
+  readonly #profile: string;
+
+  private constructor(running: Running, profile: string) {
+    this.#running = running;
+    this.#profile = profile;
+  }
+
+  /** It ends with the test. */
+  static async open(t: Test): Promise<Browser> {
+    const profile = await realpath(await mkdtemp(join(tmpdir(), 'sq-chromium-')));
+    const running = await puppeteer.launch({
+      executablePath: program,
+      userDataDir: join(profile, 'profile'),
+      env: { ...plainEnvironment, HOME: profile, TMPDIR: profile },
+      timeout: patienceMs,
+      protocolTimeout: patienceMs,
+      args: [
+        '--no-sandbox', // it does not start as root otherwise
+        '--disable-quic',
+        '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
+      ],
+    });
+    const browser = new Browser(running, profile);
+    t.teardown(() => browser.close());
+    return browser;
+  }
+
+  /** A tab that shares no cookie and no memory with any other. */
+  async tab(): Promise<Tab> {
+    const context = await this.#running.createBrowserContext();
+    return new Tab(await context.newPage());
+  }
+
+  async close(): Promise<void> {
+    await this.#running.close();
+    await rm(this.#profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+  }
+}
+
+export class Tab {
+  readonly page: Page;
+  /** Every address that was asked for, in order. */
+  readonly requests: string[] = [];
+  /** What a person would find in red in the console: errors, warnings, what the page's own policy blocked, what did not come. */
+  readonly complaints: string[] = [];
+
+  constructor(page: Page) {
+    this.page = page;
+    page.setDefaultTimeout(patienceMs);
+    page
+      .on('request', request => this.requests.push(request.url()))
+      .on('requestfailed', request =>
+        this.complaints.push(`${request.url()}: ${request.failure()?.errorText}`),
+      )
+      .on('pageerror', error => this.complaints.push(String(error)))
+      .on('console', message => {
+        if (['error', 'warn', 'assert'].includes(message.type())) this.complaints.push(message.text());
+      });
+  }
+
+  /** Resolves once the page is there with all that it is made of. */
+  async go(url: string): Promise<void> {
+    await this.page.goto(url, { waitUntil: 'load' });
+  }
+
+  /** Waits until it can be clicked, and does. Selectors are CSS, and `::-p-text(…)`. */
+  async click(selector: string): Promise<void> {
+    await this.page.locator(selector).click();
+  }
+
+  /** Waits for a field, and puts this into it. */
+  async fill(selector: string, text: string): Promise<void> {
+    await this.page.locator(selector).fill(text);
+  }
+
+  /** Resolves once there is a complaint like this, made before or yet to come. */
+  async complained(like: RegExp): Promise<void> {
+    await until(
+      () => this.complaints.find(complaint => like.test(complaint)) ?? null,
+      () => `no complaint like ${like} came, but ${JSON.stringify(this.complaints)}`,
+    );
+  }
+
+  /** Waits until it can be seen, and gives what is read there. */
+  async read(selector: string): Promise<string> {
+    const found = await this.page.waitForSelector(selector, { visible: true });
+    if (found === null) throw new Error(`${selector} went away`);
+    return String(await (await found.getProperty('innerText')).jsonValue());
+  }
+}
