@@ -4,7 +4,7 @@ import { SoftquotaError } from '../errors.ts';
 import { type Group, nameFault, printable, type Rule } from '../quota/index.ts';
 import { forgetGroup } from './assignments.ts';
 import type { Draft, View } from './documents.ts';
-import { type GroupDocument, groupKind, mustBeGroup, mustBeRule } from './kinds.ts';
+import { type GroupDocument, groupKind, mustBeGroup, mustBeRule, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';
 import { createRule, type RuleEdit, ruleNamed } from './rules.ts';
 
@@ -41,11 +41,14 @@ export function createGroup(draft: Draft, { name, rules }: NewGroup): void {
 /** Creates those of a group's rules that there are not; gives why some cannot be. */
 export function createMissing(draft: Draft, rules: NewGroup['rules']): readonly string[] {
   const seen = new Set<string>();
+  // All rules are looked at once, and not for each that is created.
+  let place: number | null = null;
   return rules.flatMap((rule, index) => {
     if (seen.has(rule.name)) return [`rules.${index}.name: ${printable(rule.name)} is there twice`];
     seen.add(rule.name);
     if (ruleNamed(draft, rule.name) !== undefined) return [];
-    return faultsOfNew(draft, rule).map(fault => `rules.${index}.${fault}`);
+    place = place === null ? nextPlaceAmong(draft.all(ruleKind)) : place + 1;
+    return faultsOfNew(draft, rule, place).map(fault => `rules.${index}.${fault}`);
   });
 }
 
@@ -53,10 +56,11 @@ export function createMissing(draft: Draft, rules: NewGroup['rules']): readonly 
 function faultsOfNew(
   draft: Draft,
   { name, limitBytes, subjects = [] }: NewGroup['rules'][number],
+  place: number,
 ): readonly string[] {
   if (limitBytes === undefined) return ['limit: it is missing, and there is no rule of that name'];
   try {
-    createRule(draft, { name, limitBytes, subjects });
+    createRule(draft, { name, limitBytes, subjects }, place);
     return [];
   } catch (error) {
     if (error instanceof SoftquotaError) return [error.message];

@@ -37,12 +37,12 @@ export function ruleFaults({ name, limitBytes, subjects }: Rule): readonly strin
   ];
 }
 
-/** Throws `conflict` where there is one of that name, else `invalid` with every fault. */
-export function createRule(draft: Draft, rule: Rule): void {
+/** Behind all others unless a place is given. Throws `conflict` where there is one of that name, else `invalid` with every fault. */
+export function createRule(draft: Draft, rule: Rule, place = nextPlaceAmong(draft.all(ruleKind))): void {
   if (ruleNamed(draft, rule.name) !== undefined) {
     throw new SoftquotaError('conflict', `the rule ${printable(rule.name)} exists already`);
   }
-  put(draft, rule, nextPlaceAmong(draft.all(ruleKind)));
+  put(draft, rule, place);
 }
 
 /** Throws `not_found`, or `invalid` with every fault. */
