@@ -8,7 +8,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -95,7 +95,8 @@ function writeWhole(file: string, text: string): void {
   try {
     const descriptor = openSync(draft, 'wx', 0o600);
     try {
-      writeSync(descriptor, text);
+      // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
+      writeFileSync(descriptor, text);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);

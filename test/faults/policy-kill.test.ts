@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Server } from '../e2e/server.ts';
+import { statusWith } from '../e2e/token-status.ts';
 import { PolicyRecord } from './policy-record.ts';
 import { Realm, rulesOfItsOwn, type State, subjects } from './realm.ts';
 
@@ -92,13 +93,7 @@ function entriesOf({ rules, groups, users }: State): readonly (readonly [string,
 
 /** Tokens that are there let in whoever was shown them; those that are revoked, or whose user is gone, nobody. */
 async function tryTokens(t: Test, server: Server, realms: readonly Realm[]): Promise<void> {
-  const { http } = await server.daemon.logged(/^softquota answers/);
-  const statusOf = async (secret: string) => {
-    const headers = { Authorization: `token ${secret}` };
-    const answer = await fetch(new URL('api/v1/user/quota', String(http)), { headers });
-    await answer.text();
-    return answer.status;
-  };
+  const statusOf = (secret: string) => statusWith(server, secret, '/user/quota');
   const revoked: string[] = [];
   for (const { state, secrets } of realms) {
     const there = new Set(Object.values(state.users).flatMap(({ tokens }) => tokens));
