@@ -35,6 +35,7 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
     const wanted = `expected ${articled(issue.expected)}`;
     return issue.input === undefined ? `it is missing; ${wanted}` : wanted;
   }
+  if (issue.code === 'invalid_value') return `expected one of ${issue.values.map(String).join(', ')}`;
   if (issue.code === 'unrecognized_keys') return `there is no ${issue.keys.join(', ')}`;
   return undefined;
 }

@@ -45,6 +45,7 @@ export const scanReport = z
       files: z.number().int(),
       bytes,
       entriesPerSecond: z.number(),
+      bytesPerSecond: z.number(),
       estimateSeconds: z.number().nullable().meta({ description: 'Null where nobody can tell yet.' }),
     }),
     unread: troubledPlaces,

@@ -1,0 +1,75 @@
+/** The API's description: it is sound, it is whole, and what is answered is what it tells. */
+
+import { Validator } from '@seriousme/openapi-schema-validator';
+import t from 'tap';
+import { ask, examples, fill, story } from './operations.ts';
+import { World } from './world.ts';
+
+t.test('the description is a valid OpenAPI 3.1 document, the same on the socket and the address', async t => {
+  const world = await World.open(t);
+  const { json } = await world.must(200, 'GET', '/openapi.json', { as: 'nobody' });
+  const { valid, errors } = await new Validator().validate(structuredClone(json) as Record<string, unknown>);
+  t.strictSame({ valid, errors }, { valid: true, errors: undefined });
+  t.match(json, { openapi: '3.1.0', info: { title: 'softquota', version: /^\d+\.\d+\.\d+/ } });
+  t.strictSame((await world.must(200, 'GET', '/openapi.json', { as: 'machine' })).json, json);
+});
+
+t.test('every operation is named once, and tells what it does and who may', async t => {
+  const world = await World.open(t);
+  const { operationIds, document } = world.description;
+  t.equal(new Set(operationIds).size, operationIds.length);
+  for (const [path, item] of Object.entries(document.paths ?? {})) {
+    for (const [method, operation] of Object.entries(item)) {
+      t.match(operation, { summary: /^[A-Z]/, tags: [String] }, `${method} ${path}`);
+      const isOpen = Array.isArray(operation.security) && operation.security.length === 0;
+      t.equal(
+        /Scope: `(read|write):/.test(operation.description),
+        !isOpen,
+        `${method} ${path} names its scope`,
+      );
+      const told = Object.keys(operation.responses);
+      t.strictSame(
+        told.includes('401') && told.includes('403'),
+        !isOpen,
+        `${method} ${path} tells of refusals`,
+      );
+    }
+  }
+});
+
+t.test('every operation succeeds as the description tells, and HEAD works wherever GET does', async t => {
+  const world = await World.open(t);
+  await fill(world);
+  t.strictSame(
+    Object.keys(examples).sort(),
+    [...world.description.operationIds].sort(),
+    'each is tried here',
+  );
+  for await (const [id, example] of story(world)) {
+    const answer = await ask(world, id, example);
+    t.ok(answer.status >= 200 && answer.status < 300, `${id}: ${answer.status} ${answer.text.slice(0, 300)}`);
+    t.equal(world.description.operation(example.method, example.path)?.id, id, `${id} is what was asked`);
+    if (example.method !== 'GET') continue;
+    const head = await world.call('HEAD', example.path, example);
+    t.strictSame(
+      { status: head.status, text: head.text, type: head.headers['content-type'] },
+      { status: answer.status, text: '', type: answer.headers['content-type'] },
+      `${id} by HEAD`,
+    );
+  }
+});
+
+t.test('an answer that is not as described is noticed', async t => {
+  const world = await World.open(t);
+  const { description } = world;
+  const answer = await world.must(200, 'GET', '/version');
+  const told = (changed: Partial<typeof answer>) => () =>
+    description.check('GET', '/version', { ...answer, ...changed });
+  t.doesNotThrow(told({}));
+  t.throws(told({ text: '{"version":1}' }), /version must be string/);
+  t.throws(told({ text: '{"version":"1","more":1}' }), /additional properties/);
+  t.throws(told({ text: '{}' }), /required property 'version'/);
+  t.throws(told({ status: 201 }), /no such status/);
+  t.throws(told({ headers: { 'content-type': 'text/html' } }), /application\/json is described/);
+  t.throws(() => description.check('GET', '/nowhere', answer), /known addresses/);
+});

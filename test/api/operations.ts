@@ -1,0 +1,125 @@
+/**
+ * One request for each operation of the API, by its id, that succeeds. In this order they are a story: each finds what
+ * those before it left.
+ */
+
+import { z } from 'zod';
+import type { Answer, Person, World } from './world.ts';
+
+export interface Example {
+  readonly method: string;
+  readonly path: string;
+  /** admin1 unless given. */
+  readonly as?: Person;
+  readonly body?: unknown;
+}
+
+const rules = '/admin/quota/rules';
+const groups = '/admin/quota/groups';
+const scans = '/admin/quota/scans';
+
+const get = (path: string, as?: Person): Example => ({
+  method: 'GET',
+  path,
+  ...(as === undefined ? {} : { as }),
+});
+const post = (path: string, body: unknown): Example => ({ method: 'POST', path, body });
+const put = (path: string, body?: unknown): Example => ({ method: 'PUT', path, body });
+const patch = (path: string, body: unknown): Example => ({ method: 'PATCH', path, body });
+const remove = (path: string): Example => ({ method: 'DELETE', path });
+
+export const examples: Readonly<Record<string, Example | ((world: World) => Promise<Example>)>> = {
+  createRule: post(rules, { name: 'total', limit: 1000, subjects: ['size:all'] }),
+  listRules: get(rules),
+  getRule: get(`${rules}/total`),
+  editRule: patch(`${rules}/total`, { limit: 2000 }),
+
+  createGroup: post(groups, { name: 'free', rules: [{ name: 'total' }, { name: 'spare', limit: -1 }] }),
+  listGroups: get(groups),
+  getGroup: get(`${groups}/free`),
+  removeRuleFromGroup: remove(`${groups}/free/rules/spare`),
+  addRuleToGroup: put(`${groups}/free/rules/spare`),
+  deleteRule: remove(`${rules}/spare`),
+
+  addUserToGroup: put(`${groups}/free/users/alice`),
+  listUsersInGroup: get(`${groups}/free/users`),
+  getQuotaOfUser: get('/admin/users/alice/quota'),
+  lintPolicy: get('/admin/quota/lint'),
+  simulatePolicy: post('/admin/quota/simulate', {
+    rules: [{ name: 'total', limit: 1, subjects: ['size:all'] }],
+  }),
+  getPolicy: get('/admin/quota/policy'),
+  replacePolicy: async world =>
+    put('/admin/quota/policy', (await world.must(200, 'GET', '/admin/quota/policy')).json),
+  explainDecision: get('/admin/quota/explain?user=alice&subject=size:git:lfs'),
+  listUsage: get('/admin/quota/usage?sort=total&limit=1'),
+  getUsage: get('/admin/quota/usage/alice'),
+
+  getQuotaOfCaller: get('/user/quota', 'alice'),
+  checkQuotaOfCaller: get('/user/quota/check?subject=size:all', 'alice'),
+  listArtifactsOfCaller: get('/user/quota/artifacts', 'alice'),
+  listAttachmentsOfCaller: get('/user/quota/attachments', 'alice'),
+  listPackagesOfCaller: get('/user/quota/packages', 'alice'),
+  getQuotaOfOrganization: get('/orgs/acme/quota', 'alice'),
+  checkQuotaOfOrganization: get('/orgs/acme/quota/check?subject=size:all', 'alice'),
+  listArtifactsOfOrganization: get('/orgs/acme/quota/artifacts', 'alice'),
+  listAttachmentsOfOrganization: get('/orgs/acme/quota/attachments', 'alice'),
+  listPackagesOfOrganization: get('/orgs/acme/quota/packages', 'alice'),
+
+  removeUserFromGroup: remove(`${groups}/free/users/alice`),
+  setGroupsOfUser: post('/admin/users/alice/quota/groups', { groups: ['free'] }),
+  deleteGroup: remove(`${groups}/free`),
+
+  createUser: post('/admin/users', { username: 'dave', email: 'dave@git.example' }),
+  listUsers: get('/admin/users?limit=1'),
+  getUser: get('/admin/users/dave'),
+  editUser: patch('/admin/users/dave', { full_name: 'Dave' }),
+  setMember: put('/admin/orgs/acme/members/dave', { role: 'member' }),
+  listMembers: get('/admin/orgs/acme/members'),
+  removeMember: remove('/admin/orgs/acme/members/dave'),
+  createToken: post('/users/dave/tokens', { name: 'laptop', scopes: ['read:user'] }),
+  listTokens: get('/users/dave/tokens'),
+  revokeToken: remove('/users/dave/tokens/laptop'),
+  deleteUser: remove('/admin/users/dave'),
+
+  startScan: post(scans, { kind: 'verify' }),
+  listScans: get(scans),
+  getScan: async world => {
+    const { json } = await world.must(200, 'GET', scans);
+    const [latest] = z.array(z.object({ id: z.number() })).parse(json);
+    return get(`${scans}/${latest?.id}`);
+  },
+  followScans: get(`${scans}/events`),
+
+  listEvents: get('/admin/quota/events'),
+  listFindings: get('/admin/quota/findings'),
+  takeBackup: get('/admin/backup'),
+  getVersion: get('/version'),
+  getDescription: get('/openapi.json'),
+};
+
+/** What makes lists long enough to show what is in them. */
+export async function fill(world: World): Promise<void> {
+  const leaves = ['artifacts', 'attachments:issues', 'attachments:releases', 'packages:all'];
+  for (const leaf of leaves) {
+    await world.report('alice', `size:assets:${leaf}`, 100);
+    await world.report('acme', `size:assets:${leaf}`, 100);
+  }
+}
+
+/** The requests of the story, one after the other as they are sent. */
+export async function* story(world: World): AsyncGenerator<readonly [id: string, example: Example]> {
+  for (const [id, example] of Object.entries(examples)) {
+    yield [id, typeof example === 'function' ? await example(world) : example];
+  }
+}
+
+/** What goes on for ever is left once its first event is there. */
+export async function ask(world: World, id: string, { method, path, ...asked }: Example): Promise<Answer> {
+  if (id !== 'followScans') return world.call(method, path, asked);
+  const followed = await world.follow(path, asked);
+  const first = await followed.events.next();
+  followed.close();
+  const { headers } = followed;
+  return { status: 200, headers, text: JSON.stringify(first.value), json: first.value };
+}
