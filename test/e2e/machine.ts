@@ -32,7 +32,7 @@ const environment: Readonly<Record<string, string>> = {
  * Becomes the machine's first process, and ends with it all others, when standard input closes.
  *
  * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for systemctl;
- * $4 is its network, "own" or "shared".
+ * $4 is its network, "own" or "shared"; $5 is this checkout, which is there wherever it lies.
  */
 const boot = `
 set -e
@@ -41,7 +41,7 @@ mount --make-rprivate /
 layers=$1.machine
 mkdir "$layers"
 mount -t tmpfs -o mode=755 machine "$layers"
-mkdir "$layers/upper" "$layers/work" "$layers/root"
+mkdir "$layers/upper" "$layers/work" "$layers/root" "$layers/checkout" "$layers/work-checkout"
 mount -t overlay -o "lowerdir=/,upperdir=$layers/upper,workdir=$layers/work" machine "$layers/root"
 cd "$layers/root"
 mount -t proc proc proc
@@ -50,6 +50,8 @@ mount -t tmpfs -o mode=755 run run
 mount -t tmpfs -o mode=1777 tmp tmp
 mkdir -p ".$1"
 mount --bind "$1" ".$1"
+mkdir -p ".$5"
+mount -t overlay -o "lowerdir=$5,upperdir=$layers/checkout,workdir=$layers/work-checkout" machine ".$5"
 touch usr/local/bin/node usr/local/lib/systemctl.ts
 mount --bind "$2" usr/local/bin/node
 mount --bind "$3" usr/local/lib/systemctl.ts
@@ -78,9 +80,10 @@ export class Machine {
   static async open(t: Test, { network = 'own' }: MachineOptions = {}): Promise<Machine> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
     const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
+    const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
     const own = ['--mount', '--pid', '--fork', '--uts', '--ipc', '--kill-child'];
     if (network === 'own') own.push('--net');
-    const given = [folder, process.execPath, systemctl, network];
+    const given = [folder, process.execPath, systemctl, network, checkout];
     const first = spawn('unshare', [...own, 'sh', '-c', boot, 'sh', ...given], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: environment,
