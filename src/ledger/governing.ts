@@ -58,6 +58,12 @@ export class Governing {
     return turn;
   }
 
+  /** What a change gives, and nothing of it stays. Throws what `change` throws. */
+  rehearse<T>(change: (amendment: Amendment) => T): T {
+    const { book, now } = this.#options;
+    return change(new Amendment(this.#shelf.draft(), book, now()));
+  }
+
   async #govern<T>(change: (amendment: Amendment) => T, by: Author | null): Promise<T> {
     const { book, keeper, now, changed } = this.#options;
     const at = now();

@@ -156,6 +156,11 @@ export class Ledger {
     return this.#governing.govern(change, by);
   }
 
+  /** What such a change would give now, without making it; throws what `change` throws. */
+  rehearse<T>(change: (amendment: Amendment) => T): T {
+    return this.#governing.rehearse(change);
+  }
+
   /** Writes behind, as is done with what is measured. */
   note(noted: Noted): void {
     this.#keeper.note(noted);

@@ -72,3 +72,11 @@ export {
   user,
   userEdit,
 } from './users.ts';
+export {
+  type NewWholePolicy,
+  newWholePolicy,
+  type ReplacedPolicy,
+  replacedPolicy,
+  type WholePolicy,
+  wholePolicy,
+} from './whole-policy.ts';

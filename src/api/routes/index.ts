@@ -10,6 +10,7 @@ import { groupRoutes } from './groups.ts';
 import { installationRoutes } from './installation.ts';
 import { memberRoutes } from './members.ts';
 import { ownQuotaRoutes } from './own-quotas.ts';
+import { policyRoutes } from './policy.ts';
 import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
 import { tokenRoutes } from './tokens.ts';
@@ -26,6 +27,7 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...userQuotaRoutes(services),
     ...ownQuotaRoutes(services),
     ...usageRoutes(services),
+    ...policyRoutes(services),
     ...trialRoutes(services),
     ...scanRoutes(services),
     ...eventRoutes(services),

@@ -7,6 +7,7 @@ import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { simulate } from '../simulate.ts';
+import { mostPolicyBytes } from './policy.ts';
 
 export function trialRoutes({ ledger }: ApiServices): readonly Route[] {
   return [
@@ -30,6 +31,7 @@ export function trialRoutes({ ledger }: ApiServices): readonly Route[] {
       summary: 'Who would newly be refused or allowed something by another policy',
       description: 'As if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,
+      mostBytes: mostPolicyBytes,
       query: z.strictObject({
         limit: z.coerce
           .number<string>()

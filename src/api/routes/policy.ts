@@ -1,0 +1,58 @@
+/** `/admin/quota/policy`: all rules and groups, and who is in which, as one document. */
+
+import { z } from 'zod';
+import type { Amendment } from '../../ledger/index.ts';
+import { newWholePolicy, replacedPolicy, wholePolicy } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
+
+/** Room for some hundred thousand owners; who may not rule is refused before a byte of it is read. */
+export const mostPolicyBytes = 16 * 1024 * 1024;
+
+const path = '/admin/quota/policy';
+const flag = z
+  .enum(['true', 'false'], { error: 'expected true or false' })
+  .transform(said => said === 'true');
+
+export function policyRoutes({ ledger, autoCreate }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'getPolicy',
+      method: 'get',
+      path,
+      tag: 'policy',
+      summary: 'All rules and groups, and who is in which',
+      access: administrators.read,
+      answer: { status: 200, description: 'The policy in force', schema: wholePolicy },
+      handle: () => wholePolicyOf(ledger),
+    }),
+    route({
+      id: 'replacePolicy',
+      method: 'put',
+      path,
+      tag: 'policy',
+      summary: 'Put another policy in place of the one in force',
+      description:
+        'All of it or nothing, in force as a whole. What is sent may be up to 16 MiB long. With the `version` of the policy ' +
+        'that was looked at, it is refused where somebody has changed that meanwhile.',
+      access: administrators.write,
+      mostBytes: mostPolicyBytes,
+      query: z.strictObject({
+        dry_run: flag.default(false).meta({ description: 'Only answer what there would be.' }),
+        create_users: flag.optional().meta({
+          description: 'Create users who are not known; unless given, as `[users] AUTO_CREATE` says.',
+        }),
+      }),
+      body: newWholePolicy,
+      faults: [409],
+      answer: { status: 200, description: 'The policy as it is now', schema: replacedPolicy },
+      handle: ({ query, body }, { caller }) => {
+        const replace = (amendment: Amendment) =>
+          replaceWholePolicy(ledger, amendment, body, query.create_users ?? autoCreate);
+        return query.dry_run ? ledger.rehearse(replace) : ledger.govern(replace, caller);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,121 @@
+/** The whole policy as one document: told, and replaced at once. */
+
+import { createHash } from 'node:crypto';
+import { SoftquotaError } from '../errors.ts';
+import type { Amendment, Ledger } from '../ledger/index.ts';
+import { groupsIn, Policy, replacePolicy, rulesIn, type View, type WholeGroup } from '../policy/index.ts';
+import { printable } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.ts';
+import { ruleShown } from './routes/shapes.ts';
+
+/** What is in force. */
+export function wholePolicyOf(ledger: Ledger): WholePolicy {
+  return shown(ledger.view, ledger.policy, id => ledger.book.owner(id)?.name);
+}
+
+/**
+ * Drafts the policy in an amendment of what is in force, and gives it as it is then. With `createUsers` those who are
+ * not known are made. Throws `conflict` where another policy is in force than the one that it was written for, else
+ * `invalid` with every fault.
+ */
+export function replaceWholePolicy(
+  ledger: Ledger,
+  amendment: Amendment,
+  wanted: NewWholePolicy,
+  createUsers: boolean,
+): ReplacedPolicy {
+  const { version } = wanted;
+  if (version !== undefined && version !== null && version !== wholePolicyOf(ledger).version) {
+    throw new SoftquotaError('conflict', 'version: the policy has been changed since; look at it again');
+  }
+  const created = new Map<number, OwnerRecord>();
+  const { draft } = amendment;
+  const faults: string[] = [];
+  const groups = groupsOf(wanted, faults, name => {
+    const known = amendment.owner(name);
+    if (known !== undefined || !createUsers) return known?.id;
+    const owner = amendment.createOwner(name);
+    created.set(owner.id, owner);
+    return owner.id;
+  });
+  const rules = wanted.rules.map(({ name, limit, subjects }) => ({
+    name,
+    limitBytes: limit,
+    subjects: subjects ?? [],
+  }));
+  noting(faults, '', () => replacePolicy(draft, { rules, groups }));
+  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  const nameOf = (id: number) => (created.get(id) ?? ledger.book.owner(id))?.name;
+  const createdUsers = [...created.values()].map(({ name }) => name);
+  return { ...shown(draft, new Policy(draft), nameOf), created_users: createdUsers };
+}
+
+function groupsOf(
+  { rules, groups }: NewWholePolicy,
+  faults: string[],
+  idOf: (name: string) => number | undefined,
+): readonly WholeGroup[] {
+  const ruleNames = new Set(rules.map(({ name }) => name));
+  let unknown = 0;
+  const mustBeRule = (name: string): string => {
+    if (ruleNames.has(name)) return name;
+    throw new SoftquotaError('invalid', `there is no rule ${printable(name)} among the rules`);
+  };
+  const mustBeOwner = (name: string): number => {
+    const id = idOf(name);
+    if (id !== undefined) return id;
+    unknown++;
+    throw new SoftquotaError('invalid', `there is no user or organization ${printable(name)}`);
+  };
+  const found = groups.map((group, index): WholeGroup => {
+    const { name, users } = group;
+    const where = `groups.${index}`;
+    const named = eachOnce(`${where}.rules`, group.rules ?? [], mustBeRule, faults);
+    const whole = { name, rules: named.map(rule => ({ name: rule })) };
+    if (users === undefined || users === null) return whole;
+    return { ...whole, ownerIds: eachOnce(`${where}.users`, users, mustBeOwner, faults) };
+  });
+  if (unknown > 0) faults.push('create_users: with true those who are not there are created');
+  return found;
+}
+
+/** What the names stand for; those that stand for nothing, or for what another one does, are faults. */
+function eachOnce<T>(
+  where: string,
+  names: readonly string[],
+  find: (name: string) => T,
+  faults: string[],
+): readonly T[] {
+  const found = new Set<T>();
+  for (const [index, name] of names.entries()) {
+    noting(faults, `${where}.${index}: `, () => {
+      const one = find(name);
+      if (found.has(one)) throw new SoftquotaError('invalid', `${printable(name)} is there twice`);
+      found.add(one);
+    });
+  }
+  return [...found];
+}
+
+function noting(faults: string[], where: string, act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof SoftquotaError)) throw error;
+    faults.push(where + error.message);
+  }
+}
+
+function shown(view: View, policy: Policy, nameOf: (ownerId: number) => string | undefined): WholePolicy {
+  const content = {
+    rules: rulesIn(view).map(ruleShown),
+    groups: groupsIn(view).map(({ name, rules }) => ({
+      name,
+      rules: rules.map(rule => rule.name),
+      users: policy.membersOf(name).flatMap(id => nameOf(id) ?? []),
+    })),
+  };
+  const version = createHash('sha256').update(JSON.stringify(content)).digest('base64url');
+  return { version, ...content };
+}
