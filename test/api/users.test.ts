@@ -1,0 +1,399 @@
+/** Owners as users and organizations: how they come to be known, are changed, renamed and deleted. */
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { z } from 'zod';
+import { scanReport, type User, user } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
+import { type Asked, World } from './world.ts';
+
+function repository(world: World, name: string): string {
+  const path = join(world.directory, 'git', `${name}.git`);
+  for (const part of ['objects', 'refs']) mkdirSync(join(path, part), { recursive: true });
+  writeFileSync(join(path, 'HEAD'), 'ref: refs/heads/main\n');
+  return path;
+}
+
+async function measure(world: World): Promise<void> {
+  const ordered = await world.must(202, 'POST', '/admin/quota/scans', { body: {} });
+  const { id } = scanReport.parse(ordered.json);
+  await until(async () => {
+    const { json } = await world.must(200, 'GET', `/admin/quota/scans/${id}`);
+    return scanReport.parse(json).state === 'done' ? true : null;
+  });
+}
+
+async function userOf(world: World, name: string): Promise<User> {
+  return user.parse((await world.must(200, 'GET', `/admin/users/${encodeURIComponent(name)}`)).json);
+}
+
+async function namesIn(world: World, query = ''): Promise<string[]> {
+  const { json } = await world.must(200, 'GET', `/admin/users${query}`);
+  return z
+    .array(user)
+    .parse(json)
+    .map(({ username }) => username);
+}
+
+async function groupsOf(world: World, name: string): Promise<string[]> {
+  const { json } = await world.must(200, 'GET', `/admin/users/${name}/quota`);
+  const { groups } = z.object({ groups: z.array(z.object({ name: z.string() })) }).parse(json);
+  return groups.map(group => group.name);
+}
+
+function messageOf(answer: { readonly json: unknown }): string {
+  return z.object({ message: z.string() }).parse(answer.json).message;
+}
+
+t.test(
+  'an owner is known from the disk, from a report, or from an administrator, and asking makes nobody known',
+  async t => {
+    const world = await World.open(t);
+    repository(world, 'dave/app');
+    await measure(world);
+    await world.report('erin', 'size:git:lfs', 500);
+    await world.must(201, 'POST', '/admin/users', { body: { username: 'frank' } });
+    for (const name of ['dave', 'erin', 'frank']) {
+      t.match(await userOf(world, name), { login: name, type: 'user', is_admin: false, email: '' }, name);
+    }
+    await world.gate('GET', '/v1/check?owner=grace&subject=size:all');
+    await world.gate('GET', '/v1/usage?owner=grace');
+    for (const path of [
+      '/admin/users/grace',
+      '/admin/users/grace/quota',
+      '/users/grace/tokens',
+      '/orgs/grace/quota',
+    ]) {
+      await world.must(404, 'GET', path);
+    }
+    await world.call('GET', '/admin/quota/usage/grace');
+    await world.call('GET', '/admin/quota/explain?user=grace&subject=size:all');
+    t.strictSame(await namesIn(world), ['acme', 'admin1', 'alice', 'bob', 'carol', 'dave', 'erin', 'frank']);
+  },
+);
+
+t.test('a user is as it was created, and its name is all that has to be said', async t => {
+  const world = await World.open(t);
+  const before = Date.now();
+  const body = { username: 'Dave', email: 'dave@git.example', full_name: 'Dave B.', is_admin: true };
+  const created = user.parse((await world.must(201, 'POST', '/admin/users', { body })).json);
+  t.match(created, { ...body, login: 'Dave', type: 'user' });
+  t.ok(Number.isSafeInteger(created.id) && created.id > 0);
+  t.ok(Date.parse(created.created) >= before && Date.parse(created.created) <= Date.now());
+  t.strictSame(await userOf(world, 'dave'), created);
+
+  const least = { email: '', full_name: '', is_admin: false };
+  const nulls = { type: null, email: null, full_name: null, is_admin: null };
+  t.match((await world.must(201, 'POST', '/admin/users', { body: { username: 'e', ...nulls } })).json, least);
+  const organization = {
+    username: 'guild',
+    type: 'organization',
+    password: 'what other programs send besides',
+  };
+  t.match((await world.must(201, 'POST', '/admin/users', { body: organization })).json, {
+    ...least,
+    type: 'organization',
+  });
+  await world.restart();
+  t.strictSame(await userOf(world, 'DAVE'), created, 'after a restart');
+});
+
+t.test('a name that somebody has is 409, in whatever case, whatever else is wrong', async t => {
+  const world = await World.open(t);
+  const taken = await world.must(409, 'POST', '/admin/users', { body: { username: 'ALICE', email: 7 } });
+  t.match(messageOf(taken), /^there is an owner ALICE already$/);
+  await world.restart({ users: { CASE: 'keep' } });
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'ALICE' } });
+  await world.must(409, 'POST', '/admin/users', { body: { username: 'alice' } });
+});
+
+t.test('every fault of what is to be a user is told at once, each with its field', async t => {
+  const world = await World.open(t);
+  const faults = async (body: object, asked: Asked = {}) =>
+    messageOf(await world.must(422, 'POST', '/admin/users', { body, ...asked }));
+  t.match(await faults({ username: ' ', type: 'robot', email: 5 }), /username: .*; type: .*; email: /);
+  const badly = { username: 'dave', type: 'organization', email: 'x', full_name: '\u0007', is_admin: true };
+  t.match(await faults(badly), /email: .*; full_name: .*; is_admin: /);
+  t.match(await faults({}), /^username: it is missing/);
+  for (const username of ['', '   ', '.', '..', 'a\u0000b', '\u0085', 'x'.repeat(256), '\ud800']) {
+    t.match(await faults({ username }), /^username: /, JSON.stringify(username));
+  }
+  t.strictSame(await namesIn(world, '?q=dave'), []);
+  const faulty = await world.must(422, 'PATCH', '/admin/users/bob', { body: { username: '.', email: 'x' } });
+  t.match(messageOf(faulty), /username: /);
+  t.match(await userOf(world, 'bob'), { email: '' });
+});
+
+t.test('any other name is taken, and found again percent-encoded', async t => {
+  const world = await World.open(t);
+  const names = [
+    'a/b',
+    'a%2Fb',
+    'a b',
+    'naïve',
+    '名',
+    'x'.repeat(255),
+    'tokens',
+    '__proto__',
+    '\u202eevil',
+    '-f',
+  ];
+  for (const username of names) {
+    const created = user.parse((await world.must(201, 'POST', '/admin/users', { body: { username } })).json);
+    t.strictSame(await userOf(world, username), created);
+    const path = `/admin/users/${encodeURIComponent(username)}`;
+    await world.must(200, 'PATCH', path, { body: { full_name: 'Somebody' } });
+    await world.must(204, 'DELETE', path);
+    await world.must(404, 'GET', path);
+  }
+  const shown = await world.must(404, 'GET', '/admin/users/%E2%80%AEevil');
+  t.match(messageOf(shown), /\\u\{202e\}evil/, 'what could mislead a reader is escaped');
+});
+
+t.test('a change leaves what it does not name', async t => {
+  const world = await World.open(t);
+  const before = await userOf(world, 'bob');
+  const change = async (body: object) => (await world.must(200, 'PATCH', '/admin/users/bob', { body })).json;
+  t.strictSame(await change({ email: 'bob@git.example' }), { ...before, email: 'bob@git.example' });
+  const full = { ...before, email: 'bob@git.example', full_name: 'Bob' };
+  t.strictSame(await change({ full_name: 'Bob', email: null, username: null }), full);
+  t.strictSame(await change({ email: '' }), { ...full, email: '' });
+  await world.must(404, 'PATCH', '/admin/users/nobody', { body: { email: 5 } });
+});
+
+t.test(
+  'who is renamed keeps groups, tokens and memberships; who has the old name anew has none of them',
+  async t => {
+    const world = await World.open(t);
+    const { id } = await userOf(world, 'carol');
+    await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+    await world.must(204, 'PUT', '/admin/quota/groups/free/users/carol');
+    await world.must(409, 'PATCH', '/admin/users/carol', { body: { username: 'bob' } });
+    t.match((await world.must(200, 'PATCH', '/admin/users/carol', { body: { username: 'karla' } })).json, {
+      id,
+      username: 'karla',
+    });
+    await world.must(404, 'GET', '/admin/users/carol');
+
+    const created = user.parse(
+      (await world.must(201, 'POST', '/admin/users', { body: { username: 'carol' } })).json,
+    );
+    t.not(created.id, id);
+    const isAsSaid = async () => {
+      t.strictSame(await groupsOf(world, 'karla'), ['free']);
+      t.strictSame(await groupsOf(world, 'carol'), []);
+      t.strictSame((await world.must(200, 'GET', '/users/carol/tokens')).json, []);
+      t.match((await world.must(200, 'GET', '/admin/orgs/acme/members')).json, [
+        { login: 'alice' },
+        { login: 'karla' },
+      ]);
+      await world.must(200, 'GET', '/users/karla/tokens', { as: 'carol' });
+      await world.must(403, 'GET', '/users/carol/tokens', { as: 'carol' });
+    };
+    await isAsSaid();
+    await world.restart();
+    await isAsSaid();
+    const recased = await world.must(200, 'PATCH', '/admin/users/karla', { body: { username: 'Karla' } });
+    t.match(recased.json, { id, username: 'Karla' });
+  },
+);
+
+t.test(
+  'who takes a name that is only known from the disk has its repositories, and gives up those of the old one',
+  async t => {
+    const world = await World.open(t);
+    repository(world, 'bob/app');
+    repository(world, 'robert/app');
+    await measure(world);
+    const { id } = await userOf(world, 'bob');
+    const onDisk = await userOf(world, 'robert');
+    await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+    t.equal((await userOf(world, 'robert')).id, id);
+    const left = await userOf(world, 'bob');
+    t.notOk([id, onDisk.id].includes(left.id), 'the directory that is still called so is somebody else');
+    await world.must(403, 'GET', '/users/bob/tokens', { as: 'bob' });
+    await world.must(200, 'GET', '/users/robert/tokens', { as: 'bob' });
+  },
+);
+
+t.test('a name that is used anew after a deletion inherits nothing', async t => {
+  const world = await World.open(t);
+  const { id } = await userOf(world, 'alice');
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  await world.must(204, 'PUT', '/admin/quota/groups/free/users/alice');
+  await world.must(200, 'GET', '/orgs/acme/quota', { as: 'alice' });
+  await world.must(200, 'PATCH', '/admin/users/alice', { body: { is_admin: true, email: 'a@git.example' } });
+  await world.must(204, 'DELETE', '/admin/users/alice');
+  await world.must(404, 'DELETE', '/admin/users/alice');
+  await world.must(401, 'GET', '/user/quota', { as: 'alice' });
+  t.strictSame((await world.must(200, 'GET', '/admin/quota/groups/free/users')).json, []);
+
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'alice' } });
+  const isNobodyYet = async () => {
+    const anew = await userOf(world, 'alice');
+    t.not(anew.id, id);
+    t.match(anew, { is_admin: false, email: '' });
+    t.strictSame(await groupsOf(world, 'alice'), []);
+    t.strictSame((await world.must(200, 'GET', '/users/alice/tokens')).json, []);
+    t.match((await world.must(200, 'GET', '/admin/orgs/acme/members')).json, [{ login: 'carol' }]);
+    await world.must(401, 'GET', '/user/quota', { as: 'alice' });
+  };
+  await isNobodyYet();
+  await world.restart();
+  await isNobodyYet();
+});
+
+t.test(
+  'who has something in storage cannot be deleted, and is known after the last of it is gone',
+  async t => {
+    const world = await World.open(t);
+    const path = repository(world, 'bob/app');
+    await measure(world);
+    t.match(
+      messageOf(await world.must(409, 'DELETE', '/admin/users/bob')),
+      /^bob has 1 unit.*delete those first/,
+    );
+    await world.must(200, 'GET', '/user/quota', { as: 'bob' });
+    rmSync(path, { recursive: true });
+    await measure(world);
+    await userOf(world, 'bob');
+    await world.must(204, 'DELETE', '/admin/users/bob');
+    await world.must(401, 'GET', '/user/quota', { as: 'bob' });
+  },
+);
+
+t.test('a directory belongs to a user until someone says organization', async t => {
+  const world = await World.open(t);
+  repository(world, 'guild/app');
+  await measure(world);
+  const guild = await userOf(world, 'guild');
+  await world.must(404, 'GET', '/admin/orgs/guild/members');
+  const edited = await world.must(200, 'PATCH', '/admin/users/guild', { body: { type: 'organization' } });
+  t.strictSame(edited.json, { ...guild, type: 'organization' });
+  t.strictSame((await world.must(200, 'GET', '/admin/orgs/guild/members')).json, []);
+  await measure(world);
+  await world.restart();
+  t.match(await userOf(world, 'guild'), { type: 'organization' }, 'and stays one');
+});
+
+t.test('what the other type cannot have stands in the way of becoming it', async t => {
+  const world = await World.open(t);
+  const become = async (name: string, type: string) =>
+    messageOf(
+      await world.must(409, 'PATCH', `/admin/users/${name}`, { body: { type, email: 'x@git.example' } }),
+    );
+  t.match(await become('bob', 'organization'), /bob has tokens/);
+  t.match(await become('carol', 'organization'), /carol has tokens and memberships/);
+  t.match(await become('acme', 'user'), /acme has members/);
+  t.match(await userOf(world, 'acme'), { type: 'organization', email: '' }, 'and nothing is changed');
+  await world.must(422, 'PATCH', '/admin/users/acme', { body: { is_admin: true } });
+});
+
+t.test('who becomes an administrator is one at the next request, and so is who is one no longer', async t => {
+  const world = await World.open(t);
+  const bob = { as: 'bob' } as const;
+  await world.must(403, 'GET', '/admin/users', bob);
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { is_admin: true } });
+  await world.must(200, 'PATCH', '/admin/users/admin1', { ...bob, body: { is_admin: false } });
+  await world.must(403, 'GET', '/admin/users');
+  await world.must(200, 'PATCH', '/admin/users/bob', { as: 'machine', body: { is_admin: false } });
+  await world.must(403, 'GET', '/admin/users', bob);
+});
+
+t.test(
+  'putting an unknown name into a group tells how to create one, and creates one where that is set',
+  async t => {
+    const world = await World.open(t);
+    await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+    const body = { groups: ['free'] };
+    const unknown = [
+      await world.must(404, 'PUT', '/admin/quota/groups/free/users/dave'),
+      await world.must(404, 'POST', '/admin/users/dave/quota/groups', { body }),
+    ];
+    for (const answer of unknown) {
+      t.match(
+        messageOf(answer),
+        /softquota user create .*POST \/api\/v1\/admin\/users .*\[users\] AUTO_CREATE = true/,
+      );
+    }
+    await world.must(404, 'GET', '/admin/users/dave');
+
+    await world.restart({ users: { AUTO_CREATE: 'true' } });
+    await world.must(204, 'PUT', '/admin/quota/groups/free/users/dave');
+    await world.must(204, 'POST', '/admin/users/erin/quota/groups', { body });
+    for (const name of ['dave', 'erin']) {
+      t.match(await userOf(world, name), { username: name, type: 'user', is_admin: false });
+      t.strictSame(await groupsOf(world, name), ['free']);
+    }
+    t.match(messageOf(await world.must(422, 'PUT', '/admin/quota/groups/free/users/%20')), /^username: /);
+    await world.must(404, 'PUT', '/admin/quota/groups/missing/users/frank');
+    await world.must(422, 'POST', '/admin/users/frank/quota/groups', { body: { groups: ['missing'] } });
+    await world.must(404, 'DELETE', '/admin/quota/groups/free/users/frank');
+    await world.must(404, 'GET', '/admin/users/frank');
+    t.notOk((await namesIn(world)).includes('frank'), 'what fails creates nobody');
+  },
+);
+
+t.test('the list goes by name, a page at a time, and can be searched', async t => {
+  const world = await World.open(t, { settings: { server: { ROOT_URL: 'https://git.example/quota/' } } });
+  for (const username of ['Zoe', 'bobby', 'BOBCAT']) {
+    await world.must(201, 'POST', '/admin/users', { body: { username } });
+  }
+  t.strictSame(await namesIn(world, '?q=BOB'), ['bob', 'bobby', 'BOBCAT']);
+  t.strictSame(await namesIn(world, '?q=bob&type=organization'), []);
+  t.strictSame(await namesIn(world, '?type=organization'), ['acme']);
+  const all = await namesIn(world);
+  t.strictSame(all, ['acme', 'admin1', 'alice', 'bob', 'bobby', 'BOBCAT', 'carol', 'Zoe']);
+  const pages = await Promise.all([1, 2, 3, 4].map(page => namesIn(world, `?page=${page}&limit=3`)));
+  t.strictSame(pages, [all.slice(0, 3), all.slice(3, 6), all.slice(6), []]);
+  const { headers } = await world.must(200, 'GET', '/admin/users?q=b&page=1&limit=2');
+  t.equal(headers['x-total-count'], '3');
+  const next = 'https://git.example/quota/api/v1/admin/users?q=b&page=2&limit=2';
+  t.equal(headers.link, `<${next}>; rel="next", <${next}>; rel="last"`);
+  const faulty = await world.must(422, 'GET', '/admin/users?page=0&limit=1001&type=robot');
+  t.match(messageOf(faulty), /type: .*page: .*limit: /);
+});
+
+t.test('only administrators see and change users, and nobody else learns who there is', async t => {
+  const world = await World.open(t);
+  const about = (name: string): readonly (readonly [string, string, object?])[] => [
+    ['GET', `/admin/users/${name}`],
+    ['PATCH', `/admin/users/${name}`, { is_admin: true }],
+    ['DELETE', `/admin/users/${name}`],
+    ['PUT', `/admin/users/${name}`, {}],
+    ['POST', '/admin/users', { username: name }],
+    ['GET', `/admin/users?q=${name}`],
+  ];
+  const answers = (name: string, asked: Asked) =>
+    Promise.all(
+      about(name).map(async ([method, path, body]) => {
+        const { status, text } = await world.call(method, path, { ...asked, body });
+        return { status, text };
+      }),
+    );
+  const refused = [403, 403, 403, 405, 403, 403];
+  const askers: readonly (readonly [Asked, readonly number[]])[] = [
+    [{ as: 'nobody' }, refused.map(() => 401)],
+    [{ token: '0'.repeat(40) }, refused.map(() => 401)],
+    [{ as: 'bob' }, refused],
+    [{ token: await world.newToken('admin1', ['all', 'public-only']) }, refused],
+    [{ token: await world.newToken('admin1', ['write:user', 'write:organization']) }, refused],
+  ];
+  for (const [asked, statuses] of askers) {
+    const told = await answers('alice', asked);
+    t.strictSame(
+      told.map(({ status }) => status),
+      statuses,
+    );
+    t.strictSame(await answers('is-nobody', asked), told);
+  }
+  const token = await world.newToken('admin1', ['read:admin']);
+  const seen = await answers('alice', { token });
+  t.strictSame(
+    seen.map(({ status }) => status),
+    [200, 403, 403, 405, 403, 200],
+  );
+  t.match(await userOf(world, 'alice'), { is_admin: false });
+  await world.must(404, 'GET', '/admin/users/is-nobody');
+});
