@@ -1,14 +1,13 @@
-/** A desk thread that does not come back from a path with `hang` in it for some seconds. */
+/** A desk thread that comes back from a path that ends with `hang` only when somebody writes to the pipe beside it. */
 
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-const { lstatSync } = fs;
+const { lstatSync, readFileSync } = fs;
 Object.assign(fs, {
   lstatSync: (...given: readonly unknown[]) => {
     // A thread in a call to the system cannot be ended.
-    if (String(given[0]).endsWith('hang')) spawnSync('sleep', ['4']);
+    if (String(given[0]).endsWith('hang')) readFileSync(`${given[0]}-release`);
     return Reflect.apply(lstatSync, fs, given);
   },
 });

@@ -3,6 +3,8 @@ import t from 'tap';
 import { openStore } from '../../src/store/index.ts';
 import { storeContract } from './contract.ts';
 
+t.setTimeout(300_000);
+
 t.test('the embedded store keeps the contract of every store', async t => {
   let places = 0;
   const directory = t.testdir();
