@@ -1,0 +1,257 @@
+/** Coming to a threshold or to the limit is told once, and so is being below it again. */
+
+import t from 'tap';
+import { assign, createGroup, editRule } from '../../src/policy/index.ts';
+import { leaves } from '../../src/quota/index.ts';
+import { lfs, repos, settings, walk } from '../ledger/world.ts';
+import { World } from './world.ts';
+
+/** What was told so far, in short. The limit is 10,000 and the thresholds are 80 and 90 unless a test says otherwise. */
+async function crossings(world: World, owner?: string): Promise<readonly unknown[]> {
+  const told = await world.told('threshold', owner === undefined ? {} : { owner });
+  return told.map(({ owner, from, to, used, limit }) => [owner, from, to, used, limit]);
+}
+
+/** Has the owner store so much, and what was to be told told. Time passes, so that events stand in order. */
+async function store(world: World, owner: string, bytes: number): Promise<void> {
+  world.clock.pass(1000);
+  walk(world.ledger, `${owner}/app`, bytes);
+  await world.events.kept();
+}
+
+t.test('each threshold and the limit is told when it is come to, on the way up and down', async t => {
+  const world = await World.open(t);
+  for (const bytes of [7999, 8000, 8999, 9500, 10_000, 10_001, 20_000, 9000, 8500, 100]) {
+    await store(world, 'alice', bytes);
+  }
+  t.strictSame(await crossings(world), [
+    ['alice', null, 80, 8000, 10_000],
+    ['alice', 80, 90, 9500, 10_000],
+    ['alice', 90, 'limit', 10_001, 10_000],
+    ['alice', 'limit', 90, 9000, 10_000],
+    ['alice', 90, 80, 8500, 10_000],
+    ['alice', 80, null, 100, 10_000],
+  ]);
+  const [first] = await world.told('threshold');
+  t.match(first, { direction: 'up', at: '2026-11-21T09:00:02.000Z', group: null, rule: null });
+  t.strictSame(first?.subjects, leaves, 'the built-in rule bears on all kinds');
+  t.equal((await world.told('threshold')).at(-1)?.direction, 'down');
+});
+
+t.test('several thresholds at once are one event', async t => {
+  const world = await World.open(t);
+  await store(world, 'alice', 12_000);
+  await store(world, 'alice', 0);
+  t.strictSame(await crossings(world), [
+    ['alice', null, 'limit', 12_000, 10_000],
+    ['alice', 'limit', null, 0, 10_000],
+  ]);
+});
+
+t.test('who hovers at a threshold or at the limit is told of once', async t => {
+  const world = await World.open(t);
+  for (let turn = 0; turn < 5; turn++) {
+    await store(world, 'alice', 8001);
+    await store(world, 'alice', 7850);
+    await store(world, 'bob', 10_001);
+    await store(world, 'bob', 9800);
+  }
+  t.strictSame(await crossings(world), [
+    ['alice', null, 80, 8001, 10_000],
+    ['bob', null, 'limit', 10_001, 10_000],
+  ]);
+  await store(world, 'alice', 7839);
+  await store(world, 'bob', 9799);
+  t.strictSame((await crossings(world)).slice(2), [
+    ['alice', 80, null, 7839, 10_000],
+    ['bob', 'limit', 90, 9799, 10_000],
+  ]);
+});
+
+t.test('kinds of data that go by the same rule are one event, others are others', async t => {
+  const world = await World.open(t);
+  await world.ledger.govern(amendment => {
+    const alice = amendment.createOwner('alice');
+    const rules = [
+      { name: 'git', limitBytes: 100, subjects: ['size:git:all' as const] },
+      { name: 'large files', limitBytes: 50, subjects: [lfs] },
+      { name: 'rest', limitBytes: -1, subjects: ['size:assets:all' as const] },
+    ];
+    createGroup(amendment.draft, { name: 'free', rules });
+    assign(amendment.draft, alice.id, 'free');
+  });
+  walk(world.ledger, 'alice/app', 45, { leaf: repos });
+  walk(world.ledger, 'alice/big', 45, { leaf: lfs });
+  const told = await world.told('threshold');
+  t.match(
+    told.map(({ rule, to, used, subjects }) => ({ rule, to, used, subjects })),
+    [
+      { rule: 'git', to: 90, used: 90, subjects: ['size:repos:public', 'size:repos:private'] },
+      { rule: 'large files', to: 90, used: 45, subjects: ['size:git:lfs'] },
+    ],
+  );
+});
+
+t.test('a change of policy or of settings brings owners to a threshold as a push does', async t => {
+  const world = await World.open(t);
+  await store(world, 'alice', 5000);
+  await store(world, 'bob', 5000);
+  world.clock.pass(1000);
+  await world.ledger.govern(amendment => {
+    const rules = [{ name: 'total', limitBytes: 6000, subjects: ['size:all' as const] }];
+    createGroup(amendment.draft, { name: 'free', rules });
+    assign(amendment.draft, amendment.mustBeOwner('alice').id, 'free');
+  });
+  t.strictSame(await crossings(world), [['alice', null, 80, 5000, 6000]]);
+  world.clock.pass(1000);
+  await world.ledger.govern(({ draft }) => editRule(draft, 'total', { limitBytes: 4000 }));
+  t.strictSame((await crossings(world)).slice(1), [['alice', 80, 'limit', 5000, 4000]]);
+  world.clock.pass(1000);
+  world.ledger.reconfigure({ ...settings, totalBytes: 5500 });
+  t.strictSame((await crossings(world)).slice(2), [['bob', null, 90, 5000, 5500]]);
+  world.clock.pass(1000);
+  await world.ledger.govern(({ draft }) => editRule(draft, 'total', { limitBytes: -1 }));
+  t.strictSame((await crossings(world)).slice(3), [['alice', 'limit', null, 5000, -1]]);
+});
+
+t.test('a restart tells nothing anew, and what changed meanwhile', async t => {
+  const world = await World.open(t);
+  await store(world, 'alice', 8500);
+  await store(world, 'bob', 8500);
+  await world.restart();
+  t.equal((await crossings(world)).length, 2);
+  world.clock.pass(1000);
+  await world.restart({ settings: { totalBytes: 9000 } });
+  t.strictSame((await crossings(world)).slice(2).sort(), [
+    ['alice', 80, 90, 8500, 9000],
+    ['bob', 80, 90, 8500, 9000],
+  ]);
+});
+
+t.test('while quotas are switched off nobody comes to anything, and levels stay', async t => {
+  const world = await World.open(t);
+  await store(world, 'alice', 8500);
+  world.ledger.reconfigure({ ...settings, enabled: false });
+  await store(world, 'alice', 100);
+  await store(world, 'bob', 20_000);
+  t.equal((await crossings(world)).length, 1);
+  world.clock.pass(1000);
+  world.ledger.reconfigure(settings);
+  t.strictSame((await crossings(world)).slice(1).sort(), [
+    ['alice', 80, null, 100, 10_000],
+    ['bob', null, 'limit', 20_000, 10_000],
+  ]);
+});
+
+t.test('a threshold that is set anew is told of, one that is taken away is not', async t => {
+  const world = await World.open(t);
+  await store(world, 'alice', 8500);
+  world.clock.pass(1000);
+  world.ledger.reconfigure({ ...settings, warnAt: [50, 90] });
+  await store(world, 'alice', 8501);
+  t.equal((await crossings(world)).length, 1, '80 counts as 50 now');
+  world.ledger.reconfigure({ ...settings, warnAt: [] });
+  await store(world, 'alice', 9999);
+  t.equal((await crossings(world)).length, 1);
+  world.ledger.reconfigure({ ...settings, warnAt: [95] });
+  t.strictSame((await crossings(world)).slice(1), [['alice', null, 95, 9999, 10_000]]);
+});
+
+t.test(
+  'where nothing may be stored, storing something is over the limit, and nothing stored is no news',
+  async t => {
+    const world = await World.open(t, { settings: { totalBytes: 0 } });
+    await store(world, 'alice', 0);
+    t.strictSame(await crossings(world), []);
+    await store(world, 'alice', 1);
+    await store(world, 'alice', 0);
+    t.strictSame(await crossings(world), [
+      ['alice', null, 'limit', 1, 0],
+      ['alice', 'limit', null, 0, 0],
+    ]);
+  },
+);
+
+t.test('with REFUSE_WHEN = reached the limit is come to one byte earlier', async t => {
+  const world = await World.open(t, { settings: { refuseWhen: 'reached' } });
+  await store(world, 'alice', 10_000);
+  t.strictSame(await crossings(world), [['alice', null, 'limit', 10_000, 10_000]]);
+});
+
+t.test('where no rule covers there is nothing to come to', async t => {
+  const world = await World.open(t, { settings: { uncovered: 'deny', defaultGroups: ['empty'] } });
+  await world.ledger.govern(({ draft }) => createGroup(draft, { name: 'empty', rules: [] }));
+  await store(world, 'alice', 20_000);
+  t.strictSame(await crossings(world), []);
+});
+
+t.test('an owner whose bytes cannot be added up is left out, and all others are told of', async t => {
+  const world = await World.open(t);
+  for (const name of ['one', 'two']) walk(world.ledger, `huge/${name}`, Number.MAX_SAFE_INTEGER);
+  await store(world, 'alice', 8000);
+  t.strictSame(await crossings(world), [['alice', null, 80, 8000, 10_000]]);
+});
+
+t.test('who is renamed stands where they stood', async t => {
+  const world = await World.open(t);
+  await world.ledger.govern(amendment => amendment.createOwner('alice'));
+  await world.ledger.reportUnit('alice', lfs, 'store', 8500);
+  t.equal((await crossings(world)).length, 1);
+  world.clock.pass(1000);
+  await world.ledger.govern(amendment => amendment.renameOwner('alice', 'carol', () => false));
+  await world.ledger.reportUnit('alice', lfs, 'store', 0);
+  await world.ledger.reportUnit('carol', lfs, 'store', 8500);
+  t.strictSame(await crossings(world, 'carol'), [['alice', null, 80, 8500, 10_000]]);
+});
+
+t.test('nothing is kept of where an owner stood who is deleted', async t => {
+  const world = await World.open(t);
+  await world.ledger.reportUnit('alice', lfs, 'store', 8500);
+  await world.events.kept();
+  t.match(await world.ledger.levels(), [{ ownerId: world.ledger.ownerUsage('alice').id }]);
+  world.clock.pass(1000);
+  await world.ledger.reportUnit('alice', lfs, 'store', 0);
+  await world.ledger.govern(amendment => amendment.deleteOwner('alice'));
+  await world.events.kept();
+  t.strictSame(await world.ledger.levels(), []);
+  world.clock.pass(1000);
+  await world.ledger.reportUnit('alice', lfs, 'store', 8500);
+  t.strictSame(
+    (await crossings(world)).at(-1),
+    ['alice', null, 80, 8500, 10_000],
+    'the next one begins at the bottom',
+  );
+});
+
+t.test('what a daemon that was killed left behind of a deleted owner goes at the next start', async t => {
+  const world = await World.open(t);
+  world.ledger.note({ levels: [{ ownerId: 4711, text: '{"size:git:lfs":80}' }] });
+  await world.ledger.kept();
+  await world.restart();
+  await world.events.kept();
+  t.strictSame(await world.ledger.levels(), []);
+});
+
+t.test('many who cross at once are all told of', async t => {
+  const world = await World.open(t);
+  const owners = Array.from({ length: 5200 }, (_, at) => `owner${at}`);
+  for (const owner of owners) walk(world.ledger, `${owner}/app`, 8500);
+  const told = await world.told('threshold');
+  t.equal(new Set(told.map(({ owner }) => owner)).size, owners.length);
+  t.equal(told.length, owners.length);
+  t.equal((await world.ledger.levels()).length, owners.length);
+});
+
+t.test('what was crossed while the store was away is told once it is back', async t => {
+  const world = await World.open(t);
+  world.isAway = true;
+  await store(world, 'alice', 8500);
+  await store(world, 'alice', 9500);
+  t.strictSame((await world.events.list({ limit: 9 })).events, []);
+  world.isAway = false;
+  await world.restart();
+  t.strictSame(await crossings(world), [
+    ['alice', null, 80, 8500, 10_000],
+    ['alice', 80, 90, 9500, 10_000],
+  ]);
+});

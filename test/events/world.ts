@@ -1,0 +1,129 @@
+/**
+ * The record of events on a real ledger and a real store, which can be opened again and again, and a store that takes
+ * nothing while the test says so.
+ */
+
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
+import { Events, type EventsOptions, type EventsQuery } from '../../src/events/index.ts';
+import { Ledger, type LedgerSettings } from '../../src/ledger/index.ts';
+import type { QuotaSettings, Subject } from '../../src/quota/index.ts';
+import { type Changes, openStore, type Store } from '../../src/store/index.ts';
+import type { Event, EventKind } from '../../src/wire/index.ts';
+import { directoryFor, repos, SetClock, silentLog, settings as usualSettings } from '../ledger/world.ts';
+
+export const hourMs = 3_600_000;
+export const dayMs = 24 * hourMs;
+
+export interface WorldOptions extends Pick<EventsOptions, 'limits'> {
+  readonly settings?: Partial<LedgerSettings>;
+  readonly host?: string;
+  readonly keepMs?: number;
+  /** So long that nothing is written by itself unless a test says otherwise. */
+  readonly pauseMs?: number;
+}
+
+interface Open {
+  readonly ledger: Ledger;
+  readonly events: Events;
+}
+
+export class World {
+  readonly clock = new SetClock();
+  /** What the log was told to be wrong. */
+  readonly errors: string[] = [];
+  /** While it is true the store takes nothing. */
+  isAway = false;
+  /** Called with each write that the store has taken. */
+  written: (changes: Changes) => void = () => {};
+  readonly #file: string;
+  #options: WorldOptions;
+  #open: Open | null = null;
+
+  private constructor(file: string, options: WorldOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  static async open(t: Test, options: WorldOptions = {}): Promise<World> {
+    const world = new World(join(directoryFor(t), 'softquota.db'), options);
+    t.teardown(() => world.close());
+    await world.restart();
+    return world;
+  }
+
+  get ledger(): Ledger {
+    return this.#now.ledger;
+  }
+
+  get events(): Events {
+    return this.#now.events;
+  }
+
+  async restart(options: WorldOptions = {}): Promise<void> {
+    await this.close();
+    this.#options = { ...this.#options, ...options };
+    const { settings, limits, host = 'here', keepMs = 90 * dayMs, pauseMs = hourMs } = this.#options;
+    const log = { ...silentLog, error: (_: object, message: string) => void this.errors.push(message) };
+    const ledger = await Ledger.open({
+      store: this.#watched(await openStore({ adapter: 'sqlite', file: this.#file })),
+      host,
+      settings: { ...usualSettings, ...settings },
+      foldCase: true,
+      log,
+      clock: this.clock,
+    });
+    const now = () => this.clock.wallMs;
+    const bounded = limits === undefined ? {} : { limits };
+    const events = await Events.open({ ledger, host, keepMs, log, now, pauseMs, ...bounded });
+    this.#open = { ledger, events };
+    events.start();
+  }
+
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#open = null;
+    await open?.events.close();
+    await open?.ledger.close();
+  }
+
+  /** Asks as the gate does, and has the refusal put on record as it does. */
+  refuse(owner: string, { actor = '', subject = repos }: { actor?: string; subject?: Subject } = {}): void {
+    const { ledger, events } = this.#now;
+    const answer = ledger.decide(owner, subject);
+    if (answer.decision.allowed) throw new Error(`${owner} is allowed ${subject}`);
+    const { mode }: QuotaSettings = ledger.settings;
+    events.refused({ owner: answer.owner.name, subject, actor, decision: answer.decision, mode });
+  }
+
+  /** Every event of a kind that happened by now, oldest first. */
+  async told<Kind extends EventKind>(
+    kind: Kind,
+    query: Pick<EventsQuery, 'owner'> = {},
+  ): Promise<readonly Extract<Event, { kind: Kind }>[]> {
+    await this.events.kept();
+    const { events, next } = await this.events.list({ ...query, kind, limit: 100_000 });
+    if (next !== null) throw new Error('there are more');
+    return events.filter((event): event is Extract<Event, { kind: Kind }> => event.kind === kind).reverse();
+  }
+
+  get #now(): Open {
+    if (this.#open === null) throw new Error('it is closed');
+    return this.#open;
+  }
+
+  #watched(store: Store): Store {
+    return {
+      load: () => store.load(),
+      events: query => store.events(query),
+      levels: () => store.levels(),
+      close: () => store.close(),
+      write: async changes => {
+        if (this.isAway) throw new SoftquotaError('store_away', 'no room');
+        await store.write(changes);
+        this.written(changes);
+      },
+    };
+  }
+}
