@@ -1,22 +1,13 @@
 /** `softquota backup` and `softquota restore`: keeping what no walk would find again. */
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Backup, parseBackup } from '../backup/index.ts';
-import { SoftquotaError, systemCode } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
+import { readWhole, writeWhole } from './files.ts';
 import { formatTime, print, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 
@@ -40,7 +31,7 @@ export function addBackup(program: Command, _exit: Exit): void {
       const text = `${JSON.stringify(json)}\n`;
       const backup = parseBackup(text, 'what the daemon answered');
       if (file === '-') print(text);
-      else writeWhole(resolve(file), text);
+      else writeWhole(resolve(file), text, 0o600);
       const beside = [config.file, join(config.server.dataPath, 'host.id')].filter(isThere);
       process.stderr.write(
         `Saved ${contents(backup)}.\nSave beside it: ${beside.map(printable).join(', ')}\n`,
@@ -59,7 +50,7 @@ export function addRestore(program: Command, _exit: Exit): void {
     .option('--replace', 'also where the store holds something: the backup takes its place')
     .action(async (file: string, options: RestoreOptions) => {
       const { dataPath } = configFrom(options).server;
-      const backup = parseBackup(read(file), file === '-' ? 'standard input' : file);
+      const backup = parseBackup(readWhole(file), file === '-' ? 'standard input' : file);
       const { restoreInto } = await import('../daemon/index.ts');
       const restored = await restoreInto(dataPath, backup, { replace: options.replace === true });
       if (options.json === true) return printJson(restored);
@@ -79,37 +70,4 @@ function isThere(file: string | null): file is string {
 function contents({ owners, policy, reportedUnits, takenAt }: Backup): string {
   const at = formatTime(new Date(takenAt).toISOString());
   return `${owners.length} owners, ${policy.length} records of policy and ${reportedUnits.length} reported units as of ${at}`;
-}
-
-function read(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    throw fileFault(file, error);
-  }
-}
-
-/** Under another name first, then in one step under its own. */
-function writeWhole(file: string, text: string): void {
-  const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
-  try {
-    const descriptor = openSync(draft, 'wx', 0o600);
-    try {
-      // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
-      writeFileSync(descriptor, text);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    renameSync(draft, file);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw fileFault(file, error);
-  }
-}
-
-function fileFault(file: string, cause: unknown): SoftquotaError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
-  return new SoftquotaError(denied ? 'not_permitted' : 'invalid', printable(`${file}: ${why}`), { cause });
 }
