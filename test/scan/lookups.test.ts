@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
@@ -18,14 +18,18 @@ function world(t: Test, mostDesks?: number) {
   } as const;
   const code = new URL('odd-desk.ts', import.meta.url);
   const lookups = openLookups({ code, ...(mostDesks === undefined ? {} : { mostDesks }) });
-  t.teardown(() => lookups.close(60_000));
+  const opened: FileHandle[] = [];
+  t.teardown(async () => {
+    await lookups.close(60_000);
+    for (const pipe of opened) await pipe.close();
+  });
   const locate = (path: string, deadlineMs: number) => lookups.locate(grounds, join(root, path), deadlineMs);
   /** A path at which a desk hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;
     execFileSync('mkfifo', [pipe]);
-    let gone: Promise<void> | null = null;
-    const letGo = () => (gone ??= writeFile(pipe, ''));
+    // To read and write: that waits for nobody at the other end, and lets whoever comes later go at once.
+    const letGo = async () => void opened.push(await open(pipe, 'r+'));
     t.teardown(letGo);
     return { path: `${path}hang`, letGo };
   }
