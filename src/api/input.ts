@@ -33,7 +33,7 @@ function fieldOf(path: readonly PropertyKey[], part: string): string {
 function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     const wanted = `expected ${articled(issue.expected)}`;
-    return issue.input === undefined ? `it is missing; ${wanted}` : wanted;
+    return issue.input === undefined ? `it is missing, ${wanted}` : wanted;
   }
   if (issue.code === 'invalid_value') return `expected one of ${issue.values.map(String).join(', ')}`;
   if (issue.code === 'unrecognized_keys') return `there is no ${issue.keys.join(', ')}`;

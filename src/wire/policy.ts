@@ -26,10 +26,9 @@ export const knownName = z.string();
 const wholeBytes = 'expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited';
 
 export const limit = z
-  .number({ error: issue => (issue.input === undefined ? `it is missing; ${wholeBytes}` : wholeBytes) })
-  .int({ error: wholeBytes })
+  .number({ error: issue => (issue.input === undefined ? `it is missing, ${wholeBytes}` : wholeBytes) })
+  .int({ error: wholeBytes, abort: true })
   .min(-1, { error: wholeBytes })
-  .max(Number.MAX_SAFE_INTEGER, { error: wholeBytes })
   .meta({ description: 'Bytes; -1 is unlimited, 0 allows nothing.' });
 
 const subjectName = z.enum([...subjects, 'none'] satisfies readonly RuleSubject[], {

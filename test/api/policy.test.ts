@@ -161,7 +161,7 @@ t.test('every fault is told at once, by where it stands, and nothing is changed'
       'rules.0.subjects.0: there is no subject "size:some"; rules.0: there is no more; ' +
       'groups.0.rules.0: expected a string; body: there is no settings',
   );
-  t.match(await fault(world, 422, { rules: [] }), /^groups: it is missing; expected a list/);
+  t.match(await fault(world, 422, { rules: [] }), /^groups: it is missing, expected a list/);
   t.match(
     await fault(world, 422, { ...small, groups: [{ name: 'g', users: [''] }] }, '?create_users=true'),
     /^groups\.0\.users\.0: .*empty/,

@@ -234,7 +234,9 @@ export class World {
       method,
       path: `/api/v1${path}`,
       headers: {
-        ...(sent === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(sent)) }),
+        ...(sent === undefined || 'Transfer-Encoding' in headers
+          ? {}
+          : { 'Content-Length': String(Buffer.byteLength(sent)) }),
         ...(type === undefined || type === null ? {} : { 'Content-Type': type }),
         ...(token === undefined ? {} : { Authorization: `token ${token}` }),
         ...headers,

@@ -1,0 +1,176 @@
+/** What a request may say, and how it is told what is wrong with it. */
+
+import fc from 'fast-check';
+import t from 'tap';
+import { story } from './operations.ts';
+import { type Answer, type Asked, World } from './world.ts';
+
+const rules = '/admin/quota/rules';
+const groups = '/admin/quota/groups';
+const mebibyte = 1024 * 1024;
+const largest = 2 ** 53 - 1;
+
+const messageOf = ({ json }: Answer) =>
+  typeof json === 'object' && json !== null && 'message' in json ? String(json.message) : '';
+
+/** A rule's text of exactly so many bytes. */
+function ruleOf(bytes: number, name: string): string {
+  const text = JSON.stringify({ name, limit: 1 });
+  return text + ' '.repeat(bytes - text.length);
+}
+
+t.test('a body may have 1 MiB, and a longer one is 413 however it is sent', async t => {
+  const world = await World.open(t);
+  const create = (rawBody: string, asked: Asked = {}) => world.call('POST', rules, { rawBody, ...asked });
+  t.equal((await create(ruleOf(mebibyte, 'full'))).status, 201);
+  const longer = ruleOf(mebibyte + 1, 'fuller');
+  t.match(await create(longer), { status: 413, json: { message: 'body: expected at most 1 MiB' } });
+  const chunked = { headers: { 'Transfer-Encoding': 'chunked' } };
+  t.match(await create(longer, chunked), { status: 413, json: { message: /1 MiB/ } });
+  t.equal((await create(ruleOf(1000, 'small'), chunked)).status, 201);
+  t.equal((await create(longer, { as: 'nobody' })).status, 401, 'a stranger is told nothing of it');
+  t.equal((await create(longer, { as: 'bob' })).status, 403);
+  t.match((await world.must(200, 'GET', rules)).json, [{ name: 'full' }, { name: 'small' }]);
+});
+
+t.test('a body is JSON in UTF-8 and says so, in every operation that takes one', async t => {
+  const world = await World.open(t);
+  const text = '{"name":"r","limit":1}';
+  const wrong: Readonly<Record<string, Asked>> = {
+    'another type': { rawBody: text, contentType: 'text/plain' },
+    'a type that only begins alike': { rawBody: text, contentType: 'application/json5' },
+    'no type': { rawBody: text, contentType: null },
+    'another charset': { rawBody: text, contentType: 'application/json; charset=latin1' },
+    'UTF-16': { rawBody: Buffer.from(text, 'utf16le') },
+    'no UTF-8': { rawBody: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]) },
+    'cut short': { rawBody: text.slice(0, -1) },
+    'two documents': { rawBody: text + text },
+    'nested too deeply': { rawBody: '['.repeat(200_000) },
+    'a list': { body: [] },
+    null: { body: null },
+    compressed: { rawBody: text, headers: { 'Content-Encoding': 'gzip' } },
+  };
+  for await (const [id, { method, path, body }] of story(world)) {
+    if (body !== undefined) {
+      for (const [what, asked] of Object.entries(wrong)) {
+        const answer = await world.call(method, path, asked);
+        t.match(
+          { status: answer.status, message: messageOf(answer) },
+          { status: 422, message: /^body: / },
+          `${id}: ${what}`,
+        );
+      }
+    }
+    if (id !== 'followScans') await world.call(method, path, body === undefined ? {} : { body });
+  }
+  const types = ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"'];
+  for (const [at, contentType] of types.entries()) {
+    const rawBody = `{"name":"type ${at}","limit":1}`;
+    t.equal((await world.call('POST', rules, { rawBody, contentType })).status, 201, contentType);
+  }
+});
+
+t.test('a limit is any whole number from -1 to 2^53 - 1, and comes back as it was sent', async t => {
+  const world = await World.open(t);
+  await world.must(201, 'POST', rules, { body: { name: 'r', limit: 0 } });
+  const numbers = fc.oneof(fc.constantFrom(-1, 0, 1, largest, largest - 1), fc.maxSafeNat());
+  await fc.assert(
+    fc.asyncProperty(numbers, async limit => {
+      const edited = await world.must(200, 'PATCH', `${rules}/r`, { rawBody: `{"limit":${limit}}` });
+      t.match(edited.json, { limit });
+      t.match((await world.must(200, 'GET', `${rules}/r`)).json, { limit });
+    }),
+    { numRuns: 30 },
+  );
+  for (const [sent, limit] of [
+    ['1e3', 1000],
+    ['1.0', 1],
+    ['-1.0', -1],
+    ['9007199254740991.0', largest],
+    ['-0', 0],
+  ]) {
+    t.match((await world.must(200, 'PATCH', `${rules}/r`, { rawBody: `{"limit":${sent}}` })).json, { limit });
+  }
+});
+
+t.test('a limit that is none is 422 wherever one is said, and never rounded', async t => {
+  const world = await World.open(t);
+  await world.must(201, 'POST', rules, { body: { name: 'r', limit: 7 } });
+  const wrong = [
+    ...[
+      '9007199254740992',
+      '9007199254740993',
+      '1e16',
+      '9223372036854775807',
+      '1e400',
+      `1${'0'.repeat(400)}`,
+    ],
+    ...['-2', '-9007199254740993', '-1.5', '0.5', '1.0000000000000000001', '9007199254740991.4', '1e-400'],
+    ...['"1"', 'true', '[1]', '{}'],
+  ];
+  for (const limit of wrong) {
+    const places: readonly (readonly [string, string, string, string])[] = [
+      ['POST', rules, `{"name":"new","limit":${limit}}`, 'limit'],
+      ['PATCH', `${rules}/r`, `{"limit":${limit}}`, 'limit'],
+      ['POST', groups, `{"name":"g","rules":[{"name":"new","limit":${limit}}]}`, 'rules.0.limit'],
+      ['POST', groups, `{"name":"g","rules":[{"name":"r","limit":${limit}}]}`, 'rules.0.limit'],
+    ];
+    for (const [method, path, rawBody, field] of places) {
+      const answer = await world.call(method, path, { rawBody });
+      t.equal(answer.status, 422, `${method} ${path} ${rawBody.slice(0, 60)}`);
+      t.equal(messageOf(answer), `${field}: expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited`);
+    }
+  }
+  t.strictSame((await world.must(200, 'GET', rules)).json, [{ name: 'r', limit: 7, subjects: [] }]);
+  t.strictSame((await world.must(200, 'GET', groups)).json, []);
+});
+
+t.test('all faults of a request are told at once, each with its field', async t => {
+  const world = await World.open(t);
+  const fields = async (method: string, path: string, body?: unknown) => {
+    const answer = await world.must(422, method, path, body === undefined ? {} : { body });
+    return messageOf(answer)
+      .split('; ')
+      .map(fault => fault.replace(/: .*/, ''));
+  };
+  const subjects = ['size:all', 'size:nope', 7];
+  const rule = await fields('POST', rules, { name: '..', limit: 'much', subjects });
+  t.strictSame(rule, ['name', 'limit', 'subjects.1', 'subjects.2']);
+  t.strictSame(await fields('POST', rules, { name: 5 }), ['name', 'limit']);
+  const group = await fields('POST', groups, {
+    name: '',
+    rules: [{ limit: -2 }, { name: 'x', subjects }, 3],
+  });
+  const inRules = ['rules.0.name', 'rules.0.limit', 'rules.1.subjects.1', 'rules.1.subjects.2', 'rules.2'];
+  t.strictSame(group, ['name', ...inRules]);
+  const twice = await fields('POST', groups, {
+    name: 'g',
+    rules: [{ name: 'a' }, { name: 'a' }, { name: 'b' }],
+  });
+  t.strictSame(twice, ['rules.0.limit', 'rules.1.name', 'rules.2.limit']);
+  const owners = await fields('POST', '/admin/users/bob/quota/groups', { groups: ['a', 'b', 'a'] });
+  t.strictSame(owners, ['groups.0', 'groups.1', 'groups.2']);
+  t.strictSame(await fields('GET', '/user/quota/check'), ['subject']);
+  t.strictSame(await fields('GET', '/admin/quota/explain?subject=none'), ['user', 'subject']);
+});
+
+t.test('a message has a bound, however much is wrong', async t => {
+  const world = await World.open(t);
+  const body = { name: 'g', rules: Array<number>(50_000).fill(7) };
+  const many = await world.must(422, 'POST', groups, { body });
+  t.ok(many.text.length < 20_000);
+  t.match(messageOf(many), /^rules\.0: expected an object; rules\.1: .* and so on$/);
+  const long = await world.must(422, 'POST', rules, {
+    body: { name: 'r', limit: 1, subjects: ['😀'.repeat(9000)] },
+  });
+  t.match(messageOf(long), /^subjects\.0: there is no subject .* and so on$/);
+});
+
+t.test('what a body says besides is ignored, as are a body and a query where none is asked for', async t => {
+  const world = await World.open(t);
+  const rawBody = '{"name":"r","limit":1,"subjects":null,"id":9,"__proto__":{"limit":5}}';
+  const created = await world.must(201, 'POST', `${rules}?limit=9`, { rawBody });
+  t.strictSame(created.json, { name: 'r', limit: 1, subjects: [] });
+  await world.must(200, 'GET', rules, { rawBody: '{' });
+  await world.must(204, 'DELETE', `${rules}/r?name=s`, { body: { name: 's' } });
+});
