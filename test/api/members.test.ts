@@ -1,0 +1,141 @@
+/** Who belongs to an organization, and what that lets them see. */
+
+import t from 'tap';
+import { z } from 'zod';
+import { member } from '../../src/wire/index.ts';
+import { type Asked, type Person, World } from './world.ts';
+
+const path = '/admin/orgs/acme/members';
+
+async function membersIn(world: World, at = path): Promise<string[]> {
+  const { json } = await world.must(200, 'GET', at);
+  return z
+    .array(member)
+    .parse(json)
+    .map(({ login, role }) => `${login} ${role}`);
+}
+
+t.test('members are told as they came, each as a user with a role', async t => {
+  const world = await World.open(t);
+  const put = (name: string, role: string) => world.must(204, 'PUT', `${path}/${name}`, { body: { role } });
+  await put('bob', 'member');
+  t.strictSame(await membersIn(world), ['alice owner', 'carol member', 'bob member']);
+  await put('CAROL', 'owner');
+  await put('bob', 'member');
+  t.strictSame(await membersIn(world), ['alice owner', 'carol owner', 'bob member'], 'as they came, still');
+  await world.must(204, 'DELETE', `${path}/alice`);
+  t.strictSame(await membersIn(world), ['carol owner', 'bob member']);
+  await put('alice', 'member');
+  await world.restart();
+  t.strictSame(await membersIn(world), ['carol owner', 'bob member', 'alice member'], 'after a restart');
+  const { json: bob } = await world.must(200, 'GET', '/admin/users/bob');
+  const { json: all } = await world.must(200, 'GET', path);
+  t.match(all, [{}, { ...z.looseObject({}).parse(bob), role: 'member' }, {}]);
+});
+
+t.test(
+  'owners see the quota of the organization, from the next request on, and nobody else but administrators',
+  async t => {
+    const world = await World.open(t);
+    const sees = async (as: Person) => (await world.call('GET', '/orgs/acme/quota', { as })).status === 200;
+    const seers = async () => {
+      const people = ['admin1', 'alice', 'bob', 'carol'] as const;
+      const seen = await Promise.all(people.map(sees));
+      return people.filter((_, at) => seen[at]);
+    };
+    t.strictSame(await seers(), ['admin1', 'alice']);
+    await world.must(204, 'PUT', `${path}/carol`, { body: { role: 'owner' } });
+    t.strictSame(await seers(), ['admin1', 'alice', 'carol']);
+    await world.must(204, 'PUT', `${path}/alice`, { body: { role: 'member' } });
+    t.strictSame(await seers(), ['admin1', 'carol']);
+    await world.must(204, 'DELETE', `${path}/carol`);
+    t.strictSame(await seers(), ['admin1']);
+  },
+);
+
+t.test('what is missing is 404, before anything that is wrong with the body', async t => {
+  const world = await World.open(t);
+  const broken = { rawBody: '{' };
+  for (const [org, user] of [
+    ['missing', 'bob'],
+    ['alice', 'bob'],
+    ['acme', 'missing'],
+  ]) {
+    await world.must(404, 'PUT', `/admin/orgs/${org}/members/${user}`, broken);
+    await world.must(404, 'PUT', `/admin/orgs/${org}/members/${user}`, { body: { role: 'member' } });
+    await world.must(404, 'DELETE', `/admin/orgs/${org}/members/${user}`);
+  }
+  await world.must(404, 'DELETE', `${path}/bob`);
+  await world.must(404, 'GET', '/admin/orgs/missing/members');
+  const { json } = await world.must(404, 'GET', '/admin/orgs/alice/members');
+  t.match(json, { message: 'alice is a user, not an organization' });
+});
+
+t.test('a role is owner or member, and only users have one', async t => {
+  const world = await World.open(t);
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'guild', type: 'organization' } });
+  const faulty: readonly (readonly [string, Asked, RegExp])[] = [
+    ['bob', { body: {} }, /^role: /],
+    ['bob', { body: { role: 'boss' } }, /^role: .*owner.*member/],
+    ['bob', { body: { role: ['owner'] } }, /^role: /],
+    ['bob', { body: 'owner' }, /^body: /],
+    ['bob', { rawBody: '{' }, /^body: /],
+    ['bob', {}, /^body: /],
+    ['bob', { body: { role: 'owner' }, contentType: 'text/plain' }, /^body: .*application\/json/],
+    ['guild', { body: { role: 'member' } }, /guild is an organization/],
+    ['acme', { body: { role: 'member' } }, /acme is an organization/],
+  ];
+  for (const [name, asked, message] of faulty) {
+    t.match((await world.must(422, 'PUT', `${path}/${name}`, asked)).json, { message });
+  }
+  t.strictSame(await membersIn(world), ['alice owner', 'carol member']);
+});
+
+t.test(
+  'an organization that is renamed keeps its members, and one that is deleted leaves none behind',
+  async t => {
+    const world = await World.open(t);
+    await world.must(200, 'PATCH', '/admin/users/acme', { body: { username: 'apex' } });
+    t.strictSame(await membersIn(world, '/admin/orgs/apex/members'), ['alice owner', 'carol member']);
+    await world.must(200, 'GET', '/orgs/apex/quota', { as: 'alice' });
+    await world.must(204, 'DELETE', '/admin/users/apex');
+    await world.must(201, 'POST', '/admin/users', { body: { username: 'apex', type: 'organization' } });
+    t.strictSame(await membersIn(world, '/admin/orgs/apex/members'), []);
+    await world.must(403, 'GET', '/orgs/apex/quota', { as: 'alice' });
+  },
+);
+
+t.test('only administrators see and change who belongs to an organization', async t => {
+  const world = await World.open(t);
+  const body = { role: 'owner' };
+  const attempts = async (asked: Asked) => {
+    const answers = [];
+    for (const at of ['/admin/orgs/acme/members', '/admin/orgs/missing/members']) {
+      answers.push(
+        await world.call('GET', at, asked),
+        await world.call('PUT', `${at}/bob`, { ...asked, body }),
+        await world.call('DELETE', `${at}/alice`, asked),
+      );
+    }
+    return answers.map(({ status, text }) => ({ status, text }));
+  };
+  const token = (name: string, ...scopes: string[]) => world.newToken(name, scopes);
+  for (const asked of [
+    { as: 'nobody' } as const,
+    { as: 'alice' } as const,
+    { token: await token('alice', 'write:admin', 'write:organization') },
+    { token: await token('admin1', 'write:organization', 'write:user') },
+  ]) {
+    const told = await attempts(asked);
+    const expected = 'as' in asked && asked.as === 'nobody' ? 401 : 403;
+    t.ok(
+      told.every(({ status }) => status === expected),
+      JSON.stringify(asked),
+    );
+    t.strictSame(told.slice(0, 3), told.slice(3), 'whether there is such an organization or not');
+  }
+  const reader = await token('admin1', 'read:admin');
+  await world.must(200, 'GET', path, { token: reader });
+  await world.must(403, 'PUT', `${path}/bob`, { token: reader, body });
+  t.strictSame(await membersIn(world), ['alice owner', 'carol member']);
+});

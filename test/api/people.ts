@@ -1,0 +1,46 @@
+/** Owners of a world: on its disk, and as it tells of them. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { scanReport, type User, user } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
+import type { World } from './world.ts';
+
+export function repository(world: World, name: string): string {
+  const path = join(world.directory, 'git', `${name}.git`);
+  for (const part of ['objects', 'refs']) mkdirSync(join(path, part), { recursive: true });
+  writeFileSync(join(path, 'HEAD'), 'ref: refs/heads/main\n');
+  return path;
+}
+
+export async function measure(world: World): Promise<void> {
+  const ordered = await world.must(202, 'POST', '/admin/quota/scans', { body: {} });
+  const { id } = scanReport.parse(ordered.json);
+  await until(async () => {
+    const { json } = await world.must(200, 'GET', `/admin/quota/scans/${id}`);
+    return scanReport.parse(json).state === 'done' ? true : null;
+  });
+}
+
+export async function userOf(world: World, name: string): Promise<User> {
+  return user.parse((await world.must(200, 'GET', `/admin/users/${encodeURIComponent(name)}`)).json);
+}
+
+export async function namesIn(world: World, query = ''): Promise<string[]> {
+  const { json } = await world.must(200, 'GET', `/admin/users${query}`);
+  return z
+    .array(user)
+    .parse(json)
+    .map(({ username }) => username);
+}
+
+export async function groupsOf(world: World, name: string): Promise<string[]> {
+  const { json } = await world.must(200, 'GET', `/admin/users/${name}/quota`);
+  const { groups } = z.object({ groups: z.array(z.object({ name: z.string() })) }).parse(json);
+  return groups.map(group => group.name);
+}
+
+export function messageOf(answer: { readonly json: unknown }): string {
+  return z.object({ message: z.string() }).parse(answer.json).message;
+}

@@ -1,0 +1,135 @@
+/** Owners who get another name or another type, or go: what goes along with them, and what nobody inherits. */
+
+import { rmSync } from 'node:fs';
+import t from 'tap';
+import { user } from '../../src/wire/index.ts';
+import { groupsOf, measure, messageOf, repository, userOf } from './people.ts';
+import { World } from './world.ts';
+
+t.test(
+  'who is renamed keeps groups, tokens and memberships; who has the old name anew has none of them',
+  async t => {
+    const world = await World.open(t);
+    const { id } = await userOf(world, 'carol');
+    await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+    await world.must(204, 'PUT', '/admin/quota/groups/free/users/carol');
+    await world.must(409, 'PATCH', '/admin/users/carol', { body: { username: 'bob' } });
+    t.match((await world.must(200, 'PATCH', '/admin/users/carol', { body: { username: 'karla' } })).json, {
+      id,
+      username: 'karla',
+    });
+    await world.must(404, 'GET', '/admin/users/carol');
+
+    const created = user.parse(
+      (await world.must(201, 'POST', '/admin/users', { body: { username: 'carol' } })).json,
+    );
+    t.not(created.id, id);
+    const isAsSaid = async () => {
+      t.strictSame(await groupsOf(world, 'karla'), ['free']);
+      t.strictSame(await groupsOf(world, 'carol'), []);
+      t.strictSame((await world.must(200, 'GET', '/users/carol/tokens')).json, []);
+      t.match((await world.must(200, 'GET', '/admin/orgs/acme/members')).json, [
+        { login: 'alice' },
+        { login: 'karla' },
+      ]);
+      await world.must(200, 'GET', '/users/karla/tokens', { as: 'carol' });
+      await world.must(403, 'GET', '/users/carol/tokens', { as: 'carol' });
+    };
+    await isAsSaid();
+    await world.restart();
+    await isAsSaid();
+    const recased = await world.must(200, 'PATCH', '/admin/users/karla', { body: { username: 'Karla' } });
+    t.match(recased.json, { id, username: 'Karla' });
+  },
+);
+
+t.test(
+  'who takes a name that is only known from the disk has its repositories, and gives up those of the old one',
+  async t => {
+    const world = await World.open(t);
+    repository(world, 'bob/app');
+    repository(world, 'robert/app');
+    await measure(world);
+    const { id } = await userOf(world, 'bob');
+    const onDisk = await userOf(world, 'robert');
+    await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+    t.equal((await userOf(world, 'robert')).id, id);
+    const left = await userOf(world, 'bob');
+    t.notOk([id, onDisk.id].includes(left.id), 'the directory that is still called so is somebody else');
+    await world.must(403, 'GET', '/users/bob/tokens', { as: 'bob' });
+    await world.must(200, 'GET', '/users/robert/tokens', { as: 'bob' });
+  },
+);
+
+t.test('a name that is used anew after a deletion inherits nothing', async t => {
+  const world = await World.open(t);
+  const { id } = await userOf(world, 'alice');
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  await world.must(204, 'PUT', '/admin/quota/groups/free/users/alice');
+  await world.must(200, 'GET', '/orgs/acme/quota', { as: 'alice' });
+  await world.must(200, 'PATCH', '/admin/users/alice', { body: { is_admin: true, email: 'a@git.example' } });
+  await world.must(204, 'DELETE', '/admin/users/alice');
+  await world.must(404, 'DELETE', '/admin/users/alice');
+  await world.must(401, 'GET', '/user/quota', { as: 'alice' });
+  t.strictSame((await world.must(200, 'GET', '/admin/quota/groups/free/users')).json, []);
+
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'alice' } });
+  const isNobodyYet = async () => {
+    const anew = await userOf(world, 'alice');
+    t.not(anew.id, id);
+    t.match(anew, { is_admin: false, email: '' });
+    t.strictSame(await groupsOf(world, 'alice'), []);
+    t.strictSame((await world.must(200, 'GET', '/users/alice/tokens')).json, []);
+    t.match((await world.must(200, 'GET', '/admin/orgs/acme/members')).json, [{ login: 'carol' }]);
+    await world.must(401, 'GET', '/user/quota', { as: 'alice' });
+  };
+  await isNobodyYet();
+  await world.restart();
+  await isNobodyYet();
+});
+
+t.test(
+  'who has something in storage cannot be deleted, and is known after the last of it is gone',
+  async t => {
+    const world = await World.open(t);
+    const path = repository(world, 'bob/app');
+    await measure(world);
+    t.match(
+      messageOf(await world.must(409, 'DELETE', '/admin/users/bob')),
+      /^bob has 1 unit.*delete those first/,
+    );
+    await world.must(200, 'GET', '/user/quota', { as: 'bob' });
+    rmSync(path, { recursive: true });
+    await measure(world);
+    await userOf(world, 'bob');
+    await world.must(204, 'DELETE', '/admin/users/bob');
+    await world.must(401, 'GET', '/user/quota', { as: 'bob' });
+  },
+);
+
+t.test('a directory belongs to a user until someone says organization', async t => {
+  const world = await World.open(t);
+  repository(world, 'guild/app');
+  await measure(world);
+  const guild = await userOf(world, 'guild');
+  await world.must(404, 'GET', '/admin/orgs/guild/members');
+  const edited = await world.must(200, 'PATCH', '/admin/users/guild', { body: { type: 'organization' } });
+  t.strictSame(edited.json, { ...guild, type: 'organization' });
+  t.strictSame((await world.must(200, 'GET', '/admin/orgs/guild/members')).json, []);
+  await measure(world);
+  await world.restart();
+  t.match(await userOf(world, 'guild'), { type: 'organization' }, 'and stays one');
+});
+
+t.test('what the other type cannot have stands in the way of becoming it', async t => {
+  const world = await World.open(t);
+  const become = async (name: string, type: string) =>
+    messageOf(
+      await world.must(409, 'PATCH', `/admin/users/${name}`, { body: { type, email: 'x@git.example' } }),
+    );
+  t.match(await become('bob', 'organization'), /bob has tokens/);
+  t.match(await become('carol', 'organization'), /carol has tokens and memberships/);
+  t.match(await become('acme', 'user'), /acme has members/);
+  t.match(await userOf(world, 'acme'), { type: 'organization', email: '' }, 'and nothing is changed');
+  await world.must(422, 'PATCH', '/admin/users/acme', { body: { is_admin: true } });
+});
