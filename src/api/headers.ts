@@ -8,8 +8,7 @@ export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHand
   const directives = {
     defaultSrc: ["'none'"],
     scriptSrc: ["'self'"],
-    // The description's page sets styles as it draws.
-    styleSrc: ["'self'", "'unsafe-inline'"],
+    styleSrc: ["'self'"],
     imgSrc: ["'self'", 'data:'],
     fontSrc: ["'self'"],
     connectSrc: ["'self'"],
