@@ -11,6 +11,7 @@ interface Operation {
   readonly id: string;
   readonly path: string;
   readonly method: string;
+  readonly description: string;
   readonly responses: Readonly<Record<string, Described>>;
 }
 
@@ -109,6 +110,7 @@ function operationsOf({ paths = {} }: Document): readonly Operation[] {
       id: operation.operationId,
       path,
       method,
+      description: operation.description,
       responses: operation.responses,
     })),
   );

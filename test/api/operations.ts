@@ -11,6 +11,8 @@ export interface Example {
   readonly path: string;
   /** admin1 unless given. */
   readonly as?: Person;
+  /** Instead. */
+  readonly token?: string;
   readonly body?: unknown;
 }
 
@@ -77,9 +79,9 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   setMember: put('/admin/orgs/acme/members/dave', { role: 'member' }),
   listMembers: get('/admin/orgs/acme/members'),
   removeMember: remove('/admin/orgs/acme/members/dave'),
-  createToken: post('/users/dave/tokens', { name: 'laptop', scopes: ['read:user'] }),
-  listTokens: get('/users/dave/tokens'),
-  revokeToken: remove('/users/dave/tokens/laptop'),
+  createToken: post('/users/admin1/tokens', { name: 'laptop', scopes: ['read:user'] }),
+  listTokens: get('/users/admin1/tokens'),
+  revokeToken: remove('/users/admin1/tokens/laptop'),
   deleteUser: remove('/admin/users/dave'),
 
   startScan: post(scans, { kind: 'verify' }),

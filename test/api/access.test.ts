@@ -1,0 +1,151 @@
+/** Who gets what: 401, 403 and 404, and what a stranger can learn from them. */
+
+import t from 'tap';
+import { ask, type Example, fill, story } from './operations.ts';
+import { type Answer, type Asked, World } from './world.ts';
+
+const unknownToken = '0123456789abcdef0123456789abcdef01234567';
+const areas = ['admin', 'user', 'organization'] as const;
+
+/** What of an answer could tell something. */
+const telling = ({ status, json, headers }: Answer) => {
+  const { date: _, ...others } = headers;
+  return { status, json, headers: others };
+};
+
+/** The address with names that nobody has. */
+const unknownIn = (path: string) =>
+  path.replace(/\b(total|free|spare|alice|acme|dave|bob|laptop)\b/g, 'unheard-of');
+
+t.test('who has no good token is told the same of what there is and of what there is not', async t => {
+  const world = await World.open(t);
+  await fill(world);
+  const strangers: Readonly<Record<string, Asked>> = {
+    nobody: { as: 'nobody' },
+    'an empty header': { as: 'nobody', headers: { Authorization: '' } },
+    'another scheme': { as: 'nobody', headers: { Authorization: 'Negotiate abc' } },
+    'an unknown token': { token: unknownToken },
+  };
+  for (const [who, asked] of Object.entries(strangers)) {
+    // Too many wrong credentials would be slowed, and that is another test's.
+    await t.test(who, async t => {
+      const first = telling(await world.call('GET', '/user/quota', asked));
+      t.match(first, { status: 401, json: { message: /token/ }, headers: { 'www-authenticate': /^Bearer/ } });
+      for (const path of [
+        '/admin/users/alice',
+        '/admin/users/unheard-of',
+        '/orgs/acme/quota',
+        '/orgs/unheard-of/quota',
+      ]) {
+        t.strictSame(telling(await world.call('GET', path, asked)), first, path);
+      }
+    });
+  }
+  const told = telling(await world.call('GET', '/user/quota', { as: 'nobody' }));
+  for await (const [id, example] of story(world)) {
+    if (scopeOf(world, example) !== null) {
+      for (const path of [example.path, unknownIn(example.path)]) {
+        const body = example.body === undefined ? {} : { body: example.body };
+        t.strictSame(
+          telling(await world.call(example.method, path, { as: 'nobody', ...body })),
+          told,
+          `${id} ${path}`,
+        );
+        t.strictSame(
+          telling(await world.call(example.method, path, { as: 'nobody', rawBody: '{' })),
+          told,
+          id,
+        );
+      }
+    }
+    await ask(world, id, example);
+  }
+});
+
+t.test(
+  'a token without the scope of an operation is 403, whatever is named, and with it is let in',
+  async t => {
+    const world = await World.open(t);
+    await fill(world);
+    const tokens = new Map<string, string>();
+    for (const area of areas) {
+      for (const to of ['read', 'write'] as const) {
+        tokens.set(`${to}:${area}`, await world.newToken('admin1', [`${to}:${area}`]));
+      }
+    }
+    for await (const [id, example] of story(world)) {
+      const needed = scopeOf(world, example);
+      if (needed !== null) {
+        const body = example.body === undefined ? {} : { body: example.body };
+        for (const [scope, token] of tokens) {
+          if (scope === needed || (needed.startsWith('read:') && scope === needed.replace('read', 'write')))
+            continue;
+          for (const path of [example.path, unknownIn(example.path)]) {
+            const refused = await world.call(example.method, path, { token, ...body });
+            t.match(
+              refused,
+              { status: 403, json: { message: `the token lacks the scope ${needed}` } },
+              `${id} ${path} ${scope}`,
+            );
+          }
+        }
+      }
+      const { as: _, ...asked } = example;
+      const token = needed === null ? undefined : tokens.get(needed);
+      const answer = await ask(world, id, token === undefined ? example : { ...asked, token });
+      t.ok(answer.status < 300, `${id} with ${needed}: ${answer.status} ${answer.text}`);
+    }
+  },
+);
+
+t.test('what is for administrators is 403 for all others, whatever is named', async t => {
+  const world = await World.open(t);
+  for await (const [id, example] of story(world)) {
+    if (scopeOf(world, example)?.endsWith(':admin') === true) {
+      for (const path of [example.path, unknownIn(example.path)]) {
+        const body = example.body === undefined ? {} : { body: example.body };
+        const refused = await world.call(example.method, path, { as: 'alice', ...body });
+        t.match(
+          refused,
+          { status: 403, json: { message: 'this is for administrators only' } },
+          `${id} ${path}`,
+        );
+      }
+    }
+    await ask(world, id, example);
+  }
+});
+
+t.test('owners of an organization see its quota, and so do administrators; nobody else does', async t => {
+  const world = await World.open(t);
+  for (const list of ['', '/check?subject=size:all', '/artifacts', '/attachments', '/packages']) {
+    const path = `/orgs/acme/quota${list}`;
+    for (const as of ['alice', 'admin1', 'machine'] as const) await world.must(200, 'GET', path, { as });
+    for (const as of ['bob', 'carol'] as const) await world.must(403, 'GET', path, { as });
+  }
+  await world.must(404, 'GET', '/orgs/alice/quota');
+  await world.must(404, 'GET', '/orgs/unheard-of/quota');
+  await world.must(204, 'PUT', '/admin/orgs/acme/members/carol', { body: { role: 'owner' } });
+  await world.must(200, 'GET', '/orgs/acme/quota', { as: 'carol' });
+  await world.must(204, 'DELETE', '/admin/orgs/acme/members/carol');
+  await world.must(403, 'GET', '/orgs/acme/quota', { as: 'carol' });
+});
+
+t.test("this machine's administrator rules over the socket without a token, and has no quota", async t => {
+  const world = await World.open(t);
+  const as = 'machine';
+  await world.must(200, 'GET', '/admin/quota/rules', {
+    as,
+    headers: { Authorization: `token ${unknownToken}` },
+  });
+  for (const path of ['/user/quota', '/user/quota/check?subject=size:all', '/user/quota/packages']) {
+    const { json } = await world.must(404, 'GET', path, { as });
+    t.match(json, { message: /administrator is no user/ }, path);
+  }
+});
+
+/** As its description has it, such as `read:admin`; null where anybody may. */
+function scopeOf(world: World, { method, path }: Example): string | null {
+  const described = world.description.operation(method, path)?.description ?? '';
+  return /Scope: `(\w+:\w+)`/.exec(described)?.[1] ?? null;
+}
