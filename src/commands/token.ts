@@ -19,7 +19,7 @@ interface UserOption extends ConfigOption {
 
 interface CreateOptions extends UserOption {
   readonly admin?: boolean;
-  readonly scope: readonly string[];
+  readonly scope?: readonly string[];
   readonly name?: string;
   readonly expires?: string;
 }
@@ -51,7 +51,7 @@ export function addToken(program: Command, _exit: Exit): void {
     .action(async (options: CreateOptions) => {
       const body = {
         name: options.name ?? `token-${randomBytes(4).toString('hex')}`,
-        scopes: options.scope.length === 0 ? ['all'] : options.scope,
+        scopes: options.scope ?? ['all'],
         expires_at: options.expires === undefined ? null : timeIn(options.expires, Date.now()),
       };
       const client = clientOf(options);
