@@ -1,0 +1,320 @@
+/** Tokens over HTTP: what one lets do, for how long, who makes it, and where it never shows. */
+
+import { hash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { createdToken, token as tokenSchema } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
+import { answerIn } from './http.ts';
+import { messageOf } from './people.ts';
+import { type Asked, World } from './world.ts';
+
+type Wanted = Partial<{ name: string; scopes: readonly string[]; expires_at: string | null }>;
+
+const simple = { name: 'ci', scopes: ['all'] };
+
+async function make(world: World, name: string, wanted: Wanted = {}, asked: Asked = {}) {
+  const body = { ...simple, ...wanted };
+  const made = await world.must(201, 'POST', `/users/${name}/tokens`, { as: 'machine', body, ...asked });
+  return createdToken.parse(made.json);
+}
+
+async function tokensOf(world: World, name: string, asked: Asked = {}) {
+  const { json } = await world.must(200, 'GET', `/users/${name}/tokens`, { as: 'machine', ...asked });
+  return z.array(tokenSchema).parse(json);
+}
+
+/** Everything that the daemon keeps on the disk. */
+function kept(world: World): Buffer {
+  const data = join(world.directory, 'data');
+  const files = readdirSync(data, { withFileTypes: true }).filter(entry => entry.isFile());
+  return Buffer.concat(files.map(({ name }) => readFileSync(join(data, name))));
+}
+
+t.test('a token is shown once, is kept as a digest, and is good after a restart', async t => {
+  const world = await World.open(t);
+  const made = await make(world, 'bob');
+  t.match(made.sha1, /^[0-9a-f]{40}$/);
+  t.match(made, { ...simple, token_last_eight: made.sha1.slice(-8), last_used_at: null, expires_at: null });
+  const { sha1: _, ...shown } = made;
+  t.strictSame((await tokensOf(world, 'bob')).at(-1), shown);
+  const { text: events } = await world.must(200, 'GET', '/admin/quota/events?limit=1000');
+  const { text: backup } = await world.must(200, 'GET', '/admin/backup', { as: 'machine' });
+  await world.restart();
+  await world.must(200, 'GET', '/user/quota', { token: made.sha1 });
+  t.ok(kept(world).includes(hash('sha256', made.sha1)));
+  for (const text of [events, backup, kept(world).toString('latin1')]) t.notOk(text.includes(made.sha1));
+  t.ok(events.includes('"ci"'), 'that it was made is on record');
+});
+
+t.test(
+  'a token is taken as token, as Bearer, or as the password of Basic, and from no other place',
+  async t => {
+    const world = await World.open(t);
+    const { sha1 } = await make(world, 'bob');
+    const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
+    const statusOf = async (asked: Asked, query = '') =>
+      (await world.call('GET', `/user/quota${query}`, { as: 'nobody', ...asked })).status;
+    const sent = (Authorization: string) => statusOf({ headers: { Authorization } });
+    for (const taken of [
+      `token ${sha1}`,
+      `Bearer ${sha1}`,
+      `bearer ${sha1}`,
+      basic(`bob:${sha1}`),
+      basic(`:${sha1}`),
+    ]) {
+      t.equal(await sent(taken), 200, taken.replace(sha1, 'T'));
+    }
+    t.equal(await sent(sha1), 401);
+    t.equal(await sent(basic(`${sha1}:`)), 401);
+    t.equal(await statusOf({}, `?token=${sha1}&access_token=${sha1}`), 401);
+    t.equal(await statusOf({ headers: { Cookie: `token=${sha1}`, 'X-Token': sha1 } }), 401);
+  },
+);
+
+t.test('scopes are enforced, whatever the rank; an unknown one is taken and gives nothing', async t => {
+  const world = await World.open(t);
+  const tries: readonly (readonly [string, string, object?])[] = [
+    ['GET', '/user/quota'],
+    ['GET', '/users/admin1/tokens'],
+    ['POST', '/users/admin1/tokens', { name: '', scopes: [] }],
+    ['GET', '/orgs/acme/quota'],
+    ['GET', '/admin/users'],
+    ['POST', '/admin/users', {}],
+    ['GET', '/admin/users/bob/quota'],
+    ['GET', '/users/bob/tokens'],
+  ];
+  const allowed = async (...scopes: string[]) => {
+    const { sha1: token } = await make(world, 'admin1', { name: scopes.join(), scopes });
+    const answers = await Promise.all(
+      tries.map(([method, path, body]) => world.call(method, path, { token, body })),
+    );
+    return answers.map(({ status }) => (status === 403 ? '-' : 'x')).join('');
+  };
+  t.equal(await allowed('all'), 'xxxxxxxx');
+  t.equal(await allowed('all', 'public-only'), 'xxxx----');
+  t.equal(await allowed('read:user'), 'xx------');
+  t.equal(await allowed('write:user'), 'xxx-----');
+  t.equal(await allowed('read:organization'), '---x----');
+  t.equal(await allowed('write:organization'), '---x----');
+  t.equal(await allowed('read:admin'), '----x-x-');
+  t.equal(await allowed('write:admin'), '----xxx-');
+  t.equal(await allowed('read:admin', 'read:user'), 'xx--x-xx');
+  t.equal(await allowed('read:repository', 'sudo', 'write:Admin'), '--------');
+  const { text } = await world.must(403, 'GET', '/user/quota', {
+    token: await world.newToken('bob', ['read:organization']),
+  });
+  t.match(text, /read:user/, 'what is missing is told');
+});
+
+t.test('one makes and revokes tokens for oneself; for others an administrator does', async t => {
+  const world = await World.open(t);
+  const bob = { as: 'bob' } as const;
+  const { id } = await make(world, 'BOB', {}, bob);
+  t.equal((await tokensOf(world, 'bob', bob)).length, 2);
+  await world.must(204, 'DELETE', `/users/bob/tokens/${id}`, bob);
+  const attempts = async (name: string) => {
+    const answers = [
+      await world.must(403, 'GET', `/users/${name}/tokens`, bob),
+      await world.must(403, 'POST', `/users/${name}/tokens`, { ...bob, rawBody: '{' }),
+      await world.must(403, 'DELETE', `/users/${name}/tokens/1`, bob),
+    ];
+    return answers.map(({ text }) => text);
+  };
+  t.strictSame(await attempts('alice'), await attempts('missing'), 'whether there is such a user or not');
+
+  const made = await make(world, 'bob', {}, { as: 'admin1' });
+  await world.must(200, 'GET', '/user/quota', { token: made.sha1 });
+  await world.must(204, 'DELETE', '/users/bob/tokens/ci');
+  await world.must(404, 'DELETE', '/users/bob/tokens/ci');
+  await world.must(404, 'DELETE', `/users/alice/tokens/${made.id}`);
+  for (const method of ['GET', 'POST', 'DELETE']) {
+    await world.must(404, method, `/users/missing/tokens${method === 'DELETE' ? '/1' : ''}`, {
+      rawBody: '{',
+    });
+  }
+  for (const scopes of [['write:admin'], ['read:admin', 'write:user']]) {
+    const token = await world.newToken('admin1', scopes);
+    await world.must(403, 'POST', '/users/bob/tokens', { token, body: simple });
+  }
+});
+
+t.test('a token that is named like the id of another one is not taken for it', async t => {
+  const world = await World.open(t);
+  const first = await make(world, 'bob');
+  const second = await make(world, 'bob', { name: String(first.id) });
+  await world.must(204, 'DELETE', `/users/bob/tokens/${first.id}`);
+  await world.must(401, 'GET', '/user/quota', { token: first.sha1 });
+  await world.must(204, 'DELETE', `/users/bob/tokens/${first.id}`);
+  await world.must(401, 'GET', '/user/quota', { token: second.sha1 });
+  await make(world, 'bob', { name: 'a/b ü' });
+  await world.must(204, 'DELETE', `/users/bob/tokens/${encodeURIComponent('a/b ü')}`);
+});
+
+t.test('a token never gives more than the one that made it had, neither in scope nor in time', async t => {
+  const world = await World.open(t);
+  const attempt = (token: string, name: string, wanted: Wanted) =>
+    world.call('POST', `/users/${name}/tokens`, {
+      token,
+      body: { ...simple, name: randomBytes(4).toString('hex'), ...wanted },
+    });
+  const limited = await world.newToken('admin1', ['write:user', 'write:admin', 'read:repository']);
+  for (const scopes of [['all'], ['read:organization'], ['read:user', 'write:organization']]) {
+    for (const name of ['admin1', 'bob'])
+      t.match(await attempt(limited, name, { scopes }), { status: 403 }, name);
+  }
+  for (const scopes of [['write:admin', 'read:user'], ['public-only'], ['sudo']]) {
+    t.match(await attempt(limited, 'bob', { scopes }), { status: 201 });
+  }
+  const withoutAdmin = await world.newToken('admin1', ['all', 'public-only']);
+  t.match(await attempt(withoutAdmin, 'admin1', { scopes: ['all'] }), {
+    status: 403,
+    json: { message: /^scopes: read:admin is more than/ },
+  });
+  t.match(await attempt(withoutAdmin, 'admin1', { scopes: ['all', 'public-only'] }), { status: 201 });
+
+  const expires = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  const end = expires(2);
+  const { sha1: shortLived } = await make(world, 'bob', { expires_at: end });
+  for (const longer of [null, expires(3)]) {
+    t.match(await attempt(shortLived, 'bob', { expires_at: longer }), {
+      status: 403,
+      json: { message: /^expires_at: / },
+    });
+  }
+  for (const within of [end, expires(1)])
+    t.match(await attempt(shortLived, 'bob', { expires_at: within }), { status: 201 });
+});
+
+t.test('a token is good until the moment that it expires', async t => {
+  const world = await World.open(t);
+  const end = new Date(Date.now() + 1500).toISOString();
+  const { sha1: token, expires_at: told } = await make(world, 'bob', { expires_at: end });
+  t.equal(told, end);
+  let wrong = 0;
+  await until(async () => {
+    const before = Date.now();
+    const { status } = await world.call('GET', '/user/quota', { token });
+    const isGood = status === 200;
+    if (isGood ? before >= Date.parse(end) : Date.now() < Date.parse(end)) wrong++;
+    return isGood ? null : true;
+  });
+  t.equal(wrong, 0);
+  await world.must(401, 'POST', '/users/bob/tokens', { token, body: simple });
+  t.equal((await tokensOf(world, 'bob')).length, 2, 'it is told of until it is revoked');
+});
+
+t.test('a token that is revoked lets nothing more in, not even a request that has begun', async t => {
+  const world = await World.open(t);
+  const { sha1 } = await make(world, 'bob');
+  const { sha1: other } = await make(world, 'admin1');
+  const slow = await slowly(t, world, '/users/bob/tokens', sha1);
+  const slowOther = await slowly(t, world, '/users/bob/tokens', other);
+  await world.must(204, 'DELETE', '/users/bob/tokens/ci');
+  await world.must(200, 'PATCH', '/admin/users/admin1', { as: 'machine', body: { is_admin: false } });
+  await world.must(401, 'GET', '/user/quota', { token: sha1 });
+  const body = JSON.stringify({ name: 'made too late', scopes: ['all'] });
+  t.equal((await slow(body)).status, 401);
+  t.equal((await slowOther(body)).status, 403);
+  t.equal((await tokensOf(world, 'bob')).length, 1);
+});
+
+/** A request whose headers have arrived; resolves with what sends its body, and gives the answer. */
+async function slowly(t: Test, world: World, path: string, token: string) {
+  const sent = request(new URL(`api/v1${path}`, world.url), {
+    method: 'POST',
+    headers: { Authorization: `token ${token}`, 'Content-Type': 'application/json', Expect: '100-continue' },
+  });
+  t.teardown(() => sent.destroy());
+  const answered = once(sent, 'response');
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  // Whatever follows is answered after the look at the credentials.
+  await world.must(200, 'GET', '/version');
+  return async (body: string) => {
+    sent.end(body);
+    const [response] = await answered;
+    return answerIn(response);
+  };
+}
+
+t.test('when a token was last used is told, and kept', async t => {
+  const world = await World.open(t);
+  const { sha1: token } = await make(world, 'bob');
+  const last = async () => (await tokensOf(world, 'bob')).at(-1)?.last_used_at ?? null;
+  t.equal(await last(), null);
+  const before = Date.now();
+  await world.must(200, 'GET', '/user/quota', { token });
+  const used = await last();
+  t.ok(Date.parse(used ?? '') >= before && Date.parse(used ?? '') <= Date.now());
+  await world.restart();
+  t.equal(await last(), used);
+});
+
+t.test('every fault of what is to be a token is told at once', async t => {
+  const world = await World.open(t);
+  const faults = async (body: object, status = 422) =>
+    messageOf(await world.must(status, 'POST', '/users/bob/tokens', { body }));
+  t.match(
+    await faults({ name: ' ', scopes: 'all', expires_at: 'soon' }),
+    /name: .*; scopes: .*; expires_at: .*2027-/,
+  );
+  t.match(await faults({}), /name: .*; scopes: /);
+  const past = new Date(Date.now() - 1).toISOString();
+  t.match(
+    await faults({ name: 'x', scopes: [], expires_at: past }),
+    /scopes: at least one .*; expires_at: it is past/,
+  );
+  t.match(await faults({ name: 'x', scopes: ['a\u0000b'] }), /^scopes\.0: /);
+  for (const expires_at of [1_800_000_000, '2027-02-30T00:00:00Z', '2027-01-31']) {
+    t.match(await faults({ ...simple, expires_at }), /^expires_at: /);
+  }
+  await make(world, 'bob');
+  t.match(await faults(simple, 409), /^bob has a token ci already$/);
+  await make(world, 'carol');
+  const { json } = await world.must(422, 'POST', '/users/acme/tokens', { body: simple });
+  t.match(json, { message: /acme is an organization: only users have tokens/ });
+});
+
+t.test('who has no good token learns nothing, whatever is asked for', async t => {
+  const world = await World.open(t);
+  const asked = ['/users/alice/tokens', '/users/missing/tokens', '/orgs/acme/quota', '/orgs/missing/quota'];
+  const told = new Set<string>();
+  for (const path of asked) {
+    for (const method of ['GET', 'POST', 'DELETE']) {
+      told.add((await world.must(401, method, path, { as: 'nobody', rawBody: '{' })).text);
+    }
+  }
+  for (const path of [
+    '/users/%ff/tokens',
+    '/admin/users/alice',
+    '/admin/users/missing',
+    '/admin/quota/groups/x',
+  ]) {
+    told.add((await world.must(401, 'GET', path, { as: 'nobody' })).text);
+  }
+  t.equal(told.size, 1, [...told].join('\n'));
+});
+
+t.test('no secret is ever logged', async t => {
+  const world = await World.open(t);
+  const { sha1: good } = await make(world, 'bob');
+  const wrong = randomBytes(20).toString('hex');
+  const secret = randomBytes(20).toString('hex');
+  await world.must(200, 'GET', '/user/quota', { token: good });
+  await world.must(401, 'GET', '/user/quota', { token: wrong });
+  await world.must(401, 'GET', `/user/quota?token=${wrong}`, { as: 'nobody' });
+  await world.must(422, 'POST', '/admin/users', { rawBody: `{"password": "${secret}"` });
+  await world.must(422, 'POST', '/admin/users', { body: { username: ' ', password: secret } });
+  await world.must(404, 'GET', `/admin/users/${secret}`);
+  await world.must(204, 'DELETE', '/users/bob/tokens/ci');
+  await world.must(401, 'GET', '/user/quota', { token: good });
+  await world.restart();
+  const log = world.log.join('');
+  t.ok(log.includes('softquota answers'));
+  for (const text of [good, wrong, secret]) t.notOk(log.includes(text));
+});
