@@ -58,6 +58,17 @@ export function stepsOf(guide: readonly Block[], way: Way): readonly Block[] {
   return guide.filter(({ kind, heading }) => kind.startsWith('sh') && headings.includes(heading));
 }
 
+/** What a pusher reads, without what a terminal makes of it, and with figures made alike. */
+export function words(shown: string): string {
+  const lines = shown.split(/[\r\n]+/).filter(line => /^(remote: | ! )/.test(line));
+  const text = lines.map(line => line.replace(/^remote: /, '')).join(' ');
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\d[\d.]*(?= (kB|MB|GB|%))/g, '#')
+    .replaceAll(/(?<=# )[kMG](?=B)/g, '')
+    .trim();
+}
+
 /** A machine with nothing on it yet, and alice at her computer, which is another folder of root's there. */
 export class Site {
   readonly machine: Machine;
@@ -96,6 +107,14 @@ export class Site {
     const done = await this.type(block);
     if (done.code === 0) return done;
     throw new Error(`${block.text}exit ${done.code}\n${done.stdout}${done.stderr}`);
+  }
+
+  /** Types a way of the guide as far as to the protected server. */
+  async protect(guide: readonly Block[], way: Way): Promise<void> {
+    for (const step of stepsOf(guide, way)) {
+      if (/^The hooks out/.test(step.heading)) break;
+      await this.must(step);
+    }
   }
 }
 

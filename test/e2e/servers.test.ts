@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ask, until } from './ask.ts';
 import { Clone, objectsIn, type Push } from './clone.ts';
-import { readGuide, repository, Site, stepsOf, type Way, ways } from './guide.ts';
+import { readGuide, repository, Site, stepsOf, type Way, ways, words } from './guide.ts';
 import { packed } from './package.ts';
 
 t.setTimeout(600_000);
@@ -25,25 +25,11 @@ const [warning = '', refusal = '', absence = ''] = guide
   .filter(({ kind, heading }) => kind === 'text' && heading === 'What the pusher sees')
   .map(({ text }) => words(text));
 
-/** As it is read: without what a terminal makes of it, and with figures made alike. */
-function words(shown: string): string {
-  const lines = shown.split(/[\r\n]+/).filter(line => /^(remote: | ! )/.test(line));
-  const text = lines.map(line => line.replace(/^remote: /, '')).join(' ');
-  return text
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/\d[\d.]*(?= (kB|MB|GB|%))/g, '#')
-    .replaceAll(/(?<=# )[kMG](?=B)/g, '')
-    .trim();
-}
-
 /** A server under a limit of 1 MB, with the guide's way behind it, and a working copy of alice's. */
 async function protectedServer(t: Test, way: Way) {
   const site = await Site.open(t, packageFile);
   const { machine } = site;
-  for (const step of stepsOf(guide, way)) {
-    if (/^The hooks out/.test(step.heading)) break;
-    await site.must(step);
-  }
+  await site.protect(guide, way);
   const ini = '/etc/softquota/app.ini';
   const change = `sed -i 's/^TOTAL = .*/TOTAL = 1M/' ${ini} && printf '[hooks]\\nCONTACT = https://git.example/quota\\n' >>${ini}`;
   await machine.must('sh', ['-c', `${change} && systemctl reload softquota`]);
