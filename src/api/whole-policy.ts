@@ -76,7 +76,10 @@ function groupsOf(
     if (users === undefined || users === null) return whole;
     return { ...whole, ownerIds: eachOnce(`${where}.users`, users, mustBeOwner, faults) };
   });
-  if (unknown > 0) faults.push('create_users: with true those who are not there are created');
+  if (unknown > 0)
+    faults.push(
+      'create_users: true, or softquota policy import --create-users, creates those who are not there',
+    );
   return found;
 }
 

@@ -7,11 +7,14 @@ import { addBackup, addRestore } from './backup.ts';
 import { addCheck } from './check.ts';
 import { addDoctor } from './doctor.ts';
 import type { Exit } from './exit.ts';
+import { addGroup } from './group.ts';
 import { addHealth } from './health.ts';
 import { addHooks } from './hooks.ts';
 import { addInit } from './init.ts';
 import { addPlayground } from './playground.ts';
+import { addPolicy } from './policy.ts';
 import { addReceivePack } from './receive-pack.ts';
+import { addRule } from './rule.ts';
 import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
 import { addToken } from './token.ts';
@@ -42,8 +45,11 @@ export function buildProgram(exit: Exit): Command {
     addCheck,
     addUsage,
     addScan,
+    addRule,
+    addGroup,
     addUser,
     addToken,
+    addPolicy,
     addHooks,
     addReceivePack,
     addBackup,

@@ -14,6 +14,7 @@ export type { Where } from './find.ts';
 export type { Key } from './key.ts';
 export { duration } from './kinds.ts';
 export { type LoadedConfig, loadConfig, type RefusedConfig } from './load.ts';
+export { nearest } from './nearest.ts';
 export { printConfig } from './print.ts';
 export { type ConfigChange, compareConfigs, merged } from './reload.ts';
 export { encodeValue } from './value.ts';

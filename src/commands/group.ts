@@ -1,0 +1,162 @@
+/** `softquota group`: rules put together, and the users and organizations that they are for. */
+
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { printable } from '../quota/index.ts';
+import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
+import { adminClient, type Call, type Client, pathStep } from './client.ts';
+import type { Exit } from './exit.ts';
+import { gathered, limitShown, ruleShown } from './limits.ts';
+import { formatCount, print, printJson, table } from './output.ts';
+import { policyInForce } from './policy-asked.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+
+interface JsonOption extends ConfigOption {
+  readonly json?: boolean;
+}
+
+interface CreateOptions extends JsonOption {
+  readonly rule?: readonly string[];
+}
+
+const groupsPath = '/admin/quota/groups';
+
+export function addGroup(program: Command, _exit: Exit): void {
+  const groups = program
+    .command('group')
+    .summary('rules put together, and whom they are for')
+    .description(
+      'Shows and changes groups. A group has rules, and is for the users and organizations that are put into it; ' +
+        'those of [quota] DEFAULT_GROUPS are for everybody who is in none. Of several groups, one that allows is enough.',
+    );
+
+  withJsonOption(withConfigOption(groups.command('list')))
+    .summary('list groups')
+    .action(async (options: JsonOption) => {
+      const client = clientOf(options);
+      if (options.json === true) {
+        return printJson(z.array(group).parse(await client.get({ path: groupsPath })));
+      }
+      print(groupsTable(await policyInForce(client)));
+    });
+
+  withJsonOption(withConfigOption(groups.command('show')))
+    .summary('show a group with its rules, and who is in it')
+    .argument('<group>', 'its name')
+    .action(async (name: string, options: JsonOption) => {
+      const client = clientOf(options);
+      const shown = group.parse(await client.get({ path: pathOf(name) }));
+      const members = z.array(user).parse(await client.get({ path: `${pathOf(name)}/users` }));
+      const users = members.map(({ username }) => username);
+      if (options.json === true) printJson({ ...shown, users });
+      else print(groupText(shown, users));
+    });
+
+  withJsonOption(withConfigOption(groups.command('create')))
+    .summary('create a group')
+    .argument('<group>', 'its name')
+    .option('--rule <rule>', 'a rule to begin with; may be given several times', gathered)
+    .action(async (name: string, { rule = [], ...options }: CreateOptions) => {
+      const body = { name, rules: rule.map(each => ({ name: each })) };
+      const created = group.parse(await clientOf(options).get({ method: 'POST', path: groupsPath, body }));
+      if (options.json === true) return printJson(created);
+      const rules = created.rules.map(each => each.name).join(', ');
+      const having = rules === '' ? ' without rules; softquota group add-rule puts one in' : ` with ${rules}`;
+      print(`${printable(`Created group ${created.name}${having}.`)}\n`);
+    });
+
+  withConfigOption(groups.command('delete'))
+    .summary('delete a group')
+    .description('Deletes a group. Nobody is in it any more, and its rules remain.')
+    .argument('<group>', 'its name')
+    .action((name: string, options: ConfigOption) =>
+      done(options, { method: 'DELETE', path: pathOf(name) }, `Deleted group ${name}.`),
+    );
+
+  withConfigOption(groups.command('add-rule'))
+    .summary('put a rule into a group')
+    .argument('<group>', 'its name')
+    .argument('<rule>', 'the name of a rule that there is')
+    .action((name: string, rule: string, options: ConfigOption) =>
+      done(options, { method: 'PUT', path: rulePath(name, rule) }, `Rule ${rule} is in group ${name}.`),
+    );
+
+  withConfigOption(groups.command('remove-rule'))
+    .summary('take a rule out of a group')
+    .description('Takes a rule out of a group. The rule remains.')
+    .argument('<group>', 'its name')
+    .argument('<rule>', 'the name of a rule in it')
+    .action((name: string, rule: string, options: ConfigOption) =>
+      done(
+        options,
+        { method: 'DELETE', path: rulePath(name, rule) },
+        `Rule ${rule} is out of group ${name}.`,
+      ),
+    );
+
+  withConfigOption(groups.command('add-user'))
+    .summary('put a user or an organization into a group')
+    .description(
+      'Puts a user or an organization into a group, besides those it is in. One that is not known is created where ' +
+        '[users] AUTO_CREATE = true.',
+    )
+    .argument('<group>', 'its name')
+    .argument('<user>', 'the name of a user or an organization')
+    .action((name: string, who: string, options: ConfigOption) =>
+      done(options, { method: 'PUT', path: userPath(name, who) }, `${who} is in group ${name}.`),
+    );
+
+  withConfigOption(groups.command('remove-user'))
+    .summary('take a user or an organization out of a group')
+    .argument('<group>', 'its name')
+    .argument('<user>', 'the name of a user or an organization in it')
+    .action((name: string, who: string, options: ConfigOption) =>
+      done(options, { method: 'DELETE', path: userPath(name, who) }, `${who} is out of group ${name}.`),
+    );
+}
+
+function clientOf(options: ConfigOption): Client {
+  return adminClient(() => configFrom(options));
+}
+
+async function done(options: ConfigOption, call: Call, words: string): Promise<void> {
+  await clientOf(options).get(call);
+  print(`${printable(words)}\n`);
+}
+
+function pathOf(name: string): string {
+  return `${groupsPath}/${pathStep(name)}`;
+}
+
+function rulePath(name: string, rule: string): string {
+  return `${pathOf(name)}/rules/${pathStep(rule)}`;
+}
+
+function userPath(name: string, who: string): string {
+  return `${pathOf(name)}/users/${pathStep(who)}`;
+}
+
+function groupsTable({ groups, rules }: WholePolicy): string {
+  if (groups.length === 0) return 'There is none. softquota group create makes one.\n';
+  const byName = new Map(rules.map(rule => [rule.name, rule]));
+  return table(
+    [{ title: 'GROUP' }, { title: 'USERS', align: 'right' }, { title: 'RULES' }],
+    groups.map(each => [
+      each.name,
+      formatCount(each.users.length),
+      each.rules
+        .flatMap(name => byName.get(name) ?? [])
+        .map(({ name, limit }) => `${name} (${limitShown(limit)})`)
+        .join(', ') || 'none',
+    ]),
+  );
+}
+
+function groupText({ name, rules }: Group, users: readonly string[]): string {
+  const lines = [
+    rules.length === 0 ? `${name} has no rules, and neither allows nor refuses anything.` : `${name} has:`,
+    ...rules.map(rule => `  ${rule.name}: ${ruleShown(rule)}`),
+    `In it: ${users.join(', ') || 'nobody'}`,
+  ];
+  return `${lines.map(printable).join('\n')}\n`;
+}

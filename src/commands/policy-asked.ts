@@ -1,0 +1,39 @@
+/** What the commands ask of the policy as a whole. */
+
+import {
+  type NewWholePolicy,
+  type ReplacedPolicy,
+  replacedPolicy,
+  type Simulation,
+  simulation,
+  type WholePolicy,
+  wholePolicy,
+} from '../wire/index.ts';
+import type { Client } from './client.ts';
+
+const path = '/admin/quota/policy';
+const mostOwners = 20;
+
+export async function policyInForce(client: Client): Promise<WholePolicy> {
+  return wholePolicy.parse(await client.get({ path }));
+}
+
+export async function replacePolicy(
+  client: Client,
+  body: NewWholePolicy,
+  { dryRun, createUsers }: { readonly dryRun: boolean; readonly createUsers: boolean },
+): Promise<ReplacedPolicy> {
+  // Left out, the daemon's own setting counts.
+  const creating = createUsers ? '&create_users=true' : '';
+  const call = { method: 'PUT', path: `${path}?dry_run=${dryRun}${creating}`, body } as const;
+  return replacedPolicy.parse(await client.get(call));
+}
+
+/** Names some of those who would be refused or allowed something. */
+export async function simulatedPolicy(
+  client: Client,
+  body: Readonly<Record<string, unknown>>,
+): Promise<Simulation> {
+  const call = { method: 'POST', path: `/admin/quota/simulate?limit=${mostOwners}`, body } as const;
+  return simulation.parse(await client.get(call));
+}

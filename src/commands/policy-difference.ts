@@ -1,0 +1,141 @@
+/** What one policy changes of another, for those who are to agree to it. */
+
+import { printable } from '../quota/index.ts';
+import type { Rule, WholePolicy } from '../wire/index.ts';
+import { limitShown, ruleShown } from './limits.ts';
+import { formatCount } from './output.ts';
+
+type WholeGroup = WholePolicy['groups'][number];
+
+interface Changed<T> {
+  readonly added: readonly T[];
+  readonly removed: readonly T[];
+}
+
+interface Both<T> {
+  readonly before: T;
+  readonly after: T;
+}
+
+interface ChangedGroup {
+  readonly name: string;
+  readonly rules: Changed<string>;
+  readonly users: Changed<string>;
+}
+
+export interface Difference {
+  readonly rules: Changed<Rule> & { readonly changed: readonly Both<Rule>[] };
+  readonly groups: Changed<WholeGroup> & { readonly changed: readonly ChangedGroup[] };
+  /** Something stands in another order, and nothing else is different. */
+  readonly onlyOrder: boolean;
+}
+
+/** Null: they are the same. */
+export function differenceOf(before: WholePolicy, after: WholePolicy): Difference | null {
+  if (before.version === after.version) return null;
+  const rules = {
+    ...namesChanged(before.rules, after.rules),
+    changed: inBoth(before.rules, after.rules).filter(
+      pair => pair.before.limit !== pair.after.limit || !isSameSet(pair.before.subjects, pair.after.subjects),
+    ),
+  };
+  const groups = {
+    ...namesChanged(before.groups, after.groups),
+    changed: inBoth(before.groups, after.groups)
+      .map(changedGroup)
+      .filter(group => !isNothing(group.rules) || !isNothing(group.users)),
+  };
+  const onlyOrder = [rules, groups].every(each => isNothing(each) && each.changed.length === 0);
+  return { rules, groups, onlyOrder };
+}
+
+/** Whole lines: `+` what comes, `-` what goes, `~` what becomes another. */
+export function differenceText({ rules, groups, onlyOrder }: Difference): string {
+  if (onlyOrder) return 'Only the order is another one.\n';
+  const lines = [
+    ...rules.added.map(rule => `+ rule ${rule.name}: ${ruleShown(rule)}`),
+    ...rules.changed.map(ruleLine),
+    ...rules.removed.map(rule => `- rule ${rule.name}: ${ruleShown(rule)}`),
+    ...groups.added.map(group => `+ group ${group.name}: ${contentOf(group)}`),
+    ...groups.changed.map(groupLine),
+    ...groups.removed.map(group => `- group ${group.name}: ${contentOf(group)}`),
+  ];
+  return lines.map(line => `${printable(line)}\n`).join('');
+}
+
+function ruleLine({ before, after }: Both<Rule>): string {
+  const sameSubjects = isSameSet(before.subjects, after.subjects);
+  const was = sameSubjects ? limitShown(before.limit) : ruleShown(before);
+  return `~ rule ${after.name}: ${ruleShown(after)} (was ${was})`;
+}
+
+function groupLine({ name, rules, users }: ChangedGroup): string {
+  const parts = [
+    ['rule', '+', rules.added],
+    ['rule', '-', rules.removed],
+    ['user', '+', users.added],
+    ['user', '-', users.removed],
+  ] as const;
+  const told = parts.flatMap(([what, sign, names]) =>
+    names.length === 0 ? [] : [`${sign} ${counted(what, names)}`],
+  );
+  return `~ group ${name}: ${told.join('; ')}`;
+}
+
+function contentOf({ rules, users }: WholeGroup): string {
+  return `${rules.length === 0 ? 'no rules' : counted('rule', rules)}; ${users.length === 0 ? 'nobody' : counted('user', users)}`;
+}
+
+/** So many are named, the rest only counted. */
+const mostNames = 8;
+
+function counted(what: string, names: readonly string[]): string {
+  const more = names.length - mostNames;
+  const named = names.slice(0, mostNames).join(', ');
+  return `${names.length === 1 ? what : `${formatCount(names.length)} ${what}s`} ${named}${more > 0 ? ` and ${formatCount(more)} more` : ''}`;
+}
+
+interface Named {
+  readonly name: string;
+}
+
+function changedGroup({ before, after }: Both<WholeGroup>): ChangedGroup {
+  return {
+    name: after.name,
+    rules: changedIn(before.rules, after.rules),
+    users: changedIn(before.users, after.users),
+  };
+}
+
+function namesChanged<T extends Named>(before: readonly T[], after: readonly T[]): Changed<T> {
+  const [was, is] = [byName(before), byName(after)];
+  return {
+    added: after.filter(({ name }) => !was.has(name)),
+    removed: before.filter(({ name }) => !is.has(name)),
+  };
+}
+
+function inBoth<T extends Named>(before: readonly T[], after: readonly T[]): readonly Both<T>[] {
+  const was = byName(before);
+  return after.flatMap(each => {
+    const known = was.get(each.name);
+    return known === undefined ? [] : [{ before: known, after: each }];
+  });
+}
+
+function byName<T extends Named>(each: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(each.map(one => [one.name, one]));
+}
+
+function changedIn(before: readonly string[], after: readonly string[]): Changed<string> {
+  const [was, is] = [new Set(before), new Set(after)];
+  return { added: after.filter(name => !was.has(name)), removed: before.filter(name => !is.has(name)) };
+}
+
+function isSameSet(a: readonly string[], b: readonly string[]): boolean {
+  return isNothing(changedIn(a, b));
+}
+
+function isNothing({ added, removed }: Changed<unknown>): boolean {
+  return added.length === 0 && removed.length === 0;
+}

@@ -1,0 +1,83 @@
+/** A policy as a file: what `softquota policy export` writes, with limits as people write sizes, too. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../errors.ts';
+import { parseSize, printable, printableJson } from '../quota/index.ts';
+import { draftPolicy, limit, type NewRule, newWholePolicy, type WholePolicy } from '../wire/index.ts';
+import { readWhole } from './files.ts';
+import { sizeExpected } from './limits.ts';
+
+/** `"10G"` as well as 10000000000. */
+const size = z
+  .unknown()
+  .transform((value, context) => {
+    if (typeof value !== 'string') return value;
+    const parsed = parseSize(value);
+    if (parsed.ok) return parsed.bytes;
+    context.addIssue(`${JSON.stringify(value)}: ${parsed.reason}; ${sizeExpected}`);
+    return z.NEVER;
+  })
+  .pipe(limit);
+
+const { rules, groups, version } = newWholePolicy.shape;
+
+const policyFile = z.strictObject({
+  /** Of what the API gave; what a file was made from does not matter. */
+  version,
+  rules: z.array(rules.element.extend({ limit: size })).optional(),
+  groups: groups.optional(),
+  settings: draftPolicy.shape.settings.unwrap().extend({ total: size.optional() }).optional(),
+});
+
+export type PolicyFile = Omit<z.output<typeof policyFile>, 'version'>;
+
+/** `-` is standard input. Throws `invalid` with every fault. */
+export function readPolicyFile(file: string): PolicyFile {
+  const shown = file === '-' ? 'standard input' : file;
+  const read = policyFile.safeParse(jsonIn(shown, readWhole(file)));
+  if (read.success) {
+    const { version: _, ...content } = read.data;
+    return content;
+  }
+  const faults = read.error.issues.map(
+    ({ path, message }) => `${path.map(part => `${String(part)}: `).join('')}${message}`,
+  );
+  throw new SoftquotaError('invalid', faults.map(fault => printable(`${shown}: ${fault}`)).join('\n'));
+}
+
+function jsonIn(shown: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new SoftquotaError('invalid', printable(`${shown}: this is no JSON: ${why}`), { cause });
+  }
+}
+
+/** The same policy has the same text. Without users, an import leaves those in a group who are in it. */
+export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): string {
+  const named = withUsers ? groups : groups.map(({ users: _, ...group }) => group);
+  return `${printableJson(JSON.stringify({ rules, groups: named }, null, 2))}\n`;
+}
+
+interface Draftable {
+  readonly rules?: readonly NewRule[] | undefined;
+  readonly groups?:
+    | readonly {
+        readonly name: string;
+        readonly rules?: readonly string[] | null | undefined;
+        readonly users?: readonly string[] | null | undefined;
+      }[]
+    | undefined;
+  readonly settings?: PolicyFile['settings'];
+}
+
+/** What to ask for a trial with. */
+export function draftOf({ rules, groups, settings }: Draftable): Readonly<Record<string, unknown>> {
+  const named = groups?.map(({ name, rules: names, users }) => ({
+    name,
+    rules: (names ?? []).map(rule => ({ name: rule })),
+    users: users ?? undefined,
+  }));
+  return { rules, groups: named, settings };
+}

@@ -1,0 +1,61 @@
+/** Whom a policy would refuse or allow, and what is odd about it, for people. */
+
+import { formatUse, printable } from '../quota/index.ts';
+import type { ChangedOwner, Simulation, Verdict } from '../wire/index.ts';
+import { formatCount, table } from './output.ts';
+
+/** Whole lines. */
+export function simulationText({ owners, refused, allowed }: Simulation): string {
+  return [
+    `Of ${formatCount(owners)} owners, ${formatCount(refused.count)} would newly be refused something, ` +
+      `and ${formatCount(allowed.count)} newly allowed something.\n`,
+    ...changedText('NEWLY REFUSED', refused),
+    ...changedText('NEWLY ALLOWED', allowed),
+  ].join('');
+}
+
+function changedText(title: string, { count, first }: Simulation['refused']): readonly string[] {
+  if (count === 0) return [];
+  const rows = first.flatMap(rowsOf);
+  const lines = table(
+    [
+      { title },
+      { title: 'WHAT' },
+      { title: 'USED', align: 'right' },
+      { title: 'LIMIT', align: 'right' },
+      { title: 'BY' },
+    ],
+    rows,
+  );
+  const more = count - first.length;
+  return [`\n${lines}`, ...(more > 0 ? [`… and ${formatCount(more)} more\n`] : [])];
+}
+
+/** A row for each limit: several kinds of data may come under one. */
+function rowsOf({ user, changes }: ChangedOwner): readonly (readonly string[])[] {
+  const byLimit = new Map<string, { readonly after: Verdict; readonly subjects: string[] }>();
+  for (const { subject, after } of changes) {
+    const key = JSON.stringify(after);
+    const known = byLimit.get(key) ?? { after, subjects: [] };
+    known.subjects.push(subject.replace(/^size:/, ''));
+    byLimit.set(key, known);
+  }
+  return [...byLimit.values()].map(({ after, subjects }) => {
+    const { used, limit } = after;
+    const use = used === null || limit === null ? nothingCovers : formatUse(used, limit);
+    return [user, subjects.join(', '), use.used, use.limit, deciderOf(after)];
+  });
+}
+
+const nothingCovers = { used: '-', limit: 'none covers' };
+
+function deciderOf({ group, rule }: Verdict): string {
+  if (group === null) return '[quota.default] TOTAL';
+  return rule === null ? `group ${group}` : `rule ${rule} of ${group}`;
+}
+
+/** Whole lines. */
+export function faultsText(faults: Simulation['lint']): string {
+  if (faults.length === 0) return 'Nothing is odd about it.\n';
+  return faults.map(({ message }) => `${printable(message)}\n`).join('');
+}
