@@ -1,0 +1,230 @@
+/** What another policy would change is told exactly, and nothing is changed by asking. */
+
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import type { z } from 'zod';
+import { simulate as look } from '../../src/api/simulate.ts';
+import { leaves } from '../../src/quota/index.ts';
+import { type ChangedOwner, simulation, verdict } from '../../src/wire/index.ts';
+import { World as LedgerWorld, settings, walk } from '../ledger/world.ts';
+import { apply, configure, owners, policy, quota, store, usage } from './any-policy.ts';
+import { messageOf } from './people.ts';
+import { World } from './world.ts';
+
+const path = '/admin/quota/simulate';
+
+async function simulate(world: World, body: object, query = '') {
+  return simulation.parse((await world.must(200, 'POST', `${path}${query}`, { body })).json);
+}
+
+/** What the gate says, by owner and leaf. */
+async function decisions(world: World) {
+  const found = new Map<string, ReadonlyMap<string, z.infer<typeof verdict>>>();
+  for (const owner of owners) {
+    const ofOwner = new Map<string, z.infer<typeof verdict>>();
+    for (const subject of leaves) {
+      const { json } = await world.gate('GET', `/v1/check?owner=${owner}&subject=${subject}`);
+      ofOwner.set(subject, verdict.parse(json));
+    }
+    found.set(owner, ofOwner);
+  }
+  return found;
+}
+
+/** All that asking must not change. */
+async function everything(world: World): Promise<unknown> {
+  const policies = await world.must(200, 'GET', '/admin/quota/policy');
+  const events = await world.must(200, 'GET', '/admin/quota/events?kind=policy&limit=1');
+  const users = await world.must(200, 'GET', '/admin/users');
+  return [policies.json, events.json, users.json, [...(await decisions(world))]];
+}
+
+/** By owner, those who are in the list and have such changes, in the order of the leaves. */
+function changesIn(changed: readonly ChangedOwner[]): ReadonlyMap<string, ChangedOwner['changes']> {
+  return new Map(
+    changed
+      .filter(({ user }) => owners.some(owner => owner === user))
+      .map(({ user, changes }) => [user, changes]),
+  );
+}
+
+t.test('who would newly be refused or allowed is who is, once the policy is applied', async t => {
+  const world = await World.open(t);
+  const law = fc.asyncProperty(
+    policy,
+    quota,
+    usage,
+    policy,
+    quota,
+    async (was, wasQuota, stored, next, nextQuota) => {
+      await apply(world, was);
+      configure(world, wasQuota);
+      await store(world, stored);
+      const before = await decisions(world);
+      const held = await everything(world);
+      const groups = next.groups.map(group => ({
+        ...group,
+        rules: (group.rules ?? []).map(name => ({ name })),
+      }));
+      const told = await simulate(world, { rules: next.rules, groups, settings: nextQuota });
+      assert.deepStrictEqual(await everything(world), held, 'nothing has changed');
+      await apply(world, next);
+      configure(world, nextQuota);
+      const after = await decisions(world);
+      const expected = { refused: new Map<string, unknown>(), allowed: new Map<string, unknown>() };
+      for (const owner of owners) {
+        const changes = leaves.flatMap(subject => {
+          const [one, other] = [before.get(owner)?.get(subject), after.get(owner)?.get(subject)];
+          return one?.allowed === other?.allowed ? [] : [{ subject, before: one, after: other }];
+        });
+        const refused = changes.filter(change => change.after?.allowed === false);
+        const allowed = changes.filter(change => change.after?.allowed === true);
+        if (refused.length > 0) expected.refused.set(owner, refused);
+        if (allowed.length > 0) expected.allowed.set(owner, allowed);
+      }
+      assert.deepStrictEqual(changesIn(told.refused.first), sortedLike(told.refused.first, expected.refused));
+      assert.deepStrictEqual(changesIn(told.allowed.first), sortedLike(told.allowed.first, expected.allowed));
+      const { json } = await world.must(200, 'GET', '/admin/quota/lint');
+      assert.deepStrictEqual(told.lint, json, 'lint as it would be');
+    },
+  );
+  await fc.assert(law, { numRuns: process.env.SOFTQUOTA_LONG === undefined ? 10 : 150 });
+});
+
+/** Maps are compared in order: what is expected, in the order of what was told. */
+function sortedLike(
+  told: readonly ChangedOwner[],
+  expected: ReadonlyMap<string, unknown>,
+): ReadonlyMap<string, unknown> {
+  const at = (owner: string) => told.findIndex(({ user }) => user === owner);
+  return new Map([...expected].sort(([a], [b]) => at(a) - at(b)));
+}
+
+t.test('those who store most come first, only so many are named, and all are counted', async t => {
+  const world = await World.open(t);
+  for (const [owner, bytes] of [
+    ['alice', 5],
+    ['bob', 9],
+    ['carol', 5],
+    ['acme', 1],
+  ] as const) {
+    await world.report(owner, 'size:git:lfs', bytes);
+  }
+  const draft = { settings: { total: 3 } };
+  const told = await simulate(world, draft);
+  t.match(told, { owners: 5, refused: { count: 3 }, allowed: { count: 0, first: [] } });
+  t.match(
+    told.refused.first.map(({ user, total }) => [user, total]),
+    [
+      ['bob', 9],
+      ['alice', 5],
+      ['carol', 5],
+    ],
+  );
+  t.match(told.refused.first[0]?.changes[0], {
+    subject: 'size:repos:public',
+    before: { allowed: true, limit: -1 },
+    after: { allowed: false, used: 9, limit: 3, group: null, rule: null },
+  });
+  const fewer = await simulate(world, draft, '?limit=1');
+  t.match(fewer.refused, { count: 3, first: [{ user: 'bob' }] });
+  t.equal(fewer.refused.first.length, 1);
+});
+
+t.test('what a draft leaves out stays as it is, and a group keeps who is in it', async t => {
+  const world = await World.open(t);
+  await apply(world, {
+    rules: [{ name: 'total', limit: 100, subjects: ['size:all'] }],
+    groups: [{ name: 'free', rules: ['total'], users: ['alice'] }],
+  });
+  await world.report('alice', 'size:git:lfs', 50);
+  await world.report('bob', 'size:git:lfs', 50);
+  t.match(await simulate(world, {}), { refused: { count: 0 }, allowed: { count: 0 } });
+  const rules = [{ name: 'total', limit: 49, subjects: ['size:all'] }];
+  t.match(await simulate(world, { rules }), { refused: { count: 1, first: [{ user: 'alice' }] } });
+  const groups = [{ name: 'free', rules: [{ name: 'small', limit: 1, subjects: ['size:all'] }] }];
+  t.match(await simulate(world, { groups }), { refused: { count: 1, first: [{ user: 'alice' }] } });
+  const both = [{ name: 'free', rules: [{ name: 'total' }], users: ['alice', 'BOB'] }];
+  const { refused } = await simulate(world, { rules, groups: both });
+  t.strictSame(
+    refused.first.map(({ user }) => user),
+    ['alice', 'bob'],
+  );
+});
+
+t.test('while quotas are switched off it tells who would be refused with them on', async t => {
+  const world = await World.open(t, {
+    settings: { quota: { ENABLED: 'false' }, 'quota.default': { TOTAL: '10' } },
+  });
+  await world.report('alice', 'size:git:lfs', 11);
+  t.match(await simulate(world, {}), {
+    refused: { count: 1, first: [{ user: 'alice' }] },
+    allowed: { count: 0 },
+  });
+});
+
+t.test('owners whose bytes cannot be added up are left out, and can still be named', async t => {
+  const ledger = await new LedgerWorld(t).open();
+  for (const place of ['huge/one', 'huge/two'] as const) walk(ledger, place, Number.MAX_SAFE_INTEGER);
+  walk(ledger, 'alice/app', 5);
+  const rules = [{ name: 'r', limit: 1, subjects: ['size:all' as const] }];
+  const groups = [{ name: 'g', rules, users: ['huge', 'alice'] }];
+  const told = await look(ledger, { groups, settings: {} }, 9);
+  t.match(told, { owners: 1, refused: { count: 1, first: [{ user: 'alice' }] } });
+});
+
+t.test('where the policy or a setting changes meanwhile, it is to be asked again', async t => {
+  const ledger = await new LedgerWorld(t).open();
+  for (let at = 0; at < 150; at++) walk(ledger, `owner${at}/app`, 5);
+  const asked = look(ledger, { settings: { total: 1 } }, 9);
+  ledger.reconfigure({ ...settings });
+  await t.rejects(asked, { code: 'conflict', message: /ask again/ });
+  t.match(await look(ledger, { settings: { total: 1 } }, 9), { owners: 150, refused: { count: 150 } });
+});
+
+t.test(
+  'faults of a draft are all named with their places, and a draft is no place for anything else',
+  async t => {
+    const world = await World.open(t);
+    for (const [body, ...faults] of [
+      [{ rules: [{ name: '', limit: 1.5 }] }, /rules\.0\.name: /, /rules\.0\.limit: /],
+      [{ rules: [{ name: 'a', limit: 1, subjects: ['size:x'] }] }, /rules\.0\.subjects\.0: /],
+      [
+        {
+          rules: [
+            { name: 'a', limit: 1 },
+            { name: 'a', limit: 2 },
+          ],
+        },
+        /rules\.1\.name: a is there twice/,
+      ],
+      [{ groups: [{ name: 'g', rules: [{ name: 'r' }] }] }, /groups\.0\./],
+      [
+        { groups: [{ name: 'g', users: ['zoe', 'alice', 'yan'] }] },
+        /groups\.0\.users\.0: there is no user or organization zoe; groups\.0\.users\.2: .* yan/,
+      ],
+      [{ settings: { total: -2 } }, /settings\.total: /],
+      [{ settings: { refuse_when: 'never' } }, /settings\.refuse_when: /],
+      [{ settings: { mode: 'report' } }, /there is no mode/],
+      [{ rule: [] }, /there is no rule/],
+      [[], /^body: expected an object/],
+    ] as const) {
+      const message = messageOf(await world.must(422, 'POST', path, { body }));
+      for (const fault of faults) t.match(message, fault);
+    }
+    for (const limit of ['0', '1001', 'x', '']) {
+      const answer = await world.must(422, 'POST', `${path}?limit=${limit}`, { body: {} });
+      t.match(messageOf(answer), /^limit: /);
+    }
+    t.match(messageOf(await world.must(422, 'POST', path)), /^body: it is missing/);
+  },
+);
+
+t.test('looking takes the right to read only', async t => {
+  const world = await World.open(t);
+  const token = await world.newToken('admin1', ['read:admin']);
+  await world.must(200, 'POST', path, { token, body: {} });
+  await world.must(403, 'POST', path, { as: 'bob', body: {} });
+  await world.must(401, 'POST', path, { as: 'nobody', body: {} });
+});
