@@ -127,7 +127,7 @@ function timeIn(text: string, now: number): string {
 }
 
 function tokensTable(tokens: readonly Token[]): string {
-  if (tokens.length === 0) return 'There is none.\n';
+  if (tokens.length === 0) return 'There is none. softquota token create makes one.\n';
   return table(
     [
       { title: 'ID' },

@@ -1,8 +1,9 @@
 /** Owners who get another name or another type, or go: what goes along with them, and what nobody inherits. */
 
-import { rmSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { user } from '../../src/wire/index.ts';
+import { quotaInfo, user } from '../../src/wire/index.ts';
 import { groupsOf, measure, messageOf, repository, userOf } from './people.ts';
 import { World } from './world.ts';
 
@@ -60,6 +61,25 @@ t.test(
     await world.must(200, 'GET', '/users/robert/tokens', { as: 'bob' });
   },
 );
+
+t.test('who is renamed has the repositories again once the directories have the new name', async t => {
+  const world = await World.open(t);
+  writeFileSync(join(repository(world, 'bob/app'), 'packed-refs'), 'x'.repeat(1000));
+  await measure(world);
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  const used = async (name: string) => {
+    const { json } = await world.must(200, 'GET', `/admin/users/${name}/quota`);
+    return quotaInfo.parse(json).used.size.repos.private;
+  };
+  t.strictSame([await used('bob'), await used('robert')], [1021, 0]);
+  t.strictSame([await groupsOf(world, 'bob'), await groupsOf(world, 'robert')], [[], ['free']]);
+  renameSync(join(world.directory, 'git/bob'), join(world.directory, 'git/robert'));
+  await measure(world);
+  t.strictSame([await used('bob'), await used('robert')], [0, 1021]);
+  await world.must(204, 'DELETE', '/admin/users/bob');
+});
 
 t.test('a name that is used anew after a deletion inherits nothing', async t => {
   const world = await World.open(t);

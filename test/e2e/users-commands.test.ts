@@ -1,0 +1,299 @@
+/** `softquota user` and `softquota token`: what they do, print, and exit with. */
+
+import { chmod } from 'node:fs/promises';
+import t from 'tap';
+import { z } from 'zod';
+import { createdToken, token as tokenSchema, user } from '../../src/wire/index.ts';
+import { launcher } from './daemon.ts';
+import { type Run, run } from './run.ts';
+import { Server } from './server.ts';
+
+t.setTimeout(240_000);
+
+const aToken = /^[0-9a-f]{40}\n$/;
+
+/** Where the daemon serves HTTP. */
+async function urlOf(server: Server): Promise<string> {
+  return String((await server.daemon.logged(/^softquota answers/)).http);
+}
+
+/** A command from another machine: without a configuration, over HTTP. */
+async function remote(server: Server, args: readonly string[], token: string): Promise<Run> {
+  const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await urlOf(server), SOFTQUOTA_TOKEN: token };
+  return server.softquota(args, { cwd: '/', env });
+}
+
+async function done(running: Promise<Run>): Promise<string> {
+  const { code, stdout, stderr } = await running;
+  if (code !== 0) throw new Error(`exit ${code}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+t.test('one command leads from a new installation to the token of an administrator', async t => {
+  const server = await Server.open(t);
+  const first = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
+  t.match(first, { code: 0, stdout: aToken, stderr: 'softquota: created root, an administrator\n' });
+  const listed = await done(remote(server, ['user', 'list', '--json'], first.stdout.trim()));
+  t.match(z.array(user).parse(JSON.parse(listed)), [{ username: 'root', is_admin: true, type: 'user' }]);
+
+  const again = await server.softquota(['token', 'create', '--user', 'ROOT', '--admin']);
+  t.match(again, { code: 0, stdout: aToken, stderr: '' });
+  t.not(again.stdout, first.stdout);
+  await done(server.softquota(['user', 'create', 'bob']));
+  const promoted = await server.softquota(['token', 'create', '--user', 'bob', '--admin']);
+  t.match(promoted, { code: 0, stdout: aToken, stderr: 'softquota: bob is an administrator now\n' });
+  await done(remote(server, ['user', 'show', 'root'], promoted.stdout.trim()));
+
+  const unknown = await server.softquota(['token', 'create', '--user', 'dave']);
+  t.match(unknown, { code: 2, stdout: '', stderr: /no user or organization dave; softquota user create / });
+  await done(server.softquota(['user', 'create', 'guild', '--type', 'organization']));
+  const organization = await server.softquota(['token', 'create', '--user', 'guild', '--admin']);
+  t.match(organization, { code: 2, stdout: '', stderr: /is_admin: an organization is no administrator/ });
+});
+
+t.test(
+  'a token has the scopes, the name and the end that are asked for, and is revoked by its name or its id',
+  async t => {
+    const server = await Server.open(t);
+    const softquota = (...args: string[]) => server.softquota(args);
+    const create = (...args: string[]) => softquota('token', 'create', '--user', 'alice', ...args);
+    const listed = async () =>
+      z
+        .array(tokenSchema)
+        .parse(JSON.parse(await done(softquota('token', 'list', '--user', 'alice', '--json'))));
+    await done(softquota('user', 'create', 'alice', '--admin'));
+    t.match(
+      await done(softquota('token', 'list', '--user', 'alice')),
+      /^There is none\. softquota token create /,
+    );
+
+    const reader = await done(create('--scope', 'read:admin', '--scope', 'read:user', '--name', 'reader'));
+    const before = Date.now();
+    const made = createdToken.parse(JSON.parse(await done(create('--expires', '90d', '--json'))));
+    t.match(made, { sha1: /^[0-9a-f]{40}$/, scopes: ['all'], name: /^token-[0-9a-f]{8}$/ });
+    const days = (Date.parse(made.expires_at ?? '') - before) / 86_400_000;
+    t.ok(days >= 90 && days < 90.01, String(days));
+    await done(create('--expires', '2099-01-31', '--name', 'by date'));
+    await done(create('--expires', '2099-01-31T12:00:00+02:00', '--name', 'by time'));
+    t.match(await listed(), [
+      { name: 'reader', scopes: ['read:admin', 'read:user'], expires_at: null, last_used_at: null },
+      { name: made.name },
+      { name: 'by date', expires_at: '2099-01-31T00:00:00.000Z' },
+      { name: 'by time', expires_at: '2099-01-31T10:00:00.000Z' },
+    ]);
+
+    await done(remote(server, ['user', 'list'], reader.trim()));
+    const refused = await remote(server, ['user', 'create', 'bob'], reader.trim());
+    t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
+    const table = await done(softquota('token', 'list', '--user', 'alice'));
+    t.match(table, /^ID +NAME +SCOPES +ENDS IN +MADE +LAST USED +EXPIRES\n/);
+    t.match(
+      table,
+      new RegExp(
+        `reader +read:admin read:user +${reader.trim().slice(-8)} +\\S+ \\S+ +\\d{4}-\\S+ \\S+ +never\\n`,
+      ),
+    );
+
+    t.equal(
+      await done(softquota('token', 'revoke', 'reader', '--user', 'alice')),
+      'Revoked reader of alice.\n',
+    );
+    t.match(await remote(server, ['user', 'list'], reader.trim()), {
+      code: 77,
+      stderr: /not known, or no longer good/,
+    });
+    await done(softquota('token', 'revoke', String(made.id), '--user', 'alice'));
+    t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
+    t.match(await softquota('token', 'revoke', 'reader', '--user', 'alice'), {
+      code: 2,
+      stderr: /alice has no token reader/,
+    });
+    t.match(await create('--name', 'by date'), {
+      code: 2,
+      stdout: '',
+      stderr: /has a token by date already/,
+    });
+    t.match(await create('--expires', 'soon', '--admin'), {
+      code: 2,
+      stdout: '',
+      stderr: /--expires soon: expected a time/,
+    });
+    t.match(await create('--expires', '2020-01-01'), {
+      code: 2,
+      stdout: '',
+      stderr: /expires_at: it is past/,
+    });
+  },
+);
+
+t.test('users and organizations are created, shown, changed, put into groups and deleted', async t => {
+  const server = await Server.open(t, { repositories: ['guild/app'] });
+  const softquota = (...args: string[]) => done(server.softquota(args));
+  const json = async (...args: string[]) => JSON.parse(await softquota(...args, '--json'));
+  await server.scan();
+  for (const name of ['free', 'staff']) {
+    await server.ask('admin', '/api/v1/admin/quota/groups', { body: { name } });
+  }
+  const alice = ['alice', '--email', 'a@git.example', '--full-name', 'Alice L.', '--admin'];
+  t.equal(await softquota('user', 'create', ...alice), 'Created alice, an administrator.\n');
+  const bob = user.parse(await json('user', 'create', 'bob'));
+  t.match(bob, { username: 'bob', type: 'user', is_admin: false, email: '' });
+  t.match(
+    await softquota('user', 'edit', 'guild', '--type', 'organization'),
+    /^guild is an organization, known since /,
+  );
+  await server.ask('admin', '/api/v1/admin/orgs/guild/members/bob', {
+    method: 'PUT',
+    body: { role: 'owner' },
+  });
+
+  t.match(
+    await softquota('user', 'list'),
+    /^NAME +WHAT +FULL NAME +EMAIL +KNOWN SINCE\nalice +administrator +Alice L\. +a@git\.example +\d.*\nbob +user +\d.*\nguild +organization +\d.*\n$/,
+  );
+  const names = async (...args: string[]) =>
+    z
+      .array(user)
+      .parse(await json('user', 'list', ...args))
+      .map(({ username }) => username);
+  t.strictSame(await names(), ['alice', 'bob', 'guild']);
+  t.strictSame(await names('--search', 'B'), ['bob']);
+  t.strictSame(await names('--type', 'organization'), ['guild']);
+  t.equal(await softquota('user', 'list', '--search', 'nobody'), 'There is none.\n');
+
+  t.equal(await softquota('user', 'set-groups', 'alice', 'free', 'staff'), 'alice is in free, staff now.\n');
+  t.match(
+    await softquota('user', 'show', 'alice'),
+    /^alice is an administrator, known since .*\.\nFull name: Alice L\.\nEmail: a@git\.example\nGroups: free, staff\n\nOWNER .*\nalice /,
+  );
+  t.match(await json('user', 'show', 'alice'), {
+    username: 'alice',
+    quota: { groups: [{ name: 'free' }, { name: 'staff' }] },
+  });
+  t.equal(await softquota('user', 'set-groups', 'alice', '--none'), 'alice is in no group now.\n');
+  t.match(
+    await softquota('user', 'show', 'guild'),
+    /\nGroups: none; \[quota\.default\] TOTAL counts\nMembers: bob \(owner\)\n/,
+  );
+  t.match(await json('user', 'show', 'guild'), {
+    type: 'organization',
+    members: [{ ...bob, role: 'owner' }],
+  });
+
+  const edited = ['--name', 'Bobby', '--full-name', 'Bob', '--admin', '--json'];
+  const renamed = JSON.parse(await softquota('user', 'edit', 'bob', ...edited));
+  t.match(renamed, { id: bob.id, username: 'Bobby', full_name: 'Bob', is_admin: true });
+  t.match(await json('user', 'edit', 'bobby', '--no-admin'), { ...renamed, is_admin: false });
+  t.equal(await softquota('user', 'delete', 'Bobby'), 'Deleted Bobby.\n');
+  t.match(await server.softquota(['user', 'delete', 'guild']), {
+    code: 2,
+    stdout: '',
+    stderr: /guild has 1 unit/,
+  });
+  t.strictSame(await names(), ['alice', 'guild']);
+});
+
+t.test('names are shown harmless to people, and whole to programs', async t => {
+  const server = await Server.open(t);
+  const softquota = (...args: string[]) => done(server.softquota(args));
+  const name = '\u202e/evil\u200b';
+  const harmless = '\\u{202e}/evil\\u{200b}';
+  t.equal(
+    await softquota('user', 'create', name, '--full-name', '\u2066x'),
+    `Created ${harmless}, a user.\n`,
+  );
+  t.ok((await softquota('user', 'list')).includes(`${harmless}  user`));
+  t.ok((await softquota('user', 'show', name)).startsWith(`${harmless} is a user`));
+  await softquota('token', 'create', '--user', name, '--name', name);
+  t.ok((await softquota('token', 'list', '--user', name)).includes(` ${harmless} `));
+  const json = await softquota('user', 'list', '--json');
+  t.notOk(json.includes(name));
+  t.match(JSON.parse(json), [{ username: name }]);
+  t.equal(await softquota('token', 'revoke', name, '--user', name), `Revoked ${harmless} of ${harmless}.\n`);
+  t.equal(await softquota('user', 'delete', name), `Deleted ${harmless}.\n`);
+  t.match(await server.softquota(['user', 'show', name]), {
+    code: 2,
+    stderr: /no user or organization \\u\{202e\}/,
+  });
+  await softquota('user', 'create', '--', '-f');
+  t.match(await softquota('user', 'show', '--', '-f'), /^-f is a user/);
+});
+
+t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no secret', async t => {
+  const server = await Server.open(t);
+  const wrong: readonly (readonly string[])[] = [
+    ['user'],
+    ['user', 'nonsense'],
+    ['user', 'show'],
+    ['user', 'show', 'nobody'],
+    ['user', 'show', ''],
+    ['user', 'delete', '..'],
+    ['user', 'create', ' '],
+    ['user', 'create', 'x', '--type', 'robot'],
+    ['user', 'create', 'x', '--email', 'nonsense'],
+    ['user', 'edit', 'x'],
+    ['user', 'edit', 'x', '--admin'],
+    ['user', 'set-groups', 'x'],
+    ['user', 'set-groups', 'x', 'free', '--none'],
+    ['user', 'set-groups', 'x', 'missing'],
+    ['token'],
+    ['token', 'create'],
+    ['token', 'list'],
+    ['token', 'list', '--user', ''],
+    ['token', 'revoke', 'x'],
+    ['token', 'revoke', '.', '--user', 'x'],
+  ];
+  await Promise.all(
+    wrong.map(async args => {
+      const { code, stdout, stderr } = await server.softquota(args);
+      t.match({ code, stdout }, { code: 2, stdout: '' }, args.join(' '));
+      t.not(stderr, '', args.join(' '));
+    }),
+  );
+  t.match(await server.softquota(['user', 'create', 'x']), { code: 0 });
+  t.match(await server.softquota(['user', 'create', 'X']), {
+    code: 2,
+    stderr: /there is an owner X already/,
+  });
+  t.match(await server.softquota(['user', 'list', '--config', '/nowhere/app.ini']), { code: 78 });
+
+  await chmod(server.folder, 0o755);
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
+  const other = await run('setpriv', [...nobody, 'user', 'list', '--config', server.config], { cwd: '/' });
+  t.match(other, { code: 77, stdout: '', stderr: /you may not use .*admin\.sock/ });
+
+  const url = await urlOf(server);
+  const secret = 'f00d'.repeat(10);
+  const list = (env: Readonly<Record<string, string>>) => server.softquota(['user', 'list'], { env });
+  const locked = new URL(url);
+  locked.password = secret;
+  t.match(await list({ SOFTQUOTA_URL: url }), { code: 77, stderr: /a token is required/ });
+  t.match(await list({ SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: secret }), { code: 77, stderr: /not known/ });
+  const nonsense = [
+    await list({ SOFTQUOTA_URL: `ftp://x:${secret}@host/` }),
+    await list({ SOFTQUOTA_URL: `nonsense ${secret}` }),
+    await list({ SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: `${secret}\n${secret}` }),
+  ];
+  for (const { code, stderr } of nonsense) {
+    t.equal(code, 2);
+    t.match(stderr, /^softquota: SOFTQUOTA_(URL|TOKEN): expected /);
+    t.notOk(stderr.includes(secret));
+  }
+  for (let tried = 0; tried < 20; tried++) {
+    await fetch(`${url}api/v1/user/quota`, { headers: { Authorization: 'token wrong' } });
+  }
+  t.match(await list({ SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: secret }), {
+    code: 77,
+    stderr: /try again in \d+ s/,
+  });
+  t.match(await server.softquota(['user', 'list']), { code: 0 }, 'over the socket nobody has to wait');
+
+  await server.stop();
+  t.match(await server.softquota(['user', 'list']), {
+    code: 69,
+    stderr: /no daemon answers at .*admin\.sock/,
+  });
+  const gone = await list({ SOFTQUOTA_URL: locked.href, SOFTQUOTA_TOKEN: secret });
+  t.match(gone, { code: 69, stderr: /no daemon answers at http:\/\/127\.0\.0\.1:/ });
+  t.notOk(gone.stderr.includes(secret));
+});
