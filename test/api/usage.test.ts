@@ -1,0 +1,279 @@
+/** The list of what owners use: every order, every search, every page. */
+
+import t from 'tap';
+import { z } from 'zod';
+import { leaves, subjects } from '../../src/quota/index.ts';
+import { type OwnerRow, ownerReport, ownerRow } from '../../src/wire/index.ts';
+import { apply } from './any-policy.ts';
+import { measure, messageOf, repository } from './people.ts';
+import { type Answer, World } from './world.ts';
+
+const path = '/admin/quota/usage';
+const sorts = ['name', 'total', 'percent', ...leaves] as const;
+
+function rowsIn(answer: Answer): readonly OwnerRow[] {
+  return z.array(ownerRow).parse(answer.json);
+}
+
+async function list(world: World, query = ''): Promise<readonly OwnerRow[]> {
+  return rowsIn(await world.must(200, 'GET', `${path}${query}`));
+}
+
+const namesOf = (rows: readonly OwnerRow[]) => rows.map(({ name }) => name);
+
+/** Owners with ties in everything; bob has a limit, and frank may store nothing. */
+async function peopled(world: World): Promise<void> {
+  const stored = [
+    [
+      'alice',
+      [
+        ['size:git:lfs', 50],
+        ['size:assets:packages:all', 5],
+      ],
+    ],
+    ['bob', [['size:git:lfs', 55]]],
+    [
+      'dave',
+      [
+        ['size:repos:private', 7],
+        ['size:repos:public', 3],
+        ['size:assets:wiki', 1],
+      ],
+    ],
+    [
+      'Erin',
+      [
+        ['size:git:lfs', 50],
+        ['size:assets:artifacts', 5],
+      ],
+    ],
+    [
+      'frank',
+      [
+        ['size:assets:attachments:issues', 1],
+        ['size:assets:attachments:releases', 2],
+      ],
+    ],
+    ['gr%/ä é', [['size:git:lfs', 10]]],
+  ] as const;
+  for (const [owner, units] of stored) {
+    for (const [subject, bytes] of units) await world.report(owner, subject, bytes);
+  }
+  await apply(world, {
+    rules: [
+      { name: 'hundred', limit: 100, subjects: ['size:all'] },
+      { name: 'nothing', limit: 0, subjects: ['size:all'] },
+      { name: 'tiny', limit: 10, subjects: ['size:all'] },
+    ],
+    groups: [
+      { name: 'free', rules: ['hundred'], users: ['alice', 'bob', 'Erin'] },
+      { name: 'locked', rules: ['nothing'], users: ['frank', 'carol'] },
+      { name: 'small', rules: ['tiny'], users: ['dave'] },
+    ],
+  });
+}
+
+/** The number that a row is sorted by, from what it shows. */
+function rank(
+  { tree: { size }, total, percent, limit, used }: OwnerRow,
+  sort: (typeof sorts)[number],
+): number {
+  const { repos, git, assets } = size;
+  switch (sort) {
+    case 'name':
+      return 0;
+    case 'total':
+      return total;
+    case 'percent':
+      return limit === 0 && used !== null && used > 0 ? Number.MAX_VALUE : (percent ?? -1);
+    case 'size:repos:public':
+      return repos.public;
+    case 'size:repos:private':
+      return repos.private;
+    case 'size:git:lfs':
+      return git.LFS;
+    case 'size:assets:attachments:issues':
+      return assets.attachments.issues;
+    case 'size:assets:attachments:releases':
+      return assets.attachments.releases;
+    case 'size:assets:artifacts':
+      return assets.artifacts;
+    case 'size:assets:packages:all':
+      return assets.packages.all;
+    case 'size:assets:wiki':
+      return assets.wiki;
+  }
+}
+
+t.test(
+  'a row shows what an owner stores by kind, the limit that decides, and how much of it is used',
+  async t => {
+    const world = await World.open(t);
+    await peopled(world);
+    const rows = await list(world);
+    t.equal(rows.length, 9, 'with admin1 and acme, who store nothing');
+    const of = (owner: string) => rows.find(({ name }) => name === owner);
+    t.match(of('alice'), {
+      type: 'user',
+      tree: { size: { git: { LFS: 50 }, assets: { packages: { all: 5 }, wiki: 0 } } },
+      total: 55,
+      used: 55,
+      limit: 100,
+      percent: 55,
+      group: 'free',
+      rule: 'hundred',
+      allowed: true,
+    });
+    t.match(of('dave'), { total: 11, limit: 10, percent: 110, allowed: false });
+    t.match(of('frank'), { total: 3, limit: 0, percent: null, allowed: false });
+    t.match(of('carol'), { total: 0, limit: 0, percent: null, allowed: false });
+    t.match(of('acme'), {
+      type: 'organization',
+      total: 0,
+      limit: -1,
+      percent: null,
+      group: null,
+      allowed: true,
+    });
+    for (const row of rows) {
+      const { json } = await world.gate(
+        'GET',
+        `/v1/check?owner=${encodeURIComponent(row.name)}&subject=size:all`,
+      );
+      const { allowed, used, limit, group, rule } = row;
+      t.match(json, { allowed, used, limit, group, rule }, `the gate says the same of ${row.name}`);
+    }
+  },
+);
+
+t.test(
+  'every order and every page, by every kind, shows the same owners; equal ones stand by name',
+  async t => {
+    const world = await World.open(t);
+    await peopled(world);
+    const all = await list(world, '?limit=1000');
+    for (const sort of sorts) {
+      for (const order of ['asc', 'desc', undefined] as const) {
+        const isRising = (order ?? (sort === 'name' ? 'asc' : 'desc')) === 'asc';
+        const sign = isRising ? 1 : -1;
+        const expected = all.toSorted((a, b) => {
+          const byName = a.name < b.name ? -1 : Number(a.name > b.name);
+          return (rank(a, sort) - rank(b, sort)) * sign || (sort === 'name' ? byName * sign : byName);
+        });
+        const asked = `?sort=${sort}${order === undefined ? '' : `&order=${order}`}`;
+        t.strictSame(await list(world, asked), expected, asked);
+        for (const limit of [1, 4, 9]) {
+          const pages: OwnerRow[] = [];
+          for (let page = 1; page <= Math.ceil(all.length / limit); page++) {
+            pages.push(...(await list(world, `${asked}&page=${page}&limit=${limit}`)));
+          }
+          t.strictSame(namesOf(pages), namesOf(expected), `${asked} by ${limit}`);
+        }
+      }
+    }
+  },
+);
+
+t.test('who stores something and may store nothing is fuller than all others', async t => {
+  const world = await World.open(t);
+  await peopled(world);
+  t.strictSame(namesOf(await list(world, '?sort=percent&limit=4')), ['frank', 'dave', 'Erin', 'alice']);
+});
+
+t.test('a search finds parts of names as names compare', async t => {
+  const world = await World.open(t);
+  await peopled(world);
+  const found = async (q: string) => namesOf(await list(world, `?sort=name&q=${encodeURIComponent(q)}`));
+  t.strictSame(await found('E'), ['Erin', 'acme', 'alice', 'dave']);
+  t.strictSame(await found('RIN'), ['Erin']);
+  t.strictSame(await found('%/ä'), ['gr%/ä é']);
+  t.strictSame(await found('a\u0308'), ['gr%/ä é'], 'however it is composed');
+  t.strictSame(await found('.*'), []);
+  t.equal((await found('')).length, 9);
+  const answer = await world.must(200, 'GET', `${path}?q=a&limit=1`);
+  t.equal(answer.headers['x-total-count'], '6', 'of those found');
+});
+
+/** The page that each relation leads to, with the addresses below /api/v1. */
+function links({ headers }: Answer): Readonly<Record<string, string>> {
+  const found = String(headers.link ?? '').matchAll(/<([^>]+)>; rel="(\w+)"/g);
+  return Object.fromEntries(
+    [...found].map(([, address = '', relation = '']) => [relation, address.replace(/^.*\/api\/v1/, '')]),
+  );
+}
+
+t.test('Link leads to the first, previous, next and last page, as far as there are such', async t => {
+  const world = await World.open(t);
+  await peopled(world);
+  const relations = async (query: string) => {
+    const answer = await world.must(200, 'GET', `${path}?${query}`);
+    t.equal(answer.headers['x-total-count'], '9');
+    const page = (address: string) => Number(new URL(address, 'http://x').searchParams.get('page'));
+    return Object.fromEntries(Object.entries(links(answer)).map(([relation, to]) => [relation, page(to)]));
+  };
+  t.strictSame(await relations('limit=9'), {});
+  t.strictSame(await relations('limit=4'), { next: 2, last: 3 });
+  t.strictSame(await relations('limit=4&page=2'), { first: 1, prev: 1, next: 3, last: 3 });
+  t.strictSame(await relations('limit=4&page=3'), { first: 1, prev: 2 });
+  t.strictSame(await relations('limit=4&page=9'), { first: 1, prev: 3 }, 'back to where there is something');
+  t.strictSame(await list(world, '?limit=4&page=9'), []);
+  t.strictSame(await list(world, '?limit=1000&page=9007199254740991'), []);
+  const seen: string[] = [];
+  let next: string | undefined = `${path}?sort=size:git:lfs&order=asc&q=a&limit=3`;
+  while (next !== undefined) {
+    const answer: Answer = await world.must(200, 'GET', next);
+    seen.push(...namesOf(rowsIn(answer)));
+    next = links(answer).next;
+  }
+  t.strictSame(
+    seen,
+    namesOf(await list(world, '?sort=size:git:lfs&order=asc&q=a')),
+    'with all that was asked for',
+  );
+});
+
+t.test('what cannot be asked for is refused, with every fault', async t => {
+  const world = await World.open(t);
+  for (const [query, fault] of [
+    ['sort=size:all', /^sort: /],
+    ['sort=', /^sort: /],
+    ['order=up', /^order: /],
+    ['page=0', /^page: /],
+    ['page=-1', /^page: /],
+    ['page=1.5', /^page: /],
+    ['page=x', /^page: /],
+    ['page=9007199254740993', /^page: /],
+    ['limit=0', /^limit: /],
+    ['limit=1001', /^limit: /],
+    ['per_page=1', /there is no per_page/],
+    ['sort=x&order=y&page=0&limit=0', /^sort: .*; order: .*; page: .*; limit: /],
+  ] as const) {
+    t.match(messageOf(await world.must(422, 'GET', `${path}?${query}`)), fault, query);
+  }
+});
+
+t.test('the list is for administrators', async t => {
+  const world = await World.open(t);
+  await world.must(401, 'GET', path, { as: 'nobody' });
+  await world.must(403, 'GET', path, { as: 'alice' });
+  await world.must(200, 'GET', path, { as: 'machine' });
+  await world.must(200, 'HEAD', path);
+});
+
+t.test('of one owner every unit is told, largest first, and the decision about every kind', async t => {
+  const world = await World.open(t);
+  const small = repository(world, 'dave/app');
+  await world.report('dave', 'size:git:lfs', 5000, 'store');
+  await measure(world);
+  const report = ownerReport.parse((await world.must(200, 'GET', `${path}/DAVE`)).json);
+  t.match(report, { name: 'dave', known: true, partial: false, stale: false });
+  t.match(report.units, [
+    { name: 'store', kind: 'reported', subject: 'size:git:lfs', bytes: 5000 },
+    { name: small, kind: 'walked', subject: 'size:repos:private', bytes: 21, files: 1, partial: false },
+  ]);
+  t.equal(report.total, 5021);
+  t.strictSame(Object.keys(report.decisions), subjects);
+  const nobody = ownerReport.parse((await world.must(200, 'GET', `${path}/a%2F%C3%A9`)).json);
+  t.match(nobody, { name: 'a/é', known: false, units: [], total: 0, allowed: true });
+  await world.must(404, 'GET', '/admin/users/a%2F%C3%A9');
+});
