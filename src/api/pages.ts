@@ -1,5 +1,6 @@
 /** Long lists, a page at a time. */
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Call } from './route.ts';
 
 export interface Page {
@@ -8,21 +9,30 @@ export interface Page {
   readonly limit: number;
 }
 
+/** Entries are looked at for so long at a time. */
+const sliceMs = 5;
+/** The clock is looked at after so many. */
+const entriesAtOnce = 64;
+
 /**
  * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of 100,000 entries the
- * first fifty take one look at each.
+ * first fifty take one look at each. Pushes get their turn meanwhile; what changes then may be seen as it was or as it is.
  */
-export function pageOf<Entry>(
+export async function pageOf<Entry>(
   entries: Iterable<Entry>,
   { page, limit }: Page,
   compare: (a: Entry, b: Entry) => number,
-): { readonly entries: readonly Entry[]; readonly total: number } {
+): Promise<{ readonly entries: readonly Entry[]; readonly total: number }> {
   const end = page * limit;
   let kept: Entry[] = [];
   let last: Entry | undefined;
   let total = 0;
+  let sliceEnd = performance.now() + sliceMs;
   for (const entry of entries) {
-    total++;
+    if (++total % entriesAtOnce === 0 && performance.now() > sliceEnd) {
+      await nextTurn();
+      sliceEnd = performance.now() + sliceMs;
+    }
     if (last !== undefined && compare(entry, last) >= 0) continue;
     kept.push(entry);
     if (kept.length < 2 * end) continue;

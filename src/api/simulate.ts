@@ -18,6 +18,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const draft = draftOf(ledger, wanted);
   const drafted = new Policy(draft);
   const then = settingsOf(settings, wanted);
+  const lint = lintIn(draft, then);
   const refused: ChangedOwner[] = [];
   const allowed: ChangedOwner[] = [];
   let owners = 0;
@@ -34,9 +35,9 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   }
   return {
     owners,
-    refused: { count: refused.length, first: largest(refused, limit) },
-    allowed: { count: allowed.length, first: largest(allowed, limit) },
-    lint: lintIn(draft, then),
+    refused: { count: refused.length, first: await largest(refused, limit) },
+    allowed: { count: allowed.length, first: await largest(allowed, limit) },
+    lint,
   };
 }
 
@@ -108,8 +109,8 @@ function verdictOf({ allowed, used, limit, group, rule }: Decision): Verdict {
   return { allowed, used, limit, group, rule };
 }
 
-function largest(owners: readonly ChangedOwner[], limit: number): readonly ChangedOwner[] {
+async function largest(owners: readonly ChangedOwner[], limit: number): Promise<readonly ChangedOwner[]> {
   const bySize = (a: ChangedOwner, b: ChangedOwner) =>
     b.total - a.total || (a.user < b.user ? -1 : Number(a.user > b.user));
-  return pageOf(owners, { page: 1, limit }, bySize).entries;
+  return (await pageOf(owners, { page: 1, limit }, bySize)).entries;
 }

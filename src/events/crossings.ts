@@ -89,13 +89,12 @@ export class Crossings {
     const { ledger } = this.#options;
     const { settings } = ledger;
     const owner = ledger.ownerRecord(ownerKey);
-    if (!settings.enabled || owner === undefined) return;
+    const decisions = decisionsOf(ledger, ownerKey);
+    if (!settings.enabled || owner === undefined || decisions === null) return;
     const last = this.#levels.get(owner.id) ?? lowest;
     const crossings = new Map<string, Crossing>();
     const next: Level[] = [];
-    for (const leaf of leaves) {
-      const decision = decided(ledger, ownerKey, leaf);
-      if (decision === null) return;
+    for (const [leaf, decision] of decisions) {
       const from = inForce(settings, levelOf(last, leaf));
       const to = nextLevel(settings, decision, from);
       next.push(to);
@@ -168,10 +167,11 @@ export class Crossings {
   }
 }
 
-/** Null where the owner's bytes cannot be added up. */
-function decided(ledger: Ledger, ownerKey: string, leaf: Leaf): Decision | null {
+/** By leaf, in the order of `leaves`; null where the owner's bytes cannot be added up. */
+function decisionsOf(ledger: Ledger, ownerKey: string): readonly (readonly [Leaf, Decision])[] | null {
   try {
-    return ledger.decide(ownerKey, leaf).decision;
+    const owner = ledger.ownerUsage(ownerKey);
+    return leaves.map(leaf => [leaf, ledger.decideFor(owner, leaf)]);
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
     throw error;

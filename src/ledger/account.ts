@@ -32,8 +32,8 @@ export class Account {
   /** What the units hold, without deltas; null where it has to be added up anew. */
   #unitBytes: Usage | null = noUsage;
   #usage: Usage | null = null;
-  /** Null where it has to be looked for. */
-  #measuredAt: number | null = null;
+  /** Undefined where it has to be looked for. */
+  #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
 
   constructor(owner: OwnerRecord, told: () => void) {
@@ -80,12 +80,7 @@ export class Account {
    * unit is as its program last said, however long ago that is, and makes nothing old.
    */
   get measuredAt(): number | null {
-    if (this.#measuredAt === null) {
-      for (const { kind, measuredAt } of this.#units.values()) {
-        if (kind === 'walked' && (this.#measuredAt === null || measuredAt < this.#measuredAt))
-          this.#measuredAt = measuredAt;
-      }
-    }
+    if (this.#measuredAt === undefined) this.#measuredAt = oldestWalk(this.units);
     return this.#measuredAt;
   }
 
@@ -129,7 +124,7 @@ export class Account {
   #changed(before: UnitRecord | undefined, after: UnitRecord | undefined): void {
     for (const deltas of this.#deltas.values()) deltas.unitChanged(before, after);
     this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
-    this.#measuredAt = null;
+    this.#measuredAt = undefined;
     if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) return;
     this.#usage = null;
     if (this.#unitBytes !== null) {
@@ -172,6 +167,14 @@ export class Account {
     const name = printable(this.owner.name);
     return new SoftquotaError('sum_too_large', `${name}'s units together pass 2^53 - 1 bytes`, { cause });
   }
+}
+
+function oldestWalk(units: Iterable<UnitRecord>): number | null {
+  let oldest: number | null = null;
+  for (const { kind, measuredAt } of units) {
+    if (kind === 'walked' && (oldest === null || measuredAt < oldest)) oldest = measuredAt;
+  }
+  return oldest;
 }
 
 /**

@@ -8,6 +8,7 @@
 
 import { type Kind, type Policy, policyKinds, type View } from '../policy/index.ts';
 import {
+  type Decision,
   decide,
   type Explanation,
   explain,
@@ -197,8 +198,12 @@ export class Ledger {
   /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
   decide(ownerName: string, subject: Subject, addingBytes = 0): Answer {
     const owner = this.ownerUsage(ownerName);
-    const decision = decide(this.#settings, this.#standing(owner), owner.usage, subject, addingBytes);
-    return { owner, decision };
+    return { owner, decision: this.decideFor(owner, subject, addingBytes) };
+  }
+
+  /** The same for an owner who has been looked up. */
+  decideFor(owner: OwnerUsage, subject: Subject, addingBytes = 0): Decision {
+    return decide(this.#settings, this.#standing(owner), owner.usage, subject, addingBytes);
   }
 
   /** The whole reasoning of what `decide` answers. */

@@ -22,7 +22,7 @@ export class Policy {
   standing(ownerId: number | null, defaultGroups: readonly string[]): Standing {
     const assigned = ownerId === null ? [] : this.#groups(assignedGroups(this.#view, ownerId));
     if (this.#defaults?.names !== defaultGroups) {
-      this.#defaults = { names: defaultGroups, groups: this.#groups(defaultGroups) };
+      this.#defaults = { names: defaultGroups, groups: this.#groups(new Set(defaultGroups)) };
     }
     return { assigned, defaults: this.#defaults.groups };
   }
@@ -40,8 +40,14 @@ export class Policy {
     return this.#members.get(group) ?? nobody;
   }
 
-  #groups(names: readonly string[]): readonly CompiledGroup[] {
-    return [...new Set(names)].flatMap(name => this.#group(name) ?? []);
+  /** Those that exist. Every decision asks for them. */
+  #groups(names: Iterable<string>): readonly CompiledGroup[] {
+    const found: CompiledGroup[] = [];
+    for (const name of names) {
+      const group = this.#group(name);
+      if (group !== null) found.push(group);
+    }
+    return found;
   }
 
   #group(name: string): CompiledGroup | null {

@@ -13,8 +13,8 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Ledger } from '../ledger/index.ts';
-import { isRepository, type Refusal, refusal, type Subject, subjects } from '../quota/index.ts';
+import type { Ledger, OwnerUsage } from '../ledger/index.ts';
+import { isRepository, refusal, type Subject, subjects } from '../quota/index.ts';
 
 export function headerLine(now: number, foldCase: boolean): string {
   const time = `${new Date(now).toISOString().slice(0, 19)}Z`;
@@ -23,14 +23,17 @@ export function headerLine(now: number, foldCase: boolean): string {
 
 /** Whether the owner is refused anything now. */
 export function isRefused(ledger: Ledger, ownerKey: string): boolean {
-  return subjects.some(subject => refusalOf(ledger, ownerKey, subject) !== null);
+  const owner = exactly(() => ledger.ownerUsage(ownerKey));
+  return owner !== null && subjects.some(subject => refusalOf(ledger, owner, subject) !== null);
 }
 
 /** What the owner is refused now, each line with its end; paths are as in layout. */
 export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<string> {
   const messages = new Map<Subject, string>();
+  const owner = exactly(() => ledger.ownerUsage(ownerKey));
+  if (owner === null) return;
   for (const subject of subjects) {
-    const message = refusalOf(ledger, ownerKey, subject);
+    const message = refusalOf(ledger, owner, subject);
     if (message === null) continue;
     messages.set(subject, message);
     if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
@@ -44,21 +47,17 @@ export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<strin
   }
 }
 
-/** The first line that a pusher would read. An owner whose bytes cannot be added up is decided about by nobody. */
-function refusalOf(ledger: Ledger, ownerKey: string, subject: Subject): string | null {
-  const found = decided(ledger, ownerKey, subject);
-  return found === null ? null : refusal(found.ownerName, subject, found.decision);
+/** The first line that a pusher would read. */
+function refusalOf(ledger: Ledger, owner: OwnerUsage, subject: Subject): string | null {
+  if (ledger.settings.mode === 'report') return null;
+  const decision = exactly(() => ledger.decideFor(owner, subject));
+  return decision === null || decision.allowed ? null : refusal(owner.name, subject, decision);
 }
 
-function decided(
-  ledger: Ledger,
-  ownerKey: string,
-  subject: Subject,
-): { readonly ownerName: string; readonly decision: Refusal } | null {
-  if (ledger.settings.mode === 'report') return null;
+/** Null where bytes cannot be added up: nobody decides by them. */
+function exactly<Known>(known: () => Known): Known | null {
   try {
-    const { owner, decision } = ledger.decide(ownerKey, subject);
-    return decision.allowed ? null : { ownerName: owner.name, decision };
+    return known();
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
     throw error;

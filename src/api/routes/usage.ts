@@ -41,12 +41,12 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pageHeaders },
-      handle: ({ query }, call) => {
+      handle: async ({ query }, call) => {
         const { sort, q } = query;
         const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
         const sign = order === 'asc' ? 1 : -1;
         const rank = ranking(ledger, sort);
-        const { entries, total } = pageOf(
+        const { entries, total } = await pageOf(
           ranked(ledger, q, rank),
           query,
           (a, b) => (a.rank - b.rank) * sign || byName(a, b) * (sort === 'name' ? sign : 1),
@@ -103,7 +103,7 @@ function ranking(ledger: Ledger, sort: (typeof sortable)[number]): (owner: Owner
     case 'total':
       return totalOf;
     case 'percent':
-      return ({ name }) => fullness(ledger.decide(name, 'size:all').decision);
+      return owner => fullness(ledger.decideFor(owner, 'size:all'));
     default: {
       const at = leafIndex(sort);
       return ({ usage }) => usage[at] ?? 0;
@@ -116,7 +116,7 @@ function byName(a: Ranked, b: Ranked): number {
 }
 
 function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
-  const { decision } = ledger.decide(owner.name, 'size:all');
+  const decision = ledger.decideFor(owner, 'size:all');
   const { allowed, used, limit, group, rule } = decision;
   return {
     name: owner.name,
@@ -138,7 +138,7 @@ function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
 function reportOf(ledger: Ledger, name: string): OwnerReport {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {
-    const { allowed, used, limit, group, rule } = ledger.decide(owner.name, subject).decision;
+    const { allowed, used, limit, group, rule } = ledger.decideFor(owner, subject);
     return [subject, { allowed, used, limit, group, rule }];
   });
   const units = ledger.unitsOf(owner.name).map(

@@ -46,9 +46,9 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(user), headers: pageHeaders },
-      handle: ({ query }, call) => {
+      handle: async ({ query }, call) => {
         const { q, type } = query;
-        const { entries, total } = pageOf(found(ledger, q, type), query, byName);
+        const { entries, total } = await pageOf(found(ledger, q, type), query, byName);
         const address = new URL('api/v1/admin/users', baseUrl());
         const kept = { ...(q === '' ? {} : { q }), ...(type === undefined ? {} : { type }) };
         address.search = new URLSearchParams(kept).toString();
