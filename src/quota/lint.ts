@@ -52,16 +52,16 @@ export function lint(policy: LintedPolicy): readonly Finding[] {
   const { assignments, defaultGroups, settings } = policy;
   const groups = policy.groups.map(compileGroup);
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
-  const assigned = groups.filter(
-    group => assignments === undefined || (assignments.get(group.name) ?? 0) > 0,
-  );
+  const isAssigned = ({ name }: CompiledGroup) =>
+    assignments === undefined || (assignments.get(name) ?? 0) > 0;
+  const assigned = groups.filter(isAssigned);
   return [
     ...missingDefaults(defaultGroups, groups),
     ...groups.flatMap(emptyGroup),
-    ...groups.filter(group => !assigned.includes(group) && !defaults.includes(group)).map(unusedGroup),
+    ...groups.filter(group => !isAssigned(group) && !defaults.includes(group)).map(unusedGroup),
     ...defaults.flatMap(group => shadowedDefault(group, defaults)),
     ...groups.flatMap(group => group.rules.flatMap(rule => matchesNothing(rule, group))),
-    ...groups.flatMap(group => group.rules.flatMap(rule => unreachable(rule, group))),
+    ...groups.flatMap(unreachable),
     ...assigned.flatMap(group => uncoveredOfGroup(group, defaults, settings)),
     ...uncoveredOfOthers(defaults, settings),
   ];
@@ -94,12 +94,34 @@ function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Find
   return [{ code: 'matches_nothing', group: group.name, rule: nameOf(rule), message }];
 }
 
-function unreachable(rule: CompiledRule, group: CompiledGroup): readonly Finding[] {
-  const before = group.rules.filter(other => other !== rule && speaksBefore(other, rule));
-  const left = before.reduce((mask, other) => mask & ~other.covers, rule.covers);
+/**
+ * Of rules that cover the same only the tightest can decide, so each rule is looked at beside those: of thousands of rules
+ * there are few kinds. So many are named as it takes to limit all that the rule covers.
+ */
+function unreachable(group: CompiledGroup): readonly Finding[] {
+  const tightest = new Map<number, CompiledRule>();
+  for (const rule of group.rules) {
+    const known = tightest.get(rule.covers);
+    if (known === undefined || speaksBefore(rule, known)) tightest.set(rule.covers, rule);
+  }
+  return group.rules.flatMap(rule => unreachableRule(rule, tightest.values(), group));
+}
+
+function unreachableRule(
+  rule: CompiledRule,
+  tightest: Iterable<CompiledRule>,
+  group: CompiledGroup,
+): readonly Finding[] {
+  let left = rule.covers;
+  const others: CompiledRule[] = [];
+  for (const other of tightest) {
+    if (other === rule || (other.covers & left) === 0 || !speaksBefore(other, rule)) continue;
+    left &= ~other.covers;
+    others.push(other);
+  }
   if (rule.covers === 0 || left !== 0) return [];
-  const others = before.filter(other => (other.covers & rule.covers) !== 0).map(nameOf);
-  const message = `${ruleOf(rule, group)} never decides: what it covers is always limited at least as tightly by ${others.map(quoted).join(', ')}.`;
+  const named = others.map(other => quoted(nameOf(other))).join(', ');
+  const message = `${ruleOf(rule, group)} never decides: what it covers is always limited at least as tightly by ${named}.`;
   return [{ code: 'unreachable_rule', group: group.name, rule: nameOf(rule), message }];
 }
 

@@ -104,6 +104,23 @@ t.test('a rule is unreachable where others of its group are always as tight', as
   ]);
 });
 
+t.test('of thousands of rules that never decide each is told beside the few that do', async t => {
+  const many = Array.from({ length: 5000 }, (_, n) => rule(`rule ${n}`, 10_000 - n, 'size:git:lfs'));
+  const findings = found({ groups: [{ name: 'g', rules: [...many, rule('none', 0, 'size:git:all')] }] });
+  t.equal(findings.filter(({ code }) => code === 'unreachable_rule').length, 5000);
+  t.ok(Math.max(...findings.map(({ message }) => message.length)) < 200);
+  const halves = [rule('public', 5, 'size:repos:public'), rule('private', 5, 'size:repos:private')];
+  t.match(
+    found({
+      groups: [
+        { name: 'g', rules: [...halves, rule('both', -1, 'size:repos:public', 'size:repos:private')] },
+      ],
+    }),
+    [{ rule: 'both', message: /as tightly by "public", "private"\.$/ }],
+    'and beside all that it takes',
+  );
+});
+
 t.test('of two rules that always say the same exactly one is unreachable', async t => {
   const twins = [rule('b', 100, 'size:repos:all'), rule('a', 100, 'size:repos:all')];
   t.match(faults({ groups: [{ name: 'g', rules: twins }] }), [{ code: 'unreachable_rule', rule: 'b' }]);
