@@ -3,7 +3,17 @@
  * in force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
  */
 
-import { type Kind, Policy, policyKinds, Shelf, type View } from '../policy/index.ts';
+import {
+  assignmentKind,
+  type Draft,
+  groupKind,
+  type Kind,
+  Policy,
+  policyKinds,
+  ruleKind,
+  Shelf,
+  type View,
+} from '../policy/index.ts';
 import type { DocumentRecord, OwnerRecord } from '../store/index.ts';
 import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
@@ -14,9 +24,12 @@ export interface GoverningOptions {
   readonly book: Book;
   readonly keeper: Keeper;
   now(): number;
-  /** Called when something that decisions depend on has changed. */
-  changed(): void;
+  /** Called when something that an owner's decisions depend on has changed; null: that anybody's do. */
+  changed(ownerKey: string | null): void;
 }
+
+/** What may bear on owners whom it does not name. */
+const forAnybody = [ruleKind, groupKind];
 
 export class Governing {
   readonly #options: GoverningOptions;
@@ -80,7 +93,17 @@ export class Governing {
     // What was noted of these owners before is older than what is written now.
     const written: readonly OwnerRecord[] = [...owners, ...amendment.applyOwners()];
     for (const owner of written) keeper.owner(owner);
-    if (isPolicy || written.length + goneOwners.length > 0) changed();
+    if (goneOwners.length > 0 || forAnybody.some(({ name }) => draft.changed.has(name))) changed(null);
+    else for (const ownerKey of ownersIn(draft, written, book)) changed(ownerKey);
     return result;
   }
+}
+
+/** The keys of those whose records or groups have changed. */
+function ownersIn(draft: Draft, written: readonly OwnerRecord[], book: Book): ReadonlySet<string> {
+  const assigned = [...(draft.changed.get(assignmentKind.name)?.keys() ?? [])];
+  return new Set([
+    ...written.map(({ key }) => key),
+    ...assigned.flatMap(ownerId => book.owner(Number(ownerId))?.key ?? []),
+  ]);
 }

@@ -101,7 +101,7 @@ export class Ledger {
       book: this.#book,
       keeper: this.#keeper,
       now: () => this.#clock.wall(),
-      changed: () => this.#watchers.tell(null),
+      changed: ownerKey => this.#watchers.tell(ownerKey),
     });
     this.#reports = new Reports({
       book: this.#book,

@@ -93,5 +93,9 @@ function put(draft: Draft, ownerId: number, entries: Assignment): void {
 }
 
 function nextPlaceIn(view: View): number {
-  return nextPlace([...view.all(assignmentKind)].flatMap(([, entries]) => entries));
+  return nextPlace(everyEntry(view));
+}
+
+function* everyEntry(view: View): Generator<Assignment[number]> {
+  for (const [, entries] of view.all(assignmentKind)) yield* entries;
 }

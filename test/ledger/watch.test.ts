@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { createUser, identityKinds, isOrganizationOwner, setMember } from '../../src/identity/index.ts';
+import { assign, createGroup, editRule, setGroups, unassign } from '../../src/policy/index.ts';
 import { lfs, repos, SetClock, settings, World, walk } from './world.ts';
 
 t.test('a change of what an owner stores is told with the owner’s key', async t => {
@@ -49,6 +50,29 @@ t.test('a change of policy may be anybody’s', async t => {
   t.strictSame(told, [null]);
 });
 
+t.test('who is in which group bears on those who are named, rules and groups on anybody', async t => {
+  const ledger = await new World(t).open();
+  walk(ledger, 'Alice/app', 5);
+  walk(ledger, 'bob/app', 5);
+  const told: (string | null)[] = [];
+  ledger.watch(key => told.push(key));
+  const idOf = (name: string) => ledger.ownerRecord(name)?.id ?? 0;
+  await ledger.govern(({ draft }) =>
+    createGroup(draft, { name: 'free', rules: [{ name: 'all', limitBytes: 7 }] }),
+  );
+  t.strictSame(told.splice(0), [null]);
+  await ledger.govern(({ draft }) => assign(draft, idOf('alice'), 'free'));
+  t.strictSame(told.splice(0), ['alice']);
+  await ledger.govern(({ draft }) => setGroups(draft, idOf('bob'), ['free']));
+  t.strictSame(told.splice(0), ['bob']);
+  await ledger.govern(({ draft }) => unassign(draft, idOf('alice'), 'free'));
+  t.strictSame(told.splice(0), ['alice']);
+  await ledger.govern(({ draft }) => editRule(draft, 'all', { limitBytes: 9 }));
+  t.strictSame(told.splice(0), [null]);
+  await ledger.govern(amendment => amendment.renameOwner('bob', 'Bill', () => false));
+  t.strictSame(told.splice(0), [null], 'and whoever goes, or gives a name away, on what is kept of anybody');
+});
+
 t.test('what no decision depends on is kept without a word', async t => {
   const world = new World(t, { kinds: identityKinds });
   const ledger = await world.open();
@@ -58,7 +82,7 @@ t.test('what no decision depends on is kept without a word', async t => {
     createUser(amendment, { name: 'acme', type: 'organization' }),
   );
   const alice = await ledger.govern(amendment => createUser(amendment, { name: 'alice' }));
-  t.strictSame(told.splice(0), [null, null], 'there are more whom decisions are about');
+  t.strictSame(told.splice(0), ['acme', 'alice'], 'there are more whom decisions are about');
   const { policy } = ledger;
   await ledger.govern(({ draft }) => setMember(draft, acme, alice, 'owner'));
   t.strictSame(told, []);
