@@ -5,17 +5,12 @@ import { SoftquotaError } from '../errors.ts';
 import { parseExactly } from './exact-json.ts';
 
 const mebibyte = 1024 * 1024;
-const mostBytesUsually = mebibyte;
 
 /**
  * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not said to be, with
  * `body_too_large`, and with `bad_parameter` where it breaks off.
  */
-export async function jsonOf(
-  request: Request,
-  response: Response,
-  mostBytes = mostBytesUsually,
-): Promise<unknown> {
+export async function jsonOf(request: Request, response: Response, mostBytes = mebibyte): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined) {
     throw new SoftquotaError('invalid', 'body: expected JSON as it is, without Content-Encoding');
   }

@@ -24,6 +24,11 @@ export function groupNamed(view: View, name: string): Group | undefined {
   return found === undefined ? undefined : groupOf(view, name, found);
 }
 
+/** As `groupNamed`, but throws `not_found`. */
+export function groupWithRules(view: View, name: string): Group {
+  return groupOf(view, name, mustBeGroup(view, name));
+}
+
 /** Throws `conflict` where there is one of that name, else `invalid` with every fault of the name and the new rules. */
 export function createGroup(draft: Draft, { name, rules }: NewGroup): void {
   if (draft.get(groupKind, name) !== undefined) {

@@ -14,6 +14,7 @@ export {
   deleteGroup,
   groupNamed,
   groupsIn,
+  groupWithRules,
   type NewGroup,
   removeRule,
 } from './groups.ts';

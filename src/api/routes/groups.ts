@@ -8,12 +8,12 @@ import {
   deleteGroup,
   groupNamed,
   groupsIn,
-  mustBeGroup,
+  groupWithRules,
   removeRule,
   type View,
 } from '../../policy/index.ts';
 import { printable } from '../../quota/index.ts';
-import { type Group, group, knownName, newGroup } from '../../wire/index.ts';
+import { group, knownName, newGroup } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -55,7 +55,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
         };
         return ledger.govern(({ draft }) => {
           createGroup(draft, created);
-          return shownOf(draft, name);
+          return groupShown(groupWithRules(draft, name));
         }, caller);
       },
     }),
@@ -69,7 +69,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
-      handle: named => shownOf(ledger.view, named.params.group),
+      handle: named => groupShown(groupWithRules(ledger.view, named.params.group)),
     }),
     route({
       id: 'deleteGroup',
@@ -111,12 +111,6 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
         ledger.govern(({ draft }) => removeRule(draft, named.params.group, named.params.rule), caller),
     }),
   ];
-}
-
-/** Throws `not_found`. */
-function shownOf(view: View, name: string): Group {
-  mustBeGroup(view, name);
-  return groupShown(groupNamed(view, name) ?? { name, rules: [] });
 }
 
 const anyNamed = z.object({ name: z.string() });
