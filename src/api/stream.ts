@@ -51,8 +51,13 @@ export class Streams {
     if (this.#open.size >= most) {
       throw new SoftquotaError('busy', `${most} follow already, which is as many as can; try again later`);
     }
-    // A proxy that gathers what comes would tell it late.
-    response.status(200).set({ 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
+    response.status(200).set({
+      'Content-Type': 'text/event-stream',
+      // A proxy that gathers what comes would tell it late.
+      'X-Accel-Buffering': 'no',
+      // Nothing else is to come that the daemon's end would have to wait for.
+      Connection: 'close',
+    });
     if (request.method === 'HEAD' || this.#isClosed) {
       response.end();
       return;
