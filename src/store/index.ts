@@ -9,22 +9,32 @@
 import { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 
-export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
 export type {
-  Changes,
-  DeltaRecord,
   DocumentRecord,
   EventQuery,
   EventRecord,
-  Kept,
+  LargeUnit,
   LevelRecord,
   OwnerRecord,
-  RootRecord,
-  Store,
-  SweepRecord,
-  UnitRecord,
-} from './store.ts';
-export { ownerIdBits } from './store.ts';
+  Position,
+  Register,
+  RegisterChanges,
+  Registered,
+  ShareRecord,
+} from './register.ts';
+export { ownerIdBits } from './register.ts';
+export type {
+  Change,
+  HostClaim,
+  HostRecord,
+  Policy,
+  PolicyChange,
+  ServerAdvice,
+  SharedState,
+  SharedStore,
+} from './shared.ts';
+export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
+export type { Changes, DeltaRecord, Kept, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 

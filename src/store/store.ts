@@ -1,13 +1,13 @@
 /**
- * Where the ledger is kept.
+ * Where the ledger of this machine is kept.
  *
- * A store holds plain records and knows no rules. `write` is one atomic step: after a crash
- * either all of a `Changes` is there or nothing of it, and once its promise resolves it is on the
- * disk. Strings of any kind survive, lone surrogates and NUL among them, and numbers are whole,
- * from -(2^53 - 1) to 2^53 - 1. Every implementation passes test/store/contract.ts.
+ * It holds the register (register.ts), as this machine last knew it, and what the machine measured. `write` is one
+ * atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise resolves it
+ * is on the disk. Every implementation passes test/store/contract.ts.
  */
 
 import type { Leaf } from '../quota/index.ts';
+import type { Position, Register, RegisterChanges, Registered } from './register.ts';
 
 /** One thing that takes space. */
 export interface UnitRecord {
@@ -42,35 +42,6 @@ export interface DeltaRecord {
   readonly at: number;
 }
 
-/**
- * Owners' ids are so many random bits, so that machines that meet the same owner first need not agree on a
- * next number.
- */
-export const ownerIdBits = 48;
-
-/** An owner; it stays when its last unit goes. */
-export interface OwnerRecord {
-  /** Stays the same through a change of name, and is never another's. */
-  readonly id: number;
-  /** What names are compared by (quota/names.ts). */
-  readonly key: string;
-  /** As first seen. */
-  readonly name: string;
-  readonly type: 'user' | 'organization';
-  /** Milliseconds since 1970. */
-  readonly since: number;
-}
-
-/**
- * Something of the policy: a rule, a group, an assignment. What is in it is the ledger's business; the store
- * keeps any text, by kind and key.
- */
-export interface DocumentRecord {
-  readonly kind: string;
-  readonly key: string;
-  readonly text: string;
-}
-
 /** A storage root as it was when its units were last found. */
 export interface RootRecord {
   readonly path: string;
@@ -84,46 +55,16 @@ export interface SweepRecord {
   readonly units: number;
 }
 
-/** Something that happened, for the record. What there is to say of it is the ledger's business. */
-export interface EventRecord {
-  /** In ASCII; no two have the same. */
-  readonly id: string;
-  readonly kind: string;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  /** Whom it is about, by id and by what the name was compared by, as far as there is either. */
-  readonly ownerId: number | null;
-  readonly ownerKey: string | null;
-  readonly text: string;
-}
-
-/** Which events are asked for. */
-export interface EventQuery {
-  readonly kind?: string;
-  /** One of the two is enough. */
-  readonly owner?: Pick<EventRecord, 'ownerId' | 'ownerKey'>;
-  /** Only what comes after this place in the order. */
-  readonly after?: Pick<EventRecord, 'at' | 'id'>;
-  /** How many at most; 1 or more. */
-  readonly limit: number;
-}
-
-/** How near to their limits an owner was when it was last told. */
-export interface LevelRecord {
-  readonly ownerId: number;
-  readonly text: string;
-}
-
 /** All that is loaded: everything that a store holds but events and levels, which are asked for. */
-export interface Kept {
+export interface Kept extends Registered {
   readonly units: readonly UnitRecord[];
   /** In the order of `seq`; all else is in no order. */
   readonly deltas: readonly DeltaRecord[];
-  readonly owners: readonly OwnerRecord[];
-  readonly documents: readonly DocumentRecord[];
   readonly roots: readonly RootRecord[];
   /** The last sweep that ended; null before the first. */
   readonly sweep: SweepRecord | null;
+  /** Where the policy stood that was last taken over from a shared store; null: none ever was. */
+  readonly adopted: Position | null;
 }
 
 /**
@@ -132,46 +73,18 @@ export interface Kept {
  * Taking out comes first, so what is named in both is there afterwards. Of two records with the
  * same id the later one stays. Taking out what is not there is no fault.
  */
-export interface Changes {
+export interface Changes extends RegisterChanges {
   readonly units?: readonly UnitRecord[];
   readonly goneUnits?: readonly string[];
   readonly deltas?: readonly DeltaRecord[];
   readonly goneDeltas?: readonly number[];
-  readonly owners?: readonly OwnerRecord[];
-  readonly goneOwners?: readonly string[];
-  readonly documents?: readonly DocumentRecord[];
-  readonly goneDocuments?: readonly Pick<DocumentRecord, 'kind' | 'key'>[];
   readonly roots?: readonly RootRecord[];
   readonly goneRoots?: readonly string[];
   readonly sweep?: SweepRecord;
-  readonly events?: readonly EventRecord[];
-  /** Those of before this time, in milliseconds since 1970. */
-  readonly goneEventsBefore?: number;
-  readonly levels?: readonly LevelRecord[];
-  /** By owners' ids. */
-  readonly goneLevels?: readonly number[];
+  readonly adopted?: Position;
 }
 
-export interface Store {
-  /**
-   * Everything that is kept, the writes asked for before included. Rejects with `store_refused`
-   * where what is kept cannot be understood, as all that reads does.
-   */
+export interface Store extends Register {
   load(): Promise<Kept>;
-  /** Newest first; of those of the same time the one with the greater id comes first. */
-  events(query: EventQuery): Promise<readonly EventRecord[]>;
-  /** In no order. */
-  levels(): Promise<readonly LevelRecord[]>;
-  /**
-   * Writes all of it or nothing; writes take effect in the order in which they are asked for.
-   *
-   * Rejects with `store_away` where the store cannot take it at the moment (disk full, no
-   * connection), and with `invalid` where a record is none (a size below 0, a fraction, an
-   * unknown leaf). Neither touches the writes before and after it. The caller may try again;
-   * where the connection broke during a write it may have been kept after all, which
-   * writing it again does not harm.
-   */
   write(changes: Changes): Promise<void>;
-  /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
-  close(): Promise<void>;
 }

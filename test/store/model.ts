@@ -9,7 +9,10 @@ import type {
   Kept,
   LevelRecord,
   OwnerRecord,
+  Position,
+  Registered,
   RootRecord,
+  ShareRecord,
   SweepRecord,
   UnitRecord,
 } from '../../src/store/index.ts';
@@ -22,6 +25,9 @@ export interface Model {
   readonly documents: Map<string, DocumentRecord>;
   readonly roots: Map<string, RootRecord>;
   sweep: SweepRecord | null;
+  adopted: Position | null;
+  /** By owner and host. */
+  readonly shares: Map<string, ShareRecord>;
   readonly events: Map<string, EventRecord>;
   readonly levels: Map<number, LevelRecord>;
 }
@@ -34,6 +40,8 @@ export function emptyModel(): Model {
     documents: new Map(),
     roots: new Map(),
     sweep: null,
+    adopted: null,
+    shares: new Map(),
     events: new Map(),
     levels: new Map(),
   };
@@ -44,13 +52,16 @@ export function applyTo(model: Model, changes: Changes): void {
   for (const seq of changes.goneDeltas ?? []) model.deltas.delete(seq);
   for (const key of changes.goneOwners ?? []) model.owners.delete(key);
   for (const gone of changes.goneDocuments ?? []) model.documents.delete(documentId(gone));
+  for (const gone of changes.goneShares ?? []) model.shares.delete(shareId(gone));
   for (const path of changes.goneRoots ?? []) model.roots.delete(path);
   for (const unit of changes.units ?? []) model.units.set(unit.id, unit);
   for (const delta of changes.deltas ?? []) model.deltas.set(delta.seq, delta);
   for (const owner of changes.owners ?? []) model.owners.set(owner.key, owner);
   for (const document of changes.documents ?? []) model.documents.set(documentId(document), document);
   for (const root of changes.roots ?? []) model.roots.set(root.path, root);
+  for (const share of changes.shares ?? []) model.shares.set(shareId(share), share);
   model.sweep = changes.sweep ?? model.sweep;
+  model.adopted = changes.adopted ?? model.adopted;
   for (const { id, at } of [...model.events.values()]) {
     if (at < (changes.goneEventsBefore ?? Number.NEGATIVE_INFINITY)) model.events.delete(id);
   }
@@ -79,27 +90,48 @@ export function levelsBy(model: Model): readonly LevelRecord[] {
   return [...model.levels.values()].sort((a, b) => a.ownerId - b.ownerId);
 }
 
-export function keptBy(model: Model): Kept {
-  return sorted({
-    units: [...model.units.values()],
-    deltas: [...model.deltas.values()].sort((a, b) => a.seq - b.seq),
+export function registeredBy(model: Model): Registered {
+  return sortedRegister({
     owners: [...model.owners.values()],
     documents: [...model.documents.values()],
-    roots: [...model.roots.values()],
-    sweep: model.sweep,
+    shares: [...model.shares.values()],
   });
 }
 
-/** The same for the same records, in whatever order they came; that of deltas is promised, and so is kept. */
+export function keptBy(model: Model): Kept {
+  return sorted({
+    ...registeredBy(model),
+    units: [...model.units.values()],
+    deltas: [...model.deltas.values()].sort((a, b) => a.seq - b.seq),
+    roots: [...model.roots.values()],
+    sweep: model.sweep,
+    adopted: model.adopted,
+  });
+}
+
+/** The same for the same records, in whatever order they came. */
+export function sortedRegister({ owners, documents, shares }: Registered): Registered {
+  return {
+    owners: owners.toSorted((a, b) => order(a.key, b.key)),
+    documents: documents.toSorted((a, b) => order(documentId(a), documentId(b))),
+    shares: shares.toSorted((a, b) => order(shareId(a), shareId(b))),
+  };
+}
+
+/** The same; the order of deltas is promised, and so is kept. */
 export function sorted(kept: Kept): Kept {
   return {
+    ...sortedRegister(kept),
     units: kept.units.toSorted((a, b) => order(a.id, b.id)),
     deltas: kept.deltas,
-    owners: kept.owners.toSorted((a, b) => order(a.key, b.key)),
-    documents: kept.documents.toSorted((a, b) => order(documentId(a), documentId(b))),
     roots: kept.roots.toSorted((a, b) => order(a.path, b.path)),
     sweep: kept.sweep,
+    adopted: kept.adopted,
   };
+}
+
+function shareId({ ownerKey, host }: Pick<ShareRecord, 'ownerKey' | 'host'>): string {
+  return JSON.stringify([ownerKey, host]);
 }
 
 function documentId({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>): string {

@@ -2,7 +2,15 @@
 
 import fc from 'fast-check';
 import { leaves } from '../../src/quota/index.ts';
-import type { Changes, EventQuery, EventRecord, OwnerRecord, UnitRecord } from '../../src/store/index.ts';
+import type {
+  Changes,
+  EventQuery,
+  EventRecord,
+  OwnerRecord,
+  RegisterChanges,
+  ShareRecord,
+  UnitRecord,
+} from '../../src/store/index.ts';
 
 export function unit(id: string, differing: Partial<UnitRecord> = {}): UnitRecord {
   return {
@@ -27,6 +35,19 @@ export function owner(key: string, differing: Partial<OwnerRecord> = {}): OwnerR
 
 export function event(id: string, at: number, differing: Partial<EventRecord> = {}): EventRecord {
   return { id, kind: 'refusal', at, ownerId: 7, ownerKey: 'alice', text: '{}', ...differing };
+}
+
+export function share(ownerKey: string, host: string, differing: Partial<ShareRecord> = {}): ShareRecord {
+  return {
+    ownerKey,
+    host,
+    bytes: { 'size:repos:private': 1000 },
+    units: 1,
+    largest: [],
+    partial: false,
+    measuredAt: 1_795_000_000_000,
+    ...differing,
+  };
 }
 
 /** Strings that stores get wrong: NUL, surrogates alone, paired and the wrong way round, two forms of one letter. */
@@ -91,8 +112,55 @@ export const anyEventQuery: fc.Arbitrary<EventQuery> = fc.record(
   { requiredKeys: ['limit'], noNullPrototype: true },
 );
 
+const anyShare: fc.Arbitrary<ShareRecord> = plain({
+  ownerKey: anyId,
+  host: anyId,
+  bytes: fc.dictionary(anyLeaf, fc.maxSafeNat(), { noNullPrototype: true }),
+  units: fc.maxSafeNat(),
+  largest: fc.array(
+    plain({
+      kind: fc.constantFrom('walked' as const, 'reported' as const),
+      name: anyString,
+      leaf: anyLeaf,
+      bytes: fc.maxSafeNat(),
+    }),
+    { maxLength: 3 },
+  ),
+  partial: fc.boolean(),
+  measuredAt: fc.option(fc.maxSafeInteger()),
+});
+
+const anyPosition = plain({ generation: anyString, version: fc.maxSafeInteger(), mark: anyString });
+
+const registerParts = {
+  owners: fc.array(
+    plain({
+      key: anyId,
+      id: fc.maxSafeInteger(),
+      name: anyString,
+      type: fc.constantFrom('user' as const, 'organization' as const),
+      since: fc.maxSafeInteger(),
+    }),
+  ),
+  goneOwners: fc.array(anyId),
+  documents: fc.array(plain({ kind: anyId, key: anyId, text: anyString })),
+  goneDocuments: fc.array(plain({ kind: anyId, key: anyId })),
+  shares: fc.array(anyShare),
+  goneShares: fc.array(plain({ ownerKey: anyId, host: anyId })),
+  events: fc.array(anyEvent),
+  goneEventsBefore: anyTime,
+  levels: fc.array(plain({ ownerId: anySeq, text: anyString })),
+  goneLevels: fc.array(anySeq),
+};
+
+export const anyRegisterChanges: fc.Arbitrary<RegisterChanges> = fc.record(registerParts, {
+  requiredKeys: [],
+  noNullPrototype: true,
+});
+
 export const anyChanges: fc.Arbitrary<Changes> = fc.record(
   {
+    ...registerParts,
     units: fc.array(anyUnit),
     goneUnits: fc.array(anyId),
     deltas: fc.array(
@@ -105,18 +173,6 @@ export const anyChanges: fc.Arbitrary<Changes> = fc.record(
       }),
     ),
     goneDeltas: fc.array(anySeq),
-    owners: fc.array(
-      plain({
-        key: anyId,
-        id: fc.maxSafeInteger(),
-        name: anyString,
-        type: fc.constantFrom('user' as const, 'organization' as const),
-        since: fc.maxSafeInteger(),
-      }),
-    ),
-    goneOwners: fc.array(anyId),
-    documents: fc.array(plain({ kind: anyId, key: anyId, text: anyString })),
-    goneDocuments: fc.array(plain({ kind: anyId, key: anyId })),
     roots: fc.array(plain({ path: anyId, device: any64Bits, inode: any64Bits })),
     goneRoots: fc.array(anyId),
     sweep: plain({
@@ -124,13 +180,28 @@ export const anyChanges: fc.Arbitrary<Changes> = fc.record(
       finishedAt: fc.maxSafeInteger(),
       units: fc.maxSafeNat(),
     }),
-    events: fc.array(anyEvent),
-    goneEventsBefore: anyTime,
-    levels: fc.array(plain({ ownerId: anySeq, text: anyString })),
-    goneLevels: fc.array(anySeq),
+    adopted: anyPosition,
   },
   { requiredKeys: [], noNullPrototype: true },
 );
+
+/** Writes that no register may take, each with a sound record beside the faulty one. */
+export const faultyRegisterChanges: Readonly<Record<string, RegisterChanges>> = {
+  'an event at no time': { owners: [owner('sound')], events: [event('a', Number.NaN)] },
+  'an event of half an owner': { owners: [owner('sound')], events: [event('a', 1, { ownerId: 0.5 })] },
+  'an owner whose number is none': { owners: [owner('sound'), owner('faulty', { id: 2 ** 53 })] },
+  'a share of less than nothing': {
+    owners: [owner('sound')],
+    shares: [share('a', 'sound'), share('a', 'faulty', { bytes: { 'size:git:lfs': -1 } })],
+  },
+  'a share beyond 2^53 - 1': { shares: [share('a', 'one', { bytes: { 'size:git:lfs': 2 ** 53 } })] },
+  // What a program that is not checked by TypeScript, or a later version, might hand over.
+  'a share of an unknown leaf': {
+    owners: [owner('sound')],
+    shares: [share('a', 'one', { bytes: { 'size:all': 1 } as ShareRecord['bytes'] })],
+  },
+  'a level of half an owner': { owners: [owner('sound')], levels: [{ ownerId: 0.5, text: '' }] },
+};
 
 /** Writes that no store may take, each with a sound record beside the faulty one. */
 export const faultyChanges: Readonly<Record<string, Changes>> = {
@@ -141,8 +212,6 @@ export const faultyChanges: Readonly<Record<string, Changes>> = {
   'an endless size': { units: [unit('sound'), unit('faulty', { bytes: Number.POSITIVE_INFINITY })] },
   // What a program that is not checked by TypeScript, or a later version, might hand over.
   'an unknown leaf': { units: [unit('sound'), unit('faulty', { leaf: 'size:all' as 'size:git:lfs' })] },
-  'an event at no time': { units: [unit('sound')], events: [event('a', Number.NaN)] },
-  'an event of half an owner': { units: [unit('sound')], events: [event('a', 1, { ownerId: 0.5 })] },
   'a delta beyond 2^53 - 1': {
     owners: [owner('sound')],
     deltas: [{ seq: 1, owner: 'alice', leaf: 'size:git:lfs', bytes: -(2 ** 53), at: 0 }],

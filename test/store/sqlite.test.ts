@@ -2,14 +2,18 @@ import { join } from 'node:path';
 import t from 'tap';
 import { openStore } from '../../src/store/index.ts';
 import { storeContract } from './contract.ts';
+import { registerContract } from './register-contract.ts';
 
 t.setTimeout(300_000);
 
-t.test('the embedded store keeps the contract of every store', async t => {
-  let places = 0;
-  const directory = t.testdir();
-  storeContract(t, () => {
-    const file = join(directory, `${++places}.db`);
-    return { open: () => openStore({ adapter: 'sqlite', file }) };
-  });
-});
+let places = 0;
+const directory = t.testdir();
+
+function newPlace() {
+  const file = join(directory, `${++places}.db`);
+  return { open: () => openStore({ adapter: 'sqlite', file }) };
+}
+
+t.test('the embedded store keeps the contract of every register', async t => registerContract(t, newPlace));
+
+t.test('the embedded store keeps what a machine measured', async t => storeContract(t, newPlace));

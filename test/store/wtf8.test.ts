@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { decodeWtf8, encodeWtf8 } from '../../src/store/sqlite/wtf8.ts';
+import { decodeWtf8, encodeWtf8 } from '../../src/store/wtf8.ts';
 import { oddStrings } from './records.ts';
 
 const anyCodes = fc.array(

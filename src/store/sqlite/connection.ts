@@ -3,18 +3,15 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type {
-  Changes,
-  DeltaRecord,
   DocumentRecord,
   EventQuery,
   EventRecord,
-  Kept,
   LevelRecord,
   OwnerRecord,
-  RootRecord,
-  SweepRecord,
-  UnitRecord,
-} from '../store.ts';
+  Position,
+  ShareRecord,
+} from '../register.ts';
+import type { Changes, DeltaRecord, Kept, RootRecord, SweepRecord, UnitRecord } from '../store.ts';
 import { away } from './faults.ts';
 import {
   type Answer,
@@ -81,16 +78,20 @@ export class Connection {
     const owners: OwnerRecord[] = [];
     const documents: DocumentRecord[] = [];
     const roots: RootRecord[] = [];
+    const shares: ShareRecord[] = [];
     let sweep: SweepRecord | null = null;
+    let adopted: Position | null = null;
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
       units.push(...(chunk.units ?? []));
       deltas.push(...(chunk.deltas ?? []));
       owners.push(...(chunk.owners ?? []));
       documents.push(...(chunk.documents ?? []));
       roots.push(...(chunk.roots ?? []));
+      shares.push(...(chunk.shares ?? []));
       sweep = chunk.sweep ?? sweep;
+      adopted = chunk.adopted ?? adopted;
     });
-    return { units, deltas, owners, documents, roots, sweep };
+    return { units, deltas, owners, documents, shares, roots, sweep, adopted };
   }
 
   async events(query: EventQuery): Promise<readonly EventRecord[]> {

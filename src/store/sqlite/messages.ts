@@ -1,7 +1,8 @@
 /** What a store and its thread say to each other. */
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
-import type { Changes, EventQuery, EventRecord, Kept, LevelRecord } from '../store.ts';
+import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
+import type { Changes, Kept } from '../store.ts';
 
 /** What a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {

@@ -10,20 +10,19 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import { SoftquotaError } from '../../errors.ts';
 import { isLeaf, type Leaf } from '../../quota/index.ts';
 import type {
-  Changes,
-  DeltaRecord,
   DocumentRecord,
   EventRecord,
   LevelRecord,
   OwnerRecord,
-  RootRecord,
-  SweepRecord,
-  UnitRecord,
-} from '../store.ts';
+  Position,
+  ShareRecord,
+} from '../register.ts';
+import { shareIn, textOfShare } from '../share.ts';
+import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord } from '../store.ts';
+import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
 import type { Chunk, Reading } from './messages.ts';
-import { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 /** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
 const chunkRows = 1000;
@@ -37,6 +36,7 @@ export function writer(db: DatabaseSync): Apply {
   const dropDelta = db.prepare('DELETE FROM deltas WHERE seq = ?');
   const dropOwner = db.prepare('DELETE FROM owners WHERE key = ?');
   const dropDocument = db.prepare('DELETE FROM documents WHERE kind = ? AND key = ?');
+  const dropShare = db.prepare('DELETE FROM shares WHERE owner_key = ? AND host = ?');
   const dropEvents = db.prepare('DELETE FROM events WHERE at < ?');
   const dropLevel = db.prepare('DELETE FROM levels WHERE owner_id = ?');
   const dropRoot = db.prepare('DELETE FROM roots WHERE path = ?');
@@ -47,6 +47,8 @@ export function writer(db: DatabaseSync): Apply {
   const putDelta = db.prepare('REPLACE INTO deltas (seq, owner, leaf, bytes, at) VALUES (?, ?, ?, ?, ?)');
   const putOwner = db.prepare('REPLACE INTO owners (key, id, name, type, since) VALUES (?, ?, ?, ?, ?)');
   const putDocument = db.prepare('REPLACE INTO documents (kind, key, text) VALUES (?, ?, ?)');
+  const putShare = db.prepare('REPLACE INTO shares (owner_key, host, text) VALUES (?, ?, ?)');
+  const putAdopted = db.prepare('REPLACE INTO adopted (one, generation, version, mark) VALUES (1, ?, ?, ?)');
   const putRoot = db.prepare('REPLACE INTO roots (path, device, inode) VALUES (?, ?, ?)');
   const putEvent = db.prepare(
     'REPLACE INTO events (id, kind, at, owner_id, owner_key, text) VALUES (?, ?, ?, ?, ?, ?)',
@@ -60,6 +62,9 @@ export function writer(db: DatabaseSync): Apply {
     for (const key of changes.goneOwners ?? []) dropOwner.run(encodeWtf8(key));
     for (const { kind, key } of changes.goneDocuments ?? []) {
       dropDocument.run(encodeWtf8(kind), encodeWtf8(key));
+    }
+    for (const { ownerKey, host } of changes.goneShares ?? []) {
+      dropShare.run(encodeWtf8(ownerKey), encodeWtf8(host));
     }
     for (const path of changes.goneRoots ?? []) dropRoot.run(encodeWtf8(path));
     if (changes.goneEventsBefore !== undefined) dropEvents.run(changes.goneEventsBefore);
@@ -87,6 +92,13 @@ export function writer(db: DatabaseSync): Apply {
     }
     for (const { kind, key, text } of changes.documents ?? []) {
       putDocument.run(encodeWtf8(kind), encodeWtf8(key), encodeWtf8(text));
+    }
+    for (const share of changes.shares ?? []) {
+      putShare.run(encodeWtf8(share.ownerKey), encodeWtf8(share.host), encodeWtf8(textOfShare(share)));
+    }
+    if (changes.adopted) {
+      const { generation, version, mark } = changes.adopted;
+      putAdopted.run(encodeWtf8(generation), version, encodeWtf8(mark));
     }
     for (const { path, device, inode } of changes.roots ?? []) {
       putRoot.run(encodeWtf8(path), device.toString(), inode.toString());
@@ -118,6 +130,8 @@ export function reader(db: DatabaseSync, file: string): Read {
   const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
   const owners = db.prepare('SELECT key, id, name, type, since FROM owners');
   const documents = db.prepare('SELECT kind, key, text FROM documents');
+  const shares = db.prepare('SELECT owner_key, host, text FROM shares');
+  const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
   const roots = db.prepare('SELECT path, device, inode FROM roots');
   const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
 
@@ -149,6 +163,8 @@ export function reader(db: DatabaseSync, file: string): Read {
     for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
     for (const chunk of chunks('owners', owners, ownerOf)) emit({ owners: chunk });
     for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
+    for (const chunk of chunks('shares', shares, shareOf)) emit({ shares: chunk });
+    for (const [adopted = null] of chunks('adopted', adoptions, positionOf)) emit({ adopted });
     for (const chunk of chunks('roots', roots, rootOf)) emit({ roots: chunk });
     for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) emit({ sweep });
   };
@@ -219,6 +235,15 @@ const eventOf = (row: Row): EventRecord => ({
 });
 
 const levelOf = (row: Row): LevelRecord => ({ ownerId: whole(row, 'owner_id'), text: text(row, 'text') });
+
+const shareOf = (row: Row): ShareRecord =>
+  shareIn(text(row, 'owner_key'), text(row, 'host'), text(row, 'text'));
+
+const positionOf = (row: Row): Position => ({
+  generation: text(row, 'generation'),
+  version: whole(row, 'version'),
+  mark: text(row, 'mark'),
+});
 
 const rootOf = (row: Row): RootRecord => ({
   path: text(row, 'path'),

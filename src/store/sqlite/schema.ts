@@ -9,13 +9,13 @@
  * version before. What the policy consists of is no table's business: a new kind of it is a document.
  */
 
-import { ownerIdBits } from '../store.ts';
+import { ownerIdBits } from '../register.ts';
 
 /** `PRAGMA application_id`: "sqta". A database without it belongs to another program. */
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -65,6 +65,24 @@ CREATE TABLE levels (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** What other machines say of owners, and where the policy stood that was taken over from the shared store. */
+const shared = `
+CREATE TABLE shares (
+  owner_key BLOB NOT NULL,
+  host BLOB NOT NULL,
+  text BLOB NOT NULL, -- JSON, see share.ts
+  PRIMARY KEY (owner_key, host)
+) STRICT, WITHOUT ROWID;
+
+-- One row, or none.
+CREATE TABLE adopted (
+  one INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+  generation BLOB NOT NULL,
+  ${whole('version')},
+  mark BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+`;
+
 export const schema = `
 PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaVersion};
@@ -94,6 +112,7 @@ CREATE TABLE deltas (
 ${owners('owners')}
 ${documents}
 ${events}
+${shared}
 
 CREATE TABLE roots (
   path BLOB NOT NULL PRIMARY KEY,
@@ -122,6 +141,7 @@ ALTER TABLE owners_with_id RENAME TO owners;
 ${documents}
 ${events}`,
   ],
+  [2, shared],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */

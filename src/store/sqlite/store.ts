@@ -9,7 +9,8 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
-import type { Changes, EventQuery, EventRecord, Kept, LevelRecord, Store } from '../store.ts';
+import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
+import type { Changes, Kept, Store } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 

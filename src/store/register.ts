@@ -1,0 +1,151 @@
+/**
+ * What is known of owners, whoever measured it: who they are, what is laid down for them, what each machine says they
+ * store, and what happened. It is what machines with one quota keep together.
+ *
+ * A register holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL among
+ * them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes test/store/contract.ts.
+ */
+
+import type { Leaf } from '../quota/index.ts';
+
+/**
+ * Owners' ids are so many random bits, so that machines that meet the same owner first need not agree on a
+ * next number.
+ */
+export const ownerIdBits = 48;
+
+/** An owner; it stays when its last unit goes. */
+export interface OwnerRecord {
+  /** Stays the same through a change of name, and is never another's. */
+  readonly id: number;
+  /** What names are compared by (quota/names.ts). */
+  readonly key: string;
+  /** As first seen. */
+  readonly name: string;
+  readonly type: 'user' | 'organization';
+  /** Milliseconds since 1970. */
+  readonly since: number;
+}
+
+/**
+ * Something of the policy: a rule, a group, an assignment. What is in it is the ledger's business; the store
+ * keeps any text, by kind and key.
+ */
+export interface DocumentRecord {
+  readonly kind: string;
+  readonly key: string;
+  readonly text: string;
+}
+
+/** One of the larger units of a share. */
+export interface LargeUnit {
+  readonly kind: 'walked' | 'reported';
+  readonly name: string;
+  readonly leaf: Leaf;
+  readonly bytes: number;
+}
+
+/** What one machine says that one owner stores there. */
+export interface ShareRecord {
+  readonly ownerKey: string;
+  readonly host: string;
+  /** By leaf; where there is nothing, the leaf may be left out. */
+  readonly bytes: Readonly<Partial<Record<Leaf, number>>>;
+  /** How many units that is. */
+  readonly units: number;
+  /** The largest of them, as many as the machine tells, largest first. */
+  readonly largest: readonly LargeUnit[];
+  /** Some of it could not be read, and counts with its last known bytes. */
+  readonly partial: boolean;
+  /** When the oldest of its walked units was walked, in milliseconds since 1970; null without any. */
+  readonly measuredAt: number | null;
+}
+
+/** Something that happened, for the record. What there is to say of it is the ledger's business. */
+export interface EventRecord {
+  /** In ASCII; no two have the same. */
+  readonly id: string;
+  readonly kind: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Whom it is about, by id and by what the name was compared by, as far as there is either. */
+  readonly ownerId: number | null;
+  readonly ownerKey: string | null;
+  readonly text: string;
+}
+
+/** Which events are asked for. */
+export interface EventQuery {
+  readonly kind?: string;
+  /** One of the two is enough. */
+  readonly owner?: Pick<EventRecord, 'ownerId' | 'ownerKey'>;
+  /** Only what comes after this place in the order. */
+  readonly after?: Pick<EventRecord, 'at' | 'id'>;
+  /** How many at most; 1 or more. */
+  readonly limit: number;
+}
+
+/** How near to their limits an owner was when it was last told. */
+export interface LevelRecord {
+  readonly ownerId: number;
+  readonly text: string;
+}
+
+/** Where a policy stands in the line of its changes. */
+export interface Position {
+  /** Another one with each policy that does not go on from the one before. */
+  readonly generation: string;
+  /** Counts the changes, from 1 on. */
+  readonly version: number;
+  /** Of the last change alone, so that two that were made upon the same version are told apart. */
+  readonly mark: string;
+}
+
+/** All that is loaded, in no order: everything that a register holds but events and levels, which are asked for. */
+export interface Registered {
+  readonly owners: readonly OwnerRecord[];
+  readonly documents: readonly DocumentRecord[];
+  readonly shares: readonly ShareRecord[];
+}
+
+/** What a write puts in and takes out; taking out comes first. */
+export interface RegisterChanges {
+  readonly owners?: readonly OwnerRecord[];
+  /** By keys. */
+  readonly goneOwners?: readonly string[];
+  readonly documents?: readonly DocumentRecord[];
+  readonly goneDocuments?: readonly Pick<DocumentRecord, 'kind' | 'key'>[];
+  readonly shares?: readonly ShareRecord[];
+  readonly goneShares?: readonly Pick<ShareRecord, 'ownerKey' | 'host'>[];
+  readonly events?: readonly EventRecord[];
+  /** Those of before this time, in milliseconds since 1970. */
+  readonly goneEventsBefore?: number;
+  readonly levels?: readonly LevelRecord[];
+  /** By owners' ids. */
+  readonly goneLevels?: readonly number[];
+}
+
+export interface Register {
+  /**
+   * Everything that is kept, the writes asked for before included. Rejects with `store_refused`
+   * where what is kept cannot be understood, as all that reads does, and with `store_away`.
+   */
+  load(): Promise<Registered>;
+  /** Newest first; of those of the same time the one with the greater id comes first. */
+  events(query: EventQuery): Promise<readonly EventRecord[]>;
+  /** In no order. */
+  levels(): Promise<readonly LevelRecord[]>;
+  /**
+   * Writes all of it or nothing; writes take effect in the order in which they are asked for. Of a shared register
+   * the shares are apart from all else, and those of each owner apart from one another.
+   *
+   * Rejects with `store_away` where the store cannot take it at the moment (disk full, no
+   * connection), and with `invalid` where a record is none (a size below 0, a fraction, an
+   * unknown leaf). Neither touches the writes before and after it. The caller may try again;
+   * where the connection broke during a write it may have been kept after all, which
+   * writing it again does not harm.
+   */
+  write(changes: RegisterChanges): Promise<void>;
+  /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,32 @@
+/** What a machine says of an owner, as text. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../errors.ts';
+import { isLeaf, printable } from '../quota/index.ts';
+import type { ShareRecord } from './register.ts';
+
+const leaf = z.string().refine(isLeaf, { error: 'no subject that bytes are measured under' });
+const size = z.number().int().nonnegative();
+
+const content = z.strictObject({
+  bytes: z.partialRecord(leaf, size),
+  units: size,
+  largest: z.array(
+    z.strictObject({ kind: z.enum(['walked', 'reported']), name: z.string(), leaf, bytes: size }),
+  ),
+  partial: z.boolean(),
+  measuredAt: z.number().int().nullable(),
+});
+
+/** JSON of all but whose it is and where. Throws `invalid`. */
+export function textOfShare({ ownerKey, host, ...share }: ShareRecord): string {
+  const { data, error } = content.safeParse(share);
+  if (error === undefined) return JSON.stringify(data);
+  const why = error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+  throw new SoftquotaError('invalid', `the share of ${printable(ownerKey)} on ${printable(host)}: ${why}`);
+}
+
+/** Throws where the text is none that `textOfShare` gives. */
+export function shareIn(ownerKey: string, host: string, text: string): ShareRecord {
+  return { ownerKey, host, ...content.parse(JSON.parse(text)) };
+}

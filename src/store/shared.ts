@@ -1,0 +1,119 @@
+/**
+ * The register that several machines keep together, and what keeps them apart.
+ *
+ * Its policy (owners and documents) is changed as a whole, each change upon the one before, and every change has a
+ * number in a log that is followed. What is published besides only makes following quicker.
+ */
+
+import type {
+  OwnerRecord,
+  Position,
+  Register,
+  RegisterChanges,
+  Registered,
+  ShareRecord,
+} from './register.ts';
+
+/** How a shared store stands at this moment. */
+export interface SharedState {
+  /** Null: nothing was ever kept there, or all of it is gone. */
+  readonly position: Position | null;
+  /** Generations whose policy was given up for this one by somebody's decision. */
+  readonly supersedes: readonly string[];
+  /** The number of the last change in the log; 0 before the first. */
+  readonly lastChange: number;
+}
+
+export type Policy = Pick<Registered, 'owners' | 'documents'>;
+
+/** A change of policy, and the events that tell of it. */
+export type PolicyChange = Pick<
+  RegisterChanges,
+  'owners' | 'goneOwners' | 'documents' | 'goneDocuments' | 'events'
+>;
+
+/** One entry of the log. */
+export type Change = { readonly number: number } & (
+  | {
+      readonly is: 'policy';
+      readonly position: Position;
+      /** Null: too much to be told here; the policy has to be read. */
+      readonly change: Omit<PolicyChange, 'events'> | null;
+    }
+  | { readonly is: 'owners'; readonly owners: readonly OwnerRecord[] }
+  /** The shares of these owners are others: they have to be read. */
+  | { readonly is: 'shares'; readonly ownerKeys: readonly string[] }
+);
+
+/** A machine that takes part. */
+export interface HostRecord {
+  readonly host: string;
+  /** When its daemon was last heard of, in milliseconds since 1970 by the store's clock. */
+  readonly seenAt: number;
+  /** Whether its daemon is taken to be running. */
+  readonly isAlive: boolean;
+  /** Of the softquota that ran there last. */
+  readonly version: string;
+}
+
+/** Who takes a machine's name. */
+export interface HostClaim {
+  readonly host: string;
+  /** Kept beside the machine's own store, so that it knows itself after a restart. */
+  readonly token: string;
+  /** Of this process alone. */
+  readonly life: string;
+  readonly version: string;
+}
+
+/** Something about the server that its administrator should change. */
+export interface ServerAdvice {
+  readonly code:
+    | 'no_append_only'
+    | 'evicts'
+    | 'no_password'
+    | 'too_old'
+    | 'replica_written'
+    | 'not_durable_enough';
+  readonly message: string;
+  /** A line of the server's configuration, or what else to do. */
+  readonly mend: string;
+}
+
+export interface SharedStore extends Register {
+  state(): Promise<SharedState>;
+  /** The policy, and how the store stands with it. */
+  policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }>;
+  /**
+   * One change of policy, as a whole, from `basis` to `next`, and acknowledged by as many replicas as the settings
+   * ask for. `behind`: the store stands elsewhere, or has another owner under a key, and nothing is written. Rejects
+   * with `store_away`, also where replicas did not acknowledge it in time: then it may be in force all the same.
+   */
+  govern(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'>;
+  /**
+   * Puts a whole policy in place of what is there, as the first of a generation. `behind`: the store does not stand
+   * at `basis` (null: is not empty) any more.
+   */
+  replace(
+    policy: Policy,
+    basis: Position | null,
+    next: Position,
+    supersedes: readonly string[],
+  ): Promise<'kept' | 'behind'>;
+  /** Puts owners on record whose keys nobody has; gives those who had one of the keys before. */
+  enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]>;
+  /** At most `limit` entries after that number; null: there is a gap, so all has to be read. */
+  changesAfter(number: number, limit: number): Promise<readonly Change[] | null>;
+  /** The shares of these owners, of all machines. */
+  sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]>;
+  /** Calls when there may be something new, a connection that is back included, until what it gives is called. */
+  follow(told: () => void): () => void;
+  /** Takes the machine's name, or keeps it. False: another daemon that lives has it. */
+  claim(claim: HostClaim): Promise<boolean>;
+  /** Gives the name up, so that another daemon may have it at once. */
+  release(claim: HostClaim): Promise<void>;
+  hosts(): Promise<readonly HostRecord[]>;
+  /** Takes a machine out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is none. */
+  forgetHost(host: string): Promise<void>;
+  advice(): Promise<readonly ServerAdvice[]>;
+}
