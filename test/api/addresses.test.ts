@@ -166,6 +166,9 @@ t.test('below the path of ROOT_URL there is everything, whether a proxy takes it
     'tools/api/v1/version',
     'quota/api/v1/version',
     'tools/quotaapi/v1/version',
+    'API/v1/version',
+    'api/V1/version',
+    'api/Swagger',
     'tools/quota',
   ]) {
     t.equal((await from(path)).status, 404, path);
