@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { z } from 'zod';
 import { account, addressOf } from './accounts.ts';
 import { Browser, type Tab } from './browser.ts';
 import { readGuide } from './guide.ts';
@@ -60,6 +61,8 @@ async function execute(tab: Tab, id: string): Promise<{ readonly status: string;
   return { status: status.trim(), body: await tab.read(`${shown} .highlight-code pre`) };
 }
 
+const described = z.object({ tags: z.array(z.object({ name: z.string() })) });
+
 const group = {
   name: 'students/first year',
   rules: [{ name: 'disk', limit: 5_000_000_000, subjects: ['size:all'] }],
@@ -101,20 +104,17 @@ for (const [way, open] of Object.entries(ways)) {
   );
 }
 
-t.test('all of the page can be unfolded, and nothing of it is blocked', async t => {
+t.test('operations of each kind can be unfolded, and nothing of them is blocked', async t => {
   const server = await Server.open(t);
   const address = await addressOf(server);
   const tab = await browser.tab();
   await tab.go(`${address}api/swagger`);
-  await tab.read('.info .title');
-  const unfold =
-    "for (const each of document.querySelectorAll('.opblock-summary-control, .model-box-control')) each.click()";
-  await tab.page.evaluate(unfold);
-  const description = await (await fetch(`${address}api/v1/openapi.json`)).text();
-  const operations = description.match(/"operationId":/g)?.length ?? 0;
-  t.ok(operations > 40);
-  const unfolded = "document.querySelectorAll('.opblock.is-open .responses-table').length";
-  await tab.page.waitForFunction(`${unfolded} === ${operations}`);
+  const { tags } = described.parse(await (await fetch(`${address}api/v1/openapi.json`)).json());
+  for (const { name } of tags) {
+    const first = `[id^="operations-${name}-"]`;
+    await tab.click(`${first} .opblock-summary-control`);
+    t.match(await tab.read(`${first} .responses-table`), /401|200/, name);
+  }
   t.strictSame(tab.complaints, []);
 });
 
