@@ -1,0 +1,253 @@
+/**
+ * Claims: with 100,000 owners, 1,000 groups and 10,000 rules the first page of usage by size comes within 50 ms, and a
+ * rule that a thousand owners share is in force for all of them when its change is answered.
+ */
+
+import { Agent, request } from 'node:http';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Asked, ask } from './asking.ts';
+import { type Server, startDaemon, startServer } from './daemon.ts';
+import {
+  count,
+  type Figure,
+  median,
+  milliseconds,
+  print,
+  ratioOf,
+  seconds,
+  spread,
+  tell,
+} from './figures.ts';
+import { makeGround, writeConfig } from './ground.ts';
+import { makeStore, sharedRule } from './policy-store.ts';
+import { memoryMb, processorMs } from './processes.ts';
+
+const size = { owners: 100_000, groups: 1000, rules: 10_000 };
+const groupsSharing = 10;
+const rounds = 20;
+const changes = 10;
+const starts = 3;
+const goalMs = 50;
+const busyMs = 5000;
+
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const directory = makeGround();
+const config = writeConfig(directory, '');
+tell(`a store of ${count(size.owners)} owners is made`);
+const { sharing, others, tables } = await makeStore(directory, config, size, groupsSharing);
+
+const began: number[] = [];
+for (let each = 0; each < starts; each++) {
+  const started = await startDaemon(config, check(others[each] ?? ''));
+  began.push(started.answeredMs);
+  await started.stop();
+}
+tell(`starts: ${spread(began, seconds)}`);
+
+const daemon = await startDaemon(config);
+const admin = join(dirname(daemon.socket), 'admin.sock');
+while ((await statusOf(admin, '/api/v1/version')) !== 200) await delay(10);
+await settled(daemon);
+const memory = memoryMb(daemon.pid);
+const tableServer = fileURLToPath(new URL('./table-server.ts', import.meta.url));
+const table = await startServer(
+  [tableServer, join(directory, 'table.sock'), tables],
+  join(directory, 'table.sock'),
+  '/usage',
+);
+
+const usage = '/api/v1/admin/quota/usage';
+const pages = await compare('first page of usage by size', usage, '/usage');
+const figures: Figure[] = [
+  {
+    ...pages,
+    goal: {
+      words: `under ${goalMs} ms`,
+      met: pages.medianMs < goalMs,
+      reason: 'every owner has one look, and the machine had other work meanwhile.',
+    },
+  },
+  await alone('the same by percent of the limit', `${usage}?sort=percent`),
+  await alone('the same of owners with 777 in their names', `${usage}?q=777`),
+  await alone(`the last page, of ${count(size.owners / 50)}`, `${usage}?page=${size.owners / 50}`),
+  await alone(
+    'the reasoning of a decision',
+    `/api/v1/admin/quota/explain?user=${others[0]}&subject=size:git:lfs`,
+  ),
+  await alone('lint of the whole policy', '/api/v1/admin/quota/lint'),
+  ...(await changing()),
+  await waiting(),
+  {
+    what: 'from exec to the first decision',
+    ours: spread(began, seconds),
+    instead: '',
+    ratio: null,
+    goal: null,
+  },
+  {
+    what: 'memory (most)',
+    ours: `${Math.round(memory.now)} MB (${Math.round(memory.most)} MB)`,
+    instead: '',
+    ratio: null,
+    goal: null,
+  },
+];
+await Promise.all([daemon.stop(), table.stop()]);
+agent.destroy();
+print({
+  title: 'The API, with many owners',
+  how: `${count(size.owners)} owners with two units each and in a group each, ${count(size.groups)} groups, ${count(size.rules)} rules; one question after the other over one kept connection, ${rounds} of each, changes ${changes}. Instead: Express before tables of SQLite's that are added up when somebody asks. It knows no rules, groups or decisions, and only the sizes of owners; softquota tells what decides about each owner besides.`,
+  figures,
+});
+
+function check(owner: string): string {
+  return `/v1/check?owner=${owner}&subject=size:git:lfs`;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly ms: number;
+}
+
+/** Up to the end of the answer. */
+function answerOf(socketPath: string, path: string, patch?: object): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const begun = performance.now();
+    const options =
+      patch === undefined ? {} : { method: 'PATCH', headers: { 'Content-Type': 'application/json' } };
+    request({ socketPath, path, agent, ...options }, response => {
+      response.resume();
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, ms: performance.now() - begun }));
+    })
+      .on('error', reject)
+      .end(patch === undefined ? undefined : JSON.stringify(patch));
+  });
+}
+
+async function statusOf(socket: string, path: string): Promise<number | null> {
+  return answerOf(socket, path).then(
+    ({ status }) => status,
+    () => null,
+  );
+}
+
+/** The time that a good answer takes. */
+async function msOf(socket: string, path: string, patch?: object): Promise<number> {
+  const { status, ms } = await answerOf(socket, path, patch);
+  if (status !== 200) throw new Error(`${path} was answered with ${status}`);
+  return ms;
+}
+
+/** Resolves once it has nothing left to do. */
+async function settled({ pid }: Server): Promise<void> {
+  for (let before = -1; ; ) {
+    const now = processorMs(pid);
+    if (now - before < 20) return;
+    before = now;
+    await delay(500);
+  }
+}
+
+async function compare(
+  what: string,
+  ours: string,
+  theirs: string,
+): Promise<Figure & { readonly medianMs: number }> {
+  const both = { ours: [] as number[], theirs: [] as number[] };
+  for (let round = -2; round < rounds; round++) {
+    const each = [await msOf(admin, ours), await msOf(table.socket, theirs)] as const;
+    if (round < 0) continue; // the code is warm then
+    both.ours.push(each[0]);
+    both.theirs.push(each[1]);
+  }
+  tell(`${what}: ${spread(both.ours, milliseconds)}, tables ${spread(both.theirs, milliseconds)}`);
+  return {
+    what,
+    ours: spread(both.ours, milliseconds),
+    instead: `tables ${spread(both.theirs, milliseconds)}`,
+    ratio: ratioOf(both.ours, both.theirs),
+    goal: null,
+    medianMs: median(both.ours),
+  };
+}
+
+async function alone(what: string, path: string): Promise<Figure> {
+  const times: number[] = [];
+  for (let round = -2; round < rounds; round++) {
+    const ms = await msOf(admin, path);
+    if (round >= 0) times.push(ms);
+  }
+  tell(`${what}: ${spread(times, milliseconds)}`);
+  return { what, ours: spread(times, milliseconds), instead: '', ratio: null, goal: null };
+}
+
+/** Changes the shared rule to and fro, and asks about everybody whom it bears on. */
+async function changing(): Promise<readonly Figure[]> {
+  const answered: number[] = [];
+  const tableAnswered: number[] = [];
+  const seen: number[] = [];
+  let stale = 0;
+  for (let round = 0; round < changes; round++) {
+    const limit = round % 2 === 0 ? 0 : -1;
+    answered.push(await msOf(admin, `/api/v1/admin/quota/rules/${sharedRule}`, { limit }));
+    for (const [index, owner] of sharing.entries()) {
+      const { status, ms } = await answerOf(daemon.socket, check(owner));
+      if (index === 0) seen.push(ms);
+      if (status !== (limit === 0 ? 413 : 200)) stale++;
+    }
+    tableAnswered.push(await msOf(table.socket, `/rules/${sharedRule}`, { limit }));
+    await settled(daemon);
+  }
+  const shared = `a rule that ${count(sharing.length)} owners share`;
+  tell(`${shared}: ${spread(answered, milliseconds)}, ${stale} stale decisions`);
+  return [
+    {
+      what: `a change of ${shared}, until it is on the disk and answered`,
+      ours: spread(answered, milliseconds),
+      instead: `tables ${spread(tableAnswered, milliseconds)}`,
+      ratio: ratioOf(answered, tableAnswered),
+      goal: null,
+    },
+    {
+      what: `from that answer to the next check's; decisions by the old limit, of ${count(changes * sharing.length)}`,
+      ours: `${spread(seen, milliseconds)}; ${stale}`,
+      instead: '',
+      ratio: null,
+      goal: { words: 'in force at once', met: stale === 0, reason: 'this must not be.' },
+    },
+  ];
+}
+
+/** What checks wait while an administrator lists and changes without a pause. */
+async function waiting(): Promise<Figure> {
+  const asking = {
+    socket: daemon.socket,
+    pid: daemon.pid,
+    addresses: others.slice(0, 10_000).map(check),
+    accept: 'text/plain',
+    connection: 'kept',
+  } as const;
+  const quiet = await ask({ ...asking, milliseconds: busyMs });
+  const busy = ask({ ...asking, milliseconds: busyMs });
+  const ruling = { goesOn: true };
+  const administrator = (async () => {
+    for (let round = 0; ruling.goesOn; round++) {
+      await msOf(admin, usage);
+      await msOf(admin, `/api/v1/admin/quota/rules/${sharedRule}`, { limit: 1e12 + round });
+    }
+  })();
+  const asked = await busy;
+  ruling.goesOn = false;
+  await administrator;
+  const shown = ({ p50Ms, p99Ms }: Asked) => `${milliseconds(p50Ms)}, ${milliseconds(p99Ms)}`;
+  return {
+    what: 'checks while an administrator lists and changes without a pause, p50 and p99',
+    ours: shown(asked),
+    instead: `with no administrator ${shown(quiet)}`,
+    ratio: asked.p99Ms / quiet.p99Ms,
+    goal: null,
+  };
+}
