@@ -54,10 +54,35 @@ function jsonIn(shown: string, text: string): unknown {
   }
 }
 
-/** The same policy has the same text. Without users, an import leaves those in a group who are in it. */
+/**
+ * The same policy has the same text, with a line for each rule and each user, so that what was changed can be seen in a
+ * history. Without users, an import leaves those in a group who are in it.
+ */
 export function policyText({ rules, groups }: WholePolicy, withUsers: boolean): string {
-  const named = withUsers ? groups : groups.map(({ users: _, ...group }) => group);
-  return `${printableJson(JSON.stringify({ rules, groups: named }, null, 2))}\n`;
+  const texts = groups.map(({ name, rules: named, users }) => {
+    const fields = [`"name": ${onOneLine(name)}`, `"rules": ${onOneLine(named)}`];
+    if (withUsers) fields.push(`"users": ${below('[', users.map(onOneLine), ']', 6)}`);
+    return below('{', fields, '}', 4);
+  });
+  const lists = [
+    `"rules": ${below('[', rules.map(onOneLine), ']', 2)}`,
+    `"groups": ${below('[', texts, ']', 2)}`,
+  ];
+  return `${printableJson(below('{', lists, '}', 0))}\n`;
+}
+
+/** Strings have no line breaks in JSON. */
+function onOneLine(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/([[{])?\n *([\]}])?/g, (_, open = '', close = '') =>
+    open === '' && close === '' ? ' ' : open + close,
+  );
+}
+
+/** One under the other, `depth` blanks from the left. */
+function below(open: string, parts: readonly string[], close: string, depth: number): string {
+  if (parts.length === 0) return open + close;
+  const blanks = ' '.repeat(depth);
+  return `${open}\n${parts.map(part => `${blanks}  ${part}`).join(',\n')}\n${blanks}${close}`;
 }
 
 interface Draftable {

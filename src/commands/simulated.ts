@@ -1,13 +1,13 @@
 /** Whom a policy would refuse or allow, and what is odd about it, for people. */
 
-import { formatUse, printable } from '../quota/index.ts';
+import { formatUse, leafMask, printable, subjectsWithin } from '../quota/index.ts';
 import type { ChangedOwner, Simulation, Verdict } from '../wire/index.ts';
 import { formatCount, table } from './output.ts';
 
 /** Whole lines. */
 export function simulationText({ owners, refused, allowed }: Simulation): string {
   return [
-    `Of ${formatCount(owners)} owners, ${formatCount(refused.count)} would newly be refused something, ` +
+    `Of ${formatCount(owners)} ${owners === 1 ? 'owner' : 'owners'}, ${formatCount(refused.count)} would newly be refused something, ` +
       `and ${formatCount(allowed.count)} newly allowed something.\n`,
     ...changedText('NEWLY REFUSED', refused),
     ...changedText('NEWLY ALLOWED', allowed),
@@ -33,17 +33,17 @@ function changedText(title: string, { count, first }: Simulation['refused']): re
 
 /** A row for each limit: several kinds of data may come under one. */
 function rowsOf({ user, changes }: ChangedOwner): readonly (readonly string[])[] {
-  const byLimit = new Map<string, { readonly after: Verdict; readonly subjects: string[] }>();
+  const byLimit = new Map<string, { readonly after: Verdict; readonly leaves: number }>();
   for (const { subject, after } of changes) {
     const key = JSON.stringify(after);
-    const known = byLimit.get(key) ?? { after, subjects: [] };
-    known.subjects.push(subject.replace(/^size:/, ''));
-    byLimit.set(key, known);
+    const known = byLimit.get(key) ?? { after, leaves: 0 };
+    byLimit.set(key, { after, leaves: known.leaves | leafMask(subject) });
   }
-  return [...byLimit.values()].map(({ after, subjects }) => {
+  return [...byLimit.values()].map(({ after, leaves }) => {
     const { used, limit } = after;
     const use = used === null || limit === null ? nothingCovers : formatUse(used, limit);
-    return [user, subjects.join(', '), use.used, use.limit, deciderOf(after)];
+    const what = subjectsWithin(leaves).join(', ');
+    return [user, what, use.used, use.limit, deciderOf(after)];
   });
 }
 

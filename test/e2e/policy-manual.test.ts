@@ -1,0 +1,63 @@
+/** docs/policy.md, typed as it stands, from its first line to its last: what is shown is what is printed. */
+
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { launcher } from './daemon.ts';
+import { type Block, readGuide } from './guide.ts';
+import { plainEnvironment, run } from './run.ts';
+import { type Ini, Server } from './server.ts';
+
+t.setTimeout(600_000);
+
+const blocks = await readGuide('policy.md');
+
+/** What the manual says that is stored. */
+const stored = [
+  ['alice', 'size:git:lfs', 5_000_000_000],
+  ['alice', 'size:repos:private', 3_200_000_000],
+  ['bob', 'size:repos:private', 300_000_000],
+  ['acme', 'size:assets:packages:all', 12_000_000_000],
+] as const;
+
+/** A block of app.ini. */
+function iniOf({ text }: Block): Ini {
+  const sections: Record<string, Record<string, string>> = {};
+  let section = '';
+  for (const [, title, key, value = ''] of text.matchAll(/^(?:\[(.+)\]|(\w+) = (.*))$/gm)) {
+    section = title ?? section;
+    if (key !== undefined) sections[section] = { ...sections[section], [key]: value };
+  }
+  return sections;
+}
+
+t.test('every command of the manual on rules and groups prints what the manual shows', async t => {
+  const server = await Server.open(t, { started: false });
+  const bin = join(server.folder, 'bin');
+  await mkdir(bin);
+  await writeFile(join(bin, 'softquota'), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
+  await chmod(join(bin, 'softquota'), 0o755);
+  const env = { PATH: `${bin}:${plainEnvironment.PATH}`, SOFTQUOTA_CONFIG: server.config };
+
+  await server.configure({ 'storage.lfs': { PATH: null } });
+  let printed: string | null = null;
+  for (const block of blocks) {
+    if (block.kind === 'ini') {
+      if (printed !== null) await server.stop();
+      await server.configure(iniOf(block));
+      await server.start();
+      if (printed !== null) continue;
+      await server.softquota(['user', 'create', 'acme', '--type', 'organization']);
+      for (const [owner, subject, bytes] of stored) {
+        const body = { owner, subject, unit: subject, bytes };
+        t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+      }
+    } else if (block.kind === 'sh') {
+      const typed = await run('sh', ['-c', block.text], { env, cwd: server.folder });
+      t.equal(typed.stderr.replace(/^Exported .*\n/, ''), '', block.text);
+      printed = typed.stdout;
+    } else {
+      t.equal(printed, block.text, block.heading);
+    }
+  }
+});
