@@ -173,5 +173,5 @@ function percentOf({ used, limit }: Filling): number | null {
 /** The percentage, where it can be told; who stores something where nothing may be stored is fuller than all others. */
 function fullness(filling: Filling): number {
   const isOverNothing = filling.limit === 0 && (filling.used ?? 0) > 0;
-  return isOverNothing ? Number.POSITIVE_INFINITY : (percentOf(filling) ?? -1);
+  return isOverNothing ? Number.MAX_VALUE : (percentOf(filling) ?? -1);
 }
