@@ -30,8 +30,6 @@ export interface MadeStore {
   readonly tables: string;
 }
 
-export const ownerName = (owner: number): string => `owner-${owner}`;
-
 const subjects = ['size:git:all', 'size:repos:all', 'size:git:lfs', 'size:assets:all', 'size:assets:wiki'];
 
 /** `groupsSharing` groups have the shared rule. */

@@ -5,7 +5,8 @@ import t, { type Test } from 'tap';
 import { Server } from '../e2e/server.ts';
 import { statusWith } from '../e2e/token-status.ts';
 import { PolicyRecord } from './policy-record.ts';
-import { Realm, rulesOfItsOwn, type State, subjects } from './realm.ts';
+import { Realm } from './realm.ts';
+import { rulesOfItsOwn, type State, subjects } from './realm-steps.ts';
 
 const isLong = process.env.SOFTQUOTA_LONG === '1';
 const kills = isLong ? 100 : 6;
@@ -27,16 +28,20 @@ t.test(
 
     for (let round = 0; round < kills; round++) {
       const life = { goesOn: true };
+      const enough = Promise.withResolvers<void>();
+      const until = answered + administrators + Math.floor(Math.random() * 20);
       const changing = realms.map(async realm => {
         for (;;) {
           const status = await realm.change();
           if (status === null) return;
           answered++;
+          if (answered >= until) enough.resolve();
           if (status >= 300) t.fail(`round ${round}: a change was answered with ${status}`);
         }
       });
       const looking = lookAtGroups(t, server, life);
-      await delay(50 + Math.random() * 400); // the moment is what is random here
+      await enough.promise;
+      await delay(Math.random() * 30); // the moment is what is random here
       t.strictSame(await server.stop('SIGKILL'), { code: null, signal: 'SIGKILL' });
       life.goesOn = false;
       await Promise.all([...changing, looking]);
@@ -56,7 +61,6 @@ t.test(
       await tryTokens(t, server, realms);
     }
     t.comment(`${answered} changes were answered, ${unanswered} were cut off`);
-    t.ok(answered > kills * administrators, `${answered} changes were answered`);
     t.ok(unanswered > 0, `${unanswered} changes were cut off`);
   },
 );
