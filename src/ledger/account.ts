@@ -1,5 +1,5 @@
 /**
- * One owner's page of the ledger: the units, what is reported on top of them, and the sums.
+ * One owner's page of the ledger: the units, what is reported on top of them, what other machines say, and the sums.
  *
  * Sums are kept up to date with each change, so that asking for them costs nothing. Where a sum
  * would pass 2^53 - 1 it is not kept, and asking for it is an error until it fits again.
@@ -17,7 +17,7 @@ import {
   printable,
   type Usage,
 } from '../quota/index.ts';
-import type { DeltaRecord, OwnerRecord, UnitRecord } from '../store/index.ts';
+import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
@@ -27,11 +27,14 @@ export class Account {
   /** To be called when what it stores, or what is reported on top, has become another. */
   readonly #told: () => void;
   readonly #units = new Map<string, UnitRecord>();
+  /** What other machines say, by host. */
+  readonly #shares = new Map<string, ShareRecord>();
   /** Only leaves that have any. */
   readonly #deltas = new Map<Leaf, LeafDeltas>();
   /** What the units hold, without deltas; null where it has to be added up anew. */
   #unitBytes: Usage | null = noUsage;
   #usage: Usage | null = null;
+  #ownUsage: Usage | null = null;
   /** Undefined where it has to be looked for. */
   #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
@@ -47,7 +50,17 @@ export class Account {
   }
 
   get isEmpty(): boolean {
-    return this.#units.size === 0 && this.#deltas.size === 0;
+    return this.#units.size === 0 && this.#deltas.size === 0 && this.#shares.size === 0;
+  }
+
+  /** On all machines. */
+  get unitCount(): number {
+    return [...this.#shares.values()].reduce((sum, { units }) => sum + units, this.#units.size);
+  }
+
+  /** Of other machines. */
+  get shares(): Iterable<ShareRecord> {
+    return this.#shares.values();
   }
 
   get hasDeltas(): boolean {
@@ -56,7 +69,7 @@ export class Account {
 
   /** Some of its bytes are last known ones. */
   get partial(): boolean {
-    return this.#partialUnits > 0;
+    return this.ownPartial || [...this.#shares.values()].some(({ partial }) => partial);
   }
 
   /** Whether all of `usage` can be added up exactly. */
@@ -71,8 +84,14 @@ export class Account {
 
   /** Bytes per leaf; throws `sum_too_large`. */
   get usage(): Usage {
-    this.#usage ??= this.#withDeltas(this.#sumOfUnits());
+    this.#usage ??= this.#withShares(this.ownUsage);
     return this.#usage;
+  }
+
+  /** The same without what other machines say. */
+  get ownUsage(): Usage {
+    this.#ownUsage ??= this.#withDeltas(this.#sumOfUnits());
+    return this.#ownUsage;
   }
 
   /**
@@ -80,8 +99,33 @@ export class Account {
    * unit is as its program last said, however long ago that is, and makes nothing old.
    */
   get measuredAt(): number | null {
+    let oldest = this.ownMeasuredAt;
+    for (const { measuredAt } of this.#shares.values()) oldest = older(oldest, measuredAt);
+    return oldest;
+  }
+
+  /** The same of the units of this machine. */
+  get ownMeasuredAt(): number | null {
     if (this.#measuredAt === undefined) this.#measuredAt = oldestWalk(this.units);
     return this.#measuredAt;
+  }
+
+  /** Some bytes of this machine's units are last known ones. */
+  get ownPartial(): boolean {
+    return this.#partialUnits > 0;
+  }
+
+  /** Takes what another machine says in place of what it said before. */
+  putShare(share: ShareRecord): void {
+    this.#shares.set(share.host, share);
+    this.#usage = null;
+    this.#told();
+  }
+
+  takeShare(host: string): void {
+    if (!this.#shares.delete(host)) return;
+    this.#usage = null;
+    this.#told();
   }
 
   put(unit: UnitRecord): void {
@@ -103,7 +147,7 @@ export class Account {
     const deltas = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
     this.#deltas.set(leaf, deltas);
     deltas.add(delta, this.units);
-    this.#usage = null;
+    this.#recount();
     this.#told();
   }
 
@@ -115,7 +159,7 @@ export class Account {
       if (over.length === 0) continue;
       dropped.push(...over);
       if (deltas.isEmpty) this.#deltas.delete(leaf);
-      this.#usage = null;
+      this.#recount();
     }
     if (dropped.length > 0) this.#told();
     return dropped;
@@ -126,7 +170,7 @@ export class Account {
     this.#partialUnits += Number(after?.partial ?? false) - Number(before?.partial ?? false);
     this.#measuredAt = undefined;
     if (before?.leaf === after?.leaf && before?.bytes === after?.bytes) return;
-    this.#usage = null;
+    this.#recount();
     if (this.#unitBytes !== null) {
       const next = [...this.#unitBytes];
       if (before !== undefined) addTo(next, before.leaf, -before.bytes);
@@ -134,6 +178,11 @@ export class Account {
       this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
     }
     this.#told();
+  }
+
+  #recount(): void {
+    this.#usage = null;
+    this.#ownUsage = null;
   }
 
   #sumOfUnits(): Usage {
@@ -163,6 +212,20 @@ export class Account {
     });
   }
 
+  #withShares(own: Usage): Usage {
+    if (this.#shares.size === 0) return own;
+    const sums = [...own];
+    try {
+      for (const { bytes } of this.#shares.values()) {
+        for (const [index, leaf] of leaves.entries())
+          sums[index] = addBytes(sums[index] ?? 0, bytes[leaf] ?? 0);
+      }
+    } catch (cause) {
+      throw this.#tooLarge(cause);
+    }
+    return sums;
+  }
+
   #tooLarge(cause?: unknown): SoftquotaError {
     const name = printable(this.owner.name);
     return new SoftquotaError('sum_too_large', `${name}'s units together pass 2^53 - 1 bytes`, { cause });
@@ -171,10 +234,13 @@ export class Account {
 
 function oldestWalk(units: Iterable<UnitRecord>): number | null {
   let oldest: number | null = null;
-  for (const { kind, measuredAt } of units) {
-    if (kind === 'walked' && (oldest === null || measuredAt < oldest)) oldest = measuredAt;
-  }
+  for (const { kind, measuredAt } of units) if (kind === 'walked') oldest = older(oldest, measuredAt);
   return oldest;
+}
+
+function older(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.min(a, b);
 }
 
 /**

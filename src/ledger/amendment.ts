@@ -64,7 +64,7 @@ export class Amendment {
   /** Throws `not_found`, and `conflict` where the owner has units. */
   deleteOwner(name: string): OwnerRecord {
     const owner = this.mustBeOwner(name);
-    const units = [...(this.#book.account(name)?.units ?? [])].length;
+    const units = this.#book.account(name)?.unitCount ?? 0;
     if (units > 0) {
       const shown = printable(owner.name);
       throw new SoftquotaError(
@@ -89,27 +89,6 @@ export class Amendment {
 
   get changes(): Changes {
     return { ...this.draft.changes, owners: [...this.#present()], goneOwners: [...this.#gone()] };
-  }
-
-  /**
-   * Puts the owners into the book. A walk may have found units of one meanwhile: whoever was to go and has some
-   * stays, as somebody new. Gives the owners that the store has to learn besides.
-   */
-  applyOwners(): readonly OwnerRecord[] {
-    const anew: OwnerRecord[] = [];
-    for (const key of this.#gone()) {
-      const account = this.#book.accountByKey(key);
-      if (account === undefined) continue;
-      if (account.isEmpty) {
-        this.#book.close(key);
-        continue;
-      }
-      const owner = this.#book.newOwner(account.owner.name, this.#now);
-      this.#book.setOwner(owner);
-      anew.push(owner);
-    }
-    for (const owner of this.#present()) this.#book.setOwner(owner);
-    return anew;
   }
 
   *#present(): Generator<OwnerRecord> {

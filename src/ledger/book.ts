@@ -93,6 +93,27 @@ export class Book {
     this.#ownersById.set(owner.id, owner);
   }
 
+  /**
+   * Owners who come, change and go together, by keys. A walk may have found units of one who was to go: that one stays, as
+   * somebody new. Gives those.
+   */
+  change(present: readonly OwnerRecord[], gone: readonly string[], now: number): readonly OwnerRecord[] {
+    const anew: OwnerRecord[] = [];
+    for (const key of gone) {
+      const account = this.#accounts.get(key);
+      if (account === undefined) continue;
+      if (account.isEmpty) {
+        this.close(key);
+        continue;
+      }
+      const owner = this.newOwner(account.owner.name, now);
+      this.setOwner(owner);
+      anew.push(owner);
+    }
+    for (const owner of present) this.setOwner(owner);
+    return anew;
+  }
+
   /** Takes an owner without units out. */
   close(key: string): void {
     const account = this.#accounts.get(key);

@@ -3,6 +3,8 @@
  * in force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
  */
 
+import { randomBytes } from 'node:crypto';
+import { SoftquotaError } from '../errors.ts';
 import {
   assignmentKind,
   type Draft,
@@ -14,7 +16,7 @@ import {
   Shelf,
   type View,
 } from '../policy/index.ts';
-import type { DocumentRecord, OwnerRecord } from '../store/index.ts';
+import type { DocumentRecord, OwnerRecord, PolicyChange, Position } from '../store/index.ts';
 import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
 import { type Author, Chronicle } from './chronicle.ts';
@@ -31,6 +33,24 @@ export interface GoverningOptions {
 /** What may bear on owners whom it does not name. */
 const forAnybody = [ruleKind, groupKind];
 
+/** Where changes of policy are written first when several machines share it. */
+export interface SharedPolicy {
+  /** `behind`: the store does not stand at `basis` any more, and nothing is written. Rejects with `store_away`. */
+  commit(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'>;
+  /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
+  catchUp(): Promise<void>;
+}
+
+interface Drafted<T> {
+  readonly result: T;
+  readonly draft: Draft;
+  /** Null: it changes nothing. */
+  readonly changes: PolicyChange | null;
+}
+
+/** Drafts of one change, when others' changes come in between. */
+const mostTries = 20;
+
 export class Governing {
   readonly #options: GoverningOptions;
   #shelf = new Shelf([], []);
@@ -38,6 +58,9 @@ export class Governing {
   /** By name. */
   #kinds: ReadonlyMap<string, Kind<unknown>> = new Map();
   readonly #chronicle = new Chronicle();
+  #shared: SharedPolicy | null = null;
+  /** Where the policy in force stands in the shared store; null: none was ever taken over from one. */
+  #position: Position | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: GoverningOptions) {
@@ -57,8 +80,18 @@ export class Governing {
     return this.#policy;
   }
 
+  get position(): Position | null {
+    return this.#position;
+  }
+
+  /** From now on changes are written there first. */
+  shareWith(shared: SharedPolicy): void {
+    this.#shared = shared;
+  }
+
   /** Throws `store_refused` where what is kept cannot be read. */
-  load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]): void {
+  load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[], position: Position | null): void {
+    this.#position = position;
     this.#shelf = new Shelf(kinds, records);
     this.#kinds = new Map(kinds.map(kind => [kind.name, kind]));
     this.#policy = new Policy(this.#shelf);
@@ -78,24 +111,71 @@ export class Governing {
   }
 
   async #govern<T>(change: (amendment: Amendment) => T, by: Author | null): Promise<T> {
-    const { book, keeper, now, changed } = this.#options;
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const { result, draft, changes } = this.#draft(change, by);
+      if (changes === null || (await this.#commit(draft, changes))) return result;
+    }
+    throw new SoftquotaError('store_away', 'others change the policy all the time: try again');
+  }
+
+  #draft<T>(change: (amendment: Amendment) => T, by: Author | null): Drafted<T> {
+    const { book, now } = this.#options;
     const at = now();
     const amendment = new Amendment(this.#shelf.draft(), book, at);
     const result = change(amendment);
-    if (amendment.isEmpty) return result;
-    const { changes, draft } = amendment;
-    const { owners = [], goneOwners = [] } = changes;
+    const { draft } = amendment;
+    if (amendment.isEmpty) return { result, draft, changes: null };
     const known = { book, view: this.#shelf, kinds: this.#kinds };
-    await keeper.now({ ...changes, events: this.#chronicle.eventsOf(amendment, by, at, known) });
+    const events = this.#chronicle.eventsOf(amendment, by, at, known);
+    return { result, draft, changes: { ...amendment.changes, events } };
+  }
+
+  /** Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they changed. */
+  async #commit(draft: Draft, change: PolicyChange): Promise<boolean> {
+    const { keeper } = this.#options;
+    if (this.#shared === null) {
+      await keeper.now(change);
+      this.#enforce(draft, change);
+      return true;
+    }
+    const basis = this.#position;
+    if (basis === null) {
+      throw new SoftquotaError(
+        'store_away',
+        'the shared store was never reached, so nothing can be ruled yet',
+      );
+    }
+    const next = { ...basis, version: basis.version + 1, mark: randomBytes(8).toString('hex') };
+    if ((await this.#shared.commit(change, basis, next)) === 'behind') {
+      await this.#shared.catchUp();
+      return false;
+    }
+    // Whoever follows the store's changes may have brought this one, and later ones, already.
+    if (this.#position === basis) this.takeOver(change, next);
+    return true;
+  }
+
+  /** Puts what others changed in force, as a whole; it is written behind. Throws `store_refused`, and then nothing is changed. */
+  takeOver(change: Omit<PolicyChange, 'events'>, position: Position): void {
+    const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
+    const draft = this.#shelf.draftOf(change);
+    for (const key of goneOwners) this.#options.keeper.ownerGone(key);
+    for (const owner of owners) this.#options.keeper.owner(owner);
+    this.#options.keeper.takenOver({ documents, goneDocuments, adopted: position });
+    this.#position = position;
+    this.#enforce(draft, change);
+  }
+
+  #enforce(draft: Draft, { owners = [], goneOwners = [] }: Omit<PolicyChange, 'events'>): void {
+    const { book, keeper, now, changed } = this.#options;
     this.#shelf.apply(draft);
     const isPolicy = policyKinds.some(({ name }) => draft.changed.has(name));
     if (isPolicy) this.#policy = new Policy(this.#shelf);
     // What was noted of these owners before is older than what is written now.
-    const written: readonly OwnerRecord[] = [...owners, ...amendment.applyOwners()];
+    const written = [...owners, ...book.change(owners, goneOwners, now())];
     for (const owner of written) keeper.owner(owner);
     if (goneOwners.length > 0 || forAnybody.some(({ name }) => draft.changed.has(name))) changed(null);
     else for (const ownerKey of ownersIn(draft, written, book)) changed(ownerKey);
-    return result;
   }
 }
 

@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { Changes, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
-import { mostEvents, type Noted, Notes } from './notes.ts';
+import { mostEvents, type Noted, Notes, type TakenOver } from './notes.ts';
 
 /** Why the store takes nothing at the moment. */
 export interface Away {
@@ -88,6 +88,12 @@ export class Keeper {
     for (const path of gone) this.#notes.roots.set(path, null);
     for (const root of present) this.#notes.roots.set(root.path, root);
     this.#notes.sweep = sweep;
+    this.#start();
+  }
+
+  /** What others changed; the policy among it is written whole. */
+  takenOver(taken: TakenOver): void {
+    this.#notes.takeOver(taken);
     this.#start();
   }
 

@@ -42,6 +42,7 @@ import { type Away, Keeper, type KeeperLog } from './keeper.ts';
 import { rekeyed } from './kept.ts';
 import type { Noted } from './notes.ts';
 import { Reports } from './reports.ts';
+import { Sharing } from './sharing.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
 /** With the names in DEFAULT_GROUPS. */
@@ -81,6 +82,8 @@ export class Ledger {
   readonly #watchers = new Watchers();
   readonly #governing: Governing;
   readonly #reports: Reports;
+  /** What goes between machines that share the quota. */
+  readonly sharing: Sharing;
   #settings: LedgerSettings;
   #sweep: SweepRecord | null = null;
   #seq = 0;
@@ -102,6 +105,12 @@ export class Ledger {
       keeper: this.#keeper,
       now: () => this.#clock.wall(),
       changed: ownerKey => this.#watchers.tell(ownerKey),
+    });
+    this.sharing = new Sharing({
+      book: this.#book,
+      keeper: this.#keeper,
+      governing: this.#governing,
+      host: this.#host,
     });
     this.#reports = new Reports({
       book: this.#book,
@@ -164,17 +173,19 @@ export class Ledger {
 
   /** Writes behind, as is done with what is measured. */
   note(noted: Noted): void {
-    this.#keeper.note(noted);
+    const { shared } = this.sharing;
+    if (shared === null) this.#keeper.note(noted);
+    else shared.note(noted);
   }
 
   /** What happened, newest first; what waits to be written is not among it. */
   events(query: EventQuery): Promise<readonly EventRecord[]> {
-    return this.#store.events(query);
+    return (this.sharing.shared?.register ?? this.#store).events(query);
   }
 
   /** How near to their limits owners were when it was last told. */
   levels(): Promise<readonly LevelRecord[]> {
-    return this.#store.levels();
+    return (this.sharing.shared?.register ?? this.#store).levels();
   }
 
   /** Null while the store takes what is measured. */
@@ -348,7 +359,7 @@ export class Ledger {
 
   async #load(kinds: readonly Kind<unknown>[]): Promise<void> {
     const kept = await this.#store.load();
-    this.#governing.load([...policyKinds, ...kinds], kept.documents);
+    this.#governing.load([...policyKinds, ...kinds], kept.documents, kept.adopted);
     const found = rekeyed(kept, name => this.#book.keyOf(name));
     for (const key of found.goneOwners) this.#keeper.ownerGone(key);
     for (const id of found.goneUnits) this.#keeper.unitGone(id);
@@ -361,6 +372,7 @@ export class Ledger {
       this.#put(unit);
       this.#seq = Math.max(this.#seq, unit.seq);
     }
+    for (const share of kept.shares) this.#book.accountByKey(share.ownerKey)?.putShare(share);
     for (const record of kept.deltas) {
       this.#seq = Math.max(this.#seq, record.seq);
       this.#reports.load(this.#accountFor(record.owner), record);
@@ -376,7 +388,7 @@ export class Ledger {
       usage: account?.usage ?? noUsage,
       measuredAt: account?.measuredAt ?? this.#sweep?.finishedAt ?? null,
       partial: this.#sweep === null || (account?.partial ?? false),
-      stale: false,
+      stale: this.sharing.isStale,
     };
   }
 

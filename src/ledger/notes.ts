@@ -1,26 +1,38 @@
 /**
  * What waits to be written to the store: of each thing the newest note, `null` saying that it is gone.
  *
- * So what waits is never more than what the ledger holds, what has gone from it meanwhile, and `mostEvents`.
+ * So what waits is never more than what the ledger holds, what has gone from it meanwhile, and `mostEvents`. What is
+ * taken over of a policy goes into one write, with its owners.
  */
 
 import type {
   Changes,
+  DocumentRecord,
   EventRecord,
   LevelRecord,
   OwnerRecord,
+  Position,
   RootRecord,
+  ShareRecord,
   SweepRecord,
   UnitRecord,
 } from '../store/index.ts';
 
 type NotesOf<Key, Item> = Map<Key, Item | null>;
+/** Of what takes more than one name to be found, by those as JSON. */
+type NamedNotesOf<Names, Item> = Map<string, { readonly names: Names; readonly item: Item | null }>;
+
+type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
+type ShareNames = Pick<ShareRecord, 'ownerKey' | 'host'>;
 
 /** Events are no part of what the ledger holds; so many wait at most. */
 export const mostEvents = 50_000;
 
 /** What happened, and how near to their limits owners are now. */
 export type Noted = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
+
+/** What others changed, and where the policy stands with it. */
+export type TakenOver = Pick<Changes, 'documents' | 'goneDocuments' | 'shares' | 'goneShares' | 'adopted'>;
 
 export class Notes {
   /** By key. */
@@ -32,6 +44,9 @@ export class Notes {
   /** By seq. Those that come are written at once, and never wait. */
   readonly deltas: NotesOf<number, never> = new Map();
   sweep: SweepRecord | null = null;
+  readonly documents: NamedNotesOf<DocumentNames, DocumentRecord> = new Map();
+  adopted: Position | null = null;
+  readonly shares: NamedNotesOf<ShareNames, ShareRecord> = new Map();
   /** By id. */
   readonly events: NotesOf<string, EventRecord> = new Map();
   /** By owner id. */
@@ -39,9 +54,18 @@ export class Notes {
   goneEventsBefore: number | null = null;
 
   get size(): number {
-    const { owners, units, roots, deltas, events, levels } = this;
-    const single = Number(this.sweep !== null) + Number(this.goneEventsBefore !== null);
-    return owners.size + units.size + roots.size + deltas.size + events.size + levels.size + single;
+    const maps = [
+      this.owners,
+      this.documents,
+      this.units,
+      this.shares,
+      this.roots,
+      this.deltas,
+      this.events,
+      this.levels,
+    ];
+    const single = [this.sweep, this.adopted, this.goneEventsBefore].filter(note => note !== null);
+    return maps.reduce((sum, { size }) => sum + size, single.length);
   }
 
   /** Gives how many events there was no room for. */
@@ -57,10 +81,27 @@ export class Notes {
     return left;
   }
 
+  takeOver({ documents = [], goneDocuments = [], shares = [], goneShares = [], adopted }: TakenOver): void {
+    const noteDocument = ({ kind, key }: DocumentNames, item: DocumentRecord | null) =>
+      this.documents.set(JSON.stringify([kind, key]), { names: { kind, key }, item });
+    for (const names of goneDocuments) noteDocument(names, null);
+    for (const document of documents) noteDocument(document, document);
+    const noteShare = ({ ownerKey, host }: ShareNames, item: ShareRecord | null) =>
+      this.shares.set(JSON.stringify([ownerKey, host]), { names: { ownerKey, host }, item });
+    for (const names of goneShares) noteShare(names, null);
+    for (const share of shares) noteShare(share, share);
+    this.adopted = adopted ?? this.adopted;
+  }
+
   /** Moves so many of the oldest notes out. What is said of a whole sweep goes only with the last of all. */
   take(most: number): Notes {
     const taken = new Notes();
-    move(this.owners, taken.owners, most);
+    const isPolicy = this.documents.size > 0 || this.adopted !== null;
+    move(this.owners, taken.owners, isPolicy ? this.owners.size : most);
+    move(this.documents, taken.documents, this.documents.size);
+    taken.adopted = this.adopted;
+    this.adopted = null;
+    move(this.shares, taken.shares, most - taken.size);
     move(this.units, taken.units, most - taken.size);
     move(this.roots, taken.roots, most - taken.size);
     move(this.deltas, taken.deltas, most - taken.size);
@@ -81,6 +122,9 @@ export class Notes {
   /** Takes back what could not be written, but for what is noted anew since. */
   putBack(older: Notes): void {
     addMissing(this.owners, older.owners);
+    addMissing(this.documents, older.documents);
+    this.adopted ??= older.adopted;
+    addMissing(this.shares, older.shares);
     addMissing(this.units, older.units);
     addMissing(this.roots, older.roots);
     addMissing(this.deltas, older.deltas);
@@ -94,6 +138,11 @@ export class Notes {
     return {
       owners: present(this.owners),
       goneOwners: gone(this.owners),
+      documents: itemsOf(this.documents),
+      goneDocuments: goneOf(this.documents),
+      ...(this.adopted === null ? {} : { adopted: this.adopted }),
+      shares: itemsOf(this.shares),
+      goneShares: goneOf(this.shares),
       units: present(this.units),
       goneUnits: gone(this.units),
       roots: present(this.roots),
@@ -131,4 +180,12 @@ function present<Key, Item>(notes: NotesOf<Key, Item>): Item[] {
 
 function gone<Key, Item>(notes: NotesOf<Key, Item>): Key[] {
   return [...notes].filter(([, item]) => item === null).map(([key]) => key);
+}
+
+function itemsOf<Item>(notes: NamedNotesOf<unknown, Item>): Item[] {
+  return [...notes.values()].flatMap(({ item }) => (item === null ? [] : [item]));
+}
+
+function goneOf<Names>(notes: NamedNotesOf<Names, unknown>): Names[] {
+  return [...notes.values()].flatMap(({ names, item }) => (item === null ? [names] : []));
 }

@@ -36,14 +36,16 @@ type Pages = Map<string, Map<string, unknown>>;
 
 /** What is in force. */
 export class Shelf implements View {
+  /** By name. */
+  readonly #kinds: ReadonlyMap<string, Kind<unknown>>;
   readonly #pages: Pages = new Map();
 
   /** Throws `store_refused` where a document is not what its kind says. Kinds that are not asked for are left alone. */
   constructor(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]) {
+    this.#kinds = new Map(kinds.map(kind => [kind.name, kind]));
     for (const kind of kinds) this.#pages.set(kind.name, new Map());
-    const byName = new Map(kinds.map(kind => [kind.name, kind]));
     for (const { kind: name, key, text } of records) {
-      const kind = byName.get(name);
+      const kind = this.#kinds.get(name);
       if (kind !== undefined) this.#pages.get(name)?.set(key, parsed(kind, key, text));
     }
   }
@@ -65,6 +67,20 @@ export class Shelf implements View {
 
   draft(): Draft {
     return new Draft(this);
+  }
+
+  /** A draft of what others have changed; throws as the constructor does. */
+  draftOf({ documents = [], goneDocuments = [] }: Pick<Changes, 'documents' | 'goneDocuments'>): Draft {
+    const draft = new Draft(this);
+    for (const { kind: name, key } of goneDocuments) {
+      const kind = this.#kinds.get(name);
+      if (kind !== undefined) draft.remove(kind, key);
+    }
+    for (const { kind: name, key, text } of documents) {
+      const kind = this.#kinds.get(name);
+      if (kind !== undefined) draft.put(kind, key, parsed(kind, key, text));
+    }
+    return draft;
   }
 
   /** Takes what a draft of this shelf changes. */
