@@ -8,7 +8,8 @@ import { launcher } from './daemon.ts';
 import { type Run, run } from './run.ts';
 import { Server } from './server.ts';
 
-t.setTimeout(240_000);
+// Some hundred processes, on whatever machine.
+t.setTimeout(900_000);
 
 const aToken = /^[0-9a-f]{40}\n$/;
 
@@ -223,22 +224,17 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
   const server = await Server.open(t);
   const wrong: readonly (readonly string[])[] = [
     ['user'],
-    ['user', 'nonsense'],
     ['user', 'show'],
     ['user', 'show', 'nobody'],
     ['user', 'show', ''],
     ['user', 'delete', '..'],
     ['user', 'create', ' '],
     ['user', 'create', 'x', '--type', 'robot'],
-    ['user', 'create', 'x', '--email', 'nonsense'],
     ['user', 'edit', 'x'],
     ['user', 'edit', 'x', '--admin'],
     ['user', 'set-groups', 'x'],
     ['user', 'set-groups', 'x', 'free', '--none'],
-    ['user', 'set-groups', 'x', 'missing'],
     ['token'],
-    ['token', 'create'],
-    ['token', 'list'],
     ['token', 'list', '--user', ''],
     ['token', 'revoke', 'x'],
     ['token', 'revoke', '.', '--user', 'x'],
