@@ -369,13 +369,7 @@ t.test(
         'bob  size:git:all, size:assets:attachments:all, size:assets:artifacts, size:assets:packages:all  12 GB  unlimited  [quota.default] TOTAL\n',
     );
     t.equal(await done('policy', 'export'), exported, 'a dry run changes nothing');
-    t.equal(
-      await done('check', 'bob', '--subject', 'size:assets:wiki').then(
-        () => 0,
-        () => 1,
-      ),
-      0,
-    );
+    await done('check', 'bob', '--subject', 'size:assets:wiki');
     t.match(await json('policy', 'import', '--dry-run', after), {
       imported: false,
       difference: { groups: { changed: [{ name: 'free', users: { added: [], removed: ['bob'] } }] } },
