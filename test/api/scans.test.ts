@@ -1,7 +1,8 @@
 /** Scans over HTTP: started, listed, and followed while they really measure. */
 
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -44,18 +45,22 @@ async function told(followed: Followed, id: number): Promise<readonly ScanReport
   }
 }
 
-/** Repositories that take a while to be walked. */
-function forest(world: World, repositories: number): { readonly files: number; readonly bytes: number } {
+/** Repositories that take a while to be walked; gives what they hold. Connections that are kept are looked after meanwhile. */
+async function forest(world: World, name = 'repo'): Promise<Holding> {
+  const units = 12;
   const filesOfEach = 300;
-  for (let at = 0; at < repositories; at++) {
-    const objects = join(repository(world, `owner${at % 7}/repo${at}`), 'objects');
-    for (let file = 0; file < filesOfEach; file++) {
-      if (file % 100 === 0) mkdirSync(join(objects, `${file / 100}`));
-      writeFileSync(join(objects, `${Math.floor(file / 100)}`, `${file}`), 'x');
-    }
+  for (let at = 0; at < units; at++) {
+    const objects = join(repository(world, `owner${at % 7}/${name}${at}`), 'objects');
+    for (let file = 0; file < filesOfEach; file++) await writeFile(join(objects, `${file}`), 'x');
   }
   // With HEAD, which has 21 bytes.
-  return { files: repositories * (filesOfEach + 1), bytes: repositories * (filesOfEach + 21) };
+  return { units, files: units * (filesOfEach + 1), bytes: units * (filesOfEach + 21) };
+}
+
+interface Holding {
+  readonly units: number;
+  readonly files: number;
+  readonly bytes: number;
 }
 
 t.test('a scan is started with 202, goes on by itself, and is found again', async t => {
@@ -120,24 +125,26 @@ t.test('what cannot be ordered is refused, and what is not there is not found', 
 
 t.test('whoever follows sees all that is known first, then each scan as it goes on to its end', async t => {
   const world = await World.open(t);
-  const { files, bytes } = forest(world, 12);
   await measure(world);
   const followed = await world.follow(`${path}/events`);
   t.match(followed.headers, { 'content-type': /^text\/event-stream/, 'cache-control': 'no-store' });
   const listed = z.array(scanReport).parse((await world.must(200, 'GET', path)).json);
   for (const known of listed)
     t.match((await followed.events.next()).value, { event: 'scan', id: String(known.id) });
-  // How far it is when it is looked at is chance, so it is looked at until it was in the midst.
-  const isInTheMidst = ({ state, progress: { files: seen } }: ScanReport) =>
-    state === 'running' && seen > 0 && seen < files;
-  const reports = await until(async () => {
+  // How far it is when it is looked at is chance; so there is ever more to do, until it was seen in the midst.
+  let [units, files, bytes] = [0, 0, 0];
+  let reports: readonly ScanReport[] = [];
+  const isInTheMidst = ({ state, progress }: ScanReport) =>
+    state === 'running' && progress.files > 0 && progress.files < files;
+  while (!reports.some(isInTheMidst)) {
+    const more = await forest(world, `repo${units}-`);
+    [units, files, bytes] = [units + more.units, files + more.files, bytes + more.bytes];
     const { id } = await start(world, { kind: 'verify' });
-    const all = await told(followed, id);
-    return all.some(isInTheMidst) ? all : null;
-  });
+    reports = await told(followed, id);
+  }
   followed.close();
   const last = reports.at(-1);
-  t.match(last, { state: 'done', progress: { units: 12, unitsFound: 12, discovering: false, files, bytes } });
+  t.match(last, { state: 'done', progress: { units, unitsFound: units, discovering: false, files, bytes } });
   for (const [at, { state, progress }] of reports.entries()) {
     const before = reports[at - 1] ?? reports[0];
     if (before === undefined) continue;
@@ -151,12 +158,12 @@ t.test('whoever follows sees all that is known first, then each scan as it goes 
 
 t.test('a scan goes on when whoever followed it leaves in its midst', async t => {
   const world = await World.open(t);
-  forest(world, 12);
+  const { units } = await forest(world);
   const followed = await world.follow(`${path}/events`);
   await followed.events.next();
   const { id } = await start(world, { kind: 'verify' });
   followed.close();
-  t.match(await ended(world, id), { state: 'done', progress: { units: 12 } });
+  t.match(await ended(world, id), { state: 'done', progress: { units } });
   const again = await world.follow(`${path}/events`);
   t.match((await told(again, id)).at(-1), { state: 'done' }, 'who comes later is told of it, too');
   again.close();
@@ -164,7 +171,7 @@ t.test('a scan goes on when whoever followed it leaves in its midst', async t =>
 
 t.test('when the daemon stops in the midst of a scan, those who follow are let go', async t => {
   const world = await World.open(t);
-  forest(world, 12);
+  await forest(world);
   const follower = await bareFollower(t, world)();
   let text = '';
   follower.setEncoding('utf8').on('data', chunk => {

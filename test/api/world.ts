@@ -179,6 +179,8 @@ export class World {
         const blocks = (waiting + chunk).split('\n\n');
         waiting = blocks.pop() ?? '';
         for (const block of blocks) {
+          // A comment, which breaks a long silence.
+          if (block.startsWith(':')) continue;
           const fields = new Map(
             block.split('\n').map(line => [line.replace(/:.*/, ''), line.replace(/.*?: ?/, '')]),
           );
