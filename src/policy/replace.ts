@@ -72,6 +72,8 @@ function replaceAssignments(draft: Draft, groups: readonly WholeGroup[]): void {
   const staying = new Set(groups.flatMap(({ name, ownerIds }) => (ownerIds === undefined ? [name] : [])));
   const wanted = wantedPlaces(groups, before);
   for (const owner of new Set([...before.keys(), ...wanted.keys()])) {
+    // Nearly always, so it is to be quick.
+    if (isAsWanted(before.get(owner) ?? [], wanted.get(owner), staying)) continue;
     const left = new Map(wanted.get(owner));
     const kept = (before.get(owner) ?? []).flatMap(entry => {
       if (staying.has(entry.group)) return [entry];
@@ -81,8 +83,22 @@ function replaceAssignments(draft: Draft, groups: readonly WholeGroup[]): void {
     });
     const entries = [...kept, ...[...left].map(([group, place]) => ({ group, place }))];
     if (entries.length === 0) draft.remove(assignmentKind, owner);
-    else putOther(draft, assignmentKind, owner, entries);
+    else draft.put(assignmentKind, owner, entries);
   }
+}
+
+function isAsWanted(
+  entries: Assignment,
+  wanted: ReadonlyMap<string, number> | undefined,
+  staying: ReadonlySet<string>,
+): boolean {
+  let left = wanted?.size ?? 0;
+  for (const { group, place } of entries) {
+    if (staying.has(group)) continue;
+    if (wanted?.get(group) !== place) return false;
+    left--;
+  }
+  return left === 0;
 }
 
 /** For each owner, by key, the place in each of the groups that name their owners. */
