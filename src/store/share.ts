@@ -18,15 +18,28 @@ const content = z.strictObject({
   measuredAt: z.number().int().nullable(),
 });
 
-/** JSON of all but whose it is and where. Throws `invalid`. */
-export function textOfShare({ ownerKey, host, ...share }: ShareRecord): string {
+/** All of a share but whose it is and where. */
+export type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
+
+/** Throws `invalid` where it is no share. */
+export function contentOfShare({ ownerKey, host, ...share }: ShareRecord): ShareContent {
   const { data, error } = content.safeParse(share);
-  if (error === undefined) return JSON.stringify(data);
+  if (error === undefined) return data;
   const why = error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ');
   throw new SoftquotaError('invalid', `the share of ${printable(ownerKey)} on ${printable(host)}: ${why}`);
 }
 
+/** JSON of all but whose it is and where. Throws `invalid`. */
+export function textOfShare(share: ShareRecord): string {
+  return JSON.stringify(contentOfShare(share));
+}
+
+/** Throws where it is no content of a share. */
+export function shareOf(ownerKey: string, host: string, read: unknown): ShareRecord {
+  return { ownerKey, host, ...content.parse(read) };
+}
+
 /** Throws where the text is none that `textOfShare` gives. */
 export function shareIn(ownerKey: string, host: string, text: string): ShareRecord {
-  return { ownerKey, host, ...content.parse(JSON.parse(text)) };
+  return shareOf(ownerKey, host, JSON.parse(text));
 }

@@ -1,0 +1,119 @@
+/** What the administrator of a Redis should change, so that it keeps what it is given. */
+
+import type { Redis } from 'ioredis';
+import type { ServerAdvice } from '../shared.ts';
+import type { Client } from './address.ts';
+import { type Connection, mastersOf } from './connection.ts';
+import { replyCode } from './faults.ts';
+
+/** Of Redis, or of what calls itself compatible. */
+const oldest = [6, 2] as const;
+
+export interface Asked {
+  readonly waitReplicas: number;
+  /** Whoever reaches the server may do everything there. */
+  readonly isOpen: boolean;
+}
+
+/** As far as the server lets us see; not being let is no fault. */
+export async function readAdvice(connection: Connection, asked: Asked): Promise<readonly ServerAdvice[]> {
+  const servers = await connection.run((client: Client) => Promise.all(mastersOf(client).map(look)));
+  const advice = servers.flatMap(server => adviceFor(server, asked));
+  if (asked.isOpen) {
+    advice.push({
+      code: 'no_password',
+      message: `${connection.where} is reached over the network without a password: whoever reaches it can change every quota.`,
+      mend: 'requirepass A-LONG-RANDOM-PASSWORD (and [store] HOST = redis://:A-LONG-RANDOM-PASSWORD@HOST:PORT/0)',
+    });
+  }
+  return advice;
+}
+
+interface Server {
+  readonly name: string;
+  /** INFO, by name. */
+  readonly info: ReadonlyMap<string, string>;
+  /** As far as CONFIG GET tells. */
+  readonly settings: ReadonlyMap<string, string>;
+}
+
+async function look(server: Redis): Promise<Server> {
+  const { host, port } = server.options;
+  const info = await permitted(server.info(), '');
+  const settings = await permitted(server.config('GET', 'append*'), []);
+  return {
+    name: `Redis at ${host}:${port}`,
+    info: new Map([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value])),
+    settings: pairs(settings),
+  };
+}
+
+async function permitted<T>(answer: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (replyCode(error) === null) throw error;
+    return otherwise;
+  }
+}
+
+function pairs(list: unknown): ReadonlyMap<string, string> {
+  const words = Array.isArray(list) ? list.map(String) : [];
+  return new Map(
+    Array.from({ length: words.length / 2 }, (_, at) => [words[2 * at] ?? '', words[2 * at + 1] ?? '']),
+  );
+}
+
+function adviceFor({ name, info, settings }: Server, { waitReplicas }: Asked): ServerAdvice[] {
+  const advice: ServerAdvice[] = [];
+  if (info.get('aof_enabled') === '0') {
+    advice.push({
+      code: 'no_append_only',
+      message: `${name} writes no append-only file: after a crash it has lost all since its last snapshot.`,
+      mend: 'appendonly yes',
+    });
+  } else if (settings.get('appendfsync') === 'no') {
+    advice.push({
+      code: 'not_durable_enough',
+      message: `${name} leaves it to the system when its append-only file reaches the disk: a power cut loses half a minute.`,
+      mend: 'appendfsync everysec',
+    });
+  }
+  const policy = info.get('maxmemory_policy') ?? 'noeviction';
+  if (policy !== 'noeviction' && info.get('maxmemory') !== '0') {
+    advice.push({
+      code: 'evicts',
+      message: `${name} throws keys away when its memory is full (maxmemory-policy ${policy}): quotas and usage would be gone.`,
+      mend: 'maxmemory-policy noeviction',
+    });
+  }
+  const version = info.get('redis_version');
+  if (version !== undefined && isOlder(version)) {
+    advice.push({
+      code: 'too_old',
+      message: `${name} is version ${version}; softquota is made for ${oldest.join('.')} and later.`,
+      mend: `update it to ${oldest.join('.')} or later`,
+    });
+  }
+  if (info.get('role') === 'slave') {
+    advice.push({
+      code: 'replica_written',
+      message: `${name} is a replica of ${info.get('master_host')}:${info.get('master_port')}: what is written there is lost, or refused.`,
+      mend: `[store] HOST = redis://${info.get('master_host')}:${info.get('master_port')}/0 (and replica-read-only yes in redis.conf)`,
+    });
+  }
+  const replicas = Number(info.get('connected_slaves') ?? waitReplicas);
+  if (replicas < waitReplicas) {
+    advice.push({
+      code: 'not_durable_enough',
+      message: `${name} has ${replicas} of the ${waitReplicas} replicas that WAIT_REPLICAS asks for: no change of policy can be acknowledged.`,
+      mend: 'add replicas, or set [store] WAIT_REPLICAS to as many as there are',
+    });
+  }
+  return advice;
+}
+
+function isOlder(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+}

@@ -1,0 +1,175 @@
+/**
+ * One way to Redis, which is made anew whenever it breaks.
+ *
+ * While it is away for a moment, questions wait; from `patienceMs` after the loss on they fail at once, until it is
+ * back. A question that is not answered within `patienceMs` fails too, and the connection with it: whatever hangs
+ * there would hold up all that comes later.
+ */
+
+import { Cluster } from 'ioredis';
+import { SoftquotaError } from '../../errors.ts';
+import type { StoreLog } from '../sqlite/store.ts';
+import { type Address, type Client, clientFor, nameOf } from './address.ts';
+import { away, failureOf } from './faults.ts';
+
+export const patienceMs = 1500;
+
+/** What a shared store tells beside its answers; pino's loggers are such. */
+export interface SharedStoreLog extends StoreLog {
+  info(details: object, message: string): void;
+}
+
+export interface ConnectionSettings {
+  readonly address: Address;
+  readonly log?: SharedStoreLog | undefined;
+  /** Asked on every new connection, before anything else; throws `store_refused` where nothing must be touched. */
+  readonly examine?: (client: Client) => Promise<void>;
+  /** Told whenever it can be used again. */
+  readonly ready?: (client: Client) => void;
+}
+
+/** Opens, for all who wait at it: with true to go on, with false because it takes too long. */
+type Gate = PromiseWithResolvers<boolean>;
+
+export class Connection {
+  readonly where: string;
+  readonly #client: Client;
+  readonly #settings: ConnectionSettings;
+  #state: 'connecting' | 'usable' | 'away' | 'closed' = 'away';
+  #gate: Gate = Promise.withResolvers<boolean>();
+  #timer: NodeJS.Timeout | undefined;
+  /** Why it is away, as far as is known. */
+  #fault: unknown = new Error('there is no connection yet');
+  /** Why it must not be used although it is there. */
+  #refusal: SoftquotaError | null = null;
+
+  constructor(settings: ConnectionSettings) {
+    this.#settings = settings;
+    this.where = nameOf(settings.address);
+    this.#client = clientFor(settings.address);
+    const failed = (error: unknown) => {
+      this.#fault =
+        error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error;
+    };
+    this.#client.on('error', failed);
+    this.#client.on('node error', failed);
+    this.#client.on('ready', () => void this.#arrived());
+    this.#client.on('close', () => this.#lost());
+    // ioredis gives up after some faults of Sentinels; nobody else would try again.
+    this.#client.on('end', () => this.#again());
+    this.#begin('connecting');
+  }
+
+  /** Resolves when it can be used, or is away: then, and where it must not be used, with why. */
+  async opened(): Promise<SoftquotaError | null> {
+    return (await this.#gate.promise) ? this.#refusal : this.#away();
+  }
+
+  /** Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the network's. */
+  async run<T>(act: (client: Client) => Promise<T>): Promise<T> {
+    if (!(await this.#gate.promise)) throw this.#away();
+    if (this.#refusal !== null) await this.#examine();
+    try {
+      return await this.#answered(act(this.#client));
+    } catch (error) {
+      const fault = failureOf(this.where, error);
+      if (fault.code === 'store_refused') this.#refusal = fault;
+      throw fault;
+    }
+  }
+
+  close(): void {
+    this.#begin('closed');
+    this.#client.disconnect();
+  }
+
+  #begin(state: 'connecting' | 'usable' | 'away' | 'closed'): void {
+    if (this.#state === 'closed') return;
+    clearTimeout(this.#timer);
+    this.#state = state;
+    if (state === 'connecting') {
+      this.#gate = Promise.withResolvers();
+      this.#timer = setTimeout(() => this.#begin('away'), patienceMs);
+      return;
+    }
+    if (state === 'away') this.#settings.log?.warn({ err: this.#away() }, 'the shared store is away');
+    this.#gate.resolve(state === 'usable');
+    // Who comes later finds how it is now, not how it was when the first waited.
+    this.#gate = Promise.withResolvers();
+    this.#gate.resolve(state === 'usable');
+  }
+
+  async #arrived(): Promise<void> {
+    try {
+      await this.#examine();
+    } catch (error) {
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) {
+        this.#fault = error;
+        this.#anew();
+        return;
+      }
+    }
+    if (this.#state === 'closed' || this.#client.status !== 'ready') return;
+    if (this.#state === 'away') this.#settings.log?.info({}, `${this.where} can be used again`);
+    this.#begin('usable');
+    this.#settings.ready?.(this.#client);
+  }
+
+  /** Keeps why it must not be used, if so, and throws that. */
+  async #examine(): Promise<void> {
+    try {
+      await this.#answered(this.#settings.examine?.(this.#client) ?? Promise.resolve());
+      this.#refusal = null;
+    } catch (error) {
+      const fault = failureOf(this.where, error);
+      if (fault.code === 'store_refused') this.#refusal = fault;
+      throw fault;
+    }
+  }
+
+  #lost(): void {
+    if (this.#state === 'usable') this.#begin('connecting');
+  }
+
+  #anew(): void {
+    if (this.#client.status === 'ready') this.#client.disconnect(true);
+  }
+
+  #again(): void {
+    if (this.#state === 'closed') return;
+    this.#lost();
+    setTimeout(() => {
+      if (this.#state !== 'closed') this.#client.connect().catch(() => undefined);
+    }, 500);
+  }
+
+  #answered<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let isSettled = false;
+      const settle = () => {
+        isSettled = true;
+        clearTimeout(timer);
+      };
+      const giveUp = () => {
+        if (isSettled) return;
+        this.#fault = away(this.where, `it did not answer within ${patienceMs / 1000} s`);
+        if (this.#state === 'usable') this.#begin('away');
+        this.#anew();
+        reject(this.#fault);
+      };
+      // Where this process itself was held up, the answer lies there already, and is read before what is immediate.
+      const timer = setTimeout(() => setImmediate(giveUp), patienceMs);
+      answer.finally(settle).then(resolve, reject);
+    });
+  }
+
+  #away(): SoftquotaError {
+    if (this.#state === 'closed') return away(this.where, 'the store has been closed');
+    return failureOf(this.where, this.#fault);
+  }
+}
+
+/** The servers that take writes. */
+export function mastersOf(client: Client): readonly Exclude<Client, Cluster>[] {
+  return client instanceof Cluster ? client.nodes('master') : [client];
+}

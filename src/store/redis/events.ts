@@ -1,0 +1,73 @@
+/** Finding events and levels. */
+
+import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
+import type { Connection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { eventIn, labels, levelIn, timeOf, understood } from './values.ts';
+
+/** Read at a time, where only some of what is read is wanted. */
+const pageSize = 200;
+
+export async function readEvents(
+  connection: Connection,
+  keys: Keys,
+  query: EventQuery,
+): Promise<readonly EventRecord[]> {
+  const found = new Map<string, EventRecord>();
+  for (const label of labelsOf(query)) {
+    for (const event of await along(connection, keys, label, query)) found.set(event.id, event);
+  }
+  return [...found.values()].sort(newestFirst).slice(0, query.limit);
+}
+
+/** The orders in which all that is asked for stands. */
+function labelsOf({ kind, owner }: EventQuery): readonly string[] {
+  if (owner === undefined) return [kind === undefined ? 'all' : labels.kind(kind)];
+  const { ownerId, ownerKey } = owner;
+  return [
+    ...(ownerId === null ? [] : [labels.ownerId(ownerId)]),
+    ...(ownerKey === null ? [] : [labels.ownerKey(ownerKey)]),
+  ];
+}
+
+/** The first of one order. */
+async function along(
+  connection: Connection,
+  { events, places }: Keys,
+  label: string,
+  { kind, after, limit }: EventQuery,
+): Promise<readonly EventRecord[]> {
+  const found: EventRecord[] = [];
+  // "!" comes right after the space that ends a label.
+  let last = after === undefined ? `(${label}!` : `(${label} ${timeOf(after.at)} ${after.id}`;
+  for (;;) {
+    const members = await connection.run(client =>
+      client.zrevrangebylex(places, last, `[${label} `, 'LIMIT', 0, Math.min(limit, pageSize)),
+    );
+    const end = members.at(-1);
+    if (end === undefined) return found;
+    const ids = members.map(member => /^\S+ \S+ (.*)$/s.exec(member)?.[1] ?? '');
+    const values = await connection.run(client => client.hmgetBuffer(events, ...ids));
+    for (const [at, id] of ids.entries()) {
+      const value = values[at];
+      // It may have gone between the two questions.
+      if (!value) continue;
+      const event = understood(connection.where, events, id, () => eventIn(id, value));
+      if (kind === undefined || event.kind === kind) found.push(event);
+      if (found.length === limit) return found;
+    }
+    last = `(${end}`;
+  }
+}
+
+/** Ids are in ASCII, where the order of Redis is that of JavaScript. */
+function newestFirst(a: EventRecord, b: EventRecord): number {
+  return b.at - a.at || (a.id < b.id ? 1 : -1);
+}
+
+export async function readLevels(connection: Connection, { levels }: Keys): Promise<readonly LevelRecord[]> {
+  const hash = await connection.run(client => client.hgetallBuffer(levels));
+  return Object.entries(hash).map(([name, value]) =>
+    understood(connection.where, levels, name, () => levelIn(name, value)),
+  );
+}

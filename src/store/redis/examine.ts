@@ -1,0 +1,35 @@
+/** Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of a known schema. */
+
+import type { Address, Client } from './address.ts';
+import { nameOf } from './address.ts';
+import { atOnce, strangeSchema } from './asked.ts';
+import { damaged } from './faults.ts';
+import type { Keys } from './keys.ts';
+
+export function examine(keys: Keys, address: Address): (client: Client) => Promise<void> {
+  const where = nameOf(address);
+  const expected: readonly (readonly [string, string])[] = [
+    [keys.policy, 'hash'],
+    [keys.documents, 'hash'],
+    [keys.owners, 'hash'],
+    [keys.events, 'hash'],
+    [keys.places, 'zset'],
+    [keys.levels, 'hash'],
+    [keys.measured, 'zset'],
+    [keys.log, 'stream'],
+    [keys.hosts, 'hash'],
+  ];
+  return async client => {
+    const types = await atOnce(client, all => {
+      for (const [key] of expected) all.type(key);
+      return all;
+    });
+    for (const [at, [key, type]] of expected.entries()) {
+      const found = types[at];
+      if (found !== 'none' && found !== type) throw damaged(where, key, `it is a ${found}, not a ${type}`);
+    }
+    if (types[0] === 'none') return;
+    const schema = await client.hget(keys.policy, 'schema');
+    if (schema !== '1') throw strangeSchema(where, keys.policy, schema ?? '');
+  };
+}

@@ -1,0 +1,74 @@
+/** What Redis and the way to it report, in the words and codes that softquota's users read. */
+
+import { SoftquotaError } from '../../errors.ts';
+
+/** It cannot do it now, but may later. */
+export function away(where: string, reason: string, cause?: unknown): SoftquotaError {
+  return new SoftquotaError('store_away', `${where} cannot be used at the moment: ${reason}`, { cause });
+}
+
+/** What lies there was not put there by softquota, or has been changed since. */
+export function damaged(where: string, key: string, why: string, cause?: unknown): SoftquotaError {
+  return new SoftquotaError(
+    'store_refused',
+    `${where}: what lies under the key ${key} is none of softquota's (${why}). It was left as it is. Where another ` +
+      'program uses this PREFIX, give softquota one of its own; else put a backup in its place.',
+    { cause },
+  );
+}
+
+/** A later softquota has been here. */
+export function newer(where: string, key: string, schema: string): SoftquotaError {
+  return new SoftquotaError(
+    'store_refused',
+    `${where}: the key ${key} says that a newer softquota keeps its records there (schema ${schema}, and this one ` +
+      'knows schema 1). Update this softquota.',
+  );
+}
+
+/** The first word of an error that Redis itself reported, else null. */
+export function replyCode(error: unknown): string | null {
+  if (!(error instanceof Error) || error.name !== 'ReplyError') return null;
+  return /^[A-Z]+/.exec(error.message)?.[0] ?? null;
+}
+
+/** Why it was not done. */
+export function failureOf(where: string, error: unknown): SoftquotaError {
+  if (error instanceof SoftquotaError) return error;
+  const words = error instanceof Error ? error.message : String(error);
+  switch (replyCode(error)) {
+    case 'NOAUTH':
+    case 'WRONGPASS':
+      return new SoftquotaError(
+        'store_refused',
+        `${where} does not let us in: ${words}. Write its user and password into [store] HOST, before the host.`,
+        { cause: error },
+      );
+    case 'NOPERM':
+      return new SoftquotaError(
+        'store_refused',
+        `${where} does not permit it: ${words}. Give the user in [store] HOST the rights that docs/redis.md names.`,
+        { cause: error },
+      );
+    case 'WRONGTYPE':
+      return damaged(where, keyOf(error), 'it is of another type', error);
+  }
+  return away(where, reasons[replyCode(error) ?? ''] ?? words, error);
+}
+
+/** What a command was about. */
+function keyOf(error: unknown): string {
+  // ioredis tells the command with each error that Redis reported.
+  const { command } = error as { readonly command?: { readonly args?: readonly unknown[] } };
+  return String(command?.args?.[0] ?? 'that was asked for');
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  OOM: 'its memory is full (maxmemory)',
+  MISCONF: 'it cannot write its data to the disk, and so takes no more',
+  READONLY: 'this is a replica, which takes no writes',
+  LOADING: 'it is still loading its data',
+  BUSY: 'it is busy with a script',
+  NOREPLICAS: 'it has fewer replicas than its configuration asks for',
+  CLUSTERDOWN: 'the cluster is down',
+};

@@ -1,0 +1,86 @@
+/** The machines that take part, and who has the name of which. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { printable } from '../../quota/index.ts';
+import type { HostClaim, HostRecord } from '../shared.ts';
+import { atOnce, runScript, sound } from './asked.ts';
+import type { Connection } from './connection.ts';
+import { type Keys, nameOf } from './keys.ts';
+import * as scripts from './scripts.ts';
+import { dropHost } from './shares.ts';
+import { understood, unnamed } from './values.ts';
+
+export async function claimHost(
+  connection: Connection,
+  keys: Keys,
+  { host, token, life, version }: HostClaim,
+  aliveMs: number,
+): Promise<boolean> {
+  const answer = await connection.run(async client =>
+    sound(
+      connection.where,
+      await runScript(
+        client,
+        scripts.claim,
+        [keys.alive(host), keys.hosts],
+        [nameOf(host), JSON.stringify(version), nameOf(token), nameOf(life), String(aliveMs)],
+      ),
+    ),
+  );
+  return answer.is === 'kept';
+}
+
+export async function releaseHost(
+  connection: Connection,
+  keys: Keys,
+  { host, token, life }: HostClaim,
+): Promise<void> {
+  await connection.run(client =>
+    runScript(client, scripts.release, [keys.alive(host)], [nameOf(token), nameOf(life)]),
+  );
+}
+
+const record = z.strictObject({ seenAt: z.number().int(), version: z.string() });
+
+export async function readHosts(connection: Connection, keys: Keys): Promise<readonly HostRecord[]> {
+  const hash = await connection.run(client => client.hgetall(keys.hosts));
+  const hosts = Object.entries(hash).map(([name, value]) =>
+    understood(connection.where, keys.hosts, name, () => ({
+      host: unnamed(name),
+      ...record.parse(JSON.parse(value)),
+    })),
+  );
+  if (hosts.length === 0) return [];
+  const alive = await connection.run(client =>
+    atOnce(client, all => {
+      for (const { host } of hosts) all.exists(keys.alive(host));
+      return all;
+    }),
+  );
+  return hosts.map((host, at) => ({ ...host, isAlive: alive[at] === 1 }));
+}
+
+/** The shares go first: what breaks off can be done again as long as the machine is on the list. */
+export async function forgetHost(connection: Connection, keys: Keys, host: string): Promise<void> {
+  const living = await connection.run(client => client.exists(keys.alive(host)));
+  if (living === 1) throw lives(host);
+  const hadShares = await dropHost(connection, keys, host);
+  const answer = await connection.run(async client =>
+    sound(
+      connection.where,
+      await runScript(client, scripts.forget, [keys.alive(host), keys.hosts], [nameOf(host)]),
+    ),
+  );
+  if (answer.is === 'behind') throw lives(host);
+  if (answer.with[0] === 0 && !hadShares) {
+    throw new SoftquotaError('not_found', `there is no host ${printable(host)}`);
+  }
+}
+
+function lives(host: string): SoftquotaError {
+  return new SoftquotaError(
+    'conflict',
+    `the daemon of host ${printable(host)} is running: only a host whose daemon has stopped can be forgotten`,
+  );
+}

@@ -1,0 +1,90 @@
+/**
+ * The names of all that softquota keeps in Redis.
+ *
+ *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes
+ *     {PREFIX}:documents     hash    KIND/KEY -> text
+ *     {PREFIX}:owners        hash    OWNER -> JSON
+ *     {PREFIX}:events        hash    ID -> when, what and whom, then the text in the next line
+ *     {PREFIX}:event-places  zset    "LABEL TIME ID", in their order
+ *     {PREFIX}:levels        hash    an owner's id -> text
+ *     {PREFIX}:measured      zset    OWNER -> the number of the last change of its shares
+ *     {PREFIX}:log           stream  the changes, by number
+ *     {PREFIX}:hosts         hash    HOST -> JSON
+ *     {PREFIX}:alive:HOST    string  "token life former-life", with an expiry
+ *     {PREFIX}:staged:*      hash    a policy on its way, with an expiry
+ *     {PREFIX}:news          channel the number of each change
+ *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON
+ *
+ * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has neither
+ * spaces nor braces, and the hash tags are what they seem: all but shares lie in one slot, each owner's shares in one.
+ *
+ * Who measures only may be kept by Redis's access lists from writing the policy: that role reads `{PREFIX}:policy` and
+ * `{PREFIX}:documents`, and reads and writes all else. Commands: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA,
+ * HGET, HMGET, HGETALL, HLEN, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
+ * XREVRANGE, GET, SET, DEL, PUBLISH, SUBSCRIBE; who governs also HEXISTS, HMGET, UNLINK, RENAME, PEXPIRE, PERSIST and
+ * WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. In a Cluster: CLUSTER SLOTS, INFO and KEYSLOT, and ASKING.
+ */
+
+import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
+
+export interface Keys {
+  readonly policy: string;
+  readonly documents: string;
+  readonly owners: string;
+  readonly events: string;
+  readonly places: string;
+  readonly levels: string;
+  readonly measured: string;
+  readonly log: string;
+  readonly hosts: string;
+  /** A channel. */
+  readonly news: string;
+  alive(host: string): string;
+  staged(id: string, what: 'documents' | 'owners'): string;
+  share(ownerKey: string): string;
+}
+
+export function keysOf(prefix: string): Keys {
+  const common = `{${prefix}}`;
+  return {
+    policy: `${common}:policy`,
+    documents: `${common}:documents`,
+    owners: `${common}:owners`,
+    events: `${common}:events`,
+    places: `${common}:event-places`,
+    levels: `${common}:levels`,
+    measured: `${common}:measured`,
+    log: `${common}:log`,
+    hosts: `${common}:hosts`,
+    news: `${common}:news`,
+    alive: host => `${common}:alive:${nameOf(host)}`,
+    staged: (id, what) => `${common}:staged:${id}:${what}`,
+    share: ownerKey => `${prefix}:share:{${nameOf(ownerKey)}}`,
+  };
+}
+
+/** What stands for itself in a name. */
+const plain = /^[A-Za-z0-9._~-]*$/;
+
+const spelled = Array.from({ length: 256 }, (_, byte) => {
+  const character = String.fromCharCode(byte);
+  return plain.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+});
+
+/** Any text as part of a name. */
+export function nameOf(text: string): string {
+  if (plain.test(text)) return text;
+  let name = '';
+  for (const byte of encodeWtf8(text)) name += spelled[byte];
+  return name;
+}
+
+/** Null where `nameOf` gives no such name of any text. */
+export function textIn(name: string): string | null {
+  if (plain.test(name)) return name;
+  const bytes = name.replace(/%([0-9A-F]{2})/g, (_, digits) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+  const text = decodeWtf8(Buffer.from(bytes, 'latin1'));
+  return text !== null && nameOf(text) === name ? text : null;
+}

@@ -1,0 +1,89 @@
+/** The log of changes: numbered entries, each of which names the one before. */
+
+import type { OwnerRecord } from '../register.ts';
+import type { Change } from '../shared.ts';
+import { atOnce, strangeSchema } from './asked.ts';
+import type { Connection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
+
+/** Longer changes are not told in the log, which thus stays small; the policy is read instead. */
+const longestChange = 16_384;
+
+/** What an entry says of a change of policy: JSON of it, or nothing where that is too long. */
+export function tellable(change: object): string {
+  const text = JSON.stringify(change);
+  return text.length > longestChange ? '' : text;
+}
+
+/** What XREVRANGE gave, of one entry at most. */
+export function newestNumber(entries: unknown): number {
+  const [newest] = entriesIn(entries);
+  return newest === undefined ? 0 : newest.number;
+}
+
+interface Entry {
+  readonly number: number;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+function entriesIn(reply: unknown): readonly Entry[] {
+  // The shape of what XRANGE and XREVRANGE give.
+  return (reply as readonly [string, readonly string[]][]).map(([id, list]) => {
+    const fields: Record<string, string> = {};
+    for (let at = 0; at < list.length; at += 2) fields[list[at] ?? ''] = list[at + 1] ?? '';
+    return { number: numberIn(id.replace(/-0$/, '')), fields };
+  });
+}
+
+/** Null: there is a gap. */
+export async function changesAfter(
+  connection: Connection,
+  { policy, log }: Keys,
+  number: number,
+  limit: number,
+): Promise<readonly Change[] | null> {
+  return connection.run(async client => {
+    const [schema, exists, newest, found] = await atOnce(client, all =>
+      all
+        .hget(policy, 'schema')
+        .exists(policy)
+        .xrevrange(log, '+', '-', 'COUNT', 1)
+        .xrange(log, `${number + 1}-0`, '+', 'COUNT', limit),
+    );
+    if (schema !== '1' && exists === 1) throw strangeSchema(connection.where, policy, String(schema ?? ''));
+    return understood(connection.where, log, 'an entry', () => {
+      const entries = entriesIn(found);
+      let before = number;
+      for (const entry of entries) {
+        if (numberIn(entry.fields.after ?? '') !== before) return null;
+        before = entry.number;
+      }
+      if (entries.length === 0 && newestNumber(newest) !== number) return null;
+      return entries.map(changeIn);
+    });
+  });
+}
+
+function changeIn({ number, fields }: Entry): Change {
+  const { is, owners = '', generation = '', version = '', mark = '', change = '' } = fields;
+  switch (is) {
+    case 'policy':
+      return {
+        number,
+        is,
+        position: { generation: unnamed(generation), version: numberIn(version), mark: unnamed(mark) },
+        change: change === '' ? null : toldIn(change),
+      };
+    case 'owners':
+      return { number, is, owners: owners.split('\n').map(ownerLine) };
+    case 'shares':
+      return { number, is, ownerKeys: owners.split(' ').map(unnamed) };
+  }
+  throw new TypeError(`no kind of change: ${is}`);
+}
+
+function ownerLine(line: string): OwnerRecord {
+  const space = line.indexOf(' ');
+  return ownerIn(line.slice(0, space), line.slice(space + 1));
+}

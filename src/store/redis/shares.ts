@@ -1,0 +1,201 @@
+/**
+ * What machines say that owners store.
+ *
+ * A change goes to the owners' hashes first and into the log then, so that who reads after the log told of it finds
+ * it. Who is listed as measured has been told of in the same way: so a share whose writing broke off may be read
+ * late, and is written again by the machine that had no answer.
+ */
+
+import { type Leaf, leaves } from '../../quota/index.ts';
+import type { RegisterChanges, ShareRecord } from '../register.ts';
+import { contentOfShare, shareOf } from '../share.ts';
+import { askedOfEach, runScript, sound, words } from './asked.ts';
+import type { Connection } from './connection.ts';
+import { type Keys, nameOf } from './keys.ts';
+import * as scripts from './scripts.ts';
+import { numberIn, understood, unnamed } from './values.ts';
+
+/** Owners told of in one entry of the log. */
+const toldAtOnce = 250;
+
+const about = 'about';
+
+/** Fields that go and fields that come, of one owner. */
+interface Edit {
+  readonly gone: readonly string[];
+  readonly put: readonly string[];
+}
+
+/** By owner's key, in the order in which they are named first. */
+function editsOf({ shares = [], goneShares = [] }: RegisterChanges): ReadonlyMap<string, Edit> {
+  // By owner and host: null where the share goes.
+  const wanted = new Map<string, Map<string, ShareRecord | null>>();
+  const want = (ownerKey: string, host: string, share: ShareRecord | null) => {
+    const hosts = wanted.get(ownerKey) ?? new Map<string, ShareRecord | null>();
+    wanted.set(ownerKey, hosts.set(host, share));
+  };
+  for (const { ownerKey, host } of goneShares) want(ownerKey, host, null);
+  for (const share of shares) want(share.ownerKey, share.host, share);
+  return new Map(
+    [...wanted].map(([ownerKey, hosts]) => {
+      const edits = [...hosts].map(([host, share]) => (share === null ? goneOf(host) : editOf(share)));
+      return [ownerKey, { gone: edits.flatMap(({ gone }) => gone), put: edits.flatMap(({ put }) => put) }];
+    }),
+  );
+}
+
+function fieldOf(host: string, what: Leaf | typeof about): string {
+  return `${nameOf(host)}/${what}`;
+}
+
+function goneOf(host: string): Edit {
+  return { gone: [fieldOf(host, about), ...leaves.map(leaf => fieldOf(host, leaf))], put: [] };
+}
+
+function editOf(share: ShareRecord): Edit {
+  const { bytes, ...rest } = contentOfShare(share);
+  const put = [fieldOf(share.host, about), JSON.stringify(rest)];
+  const gone: string[] = [];
+  for (const leaf of leaves) {
+    const size = bytes[leaf];
+    if (size === undefined) gone.push(fieldOf(share.host, leaf));
+    else put.push(fieldOf(share.host, leaf), String(size));
+  }
+  return { gone, put };
+}
+
+export async function writeShares(
+  connection: Connection,
+  keys: Keys,
+  changes: Pick<RegisterChanges, 'shares' | 'goneShares'>,
+): Promise<void> {
+  const edits = [...editsOf(changes)];
+  for (let start = 0; start < edits.length; start += toldAtOnce) {
+    const some = edits.slice(start, start + toldAtOnce);
+    await askedOfEach(connection, some, async (client, [ownerKey, { gone, put }]) =>
+      sound(
+        connection.where,
+        await runScript(client, scripts.share, [keys.share(ownerKey)], [...words(gone), ...words(put)]),
+      ),
+    );
+    await noteShares(
+      connection,
+      keys,
+      some.map(([ownerKey]) => ownerKey),
+    );
+  }
+}
+
+async function noteShares(
+  connection: Connection,
+  { measured, log, news }: Keys,
+  ownerKeys: readonly string[],
+): Promise<void> {
+  const args = [news, ...words(ownerKeys.map(nameOf))];
+  await connection.run(async client =>
+    sound(connection.where, await runScript(client, scripts.note, [measured, log], args)),
+  );
+}
+
+/** Of all machines. */
+export async function sharesOf(
+  connection: Connection,
+  keys: Keys,
+  ownerKeys: readonly string[],
+): Promise<readonly ShareRecord[]> {
+  const found = await askedOfEach(connection, ownerKeys, async (client, ownerKey) => {
+    const key = keys.share(ownerKey);
+    return sharesIn(connection.where, key, ownerKey, await client.hgetall(key));
+  });
+  return found.flat();
+}
+
+function sharesIn(
+  where: string,
+  key: string,
+  ownerKey: string,
+  hash: Readonly<Record<string, string>>,
+): readonly ShareRecord[] {
+  const hosts = new Map<string, { bytes: Record<string, number>; rest?: object }>();
+  for (const [field, value] of Object.entries(hash)) {
+    understood(where, key, field, () => {
+      const [name = '', what = ''] = field.split('/');
+      const share = hosts.get(name) ?? { bytes: {} };
+      hosts.set(name, share);
+      if (what !== about) {
+        share.bytes[what] = numberIn(value);
+        return;
+      }
+      const rest: unknown = JSON.parse(value);
+      if (typeof rest !== 'object' || rest === null) throw new TypeError('no share');
+      share.rest = rest;
+    });
+  }
+  return [...hosts].map(([name, { bytes, rest }]) =>
+    understood(where, key, name, () => shareOf(ownerKey, unnamed(name), { ...rest, bytes })),
+  );
+}
+
+export async function allShares(connection: Connection, keys: Keys): Promise<readonly ShareRecord[]> {
+  const listed = await measured(connection, keys);
+  const shares: ShareRecord[] = [];
+  const empty: string[] = [];
+  for (let start = 0; start < listed.length; start += toldAtOnce) {
+    const some = listed.slice(start, start + toldAtOnce);
+    const found = await sharesOf(
+      connection,
+      keys,
+      some.map(({ ownerKey }) => ownerKey),
+    );
+    const whose = new Set(found.map(({ ownerKey }) => ownerKey));
+    empty.push(
+      ...some
+        .filter(({ ownerKey }) => !whose.has(ownerKey))
+        .flatMap(({ ownerKey, at }) => [nameOf(ownerKey), at]),
+    );
+    shares.push(...found);
+  }
+  await unnote(connection, keys, empty);
+  return shares;
+}
+
+/** Takes those off the list whose last share is gone; names and numbers by turns. */
+async function unnote(connection: Connection, { measured }: Keys, list: readonly string[]): Promise<void> {
+  for (let start = 0; start < list.length; start += 1000) {
+    const some = words(list.slice(start, start + 1000));
+    await connection.run(async client =>
+      sound(connection.where, await runScript(client, scripts.unnote, [measured], some)),
+    );
+  }
+}
+
+/** Every owner of whom there may be shares, and when they were last changed. */
+export async function measured(
+  connection: Connection,
+  { measured }: Keys,
+): Promise<readonly { readonly ownerKey: string; readonly at: string }[]> {
+  const list = await connection.run(client => client.zrange(measured, 0, '-1', 'WITHSCORES'));
+  return understood(connection.where, measured, 'a name', () =>
+    Array.from({ length: list.length / 2 }, (_, at) => ({
+      ownerKey: unnamed(list[2 * at] ?? ''),
+      at: list[2 * at + 1] ?? '',
+    })),
+  );
+}
+
+/** Takes all shares of one machine out; whether there were any. */
+export async function dropHost(connection: Connection, keys: Keys, host: string): Promise<boolean> {
+  let wereAny = false;
+  const listed = await measured(connection, keys);
+  for (let start = 0; start < listed.length; start += toldAtOnce) {
+    const some = listed.slice(start, start + toldAtOnce);
+    const there = await askedOfEach(connection, some, (client, { ownerKey }) =>
+      client.hexists(keys.share(ownerKey), fieldOf(host, about)),
+    );
+    const owners = some.map(({ ownerKey }) => ownerKey).filter((_, at) => there[at] === 1);
+    if (owners.length === 0) continue;
+    wereAny = true;
+    await writeShares(connection, keys, { goneShares: owners.map(ownerKey => ({ ownerKey, host })) });
+  }
+  return wereAny;
+}

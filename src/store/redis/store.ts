@@ -1,0 +1,247 @@
+/**
+ * The store that several machines share: Redis, alone, with TLS, behind Sentinels, or as a Cluster.
+ *
+ * What is acknowledged has been written to the master; a change of policy also by as many replicas as WAIT_REPLICAS
+ * says. While Redis is away everything fails with `store_away`, within about 1.5 s at first and then at once, and it
+ * is looked for until it is back. See keys.ts for what is kept where.
+ */
+
+import { SoftquotaError } from '../../errors.ts';
+import type {
+  EventQuery,
+  EventRecord,
+  LevelRecord,
+  OwnerRecord,
+  Position,
+  RegisterChanges,
+  Registered,
+  ShareRecord,
+} from '../register.ts';
+import type {
+  Change,
+  HostClaim,
+  HostRecord,
+  Policy,
+  PolicyChange,
+  ServerAdvice,
+  SharedState,
+  SharedStore,
+} from '../shared.ts';
+import { addressOf } from './address.ts';
+import { readAdvice } from './advice.ts';
+import { Connection, type SharedStoreLog } from './connection.ts';
+import { readEvents, readLevels } from './events.ts';
+import { examine } from './examine.ts';
+import { away } from './faults.ts';
+import { Follower } from './follow.ts';
+import { claimHost, forgetHost, readHosts, releaseHost } from './hosts.ts';
+import { keysOf } from './keys.ts';
+import { Lane } from './lane.ts';
+import { changesAfter } from './log.ts';
+import * as policy from './policy.ts';
+import { allShares, sharesOf, writeShares } from './shares.ts';
+import { check } from './values.ts';
+
+export interface RedisSettings {
+  /** `redis://`, `rediss://`, `redis+sentinel://H1:P,H2:P/MASTER/0` or `redis+cluster://H1:P,H2:P`. */
+  readonly address: string;
+  /** Of every key and channel: letters, digits, `_` and `-`. */
+  readonly prefix: string;
+  /** Replicas that must have a change of policy before it is acknowledged; 0 by default. */
+  readonly waitReplicas?: number;
+  readonly log?: SharedStoreLog;
+  /** For how long a machine that is not heard of keeps its name, in milliseconds; 10 s by default. */
+  readonly aliveMs?: number;
+  /** Events that are kept at most; of more, the oldest go. */
+  readonly mostEvents?: number;
+}
+
+/** Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not for us. */
+export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
+  if (!/^[\w-]+$/.test(settings.prefix)) {
+    throw new SoftquotaError(
+      'configuration',
+      '[store] PREFIX: expected are letters, digits, "_" and "-", at least one',
+    );
+  }
+  const store = new RedisStore(settings);
+  const fault = await store.opened();
+  if (fault?.code !== 'store_refused') return store;
+  await store.close();
+  throw fault;
+}
+
+/** What may wait in a lane; more is a sign that nobody looks at the answers. */
+const mostWaiting = 2000;
+
+class RedisStore implements SharedStore {
+  readonly #settings: policy.PolicySettings;
+  readonly #follower: Follower;
+  readonly #aliveMs: number;
+  readonly #hasPassword: boolean;
+  readonly #isLocal: boolean;
+  /** Two, so that a policy does not wait for the shares of a hundred thousand owners. */
+  readonly #policyLane: Lane;
+  readonly #shareLane: Lane;
+  #closed: Promise<void> | null = null;
+
+  constructor({ address: text, prefix, waitReplicas = 0, log, aliveMs = 10_000, ...rest }: RedisSettings) {
+    const address = addressOf(text);
+    const keys = keysOf(prefix);
+    const follower = new Follower(address, keys.news);
+    this.#follower = follower;
+    this.#aliveMs = aliveMs;
+    const look = { address, examine: examine(keys, address) };
+    const main = new Connection({ ...look, log, ready: () => follower.tell() });
+    this.#settings = {
+      keys,
+      main,
+      governing: waitReplicas === 0 ? main : new Connection(look),
+      waitReplicas,
+      mostEvents: rest.mostEvents ?? 100_000,
+    };
+    const full = () => away(main.where, 'too much waits for it already');
+    this.#policyLane = new Lane(mostWaiting, full);
+    this.#shareLane = new Lane(mostWaiting, full);
+    this.#hasPassword = address.password !== null;
+    this.#isLocal = address.places.every(({ host }) => /^(?:localhost|127\..*|::1)$/.test(host));
+  }
+
+  opened(): Promise<SoftquotaError | null> {
+    return this.#settings.main.opened();
+  }
+
+  async load(): Promise<Registered> {
+    const { main, keys } = this.#open();
+    const [read, shares] = await bothEnded(
+      this.#policyLane.run(() => policy.readPolicy(this.#settings)),
+      this.#shareLane.run(() => allShares(main, keys)),
+    );
+    return { ...read.policy, shares };
+  }
+
+  async events(query: EventQuery): Promise<readonly EventRecord[]> {
+    const { main, keys } = this.#open();
+    return this.#policyLane.run(() => readEvents(main, keys, query));
+  }
+
+  async levels(): Promise<readonly LevelRecord[]> {
+    const { main, keys } = this.#open();
+    return this.#policyLane.run(() => readLevels(main, keys));
+  }
+
+  async write(changes: RegisterChanges): Promise<void> {
+    const { main, keys } = this.#open();
+    check(changes);
+    const { shares = [], goneShares = [], ...others } = changes;
+    const isAbout = (part: unknown) => (Array.isArray(part) ? part.length > 0 : part !== undefined);
+    await bothEnded(
+      Object.values(others).some(isAbout)
+        ? this.#policyLane.run(() => policy.writeRegister(this.#settings, others))
+        : undefined,
+      shares.length + goneShares.length > 0
+        ? this.#shareLane.run(() => writeShares(main, keys, { shares, goneShares }))
+        : undefined,
+    );
+  }
+
+  async state(): Promise<SharedState> {
+    return policy.readState(this.#open());
+  }
+
+  async policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }> {
+    return policy.readPolicy(this.#open());
+  }
+
+  async govern(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'> {
+    const settings = this.#open();
+    check(change);
+    return this.#policyLane.run(() => policy.govern(settings, change, basis, next));
+  }
+
+  async replace(
+    whole: Policy,
+    basis: Position | null,
+    next: Position,
+    supersedes: readonly string[],
+  ): Promise<'kept' | 'behind'> {
+    const settings = this.#open();
+    check(whole);
+    return this.#policyLane.run(() => policy.replace(settings, whole, basis, next, supersedes));
+  }
+
+  async enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]> {
+    const settings = this.#open();
+    check({ owners });
+    return this.#policyLane.run(() => policy.enroll(settings, owners));
+  }
+
+  async changesAfter(number: number, limit: number): Promise<readonly Change[] | null> {
+    const { main, keys } = this.#open();
+    return changesAfter(main, keys, number, limit);
+  }
+
+  async sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]> {
+    const { main, keys } = this.#open();
+    return sharesOf(main, keys, [...new Set(ownerKeys)]);
+  }
+
+  follow(told: () => void): () => void {
+    return this.#follower.follow(told);
+  }
+
+  async claim(claim: HostClaim): Promise<boolean> {
+    const { main, keys } = this.#open();
+    return claimHost(main, keys, claim, this.#aliveMs);
+  }
+
+  async release(claim: HostClaim): Promise<void> {
+    const { main, keys } = this.#open();
+    await releaseHost(main, keys, claim);
+  }
+
+  async hosts(): Promise<readonly HostRecord[]> {
+    const { main, keys } = this.#open();
+    return readHosts(main, keys);
+  }
+
+  async forgetHost(host: string): Promise<void> {
+    const { main, keys } = this.#open();
+    await this.#shareLane.run(() => forgetHost(main, keys, host));
+  }
+
+  async advice(): Promise<readonly ServerAdvice[]> {
+    const { main, waitReplicas } = this.#open();
+    return readAdvice(main, {
+      waitReplicas,
+      isOpen: !this.#hasPassword && !this.#isLocal,
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  #open(): policy.PolicySettings {
+    if (this.#closed === null) return this.#settings;
+    throw away(this.#settings.main.where, 'the store has been closed');
+  }
+
+  async #close(): Promise<void> {
+    const { main, governing } = this.#settings;
+    this.#follower.close();
+    await Promise.all([this.#policyLane.idle(), this.#shareLane.idle()]);
+    main.close();
+    governing.close();
+  }
+}
+
+/** Whatever becomes of one, the other has ended too when this rejects. */
+async function bothEnded<A, B>(
+  a: Promise<A> | undefined,
+  b: Promise<B> | undefined,
+): Promise<[Awaited<A>, Awaited<B>]> {
+  await Promise.allSettled([a, b]);
+  return Promise.all([a, b]) as Promise<[Awaited<A>, Awaited<B>]>;
+}

@@ -1,0 +1,194 @@
+/**
+ * Records as values, and values as records.
+ *
+ * What goes in is checked before anything is sent (`invalid`); what is read is not trusted, and what no record can
+ * have made is refused with the name of its key, never guessed.
+ */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { printable } from '../../quota/index.ts';
+import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, RegisterChanges } from '../register.ts';
+import { contentOfShare } from '../share.ts';
+import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
+import { damaged } from './faults.ts';
+import { nameOf, textIn } from './keys.ts';
+
+const whole = z.number().int();
+
+const ownerContent = z.strictObject({
+  id: whole,
+  name: z.string(),
+  type: z.enum(['user', 'organization']),
+  since: whole,
+});
+
+const owner = ownerContent.extend({ key: z.string() });
+const document = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
+
+const event = z.strictObject({
+  id: z.string().refine(isAscii, { error: 'not in ASCII' }),
+  kind: z.string(),
+  at: whole,
+  ownerId: whole.nullable(),
+  ownerKey: z.string().nullable(),
+  text: z.string(),
+});
+
+const level = z.strictObject({ ownerId: whole, text: z.string() });
+
+const changes = z.object({
+  owners: z.array(owner).readonly().optional(),
+  goneOwners: z.array(z.string()).readonly().optional(),
+  documents: z.array(document).readonly().optional(),
+  goneDocuments: z
+    .array(document.omit({ text: true }))
+    .readonly()
+    .optional(),
+  events: z.array(event).readonly().optional(),
+  goneEventsBefore: whole.optional(),
+  levels: z.array(level).readonly().optional(),
+  goneLevels: z.array(whole).readonly().optional(),
+});
+
+const told = z.strictObject({
+  owners: z.array(owner),
+  goneOwners: z.array(z.string()),
+  documents: z.array(document),
+  goneDocuments: z.array(document.omit({ text: true })),
+});
+
+/** A change of policy as the log tells it. */
+export function toldIn(text: string): z.infer<typeof told> {
+  return told.parse(JSON.parse(text));
+}
+
+/** Throws `invalid` where a record is none. */
+export function check(asked: RegisterChanges): void {
+  const { error } = changes.safeParse(asked);
+  if (error !== undefined) {
+    const why = error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+    throw new SoftquotaError(
+      'invalid',
+      `the shared store took nothing of a write with a faulty record: ${why}`,
+    );
+  }
+  for (const share of asked.shares ?? []) contentOfShare(share);
+}
+
+function isAscii(text: string): boolean {
+  return Buffer.byteLength(text) === text.length;
+}
+
+/** Any text as it is, as far as that can be sent. */
+export function sentAs(text: string): string | Buffer {
+  return text.isWellFormed() ? text : Buffer.from(encodeWtf8(text));
+}
+
+/** Reads what lies under a key; whatever `read` throws is damage there. */
+export function understood<T>(where: string, key: string, what: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw damaged(
+      where,
+      key,
+      `${printable(what)}: ${error instanceof Error ? error.message : String(error)}`,
+      error,
+    );
+  }
+}
+
+export function textOf(value: Buffer): string {
+  const text = decodeWtf8(value);
+  if (text === null) throw new TypeError('no text');
+  return text;
+}
+
+export function unnamed(name: string): string {
+  const text = textIn(name);
+  if (text === null) throw new TypeError('no name');
+  return text;
+}
+
+/** A whole number as `String` writes it. */
+export function numberIn(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || String(number) !== text) throw new TypeError('no whole number');
+  return number;
+}
+
+/** The id stands first, where scripts look for it. */
+export function ownerFields({ key, id, name, type, since }: OwnerRecord): [string, string] {
+  return [nameOf(key), JSON.stringify({ id, name, type, since })];
+}
+
+export function ownerIn(name: string, value: string): OwnerRecord {
+  return { key: unnamed(name), ...ownerContent.parse(JSON.parse(value)) };
+}
+
+export function documentName({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>): string {
+  return `${nameOf(kind)}/${nameOf(key)}`;
+}
+
+export function documentIn(name: string, value: Buffer): DocumentRecord {
+  const [kind = '', key, ...others] = name.split('/');
+  if (key === undefined || others.length > 0) throw new TypeError('no name of a document');
+  return { kind: unnamed(kind), key: unnamed(key), text: textOf(value) };
+}
+
+export function levelIn(name: string, value: Buffer): LevelRecord {
+  return { ownerId: numberIn(name), text: textOf(value) };
+}
+
+/** A time as text that sorts as times do. */
+export function timeOf(at: number): string {
+  return at < 0
+    ? `n${String(at + Number.MAX_SAFE_INTEGER).padStart(16, '0')}`
+    : `p${String(at).padStart(16, '0')}`;
+}
+
+function timeIn(text: string): number {
+  const [, sign, digits = ''] = /^([np])(\d{16})$/.exec(text) ?? [];
+  const number = Number(digits) - (sign === 'n' ? Number.MAX_SAFE_INTEGER : 0);
+  if (sign === undefined || timeOf(number) !== text) throw new TypeError('no time');
+  return number;
+}
+
+export const labels = {
+  kind: (kind: string) => `kind=${nameOf(kind)}`,
+  ownerId: (id: number) => `owner-id=${id}`,
+  ownerKey: (key: string) => `owner-key=${nameOf(key)}`,
+};
+
+export function eventFields({
+  id,
+  kind,
+  at,
+  ownerId,
+  ownerKey,
+  text,
+}: EventRecord): [string, string | Buffer] {
+  const words = [timeOf(at), labels.kind(kind)];
+  if (ownerId !== null) words.push(labels.ownerId(ownerId));
+  if (ownerKey !== null) words.push(labels.ownerKey(ownerKey));
+  return [id, sentAs(`${words.join(' ')}\n${text}`)];
+}
+
+const head =
+  /^(?<time>\S+) kind=(?<kind>\S*)(?: owner-id=(?<ownerId>-?\d+))?(?<named> owner-key=(?<ownerKey>\S*))?$/;
+
+export function eventIn(id: string, value: Buffer): EventRecord {
+  const whole = textOf(value);
+  const end = whole.indexOf('\n');
+  const { time, kind, ownerId, named, ownerKey } = head.exec(whole.slice(0, end))?.groups ?? {};
+  if (end === -1 || time === undefined || kind === undefined) throw new TypeError('no event');
+  return {
+    id,
+    kind: unnamed(kind),
+    at: timeIn(time),
+    ownerId: ownerId === undefined ? null : numberIn(ownerId),
+    ownerKey: named === undefined ? null : unnamed(ownerKey ?? ''),
+    text: whole.slice(end + 1),
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * Redis servers of a test's own, on free ports of the loopback: alone, with TLS and a user, behind Sentinels, as a
+ * Cluster.
+ *
+ * Each keeps its data in the test's temporary folder, so that one which was killed comes back with what it had. They
+ * end with the test that started them, and only they.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Test } from 'tap';
+import { until } from '../e2e/ask.ts';
+import { must } from '../e2e/run.ts';
+import { freePort } from '../e2e/transports.ts';
+
+/** One process, at one port, whether it runs at the moment or not. */
+export interface Server {
+  readonly port: number;
+  readonly directory: string;
+  /** What redis-cli prints. */
+  cli(...words: readonly string[]): Promise<string>;
+  /** Starts it where it does not run, with more settings where there are any; resolves when it takes connections. */
+  start(...more: readonly string[]): Promise<void>;
+  /** Resolves when the process is gone: in order by default. */
+  end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Stops it in its tracks, its connections open; `go` lets it go on. */
+  halt(): void;
+  go(): void;
+}
+
+/** What takes part, and how a store is opened there. */
+export interface Servers {
+  readonly address: string;
+  /** Of `single` and `secure` one; of others every server with data, the first master first. */
+  readonly servers: readonly [Server, ...Server[]];
+}
+
+/** A folder of the test's own; it stays until all of the test's servers have ended. */
+function folder(t: Test): string {
+  const directory = mkdtempSync(join(tmpdir(), 'softquota-redis-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Looks again and again until it is so. */
+export async function comes(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  await until(
+    async () => (await isSo()) || null,
+    () => `${what}: it did not come`,
+  );
+}
+
+interface Options {
+  readonly directory: string;
+  readonly settings?: readonly string[];
+  /** What redis-cli needs besides the port. */
+  readonly cli?: readonly string[];
+  readonly port?: number;
+  /** Runs a Sentinel with this file, which it writes to. */
+  readonly sentinel?: string;
+}
+
+/** Persists as a server with data should: what is acknowledged is in its append-only file. */
+export async function startServer(t: Test, options: Options): Promise<Server> {
+  const port = options.port ?? (await freePort());
+  const directory = join(options.directory, String(port));
+  mkdirSync(directory, { recursive: true });
+  const own =
+    options.sentinel === undefined
+      ? ['--dir', directory, '--save', '', '--appendonly', 'yes', ...listening(options.settings, port)]
+      : [options.sentinel, '--sentinel', '--port', String(port), '--dir', directory];
+  let child: ChildProcess | null = null;
+
+  const start = async (...more: readonly string[]) => {
+    if (child !== null) return;
+    const started = spawn('redis-server', [...own, '--bind', '127.0.0.1', ...more], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    child = started;
+    started.once('exit', () => {
+      if (child === started) child = null;
+    });
+    const said: string[] = [];
+    for await (const line of createInterface({ input: started.stdout })) {
+      said.push(line);
+      if (!/Ready to accept connections|Sentinel ID is/.test(line)) continue;
+      started.stdout.resume();
+      return;
+    }
+    throw new Error(`redis-server ended at its start:\n${said.join('\n')}`);
+  };
+  const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
+    if (child === null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await gone;
+  };
+
+  await start();
+  t.teardown(() => end('SIGKILL'));
+  return {
+    port,
+    directory,
+    cli: (...words) =>
+      must('redis-cli', ['-h', '127.0.0.1', '-p', String(port), ...(options.cli ?? []), ...words]),
+    start,
+    end,
+    halt: () => child?.kill('SIGSTOP'),
+    go: () => child?.kill('SIGCONT'),
+  };
+}
+
+function listening(settings: readonly string[] = [], port: number): readonly string[] {
+  return settings.includes('--tls-port')
+    ? settings.map(word => (word === 'PORT' ? String(port) : word))
+    : ['--port', String(port), ...settings];
+}
+
+export async function startSingle(t: Test, ...settings: readonly string[]): Promise<Servers> {
+  const server = await startServer(t, { directory: folder(t), settings });
+  return { address: `redis://127.0.0.1:${server.port}/0`, servers: [server] };
+}
+
+export interface Secure extends Servers {
+  /** The certificate that the server shows, in PEM. */
+  readonly certificate: string;
+}
+
+/** Over TLS only, with a user whose name and password have to be percent-encoded, and no other. */
+export async function startSecure(t: Test): Promise<Secure> {
+  const directory = folder(t);
+  const [certificate, key] = [join(directory, 'certificate.pem'), join(directory, 'key.pem')];
+  await must('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'],
+    ...['-keyout', key, '-out', certificate],
+  ]);
+  const users = join(directory, 'users.acl');
+  writeFileSync(users, 'user default off\nuser soft:quota on >p@ss/word ~* &* +@all\n');
+  const tls = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-auth-clients', 'no'];
+  const server = await startServer(t, {
+    directory,
+    settings: ['--port', '0', '--tls-port', 'PORT', ...tls, '--aclfile', users],
+    cli: [
+      '--tls',
+      '--cacert',
+      certificate,
+      '--user',
+      'soft:quota',
+      '--pass',
+      'p@ss/word',
+      '--no-auth-warning',
+    ],
+  });
+  return {
+    address: `rediss://soft%3Aquota:p%40ss%2Fword@localhost:${server.port}/0`,
+    servers: [server],
+    certificate: readFileSync(certificate, 'utf8'),
+  };
+}
+
+export interface Watched extends Servers {
+  readonly sentinels: readonly Server[];
+  /** The one that the Sentinels take for the master now. */
+  master(): Promise<Server>;
+}
+
+/** A master, two replicas, and three Sentinels that notice within a second that the master is gone. */
+export async function startSentinels(t: Test): Promise<Watched> {
+  const directory = folder(t);
+  const master = await startServer(t, { directory });
+  const replicaOf = ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'];
+  const replicas = await Promise.all([1, 2].map(() => startServer(t, { directory, settings: replicaOf })));
+  const servers: Servers['servers'] = [master, ...replicas];
+  await comes('both replicas', async () => {
+    return (await master.cli('info', 'replication')).match(/state=online/g)?.length === 2;
+  });
+  const sentinels = await Promise.all(
+    [1, 2, 3].map(async number => {
+      const file = join(directory, `sentinel-${number}.conf`);
+      writeFileSync(
+        file,
+        `sentinel monitor quota 127.0.0.1 ${master.port} 2\nsentinel down-after-milliseconds quota 1000\n` +
+          'sentinel failover-timeout quota 5000\n',
+      );
+      return startServer(t, { directory, sentinel: file });
+    }),
+  );
+  const isComplete = async (sentinel: Server) => {
+    const said = await sentinel.cli('sentinel', 'master', 'quota');
+    return /num-slaves\n2\n/.test(said) && /num-other-sentinels\n2\n/.test(said);
+  };
+  await Promise.all(sentinels.map(sentinel => comes('the Sentinels', () => isComplete(sentinel))));
+  return {
+    address: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/quota/0`,
+    servers,
+    sentinels,
+    master: async () => {
+      for (const sentinel of sentinels) {
+        const said = await sentinel.cli('sentinel', 'get-master-addr-by-name', 'quota').catch(() => '');
+        const found = servers.find(({ port }) => said.endsWith(`\n${port}`));
+        if (found !== undefined) return found;
+      }
+      throw new Error('no Sentinel knows a master');
+    },
+  };
+}
+
+/** Three masters, and a replica for each. */
+export async function startCluster(t: Test): Promise<Servers> {
+  const directory = folder(t);
+  const start = async () => {
+    const bus = String(await freePort());
+    const settings = ['--cluster-enabled', 'yes', '--cluster-port', bus, '--cluster-node-timeout', '2000'];
+    return startServer(t, { directory, settings: [...settings, '--repl-diskless-sync-delay', '0'] });
+  };
+  const [first, ...others] = [await start(), ...(await Promise.all([1, 2, 3, 4, 5].map(start)))];
+  if (first === undefined) throw new Error('no server');
+  const servers: Servers['servers'] = [first, ...others];
+  const places = servers.map(({ port }) => `127.0.0.1:${port}`);
+  await must('redis-cli', ['--cluster', 'create', ...places, '--cluster-replicas', '1', '--cluster-yes']);
+  const isWhole = async (server: Server) => {
+    const said = await server.cli('cluster', 'nodes');
+    const isUp = (await server.cli('cluster', 'info')).includes('cluster_state:ok');
+    return isUp && said.match(/\bslave\b/g)?.length === 3 && !/fail|handshake|disconnected/.test(said);
+  };
+  await Promise.all(servers.map(server => comes('the Cluster', () => isWhole(server))));
+  return { address: `redis+cluster://${places.slice(0, 3).join(',')}`, servers };
+}
