@@ -74,6 +74,8 @@ export async function makeStore(
       ),
     ],
     reportedUnits,
+    events: [],
+    levels: [],
   };
   const file = join(directory, 'backup.json');
   writeFileSync(file, JSON.stringify(backup));

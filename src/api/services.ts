@@ -18,5 +18,5 @@ export interface ApiServices extends FaultServices {
   /** What is wrong with this installation, as far as the daemon knows. */
   findings(): Promise<readonly Finding[]>;
   /** All that no walk would find again. */
-  backup(): Backup;
+  backup(): Promise<Backup>;
 }

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isLeaf, printable } from '../quota/index.ts';
+import type { EventRecord } from '../store/index.ts';
 import { version } from '../version.ts';
 
 /** Grows where an older softquota could not restore all that is in a document. */
@@ -33,6 +34,18 @@ const reportedUnit = z.strictObject({
 /** Rules, groups, assignments: whatever the store keeps of what administrators laid down. */
 const policyDocument = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
 
+const event = z.strictObject({
+  id: z.string(),
+  kind: z.string(),
+  at: whole,
+  ownerId: whole.nullable(),
+  ownerKey: z.string().nullable(),
+  text: z.string(),
+});
+
+/** How near to their limits owners were when it was last told. */
+const level = z.strictObject({ ownerId: whole, text: z.string() });
+
 /** Times are milliseconds since 1970. */
 const document = z.strictObject({
   softquota: z.literal('backup'),
@@ -45,12 +58,21 @@ const document = z.strictObject({
   policy: z.array(policyDocument),
   /** What programs reported: no walk would find it again. */
   reportedUnits: z.array(reportedUnit),
+  /** Newest first. */
+  events: z.array(event),
+  levels: z.array(level),
 });
 
 export type Backup = z.infer<typeof document>;
 
-/** What a daemon knows at this moment. */
-export function backupOf(ledger: Ledger, host: string): Backup {
+const eventsAtOnce = 1000;
+
+/** What a daemon knows at this moment, and what has happened. Rejects as reading the store does. */
+export async function backupOf(ledger: Ledger, host: string): Promise<Backup> {
+  // What waits to be written is a part of it; while the store takes nothing it has to be left out.
+  await ledger.kept();
+  const events = await eventsOf(ledger);
+  const levels = [...(await ledger.levels())];
   return {
     softquota: 'backup',
     format,
@@ -64,7 +86,19 @@ export function backupOf(ledger: Ledger, host: string): Backup {
       const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;
       return [{ id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq }];
     }),
+    events,
+    levels,
   };
+}
+
+async function eventsOf(ledger: Ledger): Promise<EventRecord[]> {
+  const events: EventRecord[] = [];
+  for (;;) {
+    const after = events.at(-1);
+    const page = await ledger.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
+    events.push(...page);
+    if (page.length < eventsAtOnce) return events;
+  }
 }
 
 const anyDocument = z.object({ softquota: z.literal('backup'), format: whole, version: z.string() });

@@ -8,6 +8,7 @@ export interface Restored {
   readonly owners: number;
   readonly policy: number;
   readonly reportedUnits: number;
+  readonly events: number;
   /** What was in the store and not in the backup, and was taken out. */
   readonly removedOwners: number;
   readonly removedPolicy: number;
@@ -24,6 +25,7 @@ export async function restore(
   { replace }: { readonly replace: boolean },
 ): Promise<Restored> {
   const kept = await store.load();
+  const levels = await store.levels();
   if (!replace && !isEmpty(kept)) {
     throw new SoftquotaError(
       'conflict',
@@ -55,11 +57,16 @@ export async function restore(
     owners: backup.owners,
     documents: backup.policy,
     units,
+    goneEventsBefore: Number.MAX_SAFE_INTEGER,
+    events: backup.events,
+    goneLevels: levels.map(({ ownerId }) => ownerId),
+    levels: backup.levels,
   });
   return {
     owners: owners.size,
     policy: documents.size,
     reportedUnits: ids.size,
+    events: backup.events.length,
     removedOwners: goneOwners.length,
     removedPolicy: goneDocuments.length,
     removedUnits: goneUnits.length,

@@ -20,7 +20,7 @@ export function addBackup(program: Command, _exit: Exit): void {
   withConfigOption(program.command('backup'))
     .summary('save what no walk would find again')
     .description(
-      'Saves all that the daemon keeps but what it measures by itself: owners, policy, and what programs reported.\n' +
+      'Saves all that the daemon keeps but what it measures by itself: owners, policy, events, and what programs reported.\n' +
         'The daemon goes on meanwhile. The file appears whole or not at all, readable by you only; one that\n' +
         'has the name already is replaced. What has to be saved beside it is told on standard error.',
     )
@@ -67,7 +67,8 @@ function isThere(file: string | null): file is string {
   return file !== null && existsSync(file);
 }
 
-function contents({ owners, policy, reportedUnits, takenAt }: Backup): string {
+function contents({ owners, policy, reportedUnits, events, takenAt }: Backup): string {
   const at = formatTime(new Date(takenAt).toISOString());
-  return `${owners.length} owners, ${policy.length} records of policy and ${reportedUnits.length} reported units as of ${at}`;
+  const parts = `${owners.length} owners, ${policy.length} records of policy, ${reportedUnits.length} reported units`;
+  return `${parts} and ${events.length} events as of ${at}`;
 }

@@ -9,7 +9,7 @@ import { assign, createGroup, createRule, rulesIn } from '../../src/policy/index
 import { leaves, subjects } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { lfs, World, walk } from '../ledger/world.ts';
-import { oddStrings } from '../store/records.ts';
+import { event, oddStrings } from '../store/records.ts';
 
 /** Who is known, and what may start. */
 function answers(ledger: Ledger): readonly unknown[] {
@@ -23,8 +23,8 @@ function answers(ledger: Ledger): readonly unknown[] {
 }
 
 /** What the document is after a trip through a file. */
-function written(ledger: Ledger): string {
-  return JSON.stringify(backupOf(ledger, 'here'));
+async function written(ledger: Ledger): Promise<string> {
+  return JSON.stringify(await backupOf(ledger, 'here'));
 }
 
 async function restored(world: World, text: string, replace = false): Promise<Restored> {
@@ -49,7 +49,7 @@ t.test('owners, and what programs reported, decide the same after a restore', as
       const before = new World(t);
       const ledger = await before.open();
       for (const { owner, leaf, name, bytes } of reports) await ledger.reportUnit(owner, leaf, name, bytes);
-      const text = written(ledger);
+      const text = await written(ledger);
       const expected = answers(ledger);
       await before.close();
       const after = new World(t);
@@ -65,7 +65,7 @@ t.test('what is walked is not in a backup, but its owners are', async t => {
   const world = new World(t);
   const ledger = await world.open();
   walk(ledger, 'Alice/app', 9000);
-  const { owners, reportedUnits } = backupOf(ledger, 'here');
+  const { owners, reportedUnits } = await backupOf(ledger, 'here');
   t.match(owners, [{ key: 'alice', name: 'Alice' }]);
   t.strictSame(reportedUnits, []);
 });
@@ -78,7 +78,7 @@ t.test('rules, groups and assignments decide the same after a restore, and other
     createGroup(draft, { name: 'free', rules: [{ name: 'total', limitBytes: 0, subjects: ['size:all'] }] });
     assign(draft, amendment.createOwner('Alice').id, 'free');
   });
-  const text = written(ledger);
+  const text = await written(ledger);
   const expected = answers(ledger);
   t.match(expected, [{ decisions: [{ allowed: false, group: 'free', rule: 'total' }] }]);
 
@@ -101,7 +101,7 @@ t.test('a store that holds something is replaced only where that is said', async
   const source = new World(t);
   const ledger = await source.open();
   await ledger.reportUnit('alice', lfs, 'store', 12_000);
-  const text = written(ledger);
+  const text = await written(ledger);
 
   const world = new World(t);
   const other = await world.open();
@@ -119,6 +119,7 @@ t.test('a store that holds something is replaced only where that is said', async
     owners: 1,
     policy: 0,
     reportedUnits: 1,
+    events: 0,
     removedOwners: 3,
     removedPolicy: 0,
     removedUnits: 1,
@@ -140,7 +141,7 @@ t.test('a document that cannot be restored whole is refused, and says why', asyn
   const world = new World(t);
   const ledger = await world.open();
   await ledger.reportUnit('alice', lfs, 'store', 1);
-  const text = written(ledger);
+  const text = await written(ledger);
   const document = JSON.parse(text);
   const refused = (from: string, message: RegExp) =>
     t.throws(() => parseBackup(from, 'b\u202eackup'), { code: 'invalid', message }, String(message));
@@ -162,3 +163,26 @@ t.test('a document that cannot be restored whole is refused, and says why', asyn
     /reportedUnits\.0\.leaf/,
   );
 });
+
+t.test(
+  'what happened, and what owners were last told, is the same after a restore, and nothing else',
+  async t => {
+    const source = new World(t);
+    const ledger = await source.open();
+    const events = Array.from({ length: 2500 }, (_, index) => ({
+      ...event(`r-${String(index).padStart(4, '0')}`, Math.floor(index / 7)),
+      text: '"\ud800"',
+    }));
+    ledger.note({ events, levels: [{ ownerId: 7, text: '{}' }] });
+    const text = await written(ledger);
+    await source.close();
+    const target = new World(t);
+    const other = await target.open();
+    other.note({ events: [event('older', 99)], levels: [{ ownerId: 8, text: '{}' }] });
+    await other.kept();
+    t.equal((await restored(target, text, true)).events, 2500);
+    const after = await target.open();
+    t.strictSame(await after.events({ limit: 5000 }), events.toReversed());
+    t.strictSame(await after.levels(), [{ ownerId: 7, text: '{}' }]);
+  },
+);

@@ -32,7 +32,7 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
         description: 'A backup',
         schema: z.looseObject({ softquota: z.literal('backup') }),
       },
-      handle: () => ({ ...backup() }),
+      handle: async () => ({ ...(await backup()) }),
     }),
   ];
 }
