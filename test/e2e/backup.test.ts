@@ -39,7 +39,7 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   const file = join(server.folder, 'saved.json');
   const data = join(server.folder, 'data');
   const taken = await server.softquota(['backup', file]);
-  t.match(taken, { code: 0, stdout: '', stderr: 'Saved 3 owners, 0 records of policy, 1 reported units and 0 events' });
+  t.match(taken, { code: 0, stdout: '', stderr: /^Saved 3 owners, 0 records of policy, 1 reported units and [1-9]\d* events/ });
   t.ok(taken.stderr.includes(`Save beside it: ${server.config}, ${data}/host.id`), taken.stderr);
   t.equal((await stat(file)).mode & 0o777, 0o600);
   const text = await readFile(file, 'utf8');
@@ -56,7 +56,7 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   await chown(data, nobody, nobody);
   t.match(await server.softquota(['restore', file]), {
     code: 0,
-    stdout: /^Restored 3 owners, 0 records of policy, 1 reported units and 0 events/,
+    stdout: /^Restored 3 owners, 0 records of policy, 1 reported units and [1-9]\d* events/,
   });
   for (const name of await readdir(data)) {
     t.equal((await stat(join(data, name))).uid, nobody, `${name} is the daemon's own user's`);
