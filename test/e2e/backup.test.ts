@@ -39,7 +39,11 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
   const file = join(server.folder, 'saved.json');
   const data = join(server.folder, 'data');
   const taken = await server.softquota(['backup', file]);
-  t.match(taken, { code: 0, stdout: '', stderr: /^Saved 3 owners, 0 records of policy, 1 reported units and [1-9]\d* events/ });
+  t.match(taken, {
+    code: 0,
+    stdout: '',
+    stderr: /^Saved 3 owners, 0 records of policy, 1 reported units and [1-9]\d* events/,
+  });
   t.ok(taken.stderr.includes(`Save beside it: ${server.config}, ${data}/host.id`), taken.stderr);
   t.equal((await stat(file)).mode & 0o777, 0o600);
   const text = await readFile(file, 'utf8');
