@@ -1,36 +1,39 @@
-/** The shared store keeps the contract of every register, whatever kind of Redis it lies in. */
+/** The shared store keeps its contracts, whatever kind of Redis it lies in. */
 
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { type Servers, startCluster, startSecure, startSentinels, startSingle } from './redis-servers.ts';
 import { registerContract } from './register-contract.ts';
+import { type SharedPlace, sharedContract } from './shared-contract.ts';
 
 t.setTimeout(300_000);
 
 /** Places of one Redis: each has a prefix of its own. */
-function placesIn({ address }: Servers) {
+function placesIn({ address }: Servers): () => SharedPlace {
   let places = 0;
   return () => {
     const prefix = `place-${++places}`;
-    return { open: () => openRedisStore({ address, prefix }) };
+    return { prefix, open: settings => openRedisStore({ address, prefix, ...settings }) };
   };
 }
 
-t.test('one server keeps the contract of every register', async t => {
-  registerContract(t, placesIn(await startSingle(t)));
-});
+async function contracts(t: Test, servers: Servers): Promise<void> {
+  const newPlace = placesIn(servers);
+  t.test('as every register', async t => registerContract(t, newPlace));
+  t.test('as what machines share', async t => sharedContract(t, newPlace));
+}
 
-t.test('a server with TLS and a user keeps it', async t => {
+t.test('one server keeps the contracts', async t => contracts(t, await startSingle(t)));
+
+t.test('a server with TLS and a user keeps the contracts', async t => {
   const secure = await startSecure(t);
   setDefaultCACertificates([...getCACertificates(), secure.certificate]);
-  registerContract(t, placesIn(secure));
+  await contracts(t, secure);
 });
 
-t.test('a master that Sentinels know of keeps it', async t => {
-  registerContract(t, placesIn(await startSentinels(t)));
-});
+t.test('a master that Sentinels know of keeps the contracts', async t =>
+  contracts(t, await startSentinels(t)),
+);
 
-t.test('a Cluster keeps it', async t => {
-  registerContract(t, placesIn(await startCluster(t)));
-});
+t.test('a Cluster keeps the contracts', async t => contracts(t, await startCluster(t)));

@@ -1,5 +1,6 @@
 /** Asking Redis: scripts, transactions, and many questions at a time. */
 
+import { setImmediate } from 'node:timers/promises';
 import type { ChainableCommander, Cluster, Redis } from 'ioredis';
 import type { Client } from './address.ts';
 import type { Connection } from './connection.ts';
@@ -69,6 +70,19 @@ export async function atOnce(
     if (error !== null) throw error;
     return result;
   });
+}
+
+/** Looks at all of a long list, and lets others go on meanwhile. */
+export async function inTurns<T, Result>(
+  list: readonly T[],
+  look: (one: T) => Result,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const one of list) {
+    results.push(look(one));
+    if (results.length % 1000 === 0) await setImmediate();
+  }
+  return results;
 }
 
 /** Asked at a time: enough to keep Redis busy, few enough that others need not wait. */

@@ -65,12 +65,15 @@ export class Connection {
     return (await this.#gate.promise) ? this.#refusal : this.#away();
   }
 
-  /** Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the network's. */
-  async run<T>(act: (client: Client) => Promise<T>): Promise<T> {
+  /**
+   * Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the network's.
+   * A long answer may be given more time; that Redis answers at all has to be known then.
+   */
+  async run<T>(act: (client: Client) => Promise<T>, answerMs: number = patienceMs): Promise<T> {
     if (!(await this.#gate.promise)) throw this.#away();
     if (this.#refusal !== null) await this.#examine();
     try {
-      return await this.#answered(act(this.#client));
+      return await this.#answered(act(this.#client), answerMs);
     } catch (error) {
       const fault = failureOf(this.where, error);
       if (fault.code === 'store_refused') this.#refusal = fault;
@@ -143,7 +146,7 @@ export class Connection {
     }, 500);
   }
 
-  #answered<T>(answer: Promise<T>): Promise<T> {
+  #answered<T>(answer: Promise<T>, answerMs: number = patienceMs): Promise<T> {
     return new Promise((resolve, reject) => {
       let isSettled = false;
       const settle = () => {
@@ -152,13 +155,13 @@ export class Connection {
       };
       const giveUp = () => {
         if (isSettled) return;
-        this.#fault = away(this.where, `it did not answer within ${patienceMs / 1000} s`);
+        this.#fault = away(this.where, `it did not answer within ${answerMs / 1000} s`);
         if (this.#state === 'usable') this.#begin('away');
         this.#anew();
         reject(this.#fault);
       };
       // Where this process itself was held up, the answer lies there already, and is read before what is immediate.
-      const timer = setTimeout(() => setImmediate(giveUp), patienceMs);
+      const timer = setTimeout(() => setImmediate(giveUp), answerMs);
       answer.finally(settle).then(resolve, reject);
     });
   }

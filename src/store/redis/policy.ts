@@ -4,7 +4,17 @@ import { randomUUID } from 'node:crypto';
 import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
 import type { Policy, PolicyChange, SharedState } from '../shared.ts';
 import type { Client } from './address.ts';
-import { type Answer, answerIn, atOnce, runScript, serverOf, sound, strangeSchema, words } from './asked.ts';
+import {
+  type Answer,
+  answerIn,
+  atOnce,
+  inTurns,
+  runScript,
+  serverOf,
+  sound,
+  strangeSchema,
+  words,
+} from './asked.ts';
 import type { Connection } from './connection.ts';
 import { away, replyCode } from './faults.ts';
 import type { Keys } from './keys.ts';
@@ -24,6 +34,9 @@ import {
   understood,
   unnamed,
 } from './values.ts';
+
+/** How long a whole policy may be on its way, in milliseconds. */
+const wholeMs = 10_000;
 
 /** How long replicas are waited for, in milliseconds: a change is acknowledged or refused within 2 s. */
 const replicaMs = 1200;
@@ -87,24 +100,29 @@ export async function readPolicy({ main, keys }: PolicySettings): Promise<{
   readonly state: SharedState;
   readonly policy: Policy;
 }> {
-  return main.run(async client => {
-    const [hash, newest, owners, documents] = await atOnce(client, all =>
-      all
-        .hgetallBuffer(keys.policy)
-        .xrevrange(keys.log, '+', '-', 'COUNT', 1)
-        .hgetallBuffer(keys.owners)
-        .hgetallBuffer(keys.documents),
+  await main.run(client => client.exists(keys.policy));
+  const [hash, newest, owners, documents] = await main.run(
+    client =>
+      atOnce(client, all =>
+        all
+          .hgetallBuffer(keys.policy)
+          .xrevrange(keys.log, '+', '-', 'COUNT', 1)
+          .hgetallBuffer(keys.owners)
+          .hgetallBuffer(keys.documents),
+      ),
+    wholeMs,
+  );
+  const records = <T>(key: string, hash: Hash, read: (name: string, value: Buffer) => T) =>
+    inTurns(Object.entries(hash), ([name, value]) =>
+      understood(main.where, key, name, () => read(name, value)),
     );
-    const records = <T>(key: string, hash: Hash, read: (name: string, value: Buffer) => T) =>
-      Object.entries(hash).map(([name, value]) => understood(main.where, key, name, () => read(name, value)));
-    return {
-      state: stateIn(main.where, keys, hash as Hash, newest),
-      policy: {
-        owners: records(keys.owners, owners as Hash, (name, value) => ownerIn(name, textOf(value))),
-        documents: records(keys.documents, documents as Hash, documentIn),
-      },
-    };
-  });
+  return {
+    state: stateIn(main.where, keys, hash as Hash, newest),
+    policy: {
+      owners: await records(keys.owners, owners as Hash, (name, value) => ownerIn(name, textOf(value))),
+      documents: await records(keys.documents, documents as Hash, documentIn),
+    },
+  };
 }
 
 /** Whether all of it is in the log, or only that there was something. */

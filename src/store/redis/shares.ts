@@ -18,16 +18,24 @@ import { numberIn, understood, unnamed } from './values.ts';
 /** Owners told of in one entry of the log. */
 const toldAtOnce = 250;
 
+/** How long the list of all owners may be on its way, in milliseconds. */
+const listMs = 10_000;
+
 const about = 'about';
 
+export type Edits = readonly (readonly [ownerKey: string, edit: Edit])[];
+
 /** Fields that go and fields that come, of one owner. */
-interface Edit {
+export interface Edit {
   readonly gone: readonly string[];
   readonly put: readonly string[];
 }
 
-/** By owner's key, in the order in which they are named first. */
-function editsOf({ shares = [], goneShares = [] }: RegisterChanges): ReadonlyMap<string, Edit> {
+/** By owner's key, in the order in which they are named first. Throws `invalid` where a share is none. */
+export function editsOf({
+  shares = [],
+  goneShares = [],
+}: Pick<RegisterChanges, 'shares' | 'goneShares'>): Edits {
   // By owner and host: null where the share goes.
   const wanted = new Map<string, Map<string, ShareRecord | null>>();
   const want = (ownerKey: string, host: string, share: ShareRecord | null) => {
@@ -36,12 +44,10 @@ function editsOf({ shares = [], goneShares = [] }: RegisterChanges): ReadonlyMap
   };
   for (const { ownerKey, host } of goneShares) want(ownerKey, host, null);
   for (const share of shares) want(share.ownerKey, share.host, share);
-  return new Map(
-    [...wanted].map(([ownerKey, hosts]) => {
-      const edits = [...hosts].map(([host, share]) => (share === null ? goneOf(host) : editOf(share)));
-      return [ownerKey, { gone: edits.flatMap(({ gone }) => gone), put: edits.flatMap(({ put }) => put) }];
-    }),
-  );
+  return [...wanted].map(([ownerKey, hosts]) => {
+    const edits = [...hosts].map(([host, share]) => (share === null ? goneOf(host) : editOf(share)));
+    return [ownerKey, { gone: edits.flatMap(({ gone }) => gone), put: edits.flatMap(({ put }) => put) }];
+  });
 }
 
 function fieldOf(host: string, what: Leaf | typeof about): string {
@@ -64,12 +70,7 @@ function editOf(share: ShareRecord): Edit {
   return { gone, put };
 }
 
-export async function writeShares(
-  connection: Connection,
-  keys: Keys,
-  changes: Pick<RegisterChanges, 'shares' | 'goneShares'>,
-): Promise<void> {
-  const edits = [...editsOf(changes)];
+export async function writeShares(connection: Connection, keys: Keys, edits: Edits): Promise<void> {
   for (let start = 0; start < edits.length; start += toldAtOnce) {
     const some = edits.slice(start, start + toldAtOnce);
     await askedOfEach(connection, some, async (client, [ownerKey, { gone, put }]) =>
@@ -174,7 +175,8 @@ export async function measured(
   connection: Connection,
   { measured }: Keys,
 ): Promise<readonly { readonly ownerKey: string; readonly at: string }[]> {
-  const list = await connection.run(client => client.zrange(measured, 0, '-1', 'WITHSCORES'));
+  await connection.run(client => client.exists(measured));
+  const list = await connection.run(client => client.zrange(measured, 0, '-1', 'WITHSCORES'), listMs);
   return understood(connection.where, measured, 'a name', () =>
     Array.from({ length: list.length / 2 }, (_, at) => ({
       ownerKey: unnamed(list[2 * at] ?? ''),
@@ -195,7 +197,11 @@ export async function dropHost(connection: Connection, keys: Keys, host: string)
     const owners = some.map(({ ownerKey }) => ownerKey).filter((_, at) => there[at] === 1);
     if (owners.length === 0) continue;
     wereAny = true;
-    await writeShares(connection, keys, { goneShares: owners.map(ownerKey => ({ ownerKey, host })) });
+    await writeShares(
+      connection,
+      keys,
+      editsOf({ goneShares: owners.map(ownerKey => ({ ownerKey, host })) }),
+    );
   }
   return wereAny;
 }

@@ -39,7 +39,7 @@ import { keysOf } from './keys.ts';
 import { Lane } from './lane.ts';
 import { changesAfter } from './log.ts';
 import * as policy from './policy.ts';
-import { allShares, sharesOf, writeShares } from './shares.ts';
+import { allShares, editsOf, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
 
 export interface RedisSettings {
@@ -133,15 +133,14 @@ class RedisStore implements SharedStore {
   async write(changes: RegisterChanges): Promise<void> {
     const { main, keys } = this.#open();
     check(changes);
-    const { shares = [], goneShares = [], ...others } = changes;
+    const { shares, goneShares, ...others } = changes;
+    const edits = editsOf(changes);
     const isAbout = (part: unknown) => (Array.isArray(part) ? part.length > 0 : part !== undefined);
     await bothEnded(
       Object.values(others).some(isAbout)
         ? this.#policyLane.run(() => policy.writeRegister(this.#settings, others))
         : undefined,
-      shares.length + goneShares.length > 0
-        ? this.#shareLane.run(() => writeShares(main, keys, { shares, goneShares }))
-        : undefined,
+      edits.length > 0 ? this.#shareLane.run(() => writeShares(main, keys, edits)) : undefined,
     );
   }
 

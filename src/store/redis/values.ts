@@ -9,7 +9,6 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../quota/index.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, RegisterChanges } from '../register.ts';
-import { contentOfShare } from '../share.ts';
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { damaged } from './faults.ts';
 import { nameOf, textIn } from './keys.ts';
@@ -63,7 +62,7 @@ export function toldIn(text: string): z.infer<typeof told> {
   return told.parse(JSON.parse(text));
 }
 
-/** Throws `invalid` where a record is none. */
+/** Throws `invalid` where a record other than a share is none. */
 export function check(asked: RegisterChanges): void {
   const { error } = changes.safeParse(asked);
   if (error !== undefined) {
@@ -73,7 +72,6 @@ export function check(asked: RegisterChanges): void {
       `the shared store took nothing of a write with a faulty record: ${why}`,
     );
   }
-  for (const share of asked.shares ?? []) contentOfShare(share);
 }
 
 function isAscii(text: string): boolean {

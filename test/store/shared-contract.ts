@@ -1,0 +1,374 @@
+/**
+ * What a store that machines share promises beyond what every register does, as tests for any of them.
+ *
+ * See register-contract.ts for places; of these, several stores may be open at a time.
+ */
+
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import type { Test } from 'tap';
+import type { Change, Position, RedisSettings, SharedStore } from '../../src/store/index.ts';
+import { sortedRegister } from './model.ts';
+import { event, oddStrings, owner, share } from './records.ts';
+
+export interface SharedPlace {
+  readonly prefix: string;
+  open(settings?: Partial<RedisSettings>): Promise<SharedStore>;
+}
+
+/** A store that ends with the test. */
+export async function opened(
+  t: Test,
+  place: SharedPlace,
+  settings: Partial<RedisSettings> = {},
+): Promise<SharedStore> {
+  const store = await place.open(settings);
+  t.teardown(() => store.close());
+  return store;
+}
+
+export function position(version: number, differing: Partial<Position> = {}): Position {
+  return { generation: 'first', version, mark: `mark-${version}`, ...differing };
+}
+
+export const rule = (key: string, text = '{}') => ({ kind: 'rule', key, text });
+
+/** All of the log after a change. */
+async function allAfter(store: SharedStore, number: number): Promise<readonly Change[]> {
+  const changes: Change[] = [];
+  for (let last = number; ; ) {
+    const some = await store.changesAfter(last, 10);
+    if (some === null) throw new Error(`a gap after ${last}`);
+    if (some.length === 0) return changes;
+    changes.push(...some);
+    last = some.at(-1)?.number ?? last;
+  }
+}
+
+const documentsOf = async (store: SharedStore) =>
+  sortedRegister({ ...(await store.policy()).policy, shares: [] }).documents;
+
+export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
+  const nothing = { position: null, supersedes: [], lastChange: 0 };
+
+  t.test('a new shared store stands nowhere', async t => {
+    const store = await opened(t, newPlace());
+    t.strictSame(await store.state(), nothing);
+    t.strictSame(await store.policy(), { state: nothing, policy: { owners: [], documents: [] } });
+    t.strictSame(await store.changesAfter(0, 10), []);
+    t.strictSame([await store.hosts(), await store.sharesOf(['alice'])], [[], []]);
+  });
+
+  t.test('a change of policy is made upon the one before, and never upon another', async t => {
+    const store = await opened(t, newPlace());
+    t.equal(
+      await store.replace({ owners: [owner('a')], documents: [rule('r')] }, null, position(1), []),
+      'kept',
+    );
+    const change = { documents: [rule('r', '{"limit":1}')], events: [event('e', 1)] };
+    for (const basis of [position(2), position(1, { mark: 'other' }), position(1, { generation: 'other' })]) {
+      t.equal(await store.govern(change, basis, position(2)), 'behind', JSON.stringify(basis));
+    }
+    t.strictSame(await documentsOf(store), [rule('r')]);
+    t.strictSame(await store.events({ limit: 9 }), [], 'nor is the event kept of what was not done');
+    t.equal(await store.govern(change, position(1), position(2)), 'kept');
+    t.strictSame((await store.state()).position, position(2));
+    t.strictSame(await documentsOf(store), change.documents);
+    t.strictSame(await store.events({ limit: 9 }), change.events);
+  });
+
+  t.test('a change of owners who are others by now is not made, and nothing of it', async t => {
+    const store = await opened(t, newPlace());
+    await store.replace(
+      { owners: [owner('a', { id: 1 }), owner('b', { id: 2 })], documents: [] },
+      null,
+      position(1),
+      [],
+    );
+    const attempts = {
+      'another under the key': { owners: [owner('a', { id: 9 })] },
+      'one who is not there': { goneOwners: ['a', 'never there'] },
+    };
+    for (const [what, change] of Object.entries(attempts)) {
+      const whole = { ...change, documents: [rule('new')] };
+      t.equal(await store.govern(whole, position(1), position(2)), 'behind', what);
+    }
+    t.strictSame(await documentsOf(store), []);
+    const renamed = {
+      goneOwners: ['a', 'b'],
+      owners: [owner('c', { id: 1 }), owner('a', { id: 2, name: 'Other' })],
+    };
+    t.equal(await store.govern(renamed, position(1), position(2)), 'kept', 'a key that is given up is free');
+    const { policy } = await store.policy();
+    t.strictSame(sortedRegister({ ...policy, shares: [] }).owners, [
+      owner('a', { id: 2, name: 'Other' }),
+      owner('c', { id: 1 }),
+    ]);
+  });
+
+  t.test('of changes made at once on several machines none is lost', async t => {
+    const place = newPlace();
+    const stores = await Promise.all([1, 2, 3].map(() => opened(t, place)));
+    await stores[0]?.replace({ owners: [], documents: [] }, null, position(1), []);
+    const each = 10;
+    await Promise.all(
+      stores.map(async (store, machine) => {
+        for (let made = 0; made < each; ) {
+          const { position: basis } = await store.state();
+          if (basis === null) throw new Error('no position');
+          const next = position(basis.version + 1, { mark: `${machine}-${made}` });
+          const change = { documents: [rule(`${machine}-${made}`)] };
+          if ((await store.govern(change, basis, next)) === 'kept') made++;
+        }
+      }),
+    );
+    const store = await opened(t, place);
+    t.equal((await documentsOf(store)).length, stores.length * each);
+    t.equal((await store.state()).position?.version, 1 + stores.length * each);
+  });
+
+  t.test('a policy is put in place of another as a whole, and only where nothing came between', async t => {
+    const place = newPlace();
+    const store = await opened(t, place);
+    const old = { owners: [owner('old')], documents: [rule('old')] };
+    t.equal(
+      await store.replace(old, position(7), position(8), []),
+      'behind',
+      'nothing is there to go on from',
+    );
+    t.equal(await store.replace(old, null, position(1), []), 'kept');
+    t.equal(await store.replace({ owners: [], documents: [] }, null, position(1), []), 'behind');
+    const second = position(1, { generation: 'second' });
+    const many = Array.from({ length: 2500 }, (_, at) => rule(`${at}`));
+    const policy = { owners: many.map(({ key }, id) => owner(key, { id })), documents: many };
+    const looking = new AbortController();
+    const seen = (async () => {
+      const other = await opened(t, place);
+      const counts = new Set<string>();
+      while (!looking.signal.aborted) {
+        const { owners, documents } = (await other.policy()).policy;
+        counts.add(`${owners.length} ${documents.length}`);
+      }
+      return counts;
+    })();
+    t.equal(await store.replace(policy, position(1), second, ['first', 'odd\ud800']), 'kept');
+    looking.abort();
+    const counts = await seen;
+    counts.delete('1 1');
+    counts.delete('2500 2500');
+    t.strictSame([...counts], [], 'nobody sees half of it');
+    t.strictSame((await store.state()).position, second);
+    t.strictSame((await store.state()).supersedes, ['first', 'odd\ud800']);
+    t.strictSame(
+      sortedRegister({ ...(await store.policy()).policy, shares: [] }),
+      sortedRegister({ ...policy, shares: [] }),
+    );
+    t.equal(await store.govern({}, second, position(2, { generation: 'second' })), 'kept');
+    t.strictSame((await store.state()).supersedes, ['first', 'odd\ud800'], 'a change keeps what was decided');
+  });
+
+  t.test('a policy that is simply written goes on from what is there', async t => {
+    const store = await opened(t, newPlace());
+    await store.write({ documents: [rule('a')] });
+    const { position: first } = await store.state();
+    t.equal(first?.version, 1);
+    await store.write({ documents: [rule('b')] });
+    const { position: second } = await store.state();
+    t.strictSame([second?.generation, second?.version], [first?.generation, 2]);
+    t.not(second?.mark, first?.mark);
+  });
+
+  t.test('whoever puts a new owner on record first has the name', async t => {
+    const place = newPlace();
+    const [one, two] = [await opened(t, place), await opened(t, place)];
+    const keys = Array.from(
+      { length: 600 },
+      (_, at) => (at < oddStrings.length ? oddStrings[at] : `${at}`) ?? '',
+    );
+    const of = (machine: number) => keys.map((key, at) => owner(key, { id: machine * 1000 + at }));
+    const [before, after] = await Promise.all([one.enroll(of(1)), two.enroll(of(2))]);
+    const { owners } = (await one.policy()).policy;
+    t.equal(owners.length, keys.length);
+    const byKey = new Map(owners.map(kept => [kept.key, kept]));
+    t.equal(before.length + after.length, keys.length, 'each of them was there before for one of the two');
+    for (const [machine, told] of [before, after].entries()) {
+      const isAsKept = told.every(
+        ({ id, key }) => byKey.get(key)?.id === id && Math.floor(id / 1000) !== machine + 1,
+      );
+      t.ok(isAsKept, 'and is given as the other put it there');
+    }
+    t.strictSame(await one.enroll([owner('a', { id: 77 })]), [byKey.get('a')]);
+  });
+
+  t.test('the log tells every change, in order, after what it tells of', async t => {
+    const place = newPlace();
+    const [store, other] = [await opened(t, place), await opened(t, place)];
+    await store.replace({ owners: [], documents: [] }, null, position(1), []);
+    await store.enroll([owner('a', { id: 1 }), owner('b\ud800', { id: 2 })]);
+    await store.enroll([owner('a', { id: 3 })]);
+    const change = { owners: [owner('c', { id: 4 })], goneOwners: ['a'], documents: [rule('r')] };
+    const told = { ...change, goneDocuments: [{ kind: 'rule', key: 'gone\0' }] };
+    await store.govern({ ...told, events: [event('e', 1)] }, position(1), position(2));
+    await store.write({ shares: oddStrings.map(odd => share(odd, 'one')) });
+    await store.write({ goneShares: [{ ownerKey: 'a', host: 'one' }], events: [event('f', 1)] });
+    await store.govern({ documents: [rule('r', 'long'.repeat(10_000))] }, position(2), position(3));
+    const log = await allAfter(other, 0);
+    t.strictSame(
+      log.map(({ number: _, ...rest }) => rest),
+      [
+        { is: 'policy', position: position(1), change: null },
+        { is: 'owners', owners: [owner('a', { id: 1 }), owner('b\ud800', { id: 2 })] },
+        { is: 'policy', position: position(2), change: told },
+        { is: 'shares', ownerKeys: [...oddStrings] },
+        { is: 'shares', ownerKeys: ['a'] },
+        { is: 'policy', position: position(3), change: null },
+      ],
+    );
+    const numbers = log.map(({ number }) => number);
+    t.strictSame(
+      numbers,
+      numbers.toSorted((a, b) => a - b),
+    );
+    t.equal((await other.state()).lastChange, numbers.at(-1));
+    t.strictSame(await other.changesAfter(numbers[0] ?? 0, 2), log.slice(1, 3));
+    t.equal(
+      await other.changesAfter((numbers.at(-1) ?? 0) + 1, 2),
+      null,
+      'a number that the log has not reached',
+    );
+    t.equal(await other.changesAfter((numbers[2] ?? 0) - 1, 2), null, 'a number that was never there');
+  });
+
+  t.test('what the log tells of is there to be read', async t => {
+    const place = newPlace();
+    const [store, other] = [await opened(t, place), await opened(t, place)];
+    const rounds = 30;
+    const writing = (async () => {
+      for (let bytes = 1; bytes <= rounds; bytes++) {
+        await store.write({ shares: [share('a', 'one', { bytes: { 'size:git:lfs': bytes } })] });
+      }
+    })();
+    for (let last = 0, told = 0; told < rounds; ) {
+      for (const { number } of (await other.changesAfter(last, 1)) ?? []) {
+        told++;
+        last = number;
+        const [read] = await other.sharesOf(['a']);
+        if ((read?.bytes['size:git:lfs'] ?? 0) < told) t.fail(`entry ${told} came before its share`);
+      }
+    }
+    await writing;
+  });
+
+  t.test('shares are read by owner, those of all machines', async t => {
+    const store = await opened(t, newPlace());
+    const keys = Array.from({ length: 600 }, (_, at) => `owner-${at}`);
+    const shares = keys.flatMap(key => [share(key, 'one'), share(key, 'odd\ud800 host/{}')]);
+    await store.write({ shares });
+    const wanted = [...keys.slice(10, 400), 'never there', 'owner-10'];
+    t.strictSame(
+      sortedRegister({ owners: [], documents: [], shares: await store.sharesOf(wanted) }).shares,
+      sortedRegister({ owners: [], documents: [], shares: shares.slice(20, 800) }).shares,
+    );
+  });
+
+  t.test('a change calls those who follow, until they no longer want it', async t => {
+    const place = newPlace();
+    const [store, other] = [await opened(t, place), await opened(t, place)];
+    const calls = new EventTarget();
+    let count = 0;
+    const unfollow = other.follow(() => {
+      count++;
+      calls.dispatchEvent(new Event('told'));
+    });
+    await once(calls, 'told');
+    for (const change of [{ documents: [rule('a')] }, { shares: [share('a', 'one')] }]) {
+      const told = once(calls, 'told');
+      await store.write(change);
+      await told;
+    }
+    const enrolled = once(calls, 'told');
+    await store.enroll([owner('a')]);
+    await enrolled;
+    unfollow();
+    const before = count;
+    const again = new EventTarget();
+    other.follow(() => again.dispatchEvent(new Event('told')));
+    const told = once(again, 'told');
+    await store.write({ shares: [share('a', 'one')] });
+    await told;
+    await setImmediate();
+    t.equal(count, before);
+  });
+
+  t.test('a machine has its name to itself as long as its daemon is heard of', async t => {
+    const place = newPlace();
+    const aliveMs = 400;
+    const [one, two] = [await opened(t, place, { aliveMs }), await opened(t, place, { aliveMs })];
+    const claim = { host: 'host\ud800 1', token: 'one', life: 'one-1', version: '0.1.0' };
+    const rival = { ...claim, token: 'two', life: 'two-1' };
+    t.equal(await one.claim(claim), true);
+    t.equal(await one.claim(claim), true, 'it keeps the name');
+    t.equal(await two.claim(rival), false, 'another does not get it');
+    t.equal(await two.claim({ ...rival, host: 'host-2' }), true, 'but one of its own');
+    await two.release(rival);
+    t.equal(await two.claim(rival), false, 'nor takes it away');
+    const restarted = { ...claim, life: 'one-2', version: '0.2.0' };
+    t.equal(await two.claim(restarted), true, 'its own daemon that was started again has it at once');
+    t.equal(await one.claim(claim), false, 'and the one before does not come back');
+    const [host] = (await one.hosts()).filter(({ host }) => host === claim.host);
+    t.match(host, { isAlive: true, version: '0.2.0' });
+    t.ok(Math.abs((host?.seenAt ?? 0) - Date.now()) < 60_000);
+    await two.release(restarted);
+    t.equal(await two.claim(rival), true, 'a name that was given up is free at once');
+    while (!(await one.claim(claim))) await setImmediate();
+    t.pass('and one that nobody keeps, after a while');
+  });
+
+  t.test('a machine that is gone is forgotten with its shares', async t => {
+    const store = await opened(t, newPlace());
+    const claim = { host: 'gone', token: 'a', life: 'a', version: '1' };
+    await store.claim(claim);
+    const keys = Array.from({ length: 300 }, (_, at) => `owner-${at}`);
+    await store.write({ shares: keys.flatMap(key => [share(key, 'gone'), share(key, 'stays')]) });
+    await t.rejects(store.forgetHost('gone'), { code: 'conflict' });
+    t.equal((await store.load()).shares.length, 600, 'a living one keeps all');
+    await store.release(claim);
+    const { lastChange } = await store.state();
+    await store.forgetHost('gone');
+    t.strictSame(await store.hosts(), []);
+    const { shares } = await store.load();
+    t.ok(shares.length === 300 && shares.every(({ host }) => host === 'stays'));
+    const told = (await allAfter(store, lastChange)).flatMap(one =>
+      one.is === 'shares' ? one.ownerKeys : [],
+    );
+    t.strictSame(told.toSorted(), keys.toSorted());
+    await t.rejects(store.forgetHost('gone'), { code: 'not_found' });
+  });
+
+  t.test('of too many events the oldest go', async t => {
+    const store = await opened(t, newPlace(), { mostEvents: 5 });
+    await store.write({ events: Array.from({ length: 9 }, (_, at) => event(`e${at}`, at)) });
+    await store.write({ events: [event('e9', 9), event('old', -1)] });
+    const ids = async (query: object) => (await store.events({ limit: 99, ...query })).map(({ id }) => id);
+    const newest = ['e9', 'e8', 'e7', 'e6', 'e5'];
+    t.strictSame(await ids({}), newest);
+    t.strictSame(await ids({ kind: 'refusal' }), newest);
+    t.strictSame(await ids({ owner: { ownerId: 7, ownerKey: 'alice' } }), newest);
+  });
+
+  t.test('an event is found among many of other kinds, and many old ones go at once', async t => {
+    const store = await opened(t, newPlace());
+    const many = Array.from({ length: 2500 }, (_, at) => event(`e${at}`, at));
+    await store.write({ events: [event('rare', -5, { kind: 'policy' }), ...many] });
+    const owner = { ownerId: 7, ownerKey: null };
+    t.strictSame(
+      (await store.events({ owner, kind: 'policy', limit: 3 })).map(({ id }) => id),
+      ['rare'],
+    );
+    await store.write({ goneEventsBefore: 2499 });
+    t.strictSame(
+      (await store.events({ limit: 99 })).map(({ id }) => id),
+      ['e2499'],
+    );
+  });
+}
