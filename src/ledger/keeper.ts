@@ -25,7 +25,7 @@ export interface KeeperLog {
 }
 
 export interface KeeperOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, 'write'>;
   readonly log: KeeperLog;
   /** Milliseconds since 1970. */
   now(): number;

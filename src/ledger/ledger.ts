@@ -94,12 +94,9 @@ export class Ledger {
     this.#settings = options.settings;
     this.#clock = options.clock ?? systemClock;
     this.#book = new Book(options.foldCase, ownerKey => this.#watchers.tell(ownerKey));
-    this.#keeper = new Keeper({
-      store: options.store,
-      log: options.log,
-      now: () => this.#clock.wall(),
-      probe: () => this.#somethingKept(),
-    });
+    const keeperOf = (store: Pick<Store, 'write'>, probe: () => Changes) =>
+      new Keeper({ store, log: options.log, now: () => this.#clock.wall(), probe });
+    this.#keeper = keeperOf(options.store, () => this.#somethingKept());
     this.#governing = new Governing({
       book: this.#book,
       keeper: this.#keeper,
@@ -111,6 +108,8 @@ export class Ledger {
       keeper: this.#keeper,
       governing: this.#governing,
       host: this.#host,
+      // Of before there was anything.
+      keeperFor: register => keeperOf(register, () => ({ goneEventsBefore: 0 })),
     });
     this.#reports = new Reports({
       book: this.#book,
@@ -173,19 +172,17 @@ export class Ledger {
 
   /** Writes behind, as is done with what is measured. */
   note(noted: Noted): void {
-    const { shared } = this.sharing;
-    if (shared === null) this.#keeper.note(noted);
-    else shared.note(noted);
+    this.sharing.keeper.note(noted);
   }
 
   /** What happened, newest first; what waits to be written is not among it. */
   events(query: EventQuery): Promise<readonly EventRecord[]> {
-    return (this.sharing.shared?.register ?? this.#store).events(query);
+    return (this.sharing.register ?? this.#store).events(query);
   }
 
   /** How near to their limits owners were when it was last told. */
   levels(): Promise<readonly LevelRecord[]> {
-    return (this.sharing.shared?.register ?? this.#store).levels();
+    return (this.sharing.register ?? this.#store).levels();
   }
 
   /** Null while the store takes what is measured. */
@@ -353,6 +350,7 @@ export class Ledger {
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
     this.#reports.close();
+    await this.sharing.close();
     await this.#keeper.close();
     await this.#store.close();
   }

@@ -49,6 +49,11 @@ export class Rounds {
     this.#note(null);
   }
 
+  /** Has everybody looked at anew. */
+  lookAtAll(): void {
+    this.#note(null);
+  }
+
   /** Resolves once all were looked at whose decisions may have changed by now, or a round has failed. */
   async settled(): Promise<void> {
     if (this.#round !== null) await this.#round;

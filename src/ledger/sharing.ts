@@ -22,7 +22,6 @@ import type { Account } from './account.ts';
 import type { Book } from './book.ts';
 import type { Governing, SharedPolicy } from './governing.ts';
 import type { Keeper } from './keeper.ts';
-import type { Noted } from './notes.ts';
 
 /** How many of an owner's units are told to others. */
 const mostUnitsTold = 20;
@@ -31,9 +30,7 @@ const mostUnitsTold = 20;
 export interface Shared {
   readonly policy: SharedPolicy;
   /** Where events and levels are. */
-  readonly register: Pick<Register, 'events' | 'levels'>;
-  /** Writes events and levels behind. */
-  note(noted: Noted): void;
+  readonly register: Pick<Register, 'events' | 'levels' | 'write'>;
   /** What others changed may be unknown here. */
   isStale(): boolean;
 }
@@ -43,24 +40,38 @@ export interface SharingOptions {
   readonly keeper: Keeper;
   readonly governing: Governing;
   readonly host: string;
+  /** Makes what writes behind into a register. */
+  keeperFor(register: Pick<Register, 'write'>): Keeper;
 }
 
 export class Sharing {
   readonly #options: SharingOptions;
   #shared: Shared | null = null;
+  #keeper: Keeper | null = null;
 
   constructor(options: SharingOptions) {
     this.#options = options;
   }
 
-  /** Null: this machine has its quota for itself. */
-  get shared(): Shared | null {
-    return this.#shared;
+  /** Where events and levels are; null: this machine has its quota for itself. */
+  get register(): Pick<Register, 'events' | 'levels'> | null {
+    return this.#shared?.register ?? null;
+  }
+
+  /** What writes events and levels behind. */
+  get keeper(): Keeper {
+    return this.#keeper ?? this.#options.keeper;
+  }
+
+  /** Writes what waits. */
+  async close(): Promise<void> {
+    await this.#keeper?.close();
   }
 
   /** From now on what is ruled, and what happened, is written there. */
   join(shared: Shared): void {
     this.#shared = shared;
+    this.#keeper = this.#options.keeperFor(shared.register);
     this.#options.governing.shareWith(shared.policy);
   }
 

@@ -1,0 +1,251 @@
+/** The part of a daemon that takes part in a shared quota, from its start to its end. */
+
+import { randomBytes, randomUUID } from 'node:crypto';
+import { SoftquotaError } from '../errors.ts';
+import type { Away, Ledger, SharedPolicy } from '../ledger/index.ts';
+import type {
+  HostRecord,
+  Policy,
+  PolicyChange,
+  Position,
+  ServerAdvice,
+  SharedStore,
+} from '../store/index.ts';
+import { Following } from './following.ts';
+import { Outbox } from './outbox.ts';
+import type { Distrust } from './trust.ts';
+
+export interface FleetOptions {
+  readonly ledger: Ledger;
+  /** Closed together with the fleet. */
+  readonly store: SharedStore;
+  readonly host: string;
+  /** By which the machine is known again after a restart, and which no other has. */
+  readonly token: string;
+  /** Of softquota. */
+  readonly version: string;
+  readonly log: {
+    error(details: object, message: string): void;
+    warn(details: object, message: string): void;
+    info(details: object, message: string): void;
+  };
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Another daemon took this machine's name: this one has to end. */
+  ousted(error: SoftquotaError): void;
+  /** Milliseconds between two looks at the store; a second unless given. */
+  readonly everyMs?: number;
+}
+
+/** How it stands with the others. */
+export interface FleetState {
+  /** Null while the shared store answers. */
+  readonly away: Away | null;
+  /** Null: the policy in the store is the one in force here. */
+  readonly distrust: Distrust | null;
+}
+
+export class Fleet implements SharedPolicy {
+  readonly #options: FleetOptions;
+  readonly #outbox: Outbox;
+  readonly #following: Following;
+  readonly #life = randomUUID();
+  #away: Away | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #unfollow: (() => void) | null = null;
+  #syncing: Promise<void> = Promise.resolve();
+  #isClosed = false;
+
+  private constructor(options: FleetOptions) {
+    this.#options = options;
+    const { ledger, store, host } = options;
+    this.#outbox = new Outbox({ ledger, store, host, failed: error => this.#failed(error) });
+    this.#following = new Following({
+      sharing: ledger.sharing,
+      store,
+      begin: () => this.#begin(),
+      lost: () => this.#outbox.enrollEverybody(),
+      enrolled: owners => this.#outbox.enrolled(owners),
+    });
+  }
+
+  /**
+   * Joins the others. Where the store is away, what was known last serves. Rejects with `configuration` where a living
+   * daemon has this machine's name, and with `store_refused`; the store is closed then.
+   */
+  static async open(options: FleetOptions): Promise<Fleet> {
+    const fleet = new Fleet(options);
+    options.ledger.sharing.join({
+      policy: fleet,
+      register: options.store,
+      isStale: () => fleet.#away !== null || !fleet.#following.isComplete,
+    });
+    try {
+      await fleet.#look();
+    } catch (error) {
+      await options.store.close();
+      throw error;
+    }
+    return fleet;
+  }
+
+  /** From now on the others are told, and followed. */
+  start(): void {
+    this.#unfollow ??= this.#options.store.follow(() => void this.#lookAgain());
+    this.#outbox.start();
+    this.#next();
+  }
+
+  get state(): FleetState {
+    return { away: this.#away, distrust: this.#following.distrust };
+  }
+
+  async commit(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'> {
+    this.#mustBeTrusted();
+    if (await this.#outbox.enroll()) return 'behind';
+    const outcome = await this.#options.store.govern(change, basis, next);
+    if (outcome === 'kept') this.#outbox.enrolled(change.owners ?? []);
+    return outcome;
+  }
+
+  async catchUp(): Promise<void> {
+    await this.#following.sync();
+    this.#mustBeTrusted();
+  }
+
+  hosts(): Promise<readonly HostRecord[]> {
+    return this.#options.store.hosts();
+  }
+
+  /** Rejects with `conflict` while it lives, `not_found` where there is none, `store_away`. */
+  async forgetHost(host: string): Promise<void> {
+    await this.#options.store.forgetHost(host);
+    await this.#following.sync();
+  }
+
+  advice(): Promise<readonly ServerAdvice[]> {
+    return this.#options.store.advice();
+  }
+
+  /**
+   * Decides what the policy is from now on, on all machines: the one in force here, or the one in the store. Rejects with
+   * `conflict` where they are the same, or somebody else decided meanwhile, and with `store_away`.
+   */
+  async repair(policy: 'known' | 'stored'): Promise<void> {
+    const { ledger, store, log } = this.#options;
+    const { sharing } = ledger;
+    await this.#following.sync();
+    if (this.#following.distrust === null) {
+      throw new SoftquotaError(
+        'conflict',
+        'the policy in the store is the one in force: there is nothing to repair',
+      );
+    }
+    const stored = await store.policy();
+    const { position, supersedes } = stored.state;
+    const chosen: Policy = policy === 'known' ? sharing.policy : stored.policy;
+    const given = [sharing.position?.generation, position?.generation, ...supersedes];
+    const next = {
+      generation: newMark(),
+      version: Math.max(sharing.position?.version ?? 0, position?.version ?? 0) + 1,
+      mark: newMark(),
+    };
+    const outcome = await store.replace(chosen, position, next, [
+      ...new Set(given.flatMap(each => each ?? [])),
+    ]);
+    if (outcome === 'behind')
+      throw new SoftquotaError('conflict', 'the store was changed meanwhile: look again');
+    sharing.takeOverWhole(chosen, next);
+    log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
+    await this.#following.sync();
+  }
+
+  async close(): Promise<void> {
+    const { store, host, token, version } = this.#options;
+    this.#isClosed = true;
+    this.#unfollow?.();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    await this.#syncing;
+    await this.#outbox.close();
+    if (this.#away === null) await store.release({ host, token, life: this.#life, version }).catch(() => {});
+    await store.close();
+  }
+
+  /** Takes the name and all that is new; rejects only with what no later try would mend. */
+  async #look(): Promise<void> {
+    try {
+      await this.#claim();
+      await this.#following.sync();
+      this.#back();
+    } catch (error) {
+      if (error instanceof SoftquotaError && error.code === 'configuration') throw error;
+      this.#failed(error);
+    }
+  }
+
+  #lookAgain(): Promise<void> {
+    this.#syncing = this.#syncing.then(async () => {
+      if (this.#isClosed) return;
+      try {
+        await this.#look();
+      } catch (error) {
+        if (error instanceof SoftquotaError) this.#options.ousted(error);
+      }
+    });
+    return this.#syncing;
+  }
+
+  #next(): void {
+    if (this.#isClosed) return;
+    const { everyMs = 1000 } = this.#options;
+    this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), everyMs).unref();
+  }
+
+  async #claim(): Promise<void> {
+    const { store, host, token, version } = this.#options;
+    if (await store.claim({ host, token, life: this.#life, version })) return;
+    throw new SoftquotaError(
+      'configuration',
+      `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each machine its own`,
+    );
+  }
+
+  /** The first policy of a store: what is known here of owners, and nothing else. */
+  async #begin(): Promise<void> {
+    const { ledger, store } = this.#options;
+    const next = { generation: newMark(), version: 1, mark: newMark() };
+    const outcome = await store.replace(ledger.sharing.policy, null, next, []);
+    // Where another machine came first, the next look finds its policy.
+    if (outcome === 'kept') ledger.sharing.takeOver({}, next);
+  }
+
+  #mustBeTrusted(): void {
+    const { distrust } = this.#following;
+    if (distrust !== null) throw new SoftquotaError('store_away', distrust.message);
+  }
+
+  #failed(error: unknown): void {
+    const { log, now } = this.#options;
+    const reason = error instanceof Error ? error.message : String(error);
+    if (this.#away?.reason !== reason) {
+      log.warn(
+        { err: error },
+        `the shared store cannot be used at the moment, what is known serves: ${reason}`,
+      );
+    }
+    this.#away = { since: this.#away?.since ?? now(), reason };
+  }
+
+  #back(): void {
+    if (this.#away === null) return;
+    const awaySince = new Date(this.#away.since).toISOString();
+    this.#options.log.info({ awaySince }, 'the shared store can be used again');
+    this.#away = null;
+    // Another server may answer in its place, which had not heard everything.
+    this.#outbox.tellEverything();
+  }
+}
+
+function newMark(): string {
+  return randomBytes(8).toString('hex');
+}

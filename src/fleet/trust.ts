@@ -1,0 +1,76 @@
+/**
+ * Whether the policy in the store is the known one, or what followed from it.
+ *
+ * A store may be emptied, put back from an old backup, or fall back by some changes when another server takes over.
+ * What it then holds must not undo what administrators were told is in force.
+ */
+
+import type { Change, Position, SharedState } from '../store/index.ts';
+
+/** What is known here. */
+export interface Known {
+  /** Null: nothing was ever taken over from a shared store. */
+  readonly position: Position | null;
+  /** Nothing is laid down: no rule, group, or anything else. */
+  readonly isEmpty: boolean;
+}
+
+/** Why the store's policy is not taken over. */
+export interface Distrust {
+  readonly why: 'emptied' | 'older' | 'another';
+  readonly message: string;
+}
+
+export type Verdict =
+  | { readonly is: 'same' }
+  /** It followed from the known one: the log has what changed. */
+  | { readonly is: 'later' }
+  /** It takes the place of the known one, by somebody's decision or because nothing was known. */
+  | { readonly is: 'instead' }
+  /** There is nothing, here or there. */
+  | { readonly is: 'none' }
+  | ({ readonly is: 'distrusted' } & Distrust);
+
+const inForce = 'The known one stays in force, and nothing can be ruled until "softquota store repair"';
+
+/** `log`: what is left of the store's changes. */
+export function judge(known: Known, { position, supersedes }: SharedState, log: readonly Change[]): Verdict {
+  if (position === null) {
+    if (known.position === null && known.isEmpty) return { is: 'none' };
+    return distrusted('emptied', `the store holds no policy, and this machine knows one. ${inForce}`);
+  }
+  if (known.position === null) {
+    if (known.isEmpty) return { is: 'instead' };
+    return distrusted('another', `the store holds a policy, and this machine had one of its own. ${inForce}`);
+  }
+  const { generation, version, mark } = known.position;
+  if (position.generation !== generation) {
+    if (supersedes.includes(generation)) return { is: 'instead' };
+    return distrusted('another', `the policy in the store does not come from the known one. ${inForce}`);
+  }
+  if (position.version < version) {
+    const lost = version - position.version;
+    const changes = lost === 1 ? 'change' : `${lost} changes`;
+    return distrusted('older', `the store's policy lacks the last ${changes} of the known one. ${inForce}`);
+  }
+  const there = position.version === version ? position.mark : markOf(log, version);
+  if (there !== null && there !== mark) {
+    return distrusted(
+      'older',
+      `the store's policy lacks the last changes of the known one, and has others. ${inForce}`,
+    );
+  }
+  return { is: position.version === version ? 'same' : 'later' };
+}
+
+/** The mark that a version has in the log; null: it is not in there any more. */
+function markOf(log: readonly Change[], version: number): string | null {
+  for (const change of log) {
+    if (change.is === 'policy' && change.position.version === version) return change.position.mark;
+  }
+  return null;
+}
+
+function distrusted(why: Distrust['why'], message: string): Verdict {
+  return { is: 'distrusted', why, message };
+}
