@@ -60,8 +60,9 @@ async function serve(
       daemon.reload(loaded);
       supervision.reloaded();
     });
-    const signal = await stopAsked;
-    log.info({ signal }, 'softquota stops');
+    const asked = await Promise.race([stopAsked, daemon.ended]);
+    if (asked instanceof SoftquotaError) log.fatal({ code: asked.code }, asked.message);
+    else log.info({ signal: asked }, 'softquota stops');
     supervision.stopping();
     setTimeout(() => {
       log.error('something did not stop in time and is left behind');
@@ -78,7 +79,7 @@ async function serve(
       flush();
       process.kill(process.pid, 'SIGKILL');
     }
-    return exitCodes.done;
+    return asked instanceof SoftquotaError ? asked.exitCode : exitCodes.done;
   } catch (error) {
     if (error instanceof SoftquotaError) log.fatal({ code: error.code, err: error.cause }, error.message);
     else log.fatal({ err: error }, "a mistake of softquota's own");

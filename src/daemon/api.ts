@@ -3,7 +3,8 @@
 import type { ApiServer, ApiServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Events } from '../events/index.ts';
-import { findings } from '../health/index.ts';
+import type { Fleet } from '../fleet/index.ts';
+import { findings, type ObservedFleet } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Refusals } from '../refusals/index.ts';
@@ -17,6 +18,7 @@ export interface ApiParts {
   /** This machine's name. */
   readonly host: string;
   readonly events: Events;
+  readonly fleet: Fleet | null;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
@@ -54,7 +56,7 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
-  const { current, host, events, identity, ledger, measuring, refusals, unasked, unforeseen } = parts;
+  const { current, host, events, fleet, identity, ledger, measuring, refusals, unasked, unforeseen } = parts;
   return {
     ledger,
     identity,
@@ -67,6 +69,7 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
       return findings({
         ...measuring.observed(),
         ledger,
+        fleet: fleet === null ? null : await observedFleet(fleet),
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
@@ -81,4 +84,12 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
     backup: () => backupOf(ledger, host),
     unforeseen,
   };
+}
+
+async function observedFleet(fleet: Fleet): Promise<ObservedFleet> {
+  const { state } = fleet;
+  const asked = state.away === null ? Promise.all([fleet.advice(), fleet.hosts()]) : Promise.reject();
+  // While it is away there is nothing more to see than that.
+  const [advice, hosts] = await asked.catch(() => [[], []] as const);
+  return { state, advice, hosts };
 }

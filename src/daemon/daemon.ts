@@ -13,6 +13,7 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
+import type { SoftquotaError } from '../errors.ts';
 import { Events } from '../events/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
@@ -22,6 +23,7 @@ import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
 import { ConfigFile, type Current } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
+import { joinFleet } from './fleet.ts';
 import { hostIdIn } from './host-id.ts';
 import { Measuring } from './measuring.ts';
 import { openServers } from './servers.ts';
@@ -44,12 +46,21 @@ interface Parts {
 }
 
 export class Daemon {
+  /** Resolves when it cannot go on and has to be stopped, with the reason. */
+  readonly ended: Promise<SoftquotaError>;
   readonly #log: Logger;
   readonly #parts: Parts;
   readonly #opened: Opened;
   readonly #current: Current;
 
-  private constructor(current: Current, log: Logger, parts: Parts, opened: Opened) {
+  private constructor(
+    current: Current,
+    log: Logger,
+    parts: Parts,
+    opened: Opened,
+    ended: Promise<SoftquotaError>,
+  ) {
+    this.ended = ended;
     this.#current = current;
     this.#log = log;
     this.#parts = parts;
@@ -63,9 +74,12 @@ export class Daemon {
     const host = hostId ?? hostIdIn(dataPath);
     const current: Current = { config, file: ConfigFile.justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
+    const { promise: ended, resolve: ousted } = Promise.withResolvers<SoftquotaError>();
     try {
       const ledger = await openLedger(config, host, log);
       opened.push(ledger);
+      const fleet = await joinFleet({ config, host, ledger, log, ousted });
+      if (fleet !== null) opened.push(fleet);
       const refusals = new Refusals({
         ledger,
         socket,
@@ -92,6 +106,7 @@ export class Daemon {
         env,
         host,
         events,
+        fleet,
         identity,
         ledger,
         measuring,
@@ -107,7 +122,8 @@ export class Daemon {
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       measuring.start();
       events.start();
-      return new Daemon(current, log, { ledger, measuring, events }, opened);
+      fleet?.start();
+      return new Daemon(current, log, { ledger, measuring, events }, opened, ended);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();
       throw error;

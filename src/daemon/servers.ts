@@ -1,6 +1,7 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import type { Events } from '../events/index.ts';
+import type { Fleet } from '../fleet/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notReady } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
@@ -20,6 +21,7 @@ export interface ServersOptions {
   /** This machine's name. */
   readonly host: string;
   readonly events: Events;
+  readonly fleet: Fleet | null;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
@@ -92,7 +94,15 @@ export async function openServers(options: ServersOptions): Promise<Open & { rea
   }
 }
 
-function gateServices({ current, events, ledger, measuring, unasked, log }: ServersOptions): GateServices {
+function gateServices({
+  current,
+  events,
+  fleet,
+  ledger,
+  measuring,
+  unasked,
+  log,
+}: ServersOptions): GateServices {
   return {
     ledger,
     locate: path => measuring.locate(path),
@@ -106,7 +116,9 @@ function gateServices({ current, events, ledger, measuring, unasked, log }: Serv
       log.info({ ...record, used, limit, group, rule }, what);
     },
     unasked: decision => unasked.record(decision),
-    health: () => ({ reasons: notReady({ ledger, rootsAway: measuring.rootsAway }) }),
+    health: () => ({
+      reasons: notReady({ ledger, rootsAway: measuring.rootsAway, shared: fleet?.state ?? null }),
+    }),
     unforeseen: error => log.error({ err: error }, "a mistake of softquota's own"),
   };
 }

@@ -167,6 +167,7 @@ export class Fleet implements SharedPolicy {
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#syncing;
     await this.#outbox.close();
+    await this.#options.ledger.sharing.close();
     if (this.#away === null) await store.release({ host, token, life: this.#life, version }).catch(() => {});
     await store.close();
   }

@@ -24,6 +24,29 @@ export const daemonFindings = {
     meaning: 'What is measured cannot be written to the store; answers come from memory meanwhile.',
     mend: 'make room, or give the daemon its rights, under `[server] DATA_PATH`; it goes on by itself',
   },
+  shared_away: {
+    severity: 'wrong',
+    meaning:
+      'The store that several machines share cannot be used; what was known last serves meanwhile, and nothing can be ruled.',
+    mend: 'start it again, or see `[store] HOST`; it goes on by itself',
+  },
+  policy_distrusted: {
+    severity: 'wrong',
+    meaning:
+      'The policy in the shared store is not what followed from the one that is in force here: the store was emptied, or put back from an older copy.',
+    mend: '`softquota store repair --known` puts back the one in force, `softquota store repair --stored` takes the one in the store',
+  },
+  shared_store: {
+    severity: 'notice',
+    meaning:
+      'The server of the shared store is set up so that it may lose what it was given, or let anybody in.',
+    mend: 'the line of redis.conf that the finding names',
+  },
+  host_silent: {
+    severity: 'notice',
+    meaning: 'A machine has not been heard of for more than a day. What it last said of usage still counts.',
+    mend: 'start its daemon; where the machine is gone for good: `softquota host forget ID`',
+  },
   unpublished: {
     severity: 'wrong',
     meaning:

@@ -6,11 +6,12 @@ import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
 import type { Listed, Observed, TroubledPlace } from './observed.ts';
-import { notKept } from './observed.ts';
+import { notKept, sharedAway } from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
   return [
     ...answers(observed),
+    ...machines(observed),
     ...sweeps(observed),
     ...hooks(observed),
     ...settings(observed),
@@ -33,6 +34,36 @@ function answers({ ledger, rootsAway }: Observed): Finding[] {
     ...(ledger.storeAway === null ? [] : [finding('store_away', notKept(ledger.storeAway), mends.store)]),
     ...rootsAway.map(root =>
       finding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
+    ),
+  ];
+}
+
+const daySeconds = 86_400;
+
+function machines({ fleet, now }: Observed): Finding[] {
+  if (fleet === null) return [];
+  const { away, distrust } = fleet.state;
+  const silent = fleet.hosts.filter(({ isAlive, seenAt }) => !isAlive && now - seenAt > daySeconds * 1000);
+  return [
+    ...(away === null
+      ? []
+      : [finding('shared_away', sharedAway(away), 'start the server at [store] HOST; it goes on by itself')]),
+    ...(distrust === null
+      ? []
+      : [
+          finding(
+            'policy_distrusted',
+            distrust.message,
+            'softquota store repair --known  # puts back the one in force here; --stored takes the one in the store',
+          ),
+        ]),
+    ...fleet.advice.map(({ message, mend }) => finding('shared_store', message, mend)),
+    ...silent.map(({ host, seenAt }) =>
+      finding(
+        'host_silent',
+        `${printable(host)} has not been heard of since ${new Date(seenAt).toISOString()}; what it said of usage still counts`,
+        `start its daemon; where it is gone for good: ${commandLine('softquota', 'host', 'forget', '--', host)}`,
+      ),
     ),
   ];
 }

@@ -7,4 +7,11 @@
 export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
 export { findings } from './findings.ts';
 export { commandLine, quoted } from './mend.ts';
-export { type Listed, notReady, type Observed, type TroubledPlace, type UnaskedTally } from './observed.ts';
+export {
+  type Listed,
+  notReady,
+  type Observed,
+  type ObservedFleet,
+  type TroubledPlace,
+  type UnaskedTally,
+} from './observed.ts';

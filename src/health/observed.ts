@@ -1,7 +1,9 @@
 /** What the daemon sees of itself, and what of it makes its answers doubtful. */
 
+import type { FleetState } from '../fleet/index.ts';
 import type { Away, Ledger } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
+import type { HostRecord, ServerAdvice } from '../store/index.ts';
 
 /** A place on the disk, and the system's code or words for what is wrong with it. */
 export interface TroubledPlace {
@@ -15,8 +17,18 @@ export interface Listed<Item> {
   readonly count: number;
 }
 
+/** What is seen of the store that several machines share. */
+export interface ObservedFleet {
+  readonly state: FleetState;
+  /** None while it is away. */
+  readonly advice: readonly ServerAdvice[];
+  readonly hosts: readonly HostRecord[];
+}
+
 export interface Observed {
   readonly ledger: Ledger;
+  /** Null: the quota is this machine's own. */
+  readonly fleet: ObservedFleet | null;
   readonly defaultGroups: readonly string[];
   /** `[storage.*]` sections with a PATH. */
   readonly storages: number;
@@ -55,12 +67,18 @@ export interface UnaskedTally {
   readonly lastAt: number;
 }
 
-/** Why answers cannot be relied on at the moment; none: they can. */
-export function notReady({ ledger, rootsAway }: Pick<Observed, 'ledger' | 'rootsAway'>): readonly string[] {
+/** Why answers cannot be relied on at the moment; none: they can. `shared`: null where the quota is this machine's own. */
+export function notReady({
+  ledger,
+  rootsAway,
+  shared,
+}: Pick<Observed, 'ledger' | 'rootsAway'> & { readonly shared: FleetState | null }): readonly string[] {
   const { storeAway, lastSweep } = ledger;
   return [
     ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),
     ...(storeAway === null ? [] : [notKept(storeAway)]),
+    ...(shared?.away == null ? [] : [sharedAway(shared.away)]),
+    ...(shared?.distrust == null ? [] : [shared.distrust.message]),
     ...rootsAway.map(
       root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
     ),
@@ -69,4 +87,8 @@ export function notReady({ ledger, rootsAway }: Pick<Observed, 'ledger' | 'roots
 
 export function notKept({ since, reason }: Away): string {
   return `nothing can be kept since ${new Date(since).toISOString()}: ${printable(reason)}`;
+}
+
+export function sharedAway({ since, reason }: Away): string {
+  return `the shared store cannot be used since ${new Date(since).toISOString()}, what was known serves: ${printable(reason)}`;
 }

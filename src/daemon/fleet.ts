@@ -1,0 +1,28 @@
+/** The daemon's part in a quota that several machines share, where `[store] ADAPTER` says so. */
+
+import type { Config } from '../config/index.ts';
+import type { SoftquotaError } from '../errors.ts';
+import { Fleet } from '../fleet/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { openRedisStore } from '../store/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { version } from '../version.ts';
+import { hostTokenIn } from './host-id.ts';
+
+export interface FleetParts {
+  readonly config: Config;
+  readonly host: string;
+  readonly ledger: Ledger;
+  readonly log: Logger;
+  /** Another daemon took this machine's name. */
+  ousted(error: SoftquotaError): void;
+}
+
+/** Null: the quota is this machine's own. Rejects with `configuration` or `store_refused`. */
+export async function joinFleet({ config, host, ledger, log, ousted }: FleetParts): Promise<Fleet | null> {
+  const { adapter, host: address, prefix, waitReplicas } = config.store;
+  if (adapter === 'sqlite') return null;
+  const token = hostTokenIn(config.server.dataPath);
+  const store = openRedisStore({ address, prefix, waitReplicas, log });
+  return Fleet.open({ ledger, store, host, token, version, log, now: Date.now, ousted });
+}
