@@ -2,6 +2,7 @@
 
 import type { Backup } from '../backup/index.ts';
 import type { Events } from '../events/index.ts';
+import type { Fleet } from '../fleet/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Scanner } from '../scan/index.ts';
@@ -13,10 +14,16 @@ export interface ApiServices extends FaultServices {
   readonly scanner: Scanner;
   readonly identity: Identity;
   readonly events: Pick<Events, 'list'>;
+  /** Null: the quota is this machine's own. */
+  readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state'> | null;
+  /** This machine's name. */
+  readonly host: string;
   /** `[users] AUTO_CREATE`. */
   readonly autoCreate: boolean;
   /** What is wrong with this installation, as far as the daemon knows. */
   findings(): Promise<readonly Finding[]>;
+  /** Milliseconds since 1970. */
+  now(): number;
   /** All that no walk would find again. */
   backup(): Promise<Backup>;
 }

@@ -117,7 +117,7 @@ function gateServices({
     },
     unasked: decision => unasked.record(decision),
     health: () => ({
-      reasons: notReady({ ledger, rootsAway: measuring.rootsAway, shared: fleet?.state ?? null }),
+      reasons: notReady({ ledger, rootsAway: measuring.rootsAway, fleet }),
     }),
     unforeseen: error => log.error({ err: error }, "a mistake of softquota's own"),
   };

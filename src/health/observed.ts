@@ -67,18 +67,21 @@ export interface UnaskedTally {
   readonly lastAt: number;
 }
 
-/** Why answers cannot be relied on at the moment; none: they can. `shared`: null where the quota is this machine's own. */
+/** Why answers cannot be relied on at the moment; none: they can. */
 export function notReady({
   ledger,
   rootsAway,
-  shared,
-}: Pick<Observed, 'ledger' | 'rootsAway'> & { readonly shared: FleetState | null }): readonly string[] {
+  fleet,
+}: Pick<Observed, 'ledger' | 'rootsAway'> & {
+  readonly fleet: Pick<ObservedFleet, 'state'> | null;
+}): readonly string[] {
   const { storeAway, lastSweep } = ledger;
+  const { away, distrust } = fleet?.state ?? { away: null, distrust: null };
   return [
     ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),
     ...(storeAway === null ? [] : [notKept(storeAway)]),
-    ...(shared?.away == null ? [] : [sharedAway(shared.away)]),
-    ...(shared?.distrust == null ? [] : [shared.distrust.message]),
+    ...(away === null ? [] : [sharedAway(away)]),
+    ...(distrust === null ? [] : [distrust.message]),
     ...rootsAway.map(
       root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
     ),

@@ -111,6 +111,22 @@ export class Sharing {
     };
   }
 
+  /** How many owners store something on each machine, and how much altogether. */
+  storedByHost(): ReadonlyMap<string, { readonly owners: number; readonly bytes: number }> {
+    const { book } = this.#options;
+    const stored = new Map<string, { owners: number; bytes: number }>();
+    for (const { owner, shares } of book.accounts) {
+      const own = this.shareOf(owner.key);
+      for (const { host, bytes } of own === null ? shares : [own, ...shares]) {
+        const sum = stored.get(host) ?? { owners: 0, bytes: 0 };
+        sum.owners += 1;
+        for (const leaf of leaves) sum.bytes += bytes[leaf] ?? 0;
+        stored.set(host, sum);
+      }
+    }
+    return stored;
+  }
+
   /** A change that others made. Throws `store_refused` where it cannot be read, and then nothing is changed. */
   takeOver(change: Omit<PolicyChange, 'events'>, position: Position): void {
     this.#options.governing.takeOver(change, position);

@@ -15,6 +15,7 @@ export {
   type ThresholdEvent,
 } from './events.ts';
 export { type Fault, fault } from './fault.ts';
+export { type Machine, machine, repairOrder, sharedStore } from './fleet.ts';
 export {
   askedSubject,
   type Group,

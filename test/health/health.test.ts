@@ -11,6 +11,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
   ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
   return {
     ledger,
+    fleet: null,
     defaultGroups: [],
     storages: 1,
     rootsAway: [],
@@ -169,4 +170,41 @@ t.test('what hooks decided without the daemon is a notice', async t => {
   const at = 'the last at 2026-11-21T09:14:03.000Z';
   t.equal(await message(2, 1), `3 pushes were decided without the daemon, ${at}: 2 let through, 1 refused`);
   t.equal(await message(0, 1), `1 push was decided without the daemon, ${at}: 0 let through, 1 refused`);
+});
+
+t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {
+  const away = { since: Date.parse('2026-11-21T09:14:03Z'), reason: 'connection refused \u001b[1m' };
+  const distrust = { why: 'emptied', message: 'the store holds no policy' } as const;
+  const seen = await observed(t, { fleet: { state: { away, distrust }, advice: [], hosts: [] } });
+  t.match(notReady(seen), [
+    /^the shared store cannot be used since 2026-11-21T09:14:03.000Z, .*: connection refused \\u\{1b\}\[1m$/,
+    'the store holds no policy',
+  ]);
+  t.match(
+    findings(seen).find(({ code }) => code === 'policy_distrusted'),
+    { severity: 'wrong', mend: /softquota store repair --known/ },
+  );
+});
+
+t.test('a machine that has been silent for more than a day is a notice, and how to forget it', async t => {
+  const now = Date.parse('2026-11-21T09:00:00Z');
+  const host = { version: '1', seenAt: now - 86_400_001, isAlive: false };
+  const hosts = [
+    { ...host, host: 'gone' },
+    { ...host, host: 'lately', seenAt: now - 86_300_000 },
+    { ...host, host: 'here', isAlive: true },
+  ];
+  const advice = [{ code: 'evicts', message: 'it may evict', mend: 'maxmemory-policy noeviction' }] as const;
+  const seen = await observed(t, { now, fleet: { state: { away: null, distrust: null }, advice, hosts } });
+  const told = findings(seen).filter(({ code }) => ['host_silent', 'shared_store'].includes(code));
+  t.match(told, [
+    { severity: 'notice', message: 'it may evict', mend: 'maxmemory-policy noeviction' },
+    {
+      severity: 'notice',
+      message: /^gone has not been heard of since 2026-11-20/,
+      mend: /softquota host forget -- gone/,
+    },
+  ]);
+  t.equal(told.length, 2);
+  t.strictSame(notReady(seen), []);
 });

@@ -5,6 +5,7 @@ import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { aboutRoutes } from './about.ts';
 import { eventRoutes } from './events.ts';
+import { fleetRoutes } from './fleet.ts';
 import { groupUserRoutes } from './group-users.ts';
 import { groupRoutes } from './groups.ts';
 import { installationRoutes } from './installation.ts';
@@ -35,6 +36,7 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...memberRoutes(services),
     ...tokenRoutes(services),
     ...installationRoutes(services),
+    ...fleetRoutes(services),
     ...aboutRoutes(() => describe(routes)),
   ];
   return routes;

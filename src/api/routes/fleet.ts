@@ -1,0 +1,95 @@
+/** `/hosts` and `/store`: the machines that share this quota, and what they share. There only where there are such. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { printable } from '../../quota/index.ts';
+import type { HostRecord } from '../../store/index.ts';
+import { type Machine, machine, repairOrder, sharedStore } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices): readonly Route[] {
+  if (fleet === null) return [];
+  return [
+    route({
+      id: 'listHosts',
+      method: 'get',
+      path: '/admin/quota/hosts',
+      tag: 'operation',
+      summary: 'The machines that share this quota',
+      access: administrators.read,
+      faults: [503],
+      answer: { status: 200, description: 'Machines, by id', schema: z.array(machine) },
+      handle: async () => {
+        const stored = ledger.sharing.storedByHost();
+        const hosts = await fleet.hosts();
+        return hosts
+          .toSorted((a, b) => (a.host < b.host ? -1 : 1))
+          .map(host => machineShown(host, stored.get(host.host), now()));
+      },
+    }),
+    route({
+      id: 'forgetHost',
+      method: 'delete',
+      path: '/admin/quota/hosts/{host}',
+      tag: 'operation',
+      summary: 'Have a machine that is gone, and all that it said of usage, count no more',
+      access: administrators.write,
+      params: z.object({ host: z.string() }),
+      faults: [404, 409, 503],
+      answer: { status: 204, description: 'Forgotten' },
+      handle: async ({ params: { host } }) => {
+        if (host === ownHost) {
+          throw new SoftquotaError('conflict', `${printable(host)} is the machine that you ask, and lives`);
+        }
+        await fleet.forgetHost(host);
+      },
+    }),
+    route({
+      id: 'getSharedStore',
+      method: 'get',
+      path: '/admin/quota/store',
+      tag: 'operation',
+      summary: 'How it stands with the store that machines share',
+      access: administrators.read,
+      answer: { status: 200, description: 'Its state', schema: sharedStore },
+      handle: () => {
+        const { away, distrust } = fleet.state;
+        return {
+          awaySince: away === null ? null : new Date(away.since).toISOString(),
+          reason: away?.reason ?? null,
+          distrust: distrust === null ? null : { why: distrust.why, message: distrust.message },
+        };
+      },
+    }),
+    route({
+      id: 'repairStore',
+      method: 'post',
+      path: '/admin/quota/store/repair',
+      tag: 'operation',
+      summary: 'Decide which policy is the right one, on all machines',
+      access: administrators.write,
+      body: repairOrder,
+      faults: [409, 503],
+      answer: { status: 204, description: 'Decided, and in force here; elsewhere within two seconds' },
+      handle: ({ body: { policy } }) => fleet.repair(policy),
+    }),
+  ];
+}
+
+function machineShown(
+  { host, isAlive, seenAt, version }: HostRecord,
+  stored: { readonly owners: number; readonly bytes: number } | undefined,
+  now: number,
+): Machine {
+  return {
+    id: host,
+    alive: isAlive,
+    seenAt: new Date(seenAt).toISOString(),
+    silentSeconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
+    version,
+    owners: stored?.owners ?? 0,
+    bytes: stored?.bytes ?? 0,
+  };
+}

@@ -1,0 +1,41 @@
+/** Machines that share a quota, and the store that they share. Times are ISO 8601. */
+
+import { z } from 'zod';
+import { bytes } from './bytes.ts';
+
+export const machine = z
+  .object({
+    id: z.string().meta({ description: 'Its `[server] HOST_ID`.' }),
+    alive: z.boolean().meta({ description: 'Whether its daemon runs, as far as the store can tell.' }),
+    seenAt: z.string(),
+    silentSeconds: z
+      .number()
+      .int()
+      .meta({ description: 'How long it has not been heard of; 0 while it is alive.' }),
+    version: z.string().meta({ description: 'Of the softquota that ran there last.' }),
+    owners: z.number().int().meta({ description: 'How many store something there.' }),
+    bytes,
+  })
+  .meta({ id: 'Machine' });
+
+export type Machine = z.infer<typeof machine>;
+
+export const sharedStore = z
+  .object({
+    awaySince: z.string().nullable().meta({ description: 'Null while it answers.' }),
+    reason: z.string().nullable(),
+    distrust: z
+      .object({ why: z.enum(['emptied', 'older', 'another']), message: z.string() })
+      .nullable()
+      .meta({ description: 'Why its policy is not in force here; null: it is.' }),
+  })
+  .meta({ id: 'SharedStore' });
+
+export const repairOrder = z
+  .strictObject({
+    policy: z.enum(['known', 'stored']).meta({
+      description:
+        '`known`: the policy in force here is put into the store. `stored`: that of the store comes into force.',
+    }),
+  })
+  .meta({ id: 'RepairOrder' });
