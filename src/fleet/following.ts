@@ -6,7 +6,7 @@
  */
 
 import type { Sharing } from '../ledger/index.ts';
-import type { Change, SharedState, SharedStore } from '../store/index.ts';
+import type { Change, Policy, SharedState, SharedStore } from '../store/index.ts';
 import { type Distrust, judge } from './trust.ts';
 
 export interface FollowingOptions {
@@ -98,11 +98,15 @@ export class Following {
     const { sharing, begin } = this.#options;
     const known = { position: sharing.position, isEmpty: sharing.policy.documents.length === 0 };
     const verdict = judge(known, state, changes ?? (await this.#logLeft()));
-    if (this.#distrust !== null && verdict.is !== 'distrusted') this.#options.lost();
-    this.#distrust = verdict.is === 'distrusted' ? verdict : null;
+    if (verdict.is === 'distrusted' || (verdict.is === 'unrelated' && !(await this.#isSameThere()))) {
+      this.#distrust = verdict.distrust;
+      return;
+    }
+    // What this machine said meanwhile may have gone with what was repaired.
+    if (this.#distrust !== null) this.#options.lost();
+    this.#distrust = null;
     switch (verdict.is) {
       case 'same':
-      case 'distrusted':
         return;
       case 'none':
         return begin();
@@ -110,8 +114,21 @@ export class Following {
         if (changes !== null && this.#follows(changes)) return;
         return this.#takeWhole();
       case 'instead':
+      case 'unrelated':
         return this.#takeWhole();
     }
+  }
+
+  /** A policy that was copied there is no other one. */
+  async #isSameThere(): Promise<boolean> {
+    const { sharing, store } = this.#options;
+    const { policy } = await store.policy();
+    const textOf = ({ documents }: Policy) =>
+      documents
+        .map(({ kind, key, text }) => JSON.stringify([kind, key, text]))
+        .sort()
+        .join();
+    return textOf(policy) === textOf(sharing.policy);
   }
 
   /** What is left of the log, to look whether the known policy is among what came before the store's. */

@@ -27,9 +27,11 @@ export type Verdict =
   | { readonly is: 'later' }
   /** It takes the place of the known one, by somebody's decision or because nothing was known. */
   | { readonly is: 'instead' }
+  /** Both there and here is a policy that was never shared: they may be the same. */
+  | { readonly is: 'unrelated'; readonly distrust: Distrust }
   /** There is nothing, here or there. */
   | { readonly is: 'none' }
-  | ({ readonly is: 'distrusted' } & Distrust);
+  | { readonly is: 'distrusted'; readonly distrust: Distrust };
 
 const inForce = 'The known one stays in force, and nothing can be ruled until "softquota store repair"';
 
@@ -41,7 +43,8 @@ export function judge(known: Known, { position, supersedes }: SharedState, log: 
   }
   if (known.position === null) {
     if (known.isEmpty) return { is: 'instead' };
-    return distrusted('another', `the store holds a policy, and this machine had one of its own. ${inForce}`);
+    const message = `the store holds a policy, and this machine had another of its own. ${inForce}`;
+    return { is: 'unrelated', distrust: { why: 'another', message } };
   }
   const { generation, version, mark } = known.position;
   if (position.generation !== generation) {
@@ -72,5 +75,5 @@ function markOf(log: readonly Change[], version: number): string | null {
 }
 
 function distrusted(why: Distrust['why'], message: string): Verdict {
-  return { is: 'distrusted', why, message };
+  return { is: 'distrusted', distrust: { why, message } };
 }

@@ -36,15 +36,15 @@ t.test('a machine that knows nothing takes what is there, and begins where there
 });
 
 t.test('an emptied store undoes nothing', async t => {
-  t.match(judge(knowing(at(4)), state(null), []), { is: 'distrusted', why: 'emptied' });
+  t.match(judge(knowing(at(4)), state(null), []), { is: 'distrusted', distrust: { why: 'emptied' } });
   t.match(
     judge({ position: at(1), isEmpty: true }, state(null), []),
-    { why: 'emptied' },
+    { distrust: { why: 'emptied' } },
     'that nothing is laid down was ruled, too',
   );
   t.match(
     judge({ position: null, isEmpty: false }, state(null), []),
-    { why: 'emptied' },
+    { distrust: { why: 'emptied' } },
     'of a store of its own',
   );
 });
@@ -52,19 +52,23 @@ t.test('an emptied store undoes nothing', async t => {
 t.test('a store that lacks changes undoes none of them', async t => {
   t.match(judge(knowing(at(4)), state(at(3)), []), {
     is: 'distrusted',
-    why: 'older',
-    message: /lacks the last change of/,
+    distrust: { why: 'older', message: /lacks the last change of/ },
   });
-  t.match(judge(knowing(at(4)), state(at(1)), []), { why: 'older', message: /last 3 changes/ });
+  t.match(judge(knowing(at(4)), state(at(1)), []), { distrust: { why: 'older', message: /last 3 changes/ } });
 });
 
 t.test('changes that were made upon an older policy do not pass for what followed', async t => {
-  t.match(judge(knowing(at(4)), state(at(4, 'other')), []), { is: 'distrusted', why: 'older' });
-  t.match(judge(knowing(at(4)), state(at(6)), log(at(4, 'other'), at(5), at(6))), { why: 'older' });
+  t.match(judge(knowing(at(4)), state(at(4, 'other')), []), { is: 'distrusted', distrust: { why: 'older' } });
+  t.match(judge(knowing(at(4)), state(at(6)), log(at(4, 'other'), at(5), at(6))), {
+    distrust: { why: 'older' },
+  });
 });
 
 t.test('another policy is taken over only where somebody decided so', async t => {
-  t.match(judge(knowing(at(4)), state(at(9, 'x', 'two')), []), { is: 'distrusted', why: 'another' });
-  t.match(judge({ position: null, isEmpty: false }, state(at(1)), []), { why: 'another' });
+  t.match(judge(knowing(at(4)), state(at(9, 'x', 'two')), []), {
+    is: 'distrusted',
+    distrust: { why: 'another' },
+  });
+  t.match(judge({ position: null, isEmpty: false }, state(at(1)), []), { is: 'unrelated' });
   t.match(judge(knowing(at(4)), state(at(1, 'x', 'two'), ['zero', 'one']), []), { is: 'instead' });
 });
