@@ -10,6 +10,7 @@ import type { Exit } from './exit.ts';
 import { addGroup } from './group.ts';
 import { addHealth } from './health.ts';
 import { addHooks } from './hooks.ts';
+import { addHost } from './host.ts';
 import { addInit } from './init.ts';
 import { addPlayground } from './playground.ts';
 import { addPolicy } from './policy.ts';
@@ -17,6 +18,7 @@ import { addReceivePack } from './receive-pack.ts';
 import { addRule } from './rule.ts';
 import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
+import { addStore } from './store.ts';
 import { addToken } from './token.ts';
 import { addUsage } from './usage.ts';
 import { addUser } from './user.ts';
@@ -54,6 +56,8 @@ export function buildProgram(exit: Exit): Command {
     addReceivePack,
     addBackup,
     addRestore,
+    addHost,
+    addStore,
     addDoctor,
     addHealth,
     addPlayground,

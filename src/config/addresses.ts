@@ -74,7 +74,7 @@ export const storeAddress: Kind<string> = textKind(
   'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, redis+sentinel://H1:P,H2:P/MASTER/0 or redis+cluster://H1:P,H2:P, each with USER:PASSWORD@, percent-encoded, before the host where needed',
 );
 
-function isStoreAddress(text: string): boolean {
+export function isStoreAddress(text: string): boolean {
   const { scheme = '', hosts = '', rest = '' } = storeUrl.exec(text)?.groups ?? {};
   const list = hosts.split(',');
   const several = scheme.includes('+');

@@ -1,0 +1,86 @@
+/** `softquota host`: the machines that share a quota. */
+
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { formatBytes, printable } from '../quota/index.ts';
+import { type Machine, machine } from '../wire/index.ts';
+import { adminClient, type Client, pathStep } from './client.ts';
+import { confirmed } from './confirm.ts';
+import type { Exit } from './exit.ts';
+import { formatCount, formatDuration, print, printJson, table } from './output.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+
+interface ListOptions extends ConfigOption {
+  readonly json?: boolean;
+}
+
+interface ForgetOptions extends ConfigOption {
+  readonly yes?: boolean;
+}
+
+const hosts = '/admin/quota/hosts';
+
+export function addHost(program: Command, exit: Exit): void {
+  const host = program
+    .command('host')
+    .summary('machines that share the quota')
+    .description('Shows and forgets the machines that share a quota, which are those with one [store] HOST.');
+
+  withJsonOption(withConfigOption(host.command('list')))
+    .summary('list the machines')
+    .description(
+      'Lists the machines, with what is stored on each. One that is silent counts with what it last said, until it is\n' +
+        'forgotten.',
+    )
+    .action(async (options: ListOptions) => {
+      const found = z.array(machine).parse(await clientOf(options).get({ path: hosts }));
+      if (options.json === true) printJson(found);
+      else print(machinesTable(found));
+    });
+
+  withConfigOption(host.command('forget'))
+    .summary('have a machine that is gone count no more')
+    .description(
+      'Takes a machine out, and all that it said of usage. One whose daemon runs cannot be forgotten; one that comes\n' +
+        'back says again what is stored on it.',
+    )
+    .argument('<id>', 'its [server] HOST_ID')
+    .option('--yes', 'do not ask')
+    .action(async (id: string, options: ForgetOptions) => {
+      const client = clientOf(options);
+      const known = z.array(machine).parse(await client.get({ path: hosts }));
+      const gone = known.find(each => each.id === id);
+      const stored = gone === undefined ? '' : ` What it stores, ${storedOn(gone)}, counts no more.`;
+      if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`))) return exit(1);
+      await client.get({ method: 'DELETE', path: `${hosts}/${pathStep(id)}` });
+      print(`Forgot ${printable(id)}.\n`);
+    });
+}
+
+function clientOf(options: ConfigOption): Client {
+  return adminClient(() => configFrom(options));
+}
+
+function machinesTable(machines: readonly Machine[]): string {
+  const columns = [
+    { title: 'host' },
+    { title: 'state' },
+    { title: 'owners', align: 'right' },
+    { title: 'stored', align: 'right' },
+    { title: 'version' },
+  ] as const;
+  return table(
+    columns,
+    machines.map(each => [
+      each.id,
+      each.alive ? 'running' : `silent for ${formatDuration(each.silentSeconds)}`,
+      formatCount(each.owners),
+      formatBytes(each.bytes),
+      each.version,
+    ]),
+  );
+}
+
+function storedOn({ owners, bytes }: Machine): string {
+  return `${formatBytes(bytes)} of ${formatCount(owners)} owners`;
+}
