@@ -81,7 +81,7 @@ export function addStore(program: Command, exit: Exit): void {
       const config = configFrom(options);
       const json = await adminClient(() => config).get({ path: '/admin/backup' });
       const backup = parseBackup(JSON.stringify(json), 'what the daemon answered');
-      const target = openRedisStore({
+      const target = await openRedisStore({
         address: options.to,
         prefix: options.prefix ?? config.store.prefix,
         waitReplicas: config.store.waitReplicas,

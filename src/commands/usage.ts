@@ -92,10 +92,11 @@ function ownerText(report: OwnerReport, top: number): string {
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateOf(report)}.`,
     `Measured: ${formatTime(report.measuredAt)}.`,
   ];
+  const isShared = new Set(report.units.map(({ host }) => host)).size > 1;
   const units = table(
     [{ title: 'UNIT' }, { title: 'KIND' }, { title: 'SIZE', align: 'right' }, { title: 'MEASURED' }],
     shown.map(unit => [
-      unit.name,
+      isShared ? `${unit.host}:${unit.name}` : unit.name,
       unit.subject.replace(/^size:/, ''),
       formatBytes(unit.bytes) + (unit.partial ? ' (partly last known)' : ''),
       formatTime(unit.measuredAt),

@@ -77,6 +77,7 @@ export function assemble(entries: readonly Entry[], file: string | null, base: s
     log: { level: take(log.level), format: take(log.format) },
   };
   refuseBadSockets(config, values);
+  refuseNamelessHost(config, values);
   return {
     config: deepFreeze(config),
     faults: [...values.faults, ...uploadFaults(entries)],
@@ -105,6 +106,14 @@ function refuseBadSockets(config: Config, values: Values): void {
     }
     seen.set(path, key.name);
   }
+}
+
+/** A name that is made up would be another one after DATA_PATH is lost, and what the machine said would count twice. */
+function refuseNamelessHost(config: Config, values: Values): void {
+  if (config.store.adapter === 'sqlite' || config.server.hostId !== null) return;
+  const where =
+    '[store] ADAPTER = redis needs [server] HOST_ID, a name for this machine that no other one has.';
+  values.refuse(store.adapter, where);
 }
 
 /** The sections of the gate for uploads have no place in a Config yet, but what they say is checked. */

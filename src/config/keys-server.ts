@@ -99,7 +99,7 @@ export const server = {
     ),
     {
       words: 'random, kept in DATA_PATH',
-      doc: "The name of this machine's part of the usage.",
+      doc: "The name of this machine's part of the usage. With `[store] ADAPTER = redis` it must be given, and be another one on each machine.",
       example: 'git1',
       of: config => config.server.hostId,
     },
@@ -112,7 +112,6 @@ export const store = {
   adapter: storeKey('ADAPTER', kind.oneOf(['sqlite', 'redis']), {
     text: 'sqlite',
     doc: 'Where policy and usage are kept: `sqlite` in DATA_PATH, `redis` on a server that several machines share.',
-    missing: 'redis is not available in this version; use sqlite',
     of: config => config.store.adapter,
   }),
   host: storeKey('HOST', storeAddress, {

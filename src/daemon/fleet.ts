@@ -23,6 +23,6 @@ export async function joinFleet({ config, host, ledger, log, ousted }: FleetPart
   const { adapter, host: address, prefix, waitReplicas } = config.store;
   if (adapter === 'sqlite') return null;
   const token = hostTokenIn(config.server.dataPath);
-  const store = openRedisStore({ address, prefix, waitReplicas, log });
+  const store = await openRedisStore({ address, prefix, waitReplicas, log });
   return Fleet.open({ ledger, store, host, token, version, log, now: Date.now, ousted });
 }

@@ -7,7 +7,7 @@
 
 import type { Sharing } from '../ledger/index.ts';
 import type { Change, Policy, SharedState, SharedStore } from '../store/index.ts';
-import { type Distrust, judge } from './trust.ts';
+import { type Distrust, judge, type Known } from './trust.ts';
 
 export interface FollowingOptions {
   readonly sharing: Sharing;
@@ -70,10 +70,12 @@ export class Following {
   }
 
   async #sync(): Promise<void> {
+    // Known before the store is looked at: what is ruled here meanwhile is in the store first.
+    const known = this.#known();
     const state = await this.#options.store.state();
     if (this.#last !== null && state.lastChange < this.#last) this.#fallenBack();
     const changes = this.#last === null ? null : await this.#changesUpTo(this.#last);
-    await this.#takePolicy(state, changes);
+    await this.#takePolicy(known, state, changes);
     if (changes === null) await this.#takeEverything(state);
     else await this.#takeUsage(changes);
   }
@@ -94,9 +96,13 @@ export class Following {
     }
   }
 
-  async #takePolicy(state: SharedState, changes: readonly Change[] | null): Promise<void> {
-    const { sharing, begin } = this.#options;
-    const known = { position: sharing.position, isEmpty: sharing.policy.documents.length === 0 };
+  #known(): Known {
+    const { position, isPolicyEmpty } = this.#options.sharing;
+    return { position, isEmpty: isPolicyEmpty };
+  }
+
+  async #takePolicy(known: Known, state: SharedState, changes: readonly Change[] | null): Promise<void> {
+    const { begin } = this.#options;
     const verdict = judge(known, state, changes ?? (await this.#logLeft()));
     if (verdict.is === 'distrusted' || (verdict.is === 'unrelated' && !(await this.#isSameThere()))) {
       this.#distrust = verdict.distrust;
@@ -155,6 +161,9 @@ export class Following {
     const { sharing, store } = this.#options;
     const { state, policy } = await store.policy();
     if (state.position === null) return;
+    const at = sharing.position;
+    // Something that was ruled here meanwhile may be later than what was read.
+    if (at?.generation === state.position.generation && at.version >= state.position.version) return;
     sharing.takeOverWhole(policy, state.position);
     this.#options.enrolled(policy.owners);
   }

@@ -76,6 +76,10 @@ export class Governing {
     return this.#shelf.records;
   }
 
+  get isEmpty(): boolean {
+    return this.#shelf.isEmpty;
+  }
+
   get policy(): Policy {
     return this.#policy;
   }

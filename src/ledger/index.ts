@@ -15,5 +15,5 @@ export type { Away } from './keeper.ts';
 export { Ledger, type LedgerOptions, type LedgerSettings, type WalkedUnit } from './ledger.ts';
 export type { Noted } from './notes.ts';
 export { Rounds, type RoundsOptions } from './rounds.ts';
-export type { Shared, Sharing } from './sharing.ts';
+export type { KnownUnit, Shared, Sharing } from './sharing.ts';
 export type { Watcher } from './watchers.ts';

@@ -26,6 +26,17 @@ import type { Keeper } from './keeper.ts';
 /** How many of an owner's units are told to others. */
 const mostUnitsTold = 20;
 
+/** A unit as far as it is known here. */
+export interface KnownUnit extends LargeUnit {
+  readonly host: string;
+  /** Null for a unit of another machine. */
+  readonly files: number | null;
+  /** Of a unit of another machine: whether any there is. */
+  readonly partial: boolean;
+  /** In milliseconds since 1970. Of a unit of another machine: when the oldest there was walked; null without any. */
+  readonly measuredAt: number | null;
+}
+
 /** What several machines have in common. */
 export interface Shared {
   readonly policy: SharedPolicy;
@@ -84,6 +95,11 @@ export class Sharing {
     return this.#options.governing.position;
   }
 
+  /** Nothing is laid down. */
+  get isPolicyEmpty(): boolean {
+    return this.#options.governing.isEmpty;
+  }
+
   /** The policy in force, to be put into a shared store. */
   get policy(): PolicyRecords {
     const { book, governing } = this.#options;
@@ -109,6 +125,16 @@ export class Sharing {
       partial: account.ownPartial,
       measuredAt: account.ownMeasuredAt,
     };
+  }
+
+  /** An owner's units, largest first: all of this machine, and the larger ones of the others. */
+  unitsOf(ownerName: string): readonly KnownUnit[] {
+    const account = this.#options.book.account(ownerName);
+    if (account === undefined) return [];
+    const elsewhere = [...account.shares].flatMap(({ host, largest, partial, measuredAt }) =>
+      largest.map(unit => ({ ...unit, host, files: null, partial, measuredAt })),
+    );
+    return [...account.units, ...elsewhere].sort((a, b) => b.bytes - a.bytes);
   }
 
   /** How many owners store something on each machine, and how much altogether. */

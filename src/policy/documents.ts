@@ -58,6 +58,10 @@ export class Shelf implements View {
     return pageOf(this.#pages, kind).entries();
   }
 
+  get isEmpty(): boolean {
+    return [...this.#pages.values()].every(page => page.size === 0);
+  }
+
   /** All of it, as the store keeps it. */
   get records(): readonly DocumentRecord[] {
     return [...this.#pages].flatMap(([kind, page]) =>

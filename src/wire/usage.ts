@@ -53,13 +53,16 @@ export type OwnerRow = z.infer<typeof ownerRow>;
 
 export const unitRow = z
   .object({
+    host: z.string().meta({ description: 'The `[server] HOST_ID` of the machine that it is on.' }),
     name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
     kind: z.enum(['walked', 'reported']),
     subject: z.string(),
     bytes,
-    files: z.number().int(),
+    files: z.number().int().nullable().meta({ description: 'Null for a unit of another machine.' }),
     partial: z.boolean(),
-    measuredAt: z.string(),
+    measuredAt: z.string().nullable().meta({
+      description: 'Of a unit of another machine, when the oldest there was measured; null: it was reported.',
+    }),
   })
   .meta({ id: 'UnitRow' });
 
@@ -68,7 +71,9 @@ export type UnitRow = z.infer<typeof unitRow>;
 export const ownerReport = ownerRow
   .extend({
     known: z.boolean().meta({ description: 'Whether this owner was ever heard of.' }),
-    units: z.array(unitRow).meta({ description: 'Largest first.' }),
+    units: z.array(unitRow).meta({
+      description: 'Largest first; of each other machine that shares the quota, its 20 largest.',
+    }),
     decisions: z.record(z.string(), verdict).meta({ description: 'By subject.' }),
   })
   .meta({ id: 'OwnerReport', description: 'One owner with all there is to say.' });

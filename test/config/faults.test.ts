@@ -81,7 +81,6 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
 
 t.test('what this version does not have is known, checked, and refused', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
-  t.match(message('[store]\nADAPTER = redis\n'), 'redis is not available in this version; use sqlite.');
   t.match(message('[quota]\nPRECISE = true\n'), 'not available in this version; leave it false.');
   t.match(message('[metrics]\nENABLED = true\n'), 'metrics are not available in this version');
   t.match(message('[gate]\nHEADERS = original\n'), 'the gate for uploads is not available in this version');
@@ -93,6 +92,11 @@ t.test('what this version does not have is known, checked, and refused', async t
   const defaults =
     '[store]\nADAPTER = sqlite\n[quota]\nPRECISE = no\n[metrics]\nENABLED = off\n[gate]\nEARLY = 0\n';
   t.match(configOf(t, defaults).store, { adapter: 'sqlite' });
+});
+
+t.test('a machine that shares its store has to have a name', async t => {
+  t.match(faultsOf(t, '[store]\nADAPTER = redis\n').join(), /ADAPTER = redis needs \[server\] HOST_ID/);
+  t.match(configOf(t, '[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n').store, { adapter: 'redis' });
 });
 
 t.test('two sockets with one path are refused', async t => {

@@ -72,6 +72,14 @@ export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
+const place = z.coerce.number<string>().int().min(1);
+
+/** Whoever asks for no page gets all. */
+const unitsQuery = z.object({
+  page: place.optional().meta({ description: 'From 1.' }),
+  limit: place.max(1000).optional().meta({ description: 'How many on a page; all without it.' }),
+});
+
 function quotaRoutes<Params extends z.ZodObject>(
   { ledger }: ApiServices,
   { of, path, tag, access, params, owner }: Whose<Params>,
@@ -107,12 +115,15 @@ function quotaRoutes<Params extends z.ZodObject>(
         id: `list${list[0]?.toUpperCase()}${list.slice(1)}Of${of}`,
         path: `${path}/${list}`,
         summary: `The ${list} that take space, largest first`,
+        query: unitsQuery,
         answer: { status: 200, description: 'Units', schema: z.array(usedUnit) },
         handle: (input, { caller }) => {
           const within = leavesOf(subject);
-          return ledger
+          const { page = 1, limit = Number.POSITIVE_INFINITY } = input.query;
+          return ledger.sharing
             .unitsOf(owner(input.params, caller).name)
             .filter(({ leaf }) => within.includes(leaf))
+            .slice(page === 1 ? 0 : (page - 1) * limit, page * limit)
             .map(({ name, bytes }) => ({ name, size: bytes }));
         },
       }),

@@ -141,15 +141,16 @@ function reportOf(ledger: Ledger, name: string): OwnerReport {
     const { allowed, used, limit, group, rule } = ledger.decideFor(owner, subject);
     return [subject, { allowed, used, limit, group, rule }];
   });
-  const units = ledger.unitsOf(owner.name).map(
+  const units = ledger.sharing.unitsOf(owner.name).map(
     (unit): UnitRow => ({
+      host: unit.host,
       name: unit.name,
       kind: unit.kind,
       subject: unit.leaf,
       bytes: unit.bytes,
       files: unit.files,
       partial: unit.partial,
-      measuredAt: new Date(unit.measuredAt).toISOString(),
+      measuredAt: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
     }),
   );
   return {

@@ -1,0 +1,103 @@
+/** Several machines with one quota: what is stored on them adds up, what one rules the others do, and who is who. */
+
+import t from 'tap';
+import { startSingle } from '../store/redis-servers.ts';
+import { Clone } from './clone.ts';
+import { machine, mayPushIs, rule, ruled } from './machines.ts';
+
+t.setTimeout(240_000);
+
+const noSize = { limit: 0, subjects: ['size:all'] };
+
+t.test('pushes on three machines add up, and what is ruled on one is in force on the others', async t => {
+  const { address } = await startSingle(t);
+  const servers = [
+    await machine(t, { address, host: 'one', repositories: ['alice/app'] }),
+    await machine(t, { address, host: 'two', repositories: ['alice/app'] }),
+    await machine(t, { address, host: 'three', repositories: ['alice/app'] }),
+  ] as const;
+  const [one, two, three] = servers;
+  const clones = await Promise.all(servers.map(server => Clone.of(server, server.path('alice/app'))));
+  for (const clone of clones) {
+    await clone.commit(400_000);
+    const { code, said } = await clone.push();
+    t.equal(code, 0, said);
+  }
+  for (const server of servers) await server.usageIs('alice', bytes => bytes > 1_200_000);
+  for (const clone of clones) {
+    await clone.commit(10);
+    t.match(await clone.push(), { code: 1, said: /alice uses 1\.[2-9]\d MB of 1 MB/ }, 'on each of them');
+  }
+  const units = (await ruled(three, '/usage/alice')) as { units: readonly { host: string; bytes: number }[] };
+  t.strictSame(units.units.map(({ host }) => host).sort(), ['one', 'three', 'two']);
+
+  await ruled(two, '/groups', {
+    body: { name: 'large', rules: [{ name: 'large', limit: -1, subjects: ['size:all'] }] },
+  });
+  await ruled(two, '/groups/large/users/alice', { method: 'PUT' });
+  for (const server of servers) await mayPushIs(server, 'alice', true);
+  t.match(await clones[0]?.push(), { code: 0 });
+
+  const lags: number[] = [];
+  for (let round = 0; round < 10; round += 1) {
+    const limit = round % 2 === 0 ? 0 : -1;
+    const on = servers[round % 3] ?? one;
+    await ruled(on, '/rules/large', { method: 'PATCH', body: { limit } });
+    const others = servers.filter(server => server !== on);
+    lags.push(...(await Promise.all(others.map(server => mayPushIs(server, 'alice', limit === -1)))));
+  }
+  lags.sort((a, b) => a - b);
+  t.ok(Math.max(...lags) < 2000, `the slowest of ${lags.length}: ${lags.at(-1)?.toFixed(0)} ms`);
+  t.comment(`lag of a change: median ${lags[lags.length / 2]?.toFixed(0)} ms`);
+});
+
+t.test('two administrators on two machines at once lose nothing', async t => {
+  const { address } = await startSingle(t);
+  const one = await machine(t, { address, host: 'one' });
+  const two = await machine(t, { address, host: 'two' });
+  const names = Array.from({ length: 20 }, (_, index) => `rule-${index}`);
+  await Promise.all(
+    names.flatMap(name =>
+      [one, two].map((on, index) => ruled(on, '/rules', { body: { ...noSize, name: `${name}-${index}` } })),
+    ),
+  );
+  const listed = async (on: typeof one) => JSON.parse((await rule(on, '/rules?limit=50')).text).length;
+  t.equal(await listed(one), 40);
+  // What is acknowledged by one may come to the other a moment later.
+  await ruled(two, '/rules', { body: { ...noSize, name: 'last' } });
+  t.equal(await listed(two), 41);
+});
+
+t.test(
+  'a second living daemon with the name of another is refused, and the same one is taken back at once',
+  async t => {
+    const { address } = await startSingle(t);
+    const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
+    const twin = await machine(t, { address, host: 'one', started: false });
+    const begun = performance.now();
+    const { code, log } = await twin.startInVain();
+    t.equal(code, 78);
+    t.match(log, /HOST_ID = one: a daemon that is running has this name/);
+    t.ok(performance.now() - begun < 5000, 'it waits for nothing');
+    await one.stop('SIGKILL');
+    await one.start();
+    t.ok((await one.usage('alice')) > 0, 'after a kill its own name is free for it');
+  },
+);
+
+t.test('a machine that is gone counts until it is forgotten, and one that runs cannot be', async t => {
+  const { address } = await startSingle(t);
+  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await machine(t, { address, host: 'two', repositories: ['alice/app'] });
+  await one.usageIs('alice', bytes => bytes > 60_000);
+  t.match(await one.softquota(['host', 'forget', 'two']), { code: 2, stderr: /two/ });
+  t.match(await one.softquota(['host', 'forget', 'one']), { code: 2, stderr: /the machine that you ask/ });
+  t.match(await one.softquota(['host', 'forget', 'three']), { code: 2, stderr: /three/ });
+  await two.stop();
+  const { stdout } = await one.softquota(['host', 'list']);
+  t.match(stdout, /^one +running +1 /m);
+  t.match(stdout, /^two +silent for .* s +1 /m);
+  t.ok((await one.usage('alice')) > 60_000, 'it still counts');
+  t.match(await one.softquota(['host', 'forget', 'two']), { code: 0, stdout: 'Forgot two.\n' });
+  await one.usageIs('alice', bytes => bytes < 60_000);
+});
