@@ -59,12 +59,19 @@ export function strangeSchema(where: string, key: string, schema: string): Error
     : damaged(where, key, 'it does not say which schema it has');
 }
 
-/** All of these at one moment. */
-export async function atOnce(
-  client: Client,
-  fill: (transaction: ChainableCommander) => ChainableCommander,
-): Promise<readonly unknown[]> {
-  const results = await fill(client.multi()).exec();
+type Fill = (questions: ChainableCommander) => ChainableCommander;
+
+/** These questions together, one after the other; others may come between. */
+export async function inARow(client: Client, fill: Fill): Promise<readonly unknown[]> {
+  return resultsOf(await fill(client.pipeline()).exec());
+}
+
+/** All of these at one moment. A Redis whose memory is full takes no transactions, also to read only. */
+export async function atOnce(client: Client, fill: Fill): Promise<readonly unknown[]> {
+  return resultsOf(await fill(client.multi()).exec());
+}
+
+function resultsOf(results: readonly [Error | null, unknown][] | null): readonly unknown[] {
   if (results === null) throw new Error('a transaction was not carried out');
   return results.map(([error, result]) => {
     if (error !== null) throw error;

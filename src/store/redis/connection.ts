@@ -50,6 +50,8 @@ export class Connection {
     const failed = (error: unknown) => {
       this.#fault =
         error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error;
+      // Who is not let in need not wait.
+      if (this.#state === 'connecting' && this.#away().code === 'store_refused') this.#begin('away');
     };
     this.#client.on('error', failed);
     this.#client.on('node error', failed);

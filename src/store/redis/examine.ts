@@ -2,7 +2,7 @@
 
 import type { Address, Client } from './address.ts';
 import { nameOf } from './address.ts';
-import { atOnce, strangeSchema } from './asked.ts';
+import { inARow, strangeSchema } from './asked.ts';
 import { damaged } from './faults.ts';
 import type { Keys } from './keys.ts';
 
@@ -20,7 +20,7 @@ export function examine(keys: Keys, address: Address): (client: Client) => Promi
     [keys.hosts, 'hash'],
   ];
   return async client => {
-    const types = await atOnce(client, all => {
+    const types = await inARow(client, all => {
       for (const [key] of expected) all.type(key);
       return all;
     });

@@ -36,6 +36,10 @@ export function replyCode(error: unknown): string | null {
 export function failureOf(where: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   const words = error instanceof Error ? error.message : String(error);
+  // What Redis and ioredis report is none of these: a mistake of ours is not a fault of the server.
+  if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) {
+    return new SoftquotaError('internal', `${where}: ${words}`, { cause: error });
+  }
   switch (replyCode(error)) {
     case 'NOAUTH':
     case 'WRONGPASS':

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../quota/index.ts';
 import type { HostClaim, HostRecord } from '../shared.ts';
-import { atOnce, runScript, sound } from './asked.ts';
+import { inARow, runScript, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
 import * as scripts from './scripts.ts';
@@ -53,7 +53,7 @@ export async function readHosts(connection: Connection, keys: Keys): Promise<rea
   );
   if (hosts.length === 0) return [];
   const alive = await connection.run(client =>
-    atOnce(client, all => {
+    inARow(client, all => {
       for (const { host } of hosts) all.exists(keys.alive(host));
       return all;
     }),

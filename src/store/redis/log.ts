@@ -2,7 +2,7 @@
 
 import type { OwnerRecord } from '../register.ts';
 import type { Change } from '../shared.ts';
-import { atOnce, strangeSchema } from './asked.ts';
+import { inARow, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
@@ -36,7 +36,7 @@ function entriesIn(reply: unknown): readonly Entry[] {
   });
 }
 
-/** Null: there is a gap. */
+/** Null: there is a gap. The newest number is read first, so that what comes meanwhile is not taken for one. */
 export async function changesAfter(
   connection: Connection,
   { policy, log }: Keys,
@@ -44,7 +44,7 @@ export async function changesAfter(
   limit: number,
 ): Promise<readonly Change[] | null> {
   return connection.run(async client => {
-    const [schema, exists, newest, found] = await atOnce(client, all =>
+    const [schema, exists, newest, found] = await inARow(client, all =>
       all
         .hget(policy, 'schema')
         .exists(policy)

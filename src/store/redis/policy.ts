@@ -1,6 +1,8 @@
 /** The policy: read whole, changed as a whole, each change upon the one before. */
 
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { ChainableCommander } from 'ioredis';
 import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
 import type { Policy, PolicyChange, SharedState } from '../shared.ts';
 import type { Client } from './address.ts';
@@ -8,6 +10,7 @@ import {
   type Answer,
   answerIn,
   atOnce,
+  inARow,
   inTurns,
   runScript,
   serverOf,
@@ -88,12 +91,33 @@ function stateIn(where: string, { policy }: Keys, hash: Readonly<Record<string, 
 type Hash = Readonly<Record<string, Buffer>>;
 
 export async function readState({ main, keys }: PolicySettings): Promise<SharedState> {
-  return main.run(async client => {
-    const [hash, newest] = await atOnce(client, all =>
-      all.hgetallBuffer(keys.policy).xrevrange(keys.log, '+', '-', 'COUNT', 1),
-    );
-    return stateIn(main.where, keys, hash as Hash, newest);
-  });
+  const [hash, newest] = await main.run(client =>
+    unchanged(client, keys, all => all.xrevrange(keys.log, '+', '-', 'COUNT', 1)),
+  );
+  return stateIn(main.where, keys, hash, newest);
+}
+
+/** So often the policy is read again that was changed while it was read. */
+const attempts = 5;
+
+/**
+ * The policy's hash, and what else is asked, as of one moment.
+ *
+ * Every change moves the policy on, so what is read between two equal looks at its place has not changed meanwhile.
+ * Only where it changes all the time is it read in a transaction.
+ */
+async function unchanged(
+  client: Client,
+  { policy }: Keys,
+  fill: (questions: ChainableCommander) => ChainableCommander,
+): Promise<[Hash, ...unknown[]]> {
+  for (let attempt = 1; attempt < attempts; attempt++) {
+    const answers = await inARow(client, all => fill(all.hgetallBuffer(policy)).hgetallBuffer(policy));
+    const [before, after] = [answers[0] as Hash, answers.at(-1) as Hash];
+    if (isDeepStrictEqual(before, after)) return [before, ...answers.slice(1, -1)];
+  }
+  const [hash, ...answers] = await atOnce(client, all => fill(all.hgetallBuffer(policy)));
+  return [hash as Hash, ...answers];
 }
 
 export async function readPolicy({ main, keys }: PolicySettings): Promise<{
@@ -103,9 +127,8 @@ export async function readPolicy({ main, keys }: PolicySettings): Promise<{
   await main.run(client => client.exists(keys.policy));
   const [hash, newest, owners, documents] = await main.run(
     client =>
-      atOnce(client, all =>
+      unchanged(client, keys, all =>
         all
-          .hgetallBuffer(keys.policy)
           .xrevrange(keys.log, '+', '-', 'COUNT', 1)
           .hgetallBuffer(keys.owners)
           .hgetallBuffer(keys.documents),
@@ -117,7 +140,7 @@ export async function readPolicy({ main, keys }: PolicySettings): Promise<{
       understood(main.where, key, name, () => read(name, value)),
     );
   return {
-    state: stateIn(main.where, keys, hash as Hash, newest),
+    state: stateIn(main.where, keys, hash, newest),
     policy: {
       owners: await records(keys.owners, owners as Hash, (name, value) => ownerIn(name, textOf(value))),
       documents: await records(keys.documents, documents as Hash, documentIn),

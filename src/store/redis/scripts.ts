@@ -1,7 +1,8 @@
 /**
  * What Redis does in one step, in Lua.
  *
- * Every script looks first and writes then, so that one which stops has written nothing. They answer with a word:
+ * Every script looks first and writes then, so that one which stops has written nothing; and it puts in before it takes
+ * out, as Redis asks whether there is memory left only before the first write. They answer with a word:
  * `kept`, `behind`, or `another` or `schema` with what is in the way (see asked.ts).
  *
  * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a few
@@ -150,12 +151,12 @@ local news, generation, version, mark, change = word(), word(), word(), word(), 
 local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')`;
 
 const policyChange = `
+redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark)
 drop(owners, gone_owners)
 drop(documents, words())
 put(owners, new_owners)
 put(documents, words())
 record()
-redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark)
 append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'change', change)
 return {'kept'}`;
 
@@ -265,14 +266,14 @@ if #new > 0 then append(KEYS[2], news, 'is', 'owners', 'owners', table.concat(ne
 return there`,
 );
 
-/** What machines say of one owner: fields out, fields in. KEYS: the owner's shares. */
+/** What machines say of one owner: fields in, others out. KEYS: the owner's shares. */
 export const share = script(
   reading,
   `
 local strange = another('hash')
 if strange then return {'another', strange} end
-drop(KEYS[1], words())
 put(KEYS[1], words())
+drop(KEYS[1], words())
 return {'kept'}`,
 );
 

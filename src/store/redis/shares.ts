@@ -76,7 +76,7 @@ export async function writeShares(connection: Connection, keys: Keys, edits: Edi
     await askedOfEach(connection, some, async (client, [ownerKey, { gone, put }]) =>
       sound(
         connection.where,
-        await runScript(client, scripts.share, [keys.share(ownerKey)], [...words(gone), ...words(put)]),
+        await runScript(client, scripts.share, [keys.share(ownerKey)], [...words(put), ...words(gone)]),
       ),
     );
     await noteShares(

@@ -22,10 +22,10 @@ const ownerContent = z.strictObject({
   since: whole,
 });
 
-const owner = ownerContent.extend({ key: z.string() });
-const document = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
+const owner = z.object({ ...ownerContent.shape, key: z.string() });
+const document = z.object({ kind: z.string(), key: z.string(), text: z.string() });
 
-const event = z.strictObject({
+const event = z.object({
   id: z.string().refine(isAscii, { error: 'not in ASCII' }),
   kind: z.string(),
   at: whole,
@@ -34,7 +34,7 @@ const event = z.strictObject({
   text: z.string(),
 });
 
-const level = z.strictObject({ ownerId: whole, text: z.string() });
+const level = z.object({ ownerId: whole, text: z.string() });
 
 const changes = z.object({
   owners: z.array(owner).readonly().optional(),
@@ -50,7 +50,7 @@ const changes = z.object({
   goneLevels: z.array(whole).readonly().optional(),
 });
 
-const told = z.strictObject({
+const told = z.object({
   owners: z.array(owner),
   goneOwners: z.array(z.string()),
   documents: z.array(document),
