@@ -193,6 +193,19 @@ t.test('a log that was emptied, cut short, or has fallen back has a gap', async 
   t.strictSame(await store.state(), { position: null, supersedes: [], lastChange: 0 });
 });
 
+t.test('of an owner whose last share is gone nothing is left', async t => {
+  const { address, servers } = await startSingle(t);
+  const store = await opened(t, placeIn(address));
+  const ownerKeys = Array.from({ length: 600 }, (_, at) => `${at}`);
+  await store.write({ shares: ownerKeys.map(ownerKey => share(ownerKey, 'one')) });
+  await store.write({ goneShares: ownerKeys.slice(1).map(ownerKey => ({ ownerKey, host: 'one' })) });
+  t.equal((await store.load()).shares.length, 1);
+  const left = (await servers[0].cli('--scan')).split('\n');
+  t.equal(left.length, 3, `the share, the list and the log: ${left.join(' ')}`);
+  const [list] = left.filter(key => key.endsWith(':measured'));
+  t.equal(await servers[0].cli('zcard', list ?? ''), '1');
+});
+
 t.test('the log does not grow without end', async t => {
   const { address } = await startSingle(t);
   const place = placeIn(address);
@@ -403,6 +416,14 @@ t.test('who measures only needs no right to change the policy', async t => {
   t.strictSame((await governing.state()).position, position(2));
 });
 
+t.test('Sentinels that want the password of the store are given it', async t => {
+  const { address } = await startSentinels(t, 'p@ss');
+  t.match(address, 'redis+sentinel://:p%40ss@');
+  const store = await opened(t, placeIn(address));
+  await store.write({ documents: [rule('r')] });
+  t.equal((await store.load()).documents.length, 1);
+});
+
 t.test('advice names what is amiss, and the line that mends it', async t => {
   const settings = ['--appendonly', 'no', '--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
   const careless = await opened(t, placeIn((await startSingle(t, ...settings)).address));
@@ -418,8 +439,15 @@ t.test('advice names what is amiss, and the line that mends it', async t => {
     (await hasty.advice()).map(({ code, mend }) => [code, mend]),
     [['not_durable_enough', 'appendfsync everysec']],
   );
-  const careful = await opened(t, placeIn((await startSingle(t)).address));
+  const { address } = await startSingle(t);
+  const careful = await opened(t, placeIn(address));
   t.strictSame(await careful.advice(), []);
+  // As from another machine: an address of this one that is none of the loopback's names.
+  const open = await opened(t, placeIn(address.replace('127.0.0.1', '0.0.0.0')));
+  t.strictSame(
+    (await open.advice()).map(({ code }) => code),
+    ['no_password'],
+  );
 });
 
 t.test('an address that is none is refused without being shown', async t => {

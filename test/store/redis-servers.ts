@@ -77,9 +77,9 @@ export async function startServer(t: Test, options: Options): Promise<Server> {
 
   const start = async (...more: readonly string[]) => {
     if (child !== null) return;
-    const started = spawn('redis-server', [...own, '--bind', '127.0.0.1', ...more], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
+    // It ends with this process even where that is killed.
+    const words = ['--pdeathsig', 'KILL', 'redis-server', ...own, '--bind', '127.0.0.1', ...more];
+    const started = spawn('setpriv', words, { stdio: ['ignore', 'pipe', 'ignore'] });
     child = started;
     started.once('exit', () => {
       if (child === started) child = null;
@@ -170,12 +170,24 @@ export interface Watched extends Servers {
   master(): Promise<Server>;
 }
 
-/** A master, two replicas, and three Sentinels that notice within a second that the master is gone. */
-export async function startSentinels(t: Test): Promise<Watched> {
+/**
+ * A master, two replicas, and three Sentinels that notice within a second that the master is gone. With a password all
+ * of them want it.
+ */
+export async function startSentinels(t: Test, password?: string): Promise<Watched> {
   const directory = folder(t);
-  const master = await startServer(t, { directory });
-  const replicaOf = ['--replicaof', '127.0.0.1', String(master.port), '--repl-diskless-sync-delay', '0'];
-  const replicas = await Promise.all([1, 2].map(() => startServer(t, { directory, settings: replicaOf })));
+  const secret = password === undefined ? [] : ['--requirepass', password, '--masterauth', password];
+  const cli = password === undefined ? [] : ['-a', password, '--no-auth-warning'];
+  const master = await startServer(t, { directory, settings: secret, cli });
+  const settings = [
+    '--replicaof',
+    '127.0.0.1',
+    String(master.port),
+    '--repl-diskless-sync-delay',
+    '0',
+    ...secret,
+  ];
+  const replicas = await Promise.all([1, 2].map(() => startServer(t, { directory, settings, cli })));
   const servers: Servers['servers'] = [master, ...replicas];
   await comes('both replicas', async () => {
     return (await master.cli('info', 'replication')).match(/state=online/g)?.length === 2;
@@ -186,9 +198,12 @@ export async function startSentinels(t: Test): Promise<Watched> {
       writeFileSync(
         file,
         `sentinel monitor quota 127.0.0.1 ${master.port} 2\nsentinel down-after-milliseconds quota 1000\n` +
-          'sentinel failover-timeout quota 5000\n',
+          'sentinel failover-timeout quota 5000\n' +
+          (password === undefined
+            ? ''
+            : `requirepass ${password}\nsentinel sentinel-pass ${password}\nsentinel auth-pass quota ${password}\n`),
       );
-      return startServer(t, { directory, sentinel: file });
+      return startServer(t, { directory, sentinel: file, cli });
     }),
   );
   const isComplete = async (sentinel: Server) => {
@@ -197,7 +212,7 @@ export async function startSentinels(t: Test): Promise<Watched> {
   };
   await Promise.all(sentinels.map(sentinel => comes('the Sentinels', () => isComplete(sentinel))));
   return {
-    address: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/quota/0`,
+    address: `redis+sentinel://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/quota/0`,
     servers,
     sentinels,
     master: async () => {

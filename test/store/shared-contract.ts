@@ -271,6 +271,17 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     );
   });
 
+  t.test('a share is found that comes again while others load', async t => {
+    const place = newPlace();
+    const [store, other] = [await opened(t, place), await opened(t, place)];
+    for (let round = 1; round <= 40; round++) {
+      await store.write({ goneShares: [{ ownerKey: 'a', host: 'one' }] });
+      const again = share('a', 'one', { units: round });
+      await Promise.all([other.load(), store.write({ shares: [again] }), other.load()]);
+      t.strictSame((await other.load()).shares, [again]);
+    }
+  });
+
   t.test('a change calls those who follow, until they no longer want it', async t => {
     const place = newPlace();
     const [store, other] = [await opened(t, place), await opened(t, place)];
