@@ -188,6 +188,7 @@ t.test(
     const pack = await world.run('git', ['pack-objects', '--stdout', '--revs', '-q'], {
       cwd: world.work,
       input: `${tip}\n^${old}\n`,
+      encoding: 'latin1',
     });
     const body = Buffer.concat([Buffer.from(head), Buffer.from(pack.stdout, 'latin1')]);
     const before = { objects: await world.objects(), refs: await world.refs() };

@@ -5,50 +5,18 @@
  * and the user who must own it, who is the one that runs the test.
  */
 
-import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { type Run, type Runner, type RunOptions, run as runPlain } from '../e2e/run.ts';
 import { Gate } from './gate.ts';
 
-export interface Run {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly elapsedMs: number;
-}
+export type { Run, RunOptions };
 
-export interface RunOptions {
-  readonly cwd?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly input?: string | Buffer;
-}
-
-/** Runs a program to its end in an environment of `env` and PATH only. */
-export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
-  return new Promise((resolve, reject) => {
-    const started = performance.now();
-    const child = spawn(command, args, {
-      cwd: options.cwd,
-      env: { PATH: process.env.PATH, ...options.env },
-    });
-    const output: Buffer[] = [];
-    const errors: Buffer[] = [];
-    child.stdout.on('data', chunk => output.push(chunk));
-    child.stderr.on('data', chunk => errors.push(chunk));
-    child.stdin.on('error', () => {}); // a hook need not read what it is given
-    child.stdin.end(options.input ?? '');
-    child.on('error', reject).on('close', code => {
-      resolve({
-        code,
-        stdout: Buffer.concat(output).toString('latin1'),
-        stderr: Buffer.concat(errors).toString(),
-        elapsedMs: performance.now() - started,
-      });
-    });
-  });
-}
+/** Hooks are given what a server gives them, and nothing besides. */
+export const run: Runner = (command, args, options = {}) =>
+  runPlain(command, args, { ...options, bare: true });
 
 export const hooksDirectory = new URL('../../hooks/', import.meta.url);
 
