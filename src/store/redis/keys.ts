@@ -18,11 +18,15 @@
  * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has neither
  * spaces nor braces, and the hash tags are what they seem: all but shares lie in one slot, each owner's shares in one.
  *
- * Who measures only may be kept by Redis's access lists from writing the policy: that role reads `{PREFIX}:policy` and
- * `{PREFIX}:documents`, and reads and writes all else. Commands: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA,
- * HGET, HMGET, HGETALL, HLEN, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
- * XREVRANGE, GET, SET, DEL, PUBLISH, SUBSCRIBE; who governs also HEXISTS, HMGET, UNLINK, RENAME, PEXPIRE, PERSIST and
- * WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. In a Cluster: CLUSTER SLOTS, INFO and KEYSLOT, and ASKING.
+ * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy` and
+ * `{PREFIX}:documents`, and reads and writes all else but `{PREFIX}:staged:*`. Scripts do not name a key that the role
+ * only reads, for naming it in EVAL counts as writing it.
+ *
+ * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HLEN, HEXISTS, HSET, HDEL,
+ * ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE, XREVRANGE, GET, SET, DEL, PUBLISH, SUBSCRIBE; in
+ * a Cluster also CLUSTER SLOTS, CLUSTER INFO, CLUSTER KEYSLOT and ASKING. Of who governs also UNLINK, RENAME, PEXPIRE,
+ * PERSIST and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is
+ * `{PREFIX}:news`; without a right to it, changes are noticed by asking only.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';

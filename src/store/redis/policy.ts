@@ -1,65 +1,18 @@
-/** The policy: read whole, changed as a whole, each change upon the one before. */
+/** The policy as it stands: read as of one moment, however long it is. */
 
-import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { ChainableCommander } from 'ioredis';
-import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
-import type { Policy, PolicyChange, SharedState } from '../shared.ts';
+import type { Position } from '../register.ts';
+import type { Policy, SharedState } from '../shared.ts';
 import type { Client } from './address.ts';
-import {
-  type Answer,
-  answerIn,
-  atOnce,
-  inARow,
-  inTurns,
-  runScript,
-  serverOf,
-  sound,
-  strangeSchema,
-  words,
-} from './asked.ts';
+import { atOnce, inARow, inTurns, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
-import { away, replyCode } from './faults.ts';
 import type { Keys } from './keys.ts';
-import { nameOf } from './keys.ts';
-import { newestNumber, tellable } from './log.ts';
-import * as scripts from './scripts.ts';
-import {
-  documentIn,
-  documentName,
-  eventFields,
-  numberIn,
-  ownerFields,
-  ownerIn,
-  sentAs,
-  textOf,
-  timeOf,
-  understood,
-  unnamed,
-} from './values.ts';
+import { newestNumber } from './log.ts';
+import { documentIn, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
 
 /** How long a whole policy may be on its way, in milliseconds. */
 const wholeMs = 10_000;
-
-/** How long replicas are waited for, in milliseconds: a change is acknowledged or refused within 2 s. */
-const replicaMs = 1200;
-
-/** Part of a policy that is sent at a time. */
-const stageSize = 2000;
-/** How long parts of a policy lie there, should nobody put them in place, in milliseconds. */
-const stagedMs = 60_000;
-/** So many owners are told in one entry of the log. */
-const enrolledAtOnce = 250;
-
-export interface PolicySettings {
-  readonly keys: Keys;
-  /** For questions that wait for nobody. */
-  readonly main: Connection;
-  /** For changes, which wait for replicas. */
-  readonly governing: Connection;
-  readonly waitReplicas: number;
-  readonly mostEvents: number;
-}
 
 /** The hash as `SharedState` has it. */
 function positionIn(where: string, key: string, hash: Readonly<Record<string, Buffer>>): Position | null {
@@ -90,11 +43,11 @@ function stateIn(where: string, { policy }: Keys, hash: Readonly<Record<string, 
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
 
-export async function readState({ main, keys }: PolicySettings): Promise<SharedState> {
-  const [hash, newest] = await main.run(client =>
+export async function readState(connection: Connection, keys: Keys): Promise<SharedState> {
+  const [hash, newest] = await connection.run(client =>
     unchanged(client, keys, all => all.xrevrange(keys.log, '+', '-', 'COUNT', 1)),
   );
-  return stateIn(main.where, keys, hash, newest);
+  return stateIn(connection.where, keys, hash, newest);
 }
 
 /** So often the policy is read again that was changed while it was read. */
@@ -120,12 +73,15 @@ async function unchanged(
   return [hash as Hash, ...answers];
 }
 
-export async function readPolicy({ main, keys }: PolicySettings): Promise<{
+export async function readPolicy(
+  connection: Connection,
+  keys: Keys,
+): Promise<{
   readonly state: SharedState;
   readonly policy: Policy;
 }> {
-  await main.run(client => client.exists(keys.policy));
-  const [hash, newest, owners, documents] = await main.run(
+  await connection.run(client => client.exists(keys.policy));
+  const [hash, newest, owners, documents] = await connection.run(
     client =>
       unchanged(client, keys, all =>
         all
@@ -137,224 +93,13 @@ export async function readPolicy({ main, keys }: PolicySettings): Promise<{
   );
   const records = <T>(key: string, hash: Hash, read: (name: string, value: Buffer) => T) =>
     inTurns(Object.entries(hash), ([name, value]) =>
-      understood(main.where, key, name, () => read(name, value)),
+      understood(connection.where, key, name, () => read(name, value)),
     );
   return {
-    state: stateIn(main.where, keys, hash, newest),
+    state: stateIn(connection.where, keys, hash, newest),
     policy: {
       owners: await records(keys.owners, owners as Hash, (name, value) => ownerIn(name, textOf(value))),
       documents: await records(keys.documents, documents as Hash, documentIn),
     },
   };
-}
-
-/** Whether all of it is in the log, or only that there was something. */
-function told(change: Omit<PolicyChange, 'events'>): string {
-  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
-  return tellable({ owners, goneOwners, documents, goneDocuments });
-}
-
-function changeWords({ owners = [], goneOwners = [], documents = [], goneDocuments = [] }: RegisterChanges) {
-  return [
-    ...words(goneOwners.map(nameOf)),
-    ...words(owners.flatMap(ownerFields)),
-    ...words(goneDocuments.map(documentName)),
-    ...words(documents.flatMap(document => [documentName(document), sentAs(document.text)])),
-  ];
-}
-
-function recordWords(changes: RegisterChanges, mostEvents: number) {
-  const { events = [], goneEventsBefore, levels = [], goneLevels = [] } = changes;
-  return [
-    String(mostEvents),
-    goneEventsBefore === undefined ? '' : timeOf(goneEventsBefore),
-    ...words(goneLevels.map(String)),
-    ...words(events.flatMap(eventFields)),
-    ...words(levels.flatMap(({ ownerId, text }) => [String(ownerId), sentAs(text)])),
-  ];
-}
-
-const positionWords = ({ generation, version, mark }: Position) => [
-  nameOf(generation),
-  String(version),
-  nameOf(mark),
-];
-
-const policyKeys = ({ events, places, levels, policy, documents, owners, log }: Keys) => [
-  events,
-  places,
-  levels,
-  policy,
-  documents,
-  owners,
-  log,
-];
-
-export async function govern(
-  settings: PolicySettings,
-  change: PolicyChange,
-  basis: Position,
-  next: Position,
-): Promise<'kept' | 'behind'> {
-  const { keys, mostEvents } = settings;
-  const answer = await governed(settings, scripts.govern, policyKeys(keys), [
-    keys.news,
-    ...positionWords(next),
-    told(change),
-    ...positionWords(basis),
-    ...changeWords(change),
-    ...recordWords(change, mostEvents),
-  ]);
-  return answer.is === 'kept' ? 'kept' : 'behind';
-}
-
-/** All of a register's write but the shares. */
-export async function writeRegister(settings: PolicySettings, changes: RegisterChanges): Promise<void> {
-  const { main, keys, mostEvents } = settings;
-  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = changes;
-  await pruneEvents(settings, changes.goneEventsBefore);
-  const records = recordWords(changes, mostEvents);
-  if (owners.length + goneOwners.length + documents.length + goneDocuments.length === 0) {
-    const recordKeys = [keys.events, keys.places, keys.levels];
-    await main.run(async client =>
-      sound(main.where, await runScript(client, scripts.record, recordKeys, records)),
-    );
-    return;
-  }
-  const first = { generation: randomUUID(), version: 1, mark: randomUUID() };
-  await governed(settings, scripts.write, policyKeys(keys), [
-    keys.news,
-    ...positionWords(first),
-    told({ owners, goneOwners, documents, goneDocuments }),
-    ...changeWords(changes),
-    ...records,
-  ]);
-}
-
-const prunedAtOnce = 1000;
-
-/** All but the last few of old events go beforehand, for each takes its time while nobody else is served. */
-async function pruneEvents({ main, keys }: PolicySettings, before: number | undefined): Promise<void> {
-  if (before === undefined) return;
-  const args = [timeOf(before), String(prunedAtOnce)];
-  for (let pruned = prunedAtOnce; pruned >= prunedAtOnce; ) {
-    const answer = await main.run(async client =>
-      sound(
-        main.where,
-        await runScript(client, scripts.prune, [keys.events, keys.places, keys.levels], args),
-      ),
-    );
-    pruned = Number(answer.with[0]);
-  }
-}
-
-export async function replace(
-  settings: PolicySettings,
-  policy: Policy,
-  basis: Position | null,
-  next: Position,
-  supersedes: readonly string[],
-): Promise<'kept' | 'behind'> {
-  const { governing, keys } = settings;
-  const id = randomUUID();
-  const staged = { documents: keys.staged(id, 'documents'), owners: keys.staged(id, 'owners') };
-  const documents = new Map(policy.documents.map(one => [documentName(one), sentAs(one.text)]));
-  const owners = new Map(policy.owners.map(ownerFields));
-  for (const [key, fields] of [[staged.documents, documents] as const, [staged.owners, owners] as const]) {
-    const list = [...fields];
-    for (let start = 0; start < list.length; start += stageSize) {
-      const part = words(list.slice(start, start + stageSize).flat());
-      await governing.run(client => runScript(client, scripts.stage, [key], [...part, String(stagedMs)]));
-    }
-  }
-  const answer = await governed(
-    settings,
-    scripts.replace,
-    [keys.policy, keys.documents, keys.owners, keys.log, staged.documents, staged.owners],
-    [
-      keys.news,
-      ...positionWords(next),
-      JSON.stringify(supersedes),
-      ...words(basis === null ? [] : positionWords(basis)),
-      String(documents.size),
-      String(owners.size),
-    ],
-  );
-  if (answer.is === 'lost') throw away(governing.where, 'a policy that was on its way is gone');
-  return answer.is === 'kept' ? 'kept' : 'behind';
-}
-
-export async function enroll(
-  { main, keys }: PolicySettings,
-  owners: readonly OwnerRecord[],
-): Promise<readonly OwnerRecord[]> {
-  const there: OwnerRecord[] = [];
-  for (let start = 0; start < owners.length; start += enrolledAtOnce) {
-    const some = owners.slice(start, start + enrolledAtOnce).flatMap(ownerFields);
-    const answer = await main.run(async client =>
-      sound(
-        main.where,
-        await runScript(client, scripts.enroll, [keys.owners, keys.log], [keys.news, ...words(some)]),
-      ),
-    );
-    for (let at = 0; at < answer.with.length; at += 2) {
-      const [name, value] = answer.with.slice(at, at + 2).map(String);
-      there.push(understood(main.where, keys.owners, name ?? '', () => ownerIn(name ?? '', value ?? '')));
-    }
-  }
-  return there;
-}
-
-/**
- * A script that changes policy, acknowledged by replicas where that is asked for.
- *
- * WAIT speaks of what its own connection has written: so both are sent together, to one server, and where the
- * connection breaks both fail.
- */
-async function governed(
-  { governing, waitReplicas }: PolicySettings,
-  script: scripts.Script,
-  keys: readonly string[],
-  args: readonly (string | Buffer)[],
-): Promise<Answer> {
-  const { where } = governing;
-  return governing.run(async client => {
-    if (waitReplicas === 0) return sound(where, await runScript(client, script, keys, args));
-    const [reply, replicas] = await acknowledged(client, script, keys, args, waitReplicas, where);
-    const answer = sound(where, answerIn(reply));
-    if (answer.is === 'kept' && replicas < waitReplicas) {
-      throw away(
-        where,
-        `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
-          `${replicaMs / 1000} s; it may be in force all the same`,
-      );
-    }
-    return answer;
-  });
-}
-
-async function acknowledged(
-  client: Client,
-  script: scripts.Script,
-  keys: readonly string[],
-  args: readonly (string | Buffer)[],
-  waitReplicas: number,
-  where: string,
-): Promise<[unknown, number]> {
-  const [key = ''] = keys;
-  const attempt = async (): Promise<[unknown, number]> => {
-    const server = await serverOf(client, key, where);
-    return Promise.all([
-      server.call('eval', [script.text, String(keys.length), ...keys, ...args]),
-      server.wait(waitReplicas, replicaMs),
-    ]);
-  };
-  try {
-    return await attempt();
-  } catch (error) {
-    if (replyCode(error) !== 'MOVED') throw error;
-    // A question that follows to where the key is now makes the client know it.
-    await client.exists(key);
-    return attempt();
-  }
 }

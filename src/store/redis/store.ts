@@ -34,11 +34,12 @@ import { readEvents, readLevels } from './events.ts';
 import { examine } from './examine.ts';
 import { away } from './faults.ts';
 import { Follower } from './follow.ts';
+import * as governing from './governing.ts';
 import { claimHost, forgetHost, readHosts, releaseHost } from './hosts.ts';
 import { keysOf } from './keys.ts';
 import { Lane } from './lane.ts';
 import { changesAfter } from './log.ts';
-import * as policy from './policy.ts';
+import { readPolicy, readState } from './policy.ts';
 import { allShares, editsOf, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
 
@@ -75,7 +76,7 @@ export async function openRedisStore(settings: RedisSettings): Promise<SharedSto
 const mostWaiting = 2000;
 
 class RedisStore implements SharedStore {
-  readonly #settings: policy.PolicySettings;
+  readonly #settings: governing.GoverningSettings;
   readonly #follower: Follower;
   readonly #aliveMs: number;
   readonly #hasPassword: boolean;
@@ -114,7 +115,7 @@ class RedisStore implements SharedStore {
   async load(): Promise<Registered> {
     const { main, keys } = this.#open();
     const [read, shares] = await bothEnded(
-      this.#policyLane.run(() => policy.readPolicy(this.#settings)),
+      this.#policyLane.run(() => readPolicy(main, keys)),
       this.#shareLane.run(() => allShares(main, keys)),
     );
     return { ...read.policy, shares };
@@ -138,24 +139,26 @@ class RedisStore implements SharedStore {
     const isAbout = (part: unknown) => (Array.isArray(part) ? part.length > 0 : part !== undefined);
     await bothEnded(
       Object.values(others).some(isAbout)
-        ? this.#policyLane.run(() => policy.writeRegister(this.#settings, others))
+        ? this.#policyLane.run(() => governing.writeRegister(this.#settings, others))
         : undefined,
       edits.length > 0 ? this.#shareLane.run(() => writeShares(main, keys, edits)) : undefined,
     );
   }
 
   async state(): Promise<SharedState> {
-    return policy.readState(this.#open());
+    const { main, keys } = this.#open();
+    return readState(main, keys);
   }
 
   async policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }> {
-    return policy.readPolicy(this.#open());
+    const { main, keys } = this.#open();
+    return readPolicy(main, keys);
   }
 
   async govern(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'> {
     const settings = this.#open();
     check(change);
-    return this.#policyLane.run(() => policy.govern(settings, change, basis, next));
+    return this.#policyLane.run(() => governing.govern(settings, change, basis, next));
   }
 
   async replace(
@@ -166,13 +169,13 @@ class RedisStore implements SharedStore {
   ): Promise<'kept' | 'behind'> {
     const settings = this.#open();
     check(whole);
-    return this.#policyLane.run(() => policy.replace(settings, whole, basis, next, supersedes));
+    return this.#policyLane.run(() => governing.replace(settings, whole, basis, next, supersedes));
   }
 
   async enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]> {
     const settings = this.#open();
     check({ owners });
-    return this.#policyLane.run(() => policy.enroll(settings, owners));
+    return this.#policyLane.run(() => governing.enroll(settings, owners));
   }
 
   async changesAfter(number: number, limit: number): Promise<readonly Change[] | null> {
@@ -222,17 +225,17 @@ class RedisStore implements SharedStore {
     return this.#closed;
   }
 
-  #open(): policy.PolicySettings {
+  #open(): governing.GoverningSettings {
     if (this.#closed === null) return this.#settings;
     throw away(this.#settings.main.where, 'the store has been closed');
   }
 
   async #close(): Promise<void> {
-    const { main, governing } = this.#settings;
+    const { main, governing: changing } = this.#settings;
     this.#follower.close();
     await Promise.all([this.#policyLane.idle(), this.#shareLane.idle()]);
     main.close();
-    governing.close();
+    changing.close();
   }
 }
 

@@ -1,0 +1,244 @@
+/** Changing the policy: as a whole, each change upon the one before, and on as many replicas as are asked for. */
+
+import { randomUUID } from 'node:crypto';
+import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
+import type { Policy, PolicyChange } from '../shared.ts';
+import type { Client } from './address.ts';
+import { type Answer, answerIn, runScript, serverOf, sound, words } from './asked.ts';
+import type { Connection } from './connection.ts';
+import { away, replyCode } from './faults.ts';
+import { type Keys, nameOf } from './keys.ts';
+import { tellable } from './log.ts';
+import * as scripts from './scripts.ts';
+import { documentName, eventFields, ownerFields, ownerIn, sentAs, timeOf, understood } from './values.ts';
+
+export interface GoverningSettings {
+  readonly keys: Keys;
+  /** For questions that wait for nobody. */
+  readonly main: Connection;
+  /** For changes, which wait for replicas. */
+  readonly governing: Connection;
+  readonly waitReplicas: number;
+  readonly mostEvents: number;
+}
+
+/** How long replicas are waited for, in milliseconds: a change is acknowledged or refused within 2 s. */
+const replicaMs = 1200;
+
+/** Part of a policy that is sent at a time. */
+const stageSize = 2000;
+/** How long parts of a policy lie there, should nobody put them in place, in milliseconds. */
+const stagedMs = 60_000;
+/** So many owners are told in one entry of the log. */
+const enrolledAtOnce = 250;
+
+/** Whether all of it is in the log, or only that there was something. */
+function told(change: Omit<PolicyChange, 'events'>): string {
+  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
+  return tellable({ owners, goneOwners, documents, goneDocuments });
+}
+
+function changeWords({ owners = [], goneOwners = [], documents = [], goneDocuments = [] }: RegisterChanges) {
+  return [
+    ...words(goneOwners.map(nameOf)),
+    ...words(owners.flatMap(ownerFields)),
+    ...words(goneDocuments.map(documentName)),
+    ...words(documents.flatMap(document => [documentName(document), sentAs(document.text)])),
+  ];
+}
+
+function recordWords(changes: RegisterChanges, mostEvents: number) {
+  const { events = [], goneEventsBefore, levels = [], goneLevels = [] } = changes;
+  return [
+    String(mostEvents),
+    goneEventsBefore === undefined ? '' : timeOf(goneEventsBefore),
+    ...words(goneLevels.map(String)),
+    ...words(events.flatMap(eventFields)),
+    ...words(levels.flatMap(({ ownerId, text }) => [String(ownerId), sentAs(text)])),
+  ];
+}
+
+const positionWords = ({ generation, version, mark }: Position) => [
+  nameOf(generation),
+  String(version),
+  nameOf(mark),
+];
+
+const policyKeys = ({ events, places, levels, policy, documents, owners, log }: Keys) => [
+  events,
+  places,
+  levels,
+  policy,
+  documents,
+  owners,
+  log,
+];
+
+export async function govern(
+  settings: GoverningSettings,
+  change: PolicyChange,
+  basis: Position,
+  next: Position,
+): Promise<'kept' | 'behind'> {
+  const { keys, mostEvents } = settings;
+  const answer = await governed(settings, scripts.govern, policyKeys(keys), [
+    keys.news,
+    ...positionWords(next),
+    told(change),
+    ...positionWords(basis),
+    ...changeWords(change),
+    ...recordWords(change, mostEvents),
+  ]);
+  return answer.is === 'kept' ? 'kept' : 'behind';
+}
+
+/** All of a register's write but the shares. */
+export async function writeRegister(settings: GoverningSettings, changes: RegisterChanges): Promise<void> {
+  const { main, keys, mostEvents } = settings;
+  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = changes;
+  await pruneEvents(settings, changes.goneEventsBefore);
+  const records = recordWords(changes, mostEvents);
+  if (owners.length + goneOwners.length + documents.length + goneDocuments.length === 0) {
+    const recordKeys = [keys.events, keys.places, keys.levels];
+    await main.run(async client =>
+      sound(main.where, await runScript(client, scripts.record, recordKeys, records)),
+    );
+    return;
+  }
+  const first = { generation: randomUUID(), version: 1, mark: randomUUID() };
+  await governed(settings, scripts.write, policyKeys(keys), [
+    keys.news,
+    ...positionWords(first),
+    told({ owners, goneOwners, documents, goneDocuments }),
+    ...changeWords(changes),
+    ...records,
+  ]);
+}
+
+const prunedAtOnce = 1000;
+
+/** All but the last few of old events go beforehand, for each takes its time while nobody else is served. */
+async function pruneEvents({ main, keys }: GoverningSettings, before: number | undefined): Promise<void> {
+  if (before === undefined) return;
+  const args = [timeOf(before), String(prunedAtOnce)];
+  for (let pruned = prunedAtOnce; pruned >= prunedAtOnce; ) {
+    const answer = await main.run(async client =>
+      sound(
+        main.where,
+        await runScript(client, scripts.prune, [keys.events, keys.places, keys.levels], args),
+      ),
+    );
+    pruned = Number(answer.with[0]);
+  }
+}
+
+export async function replace(
+  settings: GoverningSettings,
+  policy: Policy,
+  basis: Position | null,
+  next: Position,
+  supersedes: readonly string[],
+): Promise<'kept' | 'behind'> {
+  const { governing, keys } = settings;
+  const id = randomUUID();
+  const staged = { documents: keys.staged(id, 'documents'), owners: keys.staged(id, 'owners') };
+  const documents = new Map(policy.documents.map(one => [documentName(one), sentAs(one.text)]));
+  const owners = new Map(policy.owners.map(ownerFields));
+  for (const [key, fields] of [[staged.documents, documents] as const, [staged.owners, owners] as const]) {
+    const list = [...fields];
+    for (let start = 0; start < list.length; start += stageSize) {
+      const part = words(list.slice(start, start + stageSize).flat());
+      await governing.run(client => runScript(client, scripts.stage, [key], [...part, String(stagedMs)]));
+    }
+  }
+  const answer = await governed(
+    settings,
+    scripts.replace,
+    [keys.policy, keys.documents, keys.owners, keys.log, staged.documents, staged.owners],
+    [
+      keys.news,
+      ...positionWords(next),
+      JSON.stringify(supersedes),
+      ...words(basis === null ? [] : positionWords(basis)),
+      String(documents.size),
+      String(owners.size),
+    ],
+  );
+  if (answer.is === 'lost') throw away(governing.where, 'a policy that was on its way is gone');
+  return answer.is === 'kept' ? 'kept' : 'behind';
+}
+
+export async function enroll(
+  { main, keys }: GoverningSettings,
+  owners: readonly OwnerRecord[],
+): Promise<readonly OwnerRecord[]> {
+  const there: OwnerRecord[] = [];
+  for (let start = 0; start < owners.length; start += enrolledAtOnce) {
+    const some = owners.slice(start, start + enrolledAtOnce).flatMap(ownerFields);
+    const answer = await main.run(async client =>
+      sound(
+        main.where,
+        await runScript(client, scripts.enroll, [keys.owners, keys.log], [keys.news, ...words(some)]),
+      ),
+    );
+    for (let at = 0; at < answer.with.length; at += 2) {
+      const [name, value] = answer.with.slice(at, at + 2).map(String);
+      there.push(understood(main.where, keys.owners, name ?? '', () => ownerIn(name ?? '', value ?? '')));
+    }
+  }
+  return there;
+}
+
+/**
+ * A script that changes policy, acknowledged by replicas where that is asked for.
+ *
+ * WAIT speaks of what its own connection has written: so both are sent together, to one server, and where the
+ * connection breaks both fail.
+ */
+async function governed(
+  { governing, waitReplicas }: GoverningSettings,
+  script: scripts.Script,
+  keys: readonly string[],
+  args: readonly (string | Buffer)[],
+): Promise<Answer> {
+  const { where } = governing;
+  return governing.run(async client => {
+    if (waitReplicas === 0) return sound(where, await runScript(client, script, keys, args));
+    const [reply, replicas] = await acknowledged(client, script, keys, args, waitReplicas, where);
+    const answer = sound(where, answerIn(reply));
+    if (answer.is === 'kept' && replicas < waitReplicas) {
+      throw away(
+        where,
+        `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
+          `${replicaMs / 1000} s; it may be in force all the same`,
+      );
+    }
+    return answer;
+  });
+}
+
+async function acknowledged(
+  client: Client,
+  script: scripts.Script,
+  keys: readonly string[],
+  args: readonly (string | Buffer)[],
+  waitReplicas: number,
+  where: string,
+): Promise<[unknown, number]> {
+  const [key = ''] = keys;
+  const attempt = async (): Promise<[unknown, number]> => {
+    const server = await serverOf(client, key, where);
+    return Promise.all([
+      server.call('eval', [script.text, String(keys.length), ...keys, ...args]),
+      server.wait(waitReplicas, replicaMs),
+    ]);
+  };
+  try {
+    return await attempt();
+  } catch (error) {
+    if (replyCode(error) !== 'MOVED') throw error;
+    // A question that follows to where the key is now makes the client know it.
+    await client.exists(key);
+    return attempt();
+  }
+}

@@ -1,0 +1,80 @@
+/** Replicas: who must have a change before it is acknowledged, and takes the place of a master that is lost. */
+
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { owner, share } from './records.ts';
+import { placeIn, succeeds } from './redis-places.ts';
+import { comes, type Server, startCluster, startSentinels, startSingle } from './redis-servers.ts';
+import { opened, position, rule, type SharedPlace } from './shared-contract.ts';
+
+t.setTimeout(300_000);
+
+/** Loses a master that had a change acknowledged by a replica, and goes on at the replica. */
+async function survives(t: Test, place: SharedPlace, lost: Server): Promise<void> {
+  const careful = await opened(t, place, { waitReplicas: 1 });
+  const store = await opened(t, place);
+  await careful.replace({ owners: [owner('a')], documents: [rule('r')] }, null, position(1), []);
+  t.equal(await careful.govern({ documents: [rule('s')] }, position(1), position(2)), 'kept');
+  const told = new EventTarget();
+  const first = once(told, 'told');
+  store.follow(() => told.dispatchEvent(new Event('told')));
+  await first;
+  const again = once(told, 'told');
+  await lost.end('SIGKILL');
+  const killed = performance.now();
+  await comes('a change', () => succeeds(store.write({ documents: [rule('after')] })));
+  t.comment(`took a change again after ${Math.round(performance.now() - killed)} ms`);
+  await again;
+  await comes('all of it', () => succeeds(store.load()));
+  const documents = (await store.load()).documents.map(({ key }) => key).toSorted();
+  t.strictSame(documents, ['after', 'r', 's']);
+  await store.enroll([owner('new')]);
+  await store.write({ shares: Array.from({ length: 50 }, (_, at) => share(`owner-${at}`, 'one')) });
+  t.equal((await store.load()).shares.length, 50);
+}
+
+t.test(
+  'a change that too few replicas have is not acknowledged, and said to be in force perhaps',
+  async t => {
+    const { address, servers } = await startSingle(t);
+    const place = placeIn(address);
+    const store = await opened(t, place, { waitReplicas: 1 });
+    const started = performance.now();
+    await t.rejects(store.replace({ owners: [], documents: [] }, null, position(1), []), {
+      code: 'store_away',
+      message: /only 0 of 1 replicas.*may be in force all the same/,
+    });
+    t.ok(performance.now() - started < 2000);
+    t.strictSame((await store.state()).position, position(1));
+    t.ok((await store.advice()).some(({ code }) => code === 'not_durable_enough'));
+    const replica = await startSingle(t, '--replicaof', '127.0.0.1', String(servers[0].port));
+    await comes('the replica', async () =>
+      (await servers[0].cli('info', 'replication')).includes('state=online'),
+    );
+    t.equal(await store.govern({ documents: [rule('a')] }, position(1), position(2)), 'kept');
+    t.equal(await store.govern({ documents: [rule('a')] }, position(1), position(2)), 'behind');
+    const read = await opened(t, placeIn(replica.address, place.prefix));
+    t.strictSame((await read.state()).position, position(2), 'the replica has what was acknowledged');
+  },
+);
+
+t.test('when the master is lost, the Sentinels name another, and the store goes on there', async t => {
+  const watched = await startSentinels(t);
+  await survives(t, placeIn(watched.address), await watched.master());
+});
+
+t.test(
+  'when a master of a Cluster is lost, its replica takes its place, and the store goes on there',
+  async t => {
+    const { address, servers } = await startCluster(t);
+    const tooMany = await opened(t, placeIn(address), { waitReplicas: 2 });
+    await t.rejects(tooMany.write({ documents: [rule('r')] }), {
+      code: 'store_away',
+      message: /only 1 of 2/,
+    });
+    const place = placeIn(address);
+    const asked = await servers[0].cli('hget', `{${place.prefix}}:policy`, 'schema');
+    const [, port] = /MOVED \d+ [\d.]+:(\d+)/.exec(asked) ?? [];
+    await survives(t, place, servers.find(server => String(server.port) === port) ?? servers[0]);
+  },
+);

@@ -1,0 +1,45 @@
+/** Stores in the Redis servers of tests, and everything that a store is asked. */
+
+import { openRedisStore, type SharedStore } from '../../src/store/index.ts';
+import { event, owner, share } from './records.ts';
+import { comes } from './redis-servers.ts';
+import { position, rule, type SharedPlace } from './shared-contract.ts';
+
+let prefixes = 0;
+
+export function placeIn(address: string, prefix = `place-${++prefixes}`): SharedPlace {
+  return { prefix, open: settings => openRedisStore({ address, prefix, ...settings }) };
+}
+
+/** Everything that a store is asked. */
+export const questions: Readonly<Record<string, (store: SharedStore) => Promise<unknown>>> = {
+  load: store => store.load(),
+  events: store => store.events({ limit: 1 }),
+  levels: store => store.levels(),
+  'write of policy': store => store.write({ documents: [rule('r')] }),
+  'write of events': store => store.write({ events: [event('e', 1)] }),
+  'write of shares': store => store.write({ shares: [share('a', 'one')] }),
+  state: store => store.state(),
+  policy: store => store.policy(),
+  govern: store => store.govern({}, position(1), position(2)),
+  replace: store => store.replace({ owners: [], documents: [] }, null, position(1), []),
+  enroll: store => store.enroll([owner('a')]),
+  changesAfter: store => store.changesAfter(0, 1),
+  sharesOf: store => store.sharesOf(['a']),
+  claim: store => store.claim({ host: 'a', token: 'a', life: 'a', version: '1' }),
+  release: store => store.release({ host: 'a', token: 'a', life: 'a', version: '1' }),
+  hosts: store => store.hosts(),
+  forgetHost: store => store.forgetHost('never there'),
+  advice: store => store.advice(),
+};
+
+export const succeeds = (asked: Promise<unknown>): Promise<boolean> =>
+  asked.then(
+    () => true,
+    () => false,
+  );
+
+/** Resolves when the store answers again, by itself. */
+export async function isBack(store: SharedStore): Promise<void> {
+  await comes('the store', () => succeeds(store.state()));
+}

@@ -1,0 +1,100 @@
+/** Who is let in to Redis, what a role needs, and what its administrator should change. */
+
+import { once } from 'node:events';
+import t from 'tap';
+import { openRedisStore } from '../../src/store/index.ts';
+import { event, owner, share } from './records.ts';
+import { placeIn, questions } from './redis-places.ts';
+import { startSentinels, startSingle } from './redis-servers.ts';
+import { opened, position, rule } from './shared-contract.ts';
+
+t.setTimeout(300_000);
+
+t.test('who is not let in is told so', async t => {
+  const { address, servers } = await startSingle(t, '--requirepass', 'secret/1');
+  const at = `127.0.0.1:${servers[0].port}`;
+  for (const wrong of [address, `redis://:wrong@${at}`, `redis://nobody:secret%2F1@${at}`]) {
+    await t.rejects(
+      openRedisStore({ address: wrong, prefix: 'a' }),
+      { code: 'store_refused', message: /HOST/ },
+      wrong,
+    );
+  }
+  const store = await opened(t, placeIn(`redis://:secret%2F1@${at}`));
+  t.strictSame((await store.load()).owners, []);
+});
+
+t.test('who measures only needs no right to change the policy', async t => {
+  const { address, servers } = await startSingle(t);
+  const place = placeIn(address);
+  const keys = `~{${place.prefix}}:* ~${place.prefix}:share:*`;
+  const commands =
+    '+info +multi +exec +type +exists +time +eval +evalsha +hget +hmget +hgetall +hlen +hexists +hset +hdel +zadd +zrem ' +
+    '+zrange +zrangebylex +zrevrangebylex +zscore +xadd +xrange +xrevrange +get +set +del +publish +subscribe';
+  const onlyRead = ['policy', 'documents'].map(name => `%R~{${place.prefix}}:${name}`).join(' ');
+  const written = ['owners', 'events', 'event-places', 'levels', 'measured', 'log', 'hosts', 'alive:*']
+    .map(name => `~{${place.prefix}}:${name}`)
+    .join(' ');
+  const user = (name: string, rights: string) =>
+    servers[0].cli('acl', 'setuser', name, 'on', '>x', `&{${place.prefix}}:news`, ...rights.split(' '));
+  await user('measures', `${onlyRead} ${written} ~${place.prefix}:share:* ${commands}`);
+  await user('governs', `${keys} ${commands} +unlink +rename +pexpire +persist +wait`);
+  const as = (name: string) => placeIn(address.replace('redis://', `redis://${name}:x@`), place.prefix);
+  const governing = await opened(t, as('governs'));
+  await governing.replace({ owners: [], documents: [rule('r')] }, null, position(1), []);
+  await governing.govern({ documents: [rule('s')] }, position(1), position(2));
+
+  const measuring = await opened(t, as('measures'));
+  const claim = { host: 'one', token: 'a', life: 'a', version: '1' };
+  t.equal(await measuring.claim(claim), true);
+  const told = new EventTarget();
+  measuring.follow(() => told.dispatchEvent(new Event('told')));
+  await once(told, 'told');
+  await measuring.enroll([owner('a')]);
+  await measuring.write({ shares: [share('a', 'one')], goneShares: [{ ownerKey: 'b', host: 'one' }] });
+  await measuring.write({ events: [event('e', 1)], levels: [{ ownerId: 1, text: '' }], goneEventsBefore: 0 });
+  const { documents, shares } = await measuring.load();
+  t.strictSame([documents.length, shares.length], [2, 1]);
+  t.equal((await measuring.changesAfter((await measuring.state()).lastChange, 1))?.length, 0);
+  t.equal((await measuring.hosts()).length, 1);
+  await measuring.release(claim);
+  await measuring.advice();
+  for (const name of ['govern', 'replace', 'write of policy']) {
+    await t.rejects(questions[name]?.(measuring) ?? Promise.resolve(), { code: 'store_refused' }, name);
+  }
+  t.strictSame((await governing.state()).position, position(2));
+});
+
+t.test('Sentinels that want the password of the store are given it', async t => {
+  const { address } = await startSentinels(t, 'p@ss');
+  t.match(address, 'redis+sentinel://:p%40ss@');
+  const store = await opened(t, placeIn(address));
+  await store.write({ documents: [rule('r')] });
+  t.equal((await store.load()).documents.length, 1);
+});
+
+t.test('advice names what is amiss, and the line that mends it', async t => {
+  const settings = ['--appendonly', 'no', '--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'];
+  const careless = await opened(t, placeIn((await startSingle(t, ...settings)).address));
+  t.strictSame(
+    (await careless.advice()).map(({ code, mend }) => [code, mend]),
+    [
+      ['no_append_only', 'appendonly yes'],
+      ['evicts', 'maxmemory-policy noeviction'],
+    ],
+  );
+  const hasty = await opened(t, placeIn((await startSingle(t, '--appendfsync', 'no')).address));
+  t.strictSame(
+    (await hasty.advice()).map(({ code, mend }) => [code, mend]),
+    [['not_durable_enough', 'appendfsync everysec']],
+  );
+  const { address } = await startSingle(t);
+  const careful = await opened(t, placeIn(address));
+  t.strictSame(await careful.advice(), []);
+  // As from another machine: an address of this one that is none of the loopback's names.
+  const open = await opened(t, placeIn(address.replace('127.0.0.1', '0.0.0.0')));
+  t.strictSame(
+    (await open.advice()).map(({ code }) => code),
+    ['no_password'],
+  );
+});
