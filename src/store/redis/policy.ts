@@ -44,10 +44,12 @@ function stateIn(where: string, { policy }: Keys, hash: Readonly<Record<string, 
 type Hash = Readonly<Record<string, Buffer>>;
 
 export async function readState(connection: Connection, keys: Keys): Promise<SharedState> {
-  const [hash, newest] = await connection.run(client =>
-    unchanged(client, keys, all => all.xrevrange(keys.log, '+', '-', 'COUNT', 1)),
-  );
-  return stateIn(connection.where, keys, hash, newest);
+  return connection.run(async client => {
+    const [hash, newest] = await unchanged(client, keys, all =>
+      all.xrevrange(keys.log, '+', '-', 'COUNT', 1),
+    );
+    return stateIn(connection.where, keys, hash, newest);
+  });
 }
 
 /** So often the policy is read again that was changed while it was read. */
@@ -81,22 +83,18 @@ export async function readPolicy(
   readonly policy: Policy;
 }> {
   await connection.run(client => client.exists(keys.policy));
-  const [hash, newest, owners, documents] = await connection.run(
-    client =>
-      unchanged(client, keys, all =>
-        all
-          .xrevrange(keys.log, '+', '-', 'COUNT', 1)
-          .hgetallBuffer(keys.owners)
-          .hgetallBuffer(keys.documents),
-      ),
-    wholeMs,
-  );
+  const { state, owners, documents } = await connection.run(async client => {
+    const [hash, newest, owners, documents] = await unchanged(client, keys, all =>
+      all.xrevrange(keys.log, '+', '-', 'COUNT', 1).hgetallBuffer(keys.owners).hgetallBuffer(keys.documents),
+    );
+    return { state: stateIn(connection.where, keys, hash, newest), owners, documents };
+  }, wholeMs);
   const records = <T>(key: string, hash: Hash, read: (name: string, value: Buffer) => T) =>
     inTurns(Object.entries(hash), ([name, value]) =>
       understood(connection.where, key, name, () => read(name, value)),
     );
   return {
-    state: stateIn(connection.where, keys, hash, newest),
+    state,
     policy: {
       owners: await records(keys.owners, owners as Hash, (name, value) => ownerIn(name, textOf(value))),
       documents: await records(keys.documents, documents as Hash, documentIn),
