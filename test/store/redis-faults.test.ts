@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import type { SharedStore } from '../../src/store/index.ts';
+import { unnote } from '../../src/store/redis/scripts.ts';
 import { freePort } from '../e2e/transports.ts';
 import { event, owner, share } from './records.ts';
 import { isBack, placeIn, questions, succeeds } from './redis-places.ts';
@@ -96,7 +97,11 @@ t.test('a Redis that has become a replica takes nothing, until it is a master ag
   const store = await opened(t, placeIn(address));
   const other = await startSingle(t);
   await servers[0].cli('replicaof', '127.0.0.1', String(other.servers[0].port));
+  const connections = async () =>
+    (await servers[0].cli('client', 'list')).match(/^id=\d+(?=.* name=softquota )/gm)?.join(' ');
+  const before = await connections();
   await t.rejects(store.write({ documents: [rule('r')] }), { code: 'store_away' });
+  await comes('another connection', async () => ![before, undefined].includes(await connections()));
   await comes('the advice', async () => {
     const advice = await store.advice().catch(() => []);
     return advice.some(({ code }) => code === 'replica_written');
@@ -172,6 +177,15 @@ t.test('of an owner whose last share is gone nothing is left', async t => {
   t.equal(left.length, 3, `the share, the list and the log: ${left.join(' ')}`);
   const [list] = left.filter(key => key.endsWith(':measured'));
   t.equal(await servers[0].cli('zcard', list ?? ''), '1');
+
+  const [name = '', number = ''] = (
+    await servers[0].cli('zrange', list ?? '', '0', '-1', 'withscores')
+  ).split('\n');
+  const strike = (seen: string) => servers[0].cli('eval', unnote.text, '1', list ?? '', '2', name, seen);
+  await strike(String(Number(number) - 1));
+  t.equal(await servers[0].cli('zcard', list ?? ''), '1', 'who came again since is not struck off');
+  await strike(number);
+  t.equal(await servers[0].cli('exists', list ?? ''), '0');
 });
 
 t.test('the log does not grow without end', async t => {
