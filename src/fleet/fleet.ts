@@ -59,13 +59,20 @@ export class Fleet implements SharedPolicy {
   private constructor(options: FleetOptions) {
     this.#options = options;
     const { ledger, store, host } = options;
-    this.#outbox = new Outbox({ ledger, store, host, failed: error => this.#failed(error) });
+    this.#outbox = new Outbox({
+      ledger,
+      store,
+      host,
+      met: owners => this.#following.meet(owners),
+      failed: error => this.#failed(error),
+    });
     this.#following = new Following({
       sharing: ledger.sharing,
       store,
       begin: () => this.#begin(),
       lost: () => this.#outbox.enrollEverybody(),
       enrolled: owners => this.#outbox.enrolled(owners),
+      found: shares => this.#outbox.found(shares),
     });
   }
 
@@ -141,6 +148,7 @@ export class Fleet implements SharedPolicy {
         'the policy in the store is the one in force: there is nothing to repair',
       );
     }
+    await this.#tellOfTheSilent();
     const stored = await store.policy();
     const { position, supersedes } = stored.state;
     const chosen: Policy = policy === 'known' ? sharing.policy : stored.policy;
@@ -170,6 +178,14 @@ export class Fleet implements SharedPolicy {
     await this.#options.ledger.sharing.close();
     if (this.#away === null) await store.release({ host, token, life: this.#life, version }).catch(() => {});
     await store.close();
+  }
+
+  /** Machines that a store which was emptied does not know of cannot tell again what they said: what is known of it is put back. */
+  async #tellOfTheSilent(): Promise<void> {
+    const { ledger, store } = this.#options;
+    if (this.#following.distrust?.why !== 'emptied') return;
+    const heard = new Set((await store.hosts()).map(({ host }) => host));
+    await store.write({ shares: ledger.sharing.sharesOfOthers.filter(({ host }) => !heard.has(host)) });
   }
 
   /** Takes the name and all that is new; rejects only with what no later try would mend. */

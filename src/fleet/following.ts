@@ -2,12 +2,21 @@
  * Following the shared store: what others changed is in force here soon after they were told that it is kept.
  *
  * The store's log is asked every second, and at once when it says that there is something new. Who missed a part of
- * the log reads everything.
+ * the log reads everything. Answers are taken as of when they were read: what this machine itself has changed since
+ * then is never undone by an older one.
  */
 
 import type { Sharing } from '../ledger/index.ts';
-import type { Change, Policy, SharedState, SharedStore } from '../store/index.ts';
-import { type Distrust, judge, type Known } from './trust.ts';
+import type {
+  Change,
+  OwnerRecord,
+  Policy,
+  Position,
+  SharedState,
+  SharedStore,
+  ShareRecord,
+} from '../store/index.ts';
+import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
 
 export interface FollowingOptions {
   readonly sharing: Sharing;
@@ -17,8 +26,12 @@ export interface FollowingOptions {
   /** The store has fallen back, or was emptied: what this machine said to it may be lost. */
   lost(): void;
   /** Whom the store has on record. */
-  enrolled(owners: Parameters<Sharing['takeOwners']>[0]): void;
+  enrolled(owners: readonly OwnerRecord[]): void;
+  /** All shares that the store has, of any machine. */
+  found(shares: readonly ShareRecord[]): void;
 }
+
+type PolicyRead = { readonly state: SharedState; readonly policy: Policy };
 
 /** Entries of the log that are read at once. */
 const mostEntries = 1000;
@@ -64,25 +77,47 @@ export class Following {
     return this.#again;
   }
 
-  /** Everything is read at the next time. */
-  readEverything(): void {
-    this.#last = null;
+  /**
+   * Takes owners as the store has them. Who is known here by another id is who the policy in force is about, and stays
+   * that one as long as that is not the store's.
+   */
+  meet(owners: readonly OwnerRecord[]): void {
+    const { sharing } = this.#options;
+    const isTrusted = this.isComplete && this.#distrust === null;
+    sharing.takeOwners(isTrusted ? owners : owners.filter(owner => !sharing.knows(owner)));
   }
 
   async #sync(): Promise<void> {
-    // Known before the store is looked at: what is ruled here meanwhile is in the store first.
-    const known = this.#known();
-    const state = await this.#options.store.state();
-    if (this.#last !== null && state.lastChange < this.#last) this.#fallenBack();
-    const changes = this.#last === null ? null : await this.#changesUpTo(this.#last);
-    await this.#takePolicy(known, state, changes);
-    if (changes === null) await this.#takeEverything(state);
-    else await this.#takeUsage(changes);
+    if (this.#last === null || !(await this.#follow(this.#last))) await this.#takeEverything();
   }
 
-  #fallenBack(): void {
-    this.#last = null;
-    this.#options.lost();
+  /** Takes what the log tells since; false: everything has to be read. */
+  async #follow(last: number): Promise<boolean> {
+    const { store, lost } = this.#options;
+    // Known before the store is looked at: what is ruled here meanwhile is in the store first.
+    const known = this.#known();
+    const state = await store.state();
+    const changes = await this.#changesUpTo(last);
+    if (changes === null) {
+      // What the store lacks of its log it may lack of what this machine said, too.
+      this.#last = null;
+      lost();
+      return false;
+    }
+    const verdict = judge(known, state, markIn(changes, known.position));
+    if (this.#distrust === null) {
+      if (verdict.is !== 'same' && verdict.is !== 'later') return false;
+      if (!this.#takeInOrder(state, changes) && !this.#takeWhole(known, await store.policy())) return false;
+    } else {
+      if (!('distrust' in verdict) || changes.some(({ is }) => is === 'policy')) return false;
+      this.#distrust = verdict.distrust;
+      for (const change of changes) if (change.is === 'owners') this.#meet(change.owners);
+    }
+    const ownerKeys = changes.flatMap(change => (change.is === 'shares' ? change.ownerKeys : []));
+    if (ownerKeys.length > 0)
+      await this.#takeShares([...new Set(ownerKeys)], await store.sharesOf(ownerKeys));
+    this.#last = changes.at(-1)?.number ?? last;
+    return true;
   }
 
   /** All entries since; null: there is a gap. */
@@ -101,97 +136,137 @@ export class Following {
     return { position, isEmpty: isPolicyEmpty };
   }
 
-  async #takePolicy(known: Known, state: SharedState, changes: readonly Change[] | null): Promise<void> {
-    const { begin } = this.#options;
-    const verdict = judge(known, state, changes ?? (await this.#logLeft()));
-    if (verdict.is === 'distrusted' || (verdict.is === 'unrelated' && !(await this.#isSameThere()))) {
-      this.#distrust = verdict.distrust;
-      return;
+  /**
+   * Takes policy and owners as they were changed, one after the other. False: a change is missing or is not told whole,
+   * or is older than what this machine itself has ruled meanwhile.
+   */
+  #takeInOrder({ position }: SharedState, changes: readonly Change[]): boolean {
+    const { sharing, enrolled } = this.#options;
+    const begun = sharing.position?.version ?? 0;
+    const newest = Math.max(position?.version ?? 0, ...changes.map(versionOf));
+    if (begun > newest) return false;
+    for (const [index, entry] of changes.entries()) {
+      if (entry.is === 'policy' && !this.#takeChange(entry)) return false;
+      if (entry.is !== 'owners') continue;
+      // An owner may be another by now, or gone, by what was ruled after this and is in force here already.
+      const since = changes
+        .slice(index + 1)
+        .filter(change => change.is === 'policy' && versionOf(change) <= begun);
+      const settled = since.flatMap(keysIn);
+      if (settled.includes(null)) return false;
+      const owners = entry.owners.filter(({ key }) => !settled.includes(key));
+      sharing.takeOwners(owners);
+      enrolled(owners);
     }
-    // What this machine said meanwhile may have gone with what was repaired.
-    if (this.#distrust !== null) this.#options.lost();
-    this.#distrust = null;
-    switch (verdict.is) {
-      case 'same':
-        return;
-      case 'none':
-        return begin();
-      case 'later':
-        if (changes !== null && this.#follows(changes)) return;
-        return this.#takeWhole();
-      case 'instead':
-      case 'unrelated':
-        return this.#takeWhole();
-    }
+    return (sharing.position?.version ?? 0) >= (position?.version ?? 0);
   }
 
-  /** A policy that was copied there is no other one. */
-  async #isSameThere(): Promise<boolean> {
-    const { sharing, store } = this.#options;
-    const { policy } = await store.policy();
-    const textOf = ({ documents }: Policy) =>
-      documents
-        .map(({ kind, key, text }) => JSON.stringify([kind, key, text]))
-        .sort()
-        .join();
-    return textOf(policy) === textOf(sharing.policy);
-  }
-
-  /** What is left of the log, to look whether the known policy is among what came before the store's. */
-  async #logLeft(): Promise<readonly Change[]> {
-    return (await this.#options.store.changesAfter(0, mostEntries)) ?? [];
-  }
-
-  /** Takes the changes one after the other; false: one of them is missing, or is not told whole. */
-  #follows(changes: readonly Change[]): boolean {
-    const { sharing } = this.#options;
-    for (const entry of changes) {
-      if (entry.is !== 'policy') continue;
-      const at = sharing.position;
-      if (at === null || entry.position.generation !== at.generation) return false;
-      if (entry.position.version <= at.version) continue;
-      if (entry.position.version !== at.version + 1 || entry.change === null) return false;
-      sharing.takeOver(entry.change, entry.position);
-      this.#options.enrolled(entry.change.owners ?? []);
-    }
+  #takeChange({ position, change }: Change & { readonly is: 'policy' }): boolean {
+    const { sharing, enrolled } = this.#options;
+    const at = sharing.position;
+    if (at === null || position.generation !== at.generation) return false;
+    if (position.version <= at.version) return true;
+    if (position.version !== at.version + 1 || change === null) return false;
+    sharing.takeOver(change, position);
+    enrolled(change.owners ?? []);
     return true;
   }
 
-  async #takeWhole(): Promise<void> {
-    const { sharing, store } = this.#options;
-    const { state, policy } = await store.policy();
-    if (state.position === null) return;
-    const at = sharing.position;
-    // Something that was ruled here meanwhile may be later than what was read.
-    if (at?.generation === state.position.generation && at.version >= state.position.version) return;
-    sharing.takeOverWhole(policy, state.position);
-    this.#options.enrolled(policy.owners);
+  /** Takes a whole policy that follows from the known one; false: it is older than what was ruled here meanwhile. */
+  #takeWhole(known: Known, { state, policy }: PolicyRead, isInstead = false): boolean {
+    const { sharing, enrolled } = this.#options;
+    const [at, there] = [sharing.position, state.position];
+    if (there === null || at?.generation !== known.position?.generation) return false;
+    if (!isInstead && at !== null) {
+      if (at.generation !== there.generation || at.version > there.version) return false;
+    }
+    if (at?.generation === there.generation && at.version === there.version)
+      sharing.takeOwners(policy.owners);
+    else sharing.takeOverWhole(policy, there);
+    enrolled(policy.owners);
+    return true;
   }
 
-  /** Owners and usage, after which the log is followed from where it stood before they were read. */
-  async #takeEverything({ lastChange }: SharedState): Promise<void> {
-    const { sharing, store } = this.#options;
-    const { owners, shares } = await store.load();
-    sharing.takeOwners(owners);
-    this.#options.enrolled(owners);
-    sharing.takeShares(
+  /** Policy, owners and usage, after which the log is followed from where it stood before they were read. */
+  async #takeEverything(): Promise<void> {
+    const { sharing, store, begin, found, lost } = this.#options;
+    const { lastChange } = await store.state();
+    const { shares } = await store.load();
+    const known = this.#known();
+    const read = await store.policy();
+    const verdict = judge(known, read.state, await this.#markThere(known, read.state));
+    const distrust = distrustIn(verdict, sharing.policy, read.policy);
+    if (verdict.is === 'none') await begin();
+    else if (distrust === null) {
+      const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
+      // Something was ruled here meanwhile: it is read again with that.
+      if (!this.#takeWhole(known, read, isInstead)) return this.#takeEverything();
+    }
+    const wasDistrusted = this.#distrust !== null;
+    this.#distrust = distrust;
+    if (distrust !== null) this.#meet(read.policy.owners);
+    await this.#takeShares(
       sharing.policy.owners.map(({ key }) => key),
       shares,
     );
     this.#last = lastChange;
+    found(shares);
+    // What this machine said meanwhile may have gone with what was repaired.
+    if (wasDistrusted && distrust === null) lost();
   }
 
-  async #takeUsage(changes: readonly Change[]): Promise<void> {
-    const { sharing, store } = this.#options;
-    for (const change of changes) {
-      if (change.is !== 'owners') continue;
-      sharing.takeOwners(change.owners);
-      this.#options.enrolled(change.owners);
-    }
-    const ownerKeys = [
-      ...new Set(changes.flatMap(change => (change.is === 'shares' ? change.ownerKeys : []))),
-    ];
-    if (ownerKeys.length > 0) sharing.takeShares(ownerKeys, await store.sharesOf(ownerKeys));
-    this.#last = changes.at(-1)?.number ?? this.#last;
+  /** What the log has of the change that made the known version; null: nothing, or it does not matter. */
+  async #markThere({ position }: Known, state: SharedState): Promise<string | null> {
+    if (position === null || position.generation !== state.position?.generation) return null;
+    return position.version < state.position.version ? this.#options.store.markOf(position) : null;
   }
+
+  #meet(owners: readonly OwnerRecord[]): void {
+    this.meet(owners);
+    this.#options.enrolled(owners);
+  }
+
+  async #takeShares(ownerKeys: readonly string[], shares: readonly ShareRecord[]): Promise<void> {
+    const { sharing, store } = this.#options;
+    if (this.#distrust?.why !== 'emptied') return sharing.takeShares(ownerKeys, shares);
+    // What a machine said is known here, and is not gone because the store has lost it.
+    const heard = new Set((await store.hosts()).map(({ host }) => host));
+    sharing.takeShares(ownerKeys, shares, host => !heard.has(host));
+  }
+}
+
+function versionOf(change: Change): number {
+  return change.is === 'policy' ? change.position.version : 0;
+}
+
+/** The owners that a change is about; null among them: it is not told. */
+function keysIn(change: Change): readonly (string | null)[] {
+  if (change.is !== 'policy') return [];
+  if (change.change === null) return [null];
+  const { owners = [], goneOwners = [] } = change.change;
+  return [...owners.map(({ key }) => key), ...goneOwners];
+}
+
+/** The mark that a version has among the changes; null: it is older. */
+function markIn(changes: readonly Change[], known: Position | null): string | null {
+  for (const change of changes) {
+    if (change.is !== 'policy' || change.position.generation !== known?.generation) continue;
+    if (change.position.version === known.version) return change.position.mark;
+  }
+  return null;
+}
+
+function distrustIn(verdict: Verdict, known: Policy, stored: Policy): Distrust | null {
+  if (!('distrust' in verdict)) return null;
+  // A policy that was copied there is no other one.
+  return verdict.is === 'unrelated' && isSame(known, stored) ? null : verdict.distrust;
+}
+
+function isSame(known: Policy, stored: Policy): boolean {
+  const textOf = ({ documents }: Policy) =>
+    documents
+      .map(({ kind, key, text }) => JSON.stringify([kind, key, text]))
+      .sort()
+      .join();
+  return textOf(known) === textOf(stored);
 }

@@ -5,12 +5,15 @@
 
 import { createHash } from 'node:crypto';
 import { type Ledger, Rounds } from '../ledger/index.ts';
+import { leaves } from '../quota/index.ts';
 import type { OwnerRecord, SharedStore, ShareRecord } from '../store/index.ts';
 
 export interface OutboxOptions {
   readonly ledger: Ledger;
   readonly store: Pick<SharedStore, 'enroll' | 'write'>;
   readonly host: string;
+  /** Others knew these owners before. */
+  met(owners: readonly OwnerRecord[]): void;
   /** What could not be written is tried again. */
   failed(error: unknown): void;
   /** Milliseconds between two rounds, at least. */
@@ -28,7 +31,7 @@ export class Outbox {
   /** Owners who were put on record in the store, by id. */
   readonly #enrolled = new Set<number>();
   /** What the store was told last, as a digest, by owner's key. */
-  readonly #told = new Map<string, string>();
+  #told = new Map<string, string>();
   /** Owners of whom the store is to be told. */
   readonly #due = new Set<string>();
   #writing: Promise<void> = Promise.resolve();
@@ -66,18 +69,29 @@ export class Outbox {
     this.#rounds.lookAtAll();
   }
 
-  /** The same, when the store may have lost its owners, too. */
+  /** All that the store has, of any machine: what it has of this one, and is no longer so, is told. */
+  found(shares: readonly ShareRecord[]): void {
+    const { ledger, host } = this.#options;
+    const own = shares.filter(share => share.host === host);
+    this.#told = new Map(own.map(share => [share.ownerKey, digestOf(share)]));
+    for (const [ownerKey, digest] of this.#told) {
+      // Of owners whom nobody knows any more, too.
+      if (digestOf(ledger.sharing.shareOf(ownerKey)) !== digest) this.#due.add(ownerKey);
+    }
+    this.#rounds.lookAtAll();
+  }
+
+  /** Tells everything again, and puts all owners on record anew: the store may have lost them, too. */
   enrollEverybody(): void {
     this.#enrolled.clear();
     this.tellEverything();
   }
 
   /**
-   * Puts all owners on record whom the store does not know. True: others knew one by another id, which is now in
-   * force here, too. Rejects with `store_away`.
+   * Puts all owners on record whom the store does not know. True: others knew one before. Rejects with `store_away`.
    */
   async enroll(): Promise<boolean> {
-    const { ledger, store } = this.#options;
+    const { ledger, store, met } = this.#options;
     const unknown = ledger.ownerRecords().filter(({ id }) => !this.#enrolled.has(id));
     let isChanged = false;
     for (let at = 0; at < unknown.length; at += mostAtOnce) {
@@ -85,7 +99,7 @@ export class Outbox {
       const known = await store.enroll(owners);
       this.enrolled(owners);
       this.enrolled(known);
-      ledger.sharing.takeOwners(known);
+      met(known);
       isChanged ||= known.length > 0;
     }
     return isChanged;
@@ -138,6 +152,16 @@ export class Outbox {
 
 const nothing = '';
 
+/** The same for all shares that say the same, wherever they were read. */
 function digestOf(share: ShareRecord | null): string {
-  return share === null ? nothing : createHash('md5').update(JSON.stringify(share)).digest('base64');
+  if (share === null) return nothing;
+  const { bytes, units, largest, partial, measuredAt } = share;
+  const said = [
+    leaves.map(leaf => bytes[leaf] ?? 0),
+    units,
+    largest.map(({ kind, name, leaf, bytes }) => [kind, name, leaf, bytes]),
+    partial,
+    measuredAt,
+  ];
+  return createHash('md5').update(JSON.stringify(said)).digest('base64');
 }

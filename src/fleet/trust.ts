@@ -5,7 +5,7 @@
  * What it then holds must not undo what administrators were told is in force.
  */
 
-import type { Change, Position, SharedState } from '../store/index.ts';
+import type { Position, SharedState } from '../store/index.ts';
 
 /** What is known here. */
 export interface Known {
@@ -35,8 +35,14 @@ export type Verdict =
 
 const inForce = 'The known one stays in force, and nothing can be ruled until "softquota store repair"';
 
-/** `log`: what is left of the store's changes. */
-export function judge(known: Known, { position, supersedes }: SharedState, log: readonly Change[]): Verdict {
+/**
+ * `markThere`: of the change that made the known version, as the store's log tells it; null: it does not any more.
+ */
+export function judge(
+  known: Known,
+  { position, supersedes }: SharedState,
+  markThere: string | null,
+): Verdict {
   if (position === null) {
     if (known.position === null && known.isEmpty) return { is: 'none' };
     return distrusted('emptied', `the store holds no policy, and this machine knows one. ${inForce}`);
@@ -56,7 +62,7 @@ export function judge(known: Known, { position, supersedes }: SharedState, log: 
     const changes = lost === 1 ? 'change' : `${lost} changes`;
     return distrusted('older', `the store's policy lacks the last ${changes} of the known one. ${inForce}`);
   }
-  const there = position.version === version ? position.mark : markOf(log, version);
+  const there = position.version === version ? position.mark : markThere;
   if (there !== null && there !== mark) {
     return distrusted(
       'older',
@@ -64,14 +70,6 @@ export function judge(known: Known, { position, supersedes }: SharedState, log: 
     );
   }
   return { is: position.version === version ? 'same' : 'later' };
-}
-
-/** The mark that a version has in the log; null: it is not in there any more. */
-function markOf(log: readonly Change[], version: number): string | null {
-  for (const change of log) {
-    if (change.is === 'policy' && change.position.version === version) return change.position.mark;
-  }
-  return null;
 }
 
 function distrusted(why: Distrust['why'], message: string): Verdict {

@@ -164,6 +164,17 @@ export class Sharing {
     this.takeOver({ ...documentsBetween(before, policy), ...ownersBetween(before, policy) }, position);
   }
 
+  /** Whether this machine has somebody of this name, or knows this one by any name. */
+  knows({ key, id }: OwnerRecord): boolean {
+    const { book } = this.#options;
+    return book.accountByKey(key) !== undefined || book.owner(id) !== undefined;
+  }
+
+  /** What other machines have said, as far as it is known here. */
+  get sharesOfOthers(): readonly ShareRecord[] {
+    return [...this.#options.book.accounts].flatMap(({ shares }) => [...shares]);
+  }
+
   /** Owners whom others put on record, in place of those of the same keys. */
   takeOwners(owners: readonly OwnerRecord[]): void {
     const { book, keeper } = this.#options;
@@ -174,8 +185,12 @@ export class Sharing {
     }
   }
 
-  /** All that other machines say of these owners now. */
-  takeShares(ownerKeys: readonly string[], shares: readonly ShareRecord[]): void {
+  /** All that other machines say of these owners now; what `isHeld` machines said before stays. */
+  takeShares(
+    ownerKeys: readonly string[],
+    shares: readonly ShareRecord[],
+    isHeld: (host: string) => boolean = () => false,
+  ): void {
     const { book, keeper, host } = this.#options;
     const byOwner = Map.groupBy(shares, ({ ownerKey }) => ownerKey);
     const goneShares: { ownerKey: string; host: string }[] = [];
@@ -186,7 +201,7 @@ export class Sharing {
       const present = (byOwner.get(ownerKey) ?? []).filter(share => share.host !== host);
       const hosts = new Set(present.map(share => share.host));
       for (const before of [...account.shares]) {
-        if (hosts.has(before.host)) continue;
+        if (hosts.has(before.host) || isHeld(before.host)) continue;
         account.takeShare(before.host);
         goneShares.push({ ownerKey, host: before.host });
       }

@@ -104,6 +104,8 @@ export interface SharedStore extends Register {
   enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]>;
   /** At most `limit` entries after that number; null: there is a gap, so all has to be read. */
   changesAfter(number: number, limit: number): Promise<readonly Change[] | null>;
+  /** The mark of the change that made this version; null: the log does not tell it any more. */
+  markOf(version: Pick<Position, 'generation' | 'version'>): Promise<string | null>;
   /** The shares of these owners, of all machines. */
   sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]>;
   /** Calls when there may be something new, a connection that is back included, until what it gives is called. */

@@ -1,10 +1,10 @@
 /** The log of changes: numbered entries, each of which names the one before. */
 
-import type { OwnerRecord } from '../register.ts';
+import type { OwnerRecord, Position } from '../register.ts';
 import type { Change } from '../shared.ts';
 import { inARow, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
-import type { Keys } from './keys.ts';
+import { type Keys, nameOf } from './keys.ts';
 import { numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
 
 /** Longer changes are not told in the log, which thus stays small; the policy is read instead. */
@@ -63,6 +63,28 @@ export async function changesAfter(
       return entries.map(changeIn);
     });
   });
+}
+
+/** Entries that are looked through at a time. */
+const pageSize = 500;
+
+/** Looks from the newest entry back. Null: it is not in there any more. */
+export async function markOf(
+  connection: Connection,
+  { log }: Keys,
+  { generation, version }: Pick<Position, 'generation' | 'version'>,
+): Promise<string | null> {
+  for (let end = '+'; ; ) {
+    const page = await connection.run(client => client.xrevrange(log, end, '-', 'COUNT', pageSize));
+    const entries = understood(connection.where, log, 'an entry', () => entriesIn(page));
+    for (const { fields } of entries) {
+      if (fields.is !== 'policy' || fields.generation !== nameOf(generation)) continue;
+      if (fields.version === String(version)) return unnamed(fields.mark ?? '');
+    }
+    const oldest = entries.at(-1);
+    if (oldest === undefined || entries.length < pageSize) return null;
+    end = `(${oldest.number}-0`;
+  }
 }
 
 function changeIn({ number, fields }: Entry): Change {

@@ -229,6 +229,8 @@ end
 for place = 5, 6 do
   if redis.call('HLEN', KEYS[place]) ~= tonumber(word()) then return {'lost', KEYS[place]} end
 end
+redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
+  'supersedes', supersedes)
 for place = 5, 6 do
   redis.call('UNLINK', KEYS[place - 3])
   if redis.call('EXISTS', KEYS[place]) == 1 then
@@ -236,8 +238,6 @@ for place = 5, 6 do
     redis.call('PERSIST', KEYS[place - 3])
   end
 end
-redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
-  'supersedes', supersedes)
 append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'change', '')
 return {'kept'}`,
 );

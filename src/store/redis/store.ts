@@ -38,7 +38,7 @@ import * as governing from './governing.ts';
 import { claimHost, forgetHost, readHosts, releaseHost } from './hosts.ts';
 import { keysOf } from './keys.ts';
 import { Lane } from './lane.ts';
-import { changesAfter } from './log.ts';
+import { changesAfter, markOf } from './log.ts';
 import { readPolicy, readState } from './policy.ts';
 import { allShares, editsOf, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
@@ -181,6 +181,11 @@ class RedisStore implements SharedStore {
   async changesAfter(number: number, limit: number): Promise<readonly Change[] | null> {
     const { main, keys } = this.#open();
     return changesAfter(main, keys, number, limit);
+  }
+
+  async markOf(version: Pick<Position, 'generation' | 'version'>): Promise<string | null> {
+    const { main, keys } = this.#open();
+    return markOf(main, keys, version);
   }
 
   async sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]> {
