@@ -1,0 +1,79 @@
+/** The server that has all of it is killed under load: another one takes its place, and nobody notices but those who rule. */
+
+import t, { type Test } from 'tap';
+import { comes, type Server, startCluster, startSentinels } from '../store/redis-servers.ts';
+import { until } from './ask.ts';
+import { Load } from './load.ts';
+import { Trial } from './trial.ts';
+
+t.setTimeout(240_000);
+
+/** Enough of a load to be killed in the midst of. */
+const changesBefore = 10;
+
+/** Kills a server under load, and has all go on until many more changes were acknowledged. */
+async function survivesKill(t: Test, load: Load, master: Server): Promise<void> {
+  const ruled = (more: number) => {
+    const goal = load.acknowledged + more;
+    return until(() => (load.acknowledged >= goal ? true : null));
+  };
+  await ruled(changesBefore);
+  const pushes = load.pushes;
+  const killed = performance.now();
+  await master.end('SIGKILL');
+  await until(() => (load.pushes >= pushes + 2 ? true : null));
+  await ruled(1);
+  t.comment(
+    `changes are acknowledged again ${((performance.now() - killed) / 1000).toFixed(1)} s after the kill`,
+  );
+  await ruled(changesBefore);
+}
+
+async function settles(t: Test, trial: Trial, load: Load): Promise<void> {
+  await load.end();
+  t.comment(`answers to administrators: ${JSON.stringify(Object.fromEntries(load.ruled))}`);
+  t.comment(`${load.pushes} pushes, the slowest took ${load.slowestPushMs.toFixed(0)} ms`);
+  const statuses = [...load.ruled.keys()].filter(status => status !== 201 && status !== 503);
+  t.strictSame(statuses, [], 'a change is acknowledged, or it is said that the store is away');
+  await trial.settled('at the end');
+}
+
+t.test(
+  'a master that is killed under load gives way to a replica that has all that was acknowledged',
+  async t => {
+    const { address, master } = await startSentinels(t);
+    const trial = await Trial.begin(t, { address, ini: { store: { WAIT_REPLICAS: '1' } } });
+    const load = await Load.on(trial);
+    const first = await master();
+    await survivesKill(t, load, first);
+    const second = await master();
+    t.not(second.port, first.port);
+    await first.start();
+    await comes('the old master as a replica', async () =>
+      (await first.cli('info', 'replication')).includes('master_link_status:up'),
+    );
+    await survivesKill(t, load, second);
+    await settles(t, trial, load);
+  },
+);
+
+t.test('a Cluster whose servers are killed under load, that of the policy among them, goes on', async t => {
+  const { address, servers } = await startCluster(t);
+  const trial = await Trial.begin(t, { address });
+  const load = await Load.on(trial);
+  const hasPolicy = async (server: Server) =>
+    (await server.cli('exists', '{softquota}:policy').catch(() => '')).trim() === '1' &&
+    (await server.cli('role')).startsWith('master');
+  const masters = servers.slice(0, 3);
+  const found = await Promise.all(masters.map(hasPolicy));
+  const policy = masters.find((_, index) => found[index]);
+  if (policy === undefined) throw new Error('no server has the policy');
+  await survivesKill(t, load, policy);
+  await policy.start();
+  await comes('the old master as a replica', async () =>
+    (await policy.cli('info', 'replication')).includes('master_link_status:up'),
+  );
+  const [other] = masters.filter(server => server !== policy);
+  if (other !== undefined) await survivesKill(t, load, other);
+  await settles(t, trial, load);
+});

@@ -1,0 +1,142 @@
+/**
+ * The shared store comes back without what it had, or with something else: the policy that is known stays in force until
+ * somebody decides, and usage is told again by everybody.
+ */
+
+import { copyFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type Server as Redis, startSingle } from '../store/redis-servers.ts';
+import { until } from './ask.ts';
+import { rule } from './machines.ts';
+import type { Server } from './server.ts';
+import { rulesOf, Trial } from './trial.ts';
+
+t.setTimeout(240_000);
+
+/** All say that the policy in the store is not the known one, and rule nothing; the known one decides. */
+async function isDistrusted(t: Test, trial: Trial, said: RegExp): Promise<void> {
+  for (const server of trial.servers) {
+    await until(
+      async () => (said.test(await server.reasons()) ? true : null),
+      () => `${said} is not said\n${server.daemon.log}`,
+    );
+    t.match(await server.softquota(['doctor', '--json']), { stdout: /policy_distrusted/ });
+    t.equal(await trial.limit(server, 5), 503, 'nothing is ruled');
+    t.equal((await rulesOf(server)).get('total'), 7, 'the known policy is in force');
+  }
+}
+
+async function repaired(on: Server, option: '--known' | '--stored'): Promise<string> {
+  const { code, stdout, stderr } = await on.softquota(['store', 'repair', option, '--yes']);
+  if (code !== 0) throw new Error(`repair: ${code}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Keeps nothing of what it had. */
+async function forgetFiles({ directory }: Redis): Promise<void> {
+  for (const name of await readdir(directory)) await rm(join(directory, name), { recursive: true });
+}
+
+t.test('an emptied store: usage is told again, the policy stays, and is put back', async t => {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const trial = await Trial.begin(t, { address, hosts: ['one', 'two', 'three'] });
+  t.equal(await trial.limit(trial.one, 7), 200);
+  await trial.settled('known everywhere');
+  // One that has ended cannot tell again what it stores, and counts until it is forgotten.
+  await trial.at(2).stop();
+  const all = await trial.one.usage('alice');
+  await redis.cli('flushall');
+  await isDistrusted(t, trial.without(2), /the store holds no policy, and this machine knows one/);
+  await trial.without(2).growAll(900);
+  await trial.one.usageIs('alice', bytes => bytes === all + 1800);
+  await trial.two.usageIs('alice', bytes => bytes === all + 1800);
+  t.match(await repaired(trial.two, '--known'), /holds the policy that is in force here/);
+  t.match(await trial.two.softquota(['store', 'repair', '--known', '--yes']), {
+    code: 2,
+    stderr: /nothing to repair/,
+  });
+  await trial.at(2).start();
+  await trial.settled('emptied');
+  t.equal(await trial.limit(trial.at(2), 8), 200, 'and it is ruled again, on each machine');
+  await trial.settled('ruled again');
+});
+
+t.test('an emptied store, whose emptiness is what is meant', async t => {
+  const { address, servers } = await startSingle(t);
+  const trial = await Trial.begin(t, { address });
+  t.equal(await trial.limit(trial.one, 7), 200);
+  await trial.settled('known everywhere');
+  await servers[0].cli('flushall');
+  await isDistrusted(t, trial, /the store holds no policy/);
+  await repaired(trial.one, '--stored');
+  for (const server of trial.servers) {
+    await until(async () => ((await rulesOf(server)).size === 0 ? true : null));
+  }
+  await trial.takeAsItIs();
+  await trial.settled('emptied on purpose');
+});
+
+t.test(
+  'a Redis that was started without its files, with older ones, and with those of another policy',
+  async t => {
+    const { address, servers } = await startSingle(t);
+    const [redis] = servers;
+    const trial = await Trial.begin(t, { address });
+    t.equal(await trial.limit(trial.one, 7), 200);
+    await trial.settled('known everywhere');
+
+    await redis.end('SIGKILL');
+    await forgetFiles(redis);
+    await trial.growAll(300);
+    await redis.start();
+    await isDistrusted(t, trial, /the store holds no policy/);
+    await repaired(trial.one, '--known');
+    await trial.settled('without its files');
+
+    await redis.cli('save');
+    const backup = join(redis.directory, '..', 'backup.rdb');
+    await copyFile(join(redis.directory, 'dump.rdb'), backup);
+    const restore = async () => {
+      await redis.end('SIGKILL');
+      await forgetFiles(redis);
+      await copyFile(backup, join(redis.directory, 'dump.rdb'));
+      // With an append-only file asked for, Redis would not look at the snapshot.
+      await redis.start('--appendonly', 'no');
+    };
+    t.equal(await trial.limit(trial.one, 3), 200);
+    t.equal(await trial.limit(trial.two, 7), 200);
+    await trial.growAll(500);
+    await trial.settled('after the backup');
+    await restore();
+    await isDistrusted(t, trial, /lacks the last 2 changes of the known one/);
+    await trial.growAll(100);
+    await repaired(trial.two, '--known');
+    await trial.settled('with older files');
+
+    await restore();
+    await isDistrusted(t, trial, /does not come from the known one/);
+    await repaired(trial.one, '--stored');
+    await trial.takeAsItIs();
+    await trial.settled('the older one, by decision');
+    t.equal((await rulesOf(trial.two)).get('total'), 7);
+  },
+);
+
+t.test('two administrators who repair in two ways at once: one of them decides for all', async t => {
+  const { address, servers } = await startSingle(t);
+  const trial = await Trial.begin(t, { address });
+  t.equal(await trial.limit(trial.one, 7), 200);
+  await trial.settled('known everywhere');
+  await servers[0].cli('flushall');
+  await isDistrusted(t, trial, /the store holds no policy/);
+  const answers = await Promise.all([
+    rule(trial.one, '/store/repair', { body: { policy: 'known' } }),
+    rule(trial.two, '/store/repair', { body: { policy: 'stored' } }),
+  ]);
+  t.strictSame(answers.map(({ status }) => status).sort(), [204, 409], 'the other one is told');
+  await trial.takeAsItIs();
+  await trial.settled('repaired');
+  t.equal((await rulesOf(trial.two)).size, answers[0].status === 204 ? 1 : 0);
+});

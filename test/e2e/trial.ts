@@ -1,0 +1,226 @@
+/**
+ * Machines whose shared store is about to fail: what grows on their disks and is ruled on them meanwhile, and whether
+ * at the end all of them know the disks as they are, and the policy as it was acknowledged.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { until } from './ask.ts';
+import { counted } from './count.ts';
+import { machine, rule, ruled } from './machines.ts';
+import type { Ini, Server } from './server.ts';
+
+export const owners = ['alice', 'bob'] as const;
+export type Owner = (typeof owners)[number];
+
+/** Two seconds are promised; the rest is for a machine that does ten other things. */
+const refusedWithinMs = 4000;
+
+export interface TrialOptions {
+  readonly address: string;
+  readonly hosts?: readonly string[];
+  readonly ini?: Ini;
+}
+
+export class Trial {
+  readonly servers: Server[] = [];
+  readonly #t: Test;
+  readonly #options: TrialOptions;
+  /** What the limit of the one rule may be: what was acknowledged last, then what nobody knows whether it was made. */
+  #limits: number[] = [];
+  /** Rules whose making was acknowledged. */
+  readonly #rules = new Set<string>();
+  #asked = 0;
+
+  private constructor(t: Test, options: TrialOptions) {
+    this.#t = t;
+    this.#options = options;
+  }
+
+  /** Machines with something of both owners on each, and a rule. */
+  static async begin(t: Test, options: TrialOptions): Promise<Trial> {
+    const trial = new Trial(t, options);
+    for (const host of options.hosts ?? ['one', 'two']) trial.servers.push(await trial.machine(host));
+    await trial.make('total', -1);
+    trial.#limits = [-1];
+    await trial.settled('at first');
+    return trial;
+  }
+
+  get one(): Server {
+    return this.at(0);
+  }
+
+  get two(): Server {
+    return this.at(1);
+  }
+
+  at(index: number): Server {
+    const server = this.servers.at(index);
+    if (server === undefined) throw new Error(`there is no machine ${index}`);
+    return server;
+  }
+
+  /** The same without one of the machines. */
+  without(index: number): Trial {
+    const others = new Trial(this.#t, this.#options);
+    others.servers.push(...this.servers.filter((_, at) => at !== index));
+    return others;
+  }
+
+  /** One more machine, with its own disks. */
+  async machine(host: string): Promise<Server> {
+    const { address, ini = {} } = this.#options;
+    const server = await machine(this.#t, { address, host, started: false, ini });
+    for (const owner of owners) await this.#write(server, owner, 1000);
+    await server.start();
+    return server;
+  }
+
+  /** An owner's disk on a machine grows, and its daemon is told. */
+  async grow(on: Server, owner: Owner, bytes: number): Promise<void> {
+    const folder = await this.#write(on, owner, bytes);
+    const { status, text } = await on.ask('gate', '/v1/changed', { body: { path: folder } });
+    if (status !== 202) throw new Error(`changed: ${status} ${text}`);
+  }
+
+  /** All that an owner has on a machine goes, and nobody is told. */
+  async shrink(on: Server, owner: Owner): Promise<void> {
+    await rm(join(on.folder, 'lfs', owner), { recursive: true });
+  }
+
+  /** Everybody's disk on every machine. */
+  async growAll(bytes: number): Promise<void> {
+    for (const server of this.servers) for (const owner of owners) await this.grow(server, owner, bytes);
+  }
+
+  /** The status of an attempt to set the one limit. */
+  async limit(on: Server, limit: number): Promise<number> {
+    const { status } = await rule(on, '/rules/total', { method: 'PATCH', body: { limit } });
+    if (status < 300) this.#limits = [limit];
+    else this.#limits.push(limit);
+    return status;
+  }
+
+  /** The status of an attempt to make a rule; one that was acknowledged has to be there at the end. */
+  async make(name: string, limit: number, on: Server = this.one): Promise<number> {
+    const { status } = await rule(on, '/rules', { body: { name, limit, subjects: ['size:all'] } });
+    if (status < 300) this.#rules.add(name);
+    return status;
+  }
+
+  /** Breaks the store, has all of it go on meanwhile, and mends it. */
+  async survives(
+    what: string,
+    { begin, end }: { readonly begin: () => unknown; readonly end: () => unknown },
+  ): Promise<void> {
+    await begin();
+    await this.growAll(700);
+    await this.serves(what);
+    await this.countsHere(what);
+    await this.growAll(70);
+    await end();
+    await this.settled(what);
+  }
+
+  /** While the store is away: everybody is answered, and says how it stands; nothing is ruled, from the first moment on. */
+  async serves(what: string): Promise<void> {
+    for (const server of this.servers) await this.#refuses(server, `${what}, at once`);
+    for (const server of this.servers) {
+      await until(
+        async () => ((await isStale(server)) ? true : null),
+        () => `${what}: answers are not called stale\n${server.daemon.log}`,
+      );
+      this.#t.match(await server.reasons(), /the shared store cannot be used since 20\d\d-/, what);
+      await this.#refuses(server, what);
+    }
+  }
+
+  async #refuses(server: Server, what: string): Promise<void> {
+    const began = performance.now();
+    const status = await this.limit(server, 1000 + ++this.#asked);
+    const ms = performance.now() - began;
+    this.#t.equal(status, 503, `${what}: nothing is ruled`);
+    this.#t.ok(ms < refusedWithinMs, `${what}: and that is said after ${ms.toFixed(0)} ms`);
+  }
+
+  /** What is measured counts on its own machine, whether or not others hear of it. */
+  async countsHere(what: string): Promise<void> {
+    for (const server of this.servers) {
+      const own = await onDisk(server, 'alice');
+      const used = await server.usageIs('alice', bytes => bytes >= own);
+      this.#t.ok(used >= own, `${what}: what is on a machine's own disk counts there`);
+    }
+  }
+
+  /** Resolves once all know the disks as they are, and the same policy, with all that was acknowledged in it. */
+  async settled(what: string): Promise<void> {
+    for (const server of this.servers) await server.ready();
+    for (const owner of owners) {
+      const sizes = await Promise.all(this.servers.map(server => onDisk(server, owner)));
+      const total = sizes.reduce((sum, size) => sum + size, 0);
+      for (const server of this.servers) await server.usageIs(owner, bytes => bytes === total);
+    }
+    for (const server of this.servers) {
+      await until(
+        async () => ((await isStale(server)) ? null : true),
+        () => `${what}: answers are still called stale`,
+      );
+    }
+    const policies = await this.#samePolicies(what);
+    const limit = policies.get('total');
+    const mayBe = limit === undefined ? this.#limits.length === 0 : this.#limits.includes(limit);
+    this.#t.ok(mayBe, `${what}: the limit ${limit} is one of ${this.#limits}`);
+    const lost = [...this.#rules].filter(name => !policies.has(name));
+    this.#t.strictSame(lost, [], `${what}: no change is lost that was acknowledged`);
+    this.#limits = limit === undefined ? [] : [limit];
+  }
+
+  /** From now on only what is there now has to be. */
+  async takeAsItIs(): Promise<void> {
+    const policies = await this.#samePolicies('as it is');
+    this.#rules.clear();
+    for (const name of policies.keys()) this.#rules.add(name);
+    const limit = policies.get('total');
+    this.#limits = limit === undefined ? [] : [limit];
+  }
+
+  async #samePolicies(what: string): Promise<ReadonlyMap<string, number>> {
+    let last: readonly string[] = [];
+    return until(
+      async () => {
+        const policies = await Promise.all(this.servers.map(rulesOf));
+        last = policies.map(policy => JSON.stringify([...policy].sort()));
+        return new Set(last).size === 1 ? (policies[0] ?? null) : null;
+      },
+      () => `${what}: the machines have different policies: ${last.join('\n')}`,
+    );
+  }
+
+  async #write(on: Server, owner: Owner, bytes: number): Promise<string> {
+    const folder = join(on.folder, 'lfs', owner);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, randomUUID()), Buffer.alloc(bytes));
+    return folder;
+  }
+}
+
+export async function rulesOf(on: Server): Promise<ReadonlyMap<string, number>> {
+  const rules = (await ruled(on, '/rules?limit=1000')) as readonly { name: string; limit: number }[];
+  return new Map(rules.map(({ name, limit }) => [name, limit]));
+}
+
+/** Whether a check is answered, and as one that may be behind the times. */
+export async function isStale(on: Server): Promise<boolean> {
+  const { status, text } = await on.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs');
+  if (status !== 200 && status !== 413) throw new Error(`a check is not answered: ${status} ${text}`);
+  return JSON.parse(text).stale;
+}
+
+async function onDisk(on: Server, owner: Owner): Promise<number> {
+  const folder = join(on.folder, 'lfs', owner);
+  return existsSync(folder) ? counted(folder) : 0;
+}
