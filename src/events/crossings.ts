@@ -47,29 +47,36 @@ export class Crossings {
   readonly #options: CrossingsOptions;
   readonly #rounds: Rounds;
   readonly #ids = new EventIds('t');
-  /** By owner id; of owners who are not at the lowest of all. */
-  readonly #levels: Map<number, Levels>;
+  /** By owner id; of owners who are not at the lowest of all. Null: what was told last could not be read yet. */
+  #levels: Map<number, Levels> | null = null;
   #events: EventRecord[] = [];
   /** The ids of owners whose levels have changed. */
   #moved = new Set<number>();
 
-  private constructor(options: CrossingsOptions, levels: Map<number, Levels>) {
+  private constructor(options: CrossingsOptions) {
     const { ledger, pauseMs, log } = options;
     this.#options = options;
-    this.#levels = levels;
     this.#rounds = new Rounds({
       ledger,
       pauseMs,
       look: ownerKey => this.#look(ownerKey),
       finish: everybody => this.#finish(everybody),
-      failed: error => log.error({ err: error }, 'crossings of thresholds could not be told'),
+      failed: error => {
+        // That the store is away is said by who looks after it.
+        if (!isAway(error)) log.error({ err: error }, 'crossings of thresholds could not be told');
+      },
     });
   }
 
-  /** Goes on from what was told last; rejects as `Ledger.levels` does. */
+  /** Goes on from what was told last, as soon as that can be read; rejects with `store_refused`. */
   static async open(options: CrossingsOptions): Promise<Crossings> {
-    const kept = await options.ledger.levels();
-    return new Crossings(options, new Map(kept.map(({ ownerId, text }) => [ownerId, levelsIn(text)])));
+    const crossings = new Crossings(options);
+    try {
+      await crossings.#resume();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+    }
+    return crossings;
   }
 
   start(): void {
@@ -85,7 +92,13 @@ export class Crossings {
     return this.#rounds.close();
   }
 
+  async #resume(): Promise<void> {
+    const kept = await this.#options.ledger.levels();
+    this.#levels = new Map(kept.map(({ ownerId, text }) => [ownerId, levelsIn(text)]));
+  }
+
   #look(ownerKey: string): void {
+    if (this.#levels === null) return;
     const { ledger } = this.#options;
     const { settings } = ledger;
     const owner = ledger.ownerRecord(ownerKey);
@@ -137,7 +150,12 @@ export class Crossings {
 
   async #finish(everybody: boolean): Promise<void> {
     const { ledger } = this.#options;
-    if (everybody) this.#forgetGone();
+    if (this.#levels === null) {
+      await this.#resume();
+      return this.#rounds.lookAtAll();
+    }
+    const levelsById = this.#levels;
+    if (everybody) this.#forgetGone(levelsById);
     const moved = [...this.#moved];
     const events = this.#events;
     this.#moved = new Set();
@@ -148,20 +166,20 @@ export class Crossings {
       ledger.note({
         events: events.slice(at, at + mostAtOnce),
         levels: ids.flatMap(ownerId => {
-          const levels = this.#levels.get(ownerId);
+          const levels = levelsById.get(ownerId);
           return levels === undefined ? [] : [{ ownerId, text: textOf(levels) }];
         }),
-        goneLevels: ids.filter(ownerId => !this.#levels.has(ownerId)),
+        goneLevels: ids.filter(ownerId => !levelsById.has(ownerId)),
       });
       // What is noted has room for so much; more of it waits here.
       if (at + mostAtOnce < longest) await ledger.kept();
     }
   }
 
-  #forgetGone(): void {
-    for (const ownerId of this.#levels.keys()) {
+  #forgetGone(levels: Map<number, Levels>): void {
+    for (const ownerId of levels.keys()) {
       if (this.#options.ledger.book.owner(ownerId) !== undefined) continue;
-      this.#levels.delete(ownerId);
+      levels.delete(ownerId);
       this.#moved.add(ownerId);
     }
   }
@@ -176,6 +194,10 @@ function decisionsOf(ledger: Ledger, ownerKey: string): readonly (readonly [Leaf
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
     throw error;
   }
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof SoftquotaError && error.code === 'store_away';
 }
 
 function shown(level: Level): ThresholdEvent['to'] {

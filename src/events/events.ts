@@ -60,11 +60,14 @@ export class Events {
     this.#keepMs = options.keepMs;
   }
 
-  /** Goes on with what was told in an earlier life; rejects as the store's reading does. */
+  /**
+   * Goes on with what was told in an earlier life. Where that cannot be read at the moment, refusals of this hour are
+   * added up anew, and thresholds are told once it can. Rejects with `store_refused`.
+   */
   static async open(options: EventsOptions): Promise<Events> {
     const { ledger, host, log, now, pauseMs, limits } = options;
     const tally = new Tally(host, limits);
-    tally.resume(await ledger.events({ kind: 'refusal', limit: mostOfAnHour }), now());
+    tally.resume(await refusalsOf(ledger), now());
     const crossings = await Crossings.open({ ledger, log, now, pauseMs });
     return new Events(options, tally, crossings);
   }
@@ -146,6 +149,15 @@ function toldOf(record: EventRecord): Event {
   const event = eventOf(record);
   if (event !== null) return event;
   throw new SoftquotaError('store_refused', `the store is damaged: its event ${record.id} cannot be read`);
+}
+
+async function refusalsOf(ledger: Ledger): Promise<readonly EventRecord[]> {
+  try {
+    return await ledger.events({ kind: 'refusal', limit: mostOfAnHour });
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'store_away') return [];
+    throw error;
+  }
 }
 
 function placeIn(text: string): Pick<EventRecord, 'at' | 'id'> {

@@ -34,6 +34,8 @@ export class Outbox {
   #told = new Map<string, string>();
   /** Owners of whom the store is to be told. */
   readonly #due = new Set<string>();
+  /** Somebody was looked at who is not on record. */
+  #isSomebodyNew = false;
   #writing: Promise<void> = Promise.resolve();
   #everything: NodeJS.Timeout | null = null;
 
@@ -93,6 +95,7 @@ export class Outbox {
   async enroll(): Promise<boolean> {
     const { ledger, store, met } = this.#options;
     const unknown = ledger.ownerRecords().filter(({ id }) => !this.#enrolled.has(id));
+    this.#isSomebodyNew = false;
     let isChanged = false;
     for (let at = 0; at < unknown.length; at += mostAtOnce) {
       const owners = unknown.slice(at, at + mostAtOnce);
@@ -103,6 +106,15 @@ export class Outbox {
       isChanged ||= known.length > 0;
     }
     return isChanged;
+  }
+
+  async #enrollNew(): Promise<void> {
+    try {
+      await this.enroll();
+    } catch (error) {
+      this.#isSomebodyNew = true;
+      throw error;
+    }
   }
 
   /** Resolves once all that has changed by now is in the store, or that has failed. */
@@ -116,7 +128,10 @@ export class Outbox {
   }
 
   #look(ownerKey: string): void {
-    const share = this.#options.ledger.sharing.shareOf(ownerKey);
+    const { sharing } = this.#options.ledger;
+    const owner = sharing.owner(ownerKey);
+    if (owner !== undefined && !this.#enrolled.has(owner.id)) this.#isSomebodyNew = true;
+    const share = sharing.shareOf(ownerKey);
     if (digestOf(share) !== (this.#told.get(ownerKey) ?? nothing)) this.#due.add(ownerKey);
   }
 
@@ -128,8 +143,8 @@ export class Outbox {
 
   async #writeDue(): Promise<void> {
     const { ledger, store, host } = this.#options;
-    while (this.#due.size > 0) {
-      await this.enroll();
+    while (this.#due.size > 0 || this.#isSomebodyNew) {
+      await this.#enrollNew();
       const keys = [...this.#due].slice(0, mostAtOnce);
       const said = keys.map(ownerKey => ({ ownerKey, share: ledger.sharing.shareOf(ownerKey) }));
       const shares = said.flatMap(({ share }) => share ?? []);

@@ -106,6 +106,10 @@ export class Sharing {
     return { owners: [...book.accounts].map(({ owner }) => owner), documents: governing.records };
   }
 
+  owner(ownerKey: string): OwnerRecord | undefined {
+    return this.#options.book.accountByKey(ownerKey)?.owner;
+  }
+
   /** What this machine has to say of an owner; null: it stores nothing here, or more than can be added up. */
   shareOf(ownerKey: string): ShareRecord | null {
     const { book, host } = this.#options;

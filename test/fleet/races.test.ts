@@ -1,0 +1,253 @@
+/** What happens at the same time, in another order, or while a machine is away, comes to the same in the end. */
+
+import t from 'tap';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { assign, createGroup, createRule, editRule, ruleNamed } from '../../src/policy/index.ts';
+import { until } from '../e2e/ask.ts';
+import { walk } from '../ledger/world.ts';
+import { owner, share } from '../store/records.ts';
+import { comes, startServer, startSingle } from '../store/redis-servers.ts';
+import { member, sharedStore } from './world.ts';
+
+t.setTimeout(120_000);
+
+const ruling = (ledger: Ledger, name: string) =>
+  ledger.govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }));
+
+/** Whoever is in it stores too much with the first byte. */
+const none = { name: 'none', rules: [{ name: 'none', limitBytes: 0, subjects: ['size:all' as const] }] };
+
+const knowsRule = (ledger: Ledger, name: string) => ruleNamed(ledger.view, name) !== undefined;
+const allowed = (ledger: Ledger, name: string) => ledger.decide(name, 'size:all').decision.allowed;
+
+t.test('a change that comes between two questions of a look is not passed over', async t => {
+  const { address } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  let before = async () => {};
+  const two = await member(t, {
+    address,
+    host: 'two',
+    through: store => ({
+      ...store,
+      changesAfter: async (...asked) => {
+        const act = before;
+        before = async () => {};
+        await act();
+        return store.changesAfter(...asked);
+      },
+    }),
+  });
+  await two.fleet.catchUp();
+  before = () => ruling(one.ledger, 'between');
+  await two.fleet.catchUp();
+  await two.fleet.catchUp();
+  t.ok(knowsRule(two.ledger, 'between'));
+});
+
+t.test('an owner who came and went while a machine was away does not come back there', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const one = await member(t, { address, host: 'one' });
+  const two = await member(t, { address, host: 'two' });
+  await store.enroll([owner('gone', { id: 11 }), owner('before', { id: 12 }), owner('stays', { id: 13 })]);
+  await one.fleet.catchUp();
+  await one.ledger.govern(amendment => amendment.deleteOwner('gone'));
+  await one.ledger.govern(amendment => amendment.renameOwner('before', 'after', () => false));
+  await two.fleet.catchUp();
+  for (const { ledger } of [one, two]) {
+    t.notOk(ledger.isKnown('gone'));
+    t.notOk(ledger.isKnown('before'), 'nor by an old name');
+    t.match(ledger.ownerRecord('after'), { id: 12 });
+    t.match(ledger.ownerRecord('stays'), { id: 13 });
+  }
+});
+
+t.test('what a machine itself has ruled is not undone by what it hears late', async t => {
+  const { address } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const one = await member(t, { address, host: 'one' });
+  // On this machine's disk the owner was found, too, so it knows them before it has read of them in the log.
+  walk(one.ledger, 'early/app', 0);
+  await store.enroll([owner('early', { id: 21 })]);
+  one.fleet.start();
+  await until(() => (one.ledger.ownerRecord('early')?.id === 21 ? true : null));
+  await one.ledger.govern(amendment => amendment.renameOwner('early', 'late', () => false));
+  const anew = one.ledger.ownerRecord('early')?.id;
+  t.not(anew, 21, 'the units stay, as those of somebody new');
+  await one.fleet.catchUp();
+  t.equal(one.ledger.ownerRecord('early')?.id, anew);
+  t.match(one.ledger.ownerRecord('late'), { id: 21 });
+});
+
+t.test('two machines that find the same owner agree who it is, and what is laid down for them', async t => {
+  const { address } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  const two = await member(t, { address, host: 'two' });
+  walk(one.ledger, 'alice/app', 10);
+  walk(two.ledger, 'Alice/site', 10);
+  const ids = [one, two].map(({ ledger }) => ledger.ownerRecord('alice')?.id);
+  t.not(ids[0], ids[1]);
+  await one.ledger.govern(({ draft }) => createGroup(draft, none));
+  // Who is governed is enrolled before, and may be somebody else afterwards.
+  await Promise.all([
+    one.ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'none')),
+    two.ledger.govern(({ draft }) => editRule(draft, 'none', { limitBytes: 5 })).catch(() => {}),
+  ]);
+  for (const { fleet, ledger } of [one, two]) {
+    await fleet.catchUp();
+    t.notOk(allowed(ledger, 'alice'));
+  }
+  t.equal(one.ledger.ownerRecord('alice')?.id, two.ledger.ownerRecord('alice')?.id);
+});
+
+t.test(
+  'a machine that was away while its owner was renamed has its units under somebody new, the same everywhere',
+  async t => {
+    const { address } = await startSingle(t);
+    const one = await member(t, { address, host: 'one' });
+    const two = await member(t, { address, host: 'two' });
+    walk(two.ledger, 'alice/app', 10);
+    two.fleet.start();
+    await until(async () => {
+      await one.fleet.catchUp();
+      return one.ledger.isKnown('alice') && one.ledger.ownerUsage('alice').usage.some(bytes => bytes === 10)
+        ? true
+        : null;
+    });
+    await one.ledger.govern(({ draft }) => createGroup(draft, none));
+    await one.ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'none'));
+    await one.ledger.govern(amendment => amendment.renameOwner('alice', 'bob', () => false));
+    one.fleet.start();
+    await until(async () => {
+      await one.fleet.catchUp();
+      await two.fleet.catchUp();
+      const [a, b] = [one, two].map(({ ledger }) => ledger.ownerRecord('alice')?.id);
+      return a === b && a !== undefined ? true : null;
+    });
+    for (const { ledger } of [one, two]) {
+      t.ok(allowed(ledger, 'alice'), 'nothing is laid down for somebody new');
+      t.notOk(allowed(ledger, 'bob'));
+      t.equal(
+        ledger.ownerUsage('alice').usage.reduce((sum, bytes) => sum + bytes, 0),
+        10,
+      );
+    }
+  },
+);
+
+t.test(
+  'what a machine said before it was killed, and is no longer so, is taken back at its next start',
+  async t => {
+    const { address } = await startSingle(t);
+    const store = await sharedStore(t, address);
+    await store.enroll([owner('known', { id: 31 })]);
+    await store.write({ shares: [share('known', 'one'), share('nobody', 'one'), share('known', 'other')] });
+    const one = await member(t, { address, host: 'one' });
+    one.fleet.start();
+    await until(async () => {
+      const shares = await store.sharesOf(['known', 'nobody']);
+      return shares.length === 1 && shares[0]?.host === 'other' ? true : null;
+    });
+    t.pass('what others said stays');
+  },
+);
+
+t.test('a machine that comes second to a store that was emptied tells again what it said, too', async t => {
+  const { address, servers } = await startSingle(t);
+  const store = await sharedStore(t, address);
+  const members = [await member(t, { address, host: 'one' }), await member(t, { address, host: 'two' })];
+  for (const { ledger, fleet } of members) {
+    walk(ledger, 'alice/app', 10);
+    fleet.start();
+  }
+  const told = (count: number) =>
+    until(async () => ((await store.sharesOf(['alice'])).length === count ? true : null));
+  await told(2);
+  for (const { fleet } of members) await fleet.catchUp();
+  await servers[0].cli('flushall');
+  for (const [index, { fleet }] of members.entries()) {
+    // The policy of nobody has gone on: it is kept.
+    await t.rejects(fleet.catchUp(), { code: 'store_away', message: /holds no policy/ });
+    await told(index + 1);
+  }
+});
+
+t.test('another policy in the store makes nobody somebody else', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  walk(one.ledger, 'alice/app', 10);
+  await one.ledger.govern(({ draft }) => createGroup(draft, none));
+  await one.ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'none'));
+  one.fleet.start();
+  await servers[0].cli('flushall');
+  const stranger = await member(t, { address, host: 'stranger' });
+  walk(stranger.ledger, 'alice/app', 10);
+  await ruling(stranger.ledger, 'strange');
+  await t.rejects(one.fleet.catchUp(), { code: 'store_away', message: /does not come from the known one/ });
+  await t.rejects(ruling(one.ledger, 'more'), { code: 'store_away' });
+  t.notOk(allowed(one.ledger, 'alice'), 'the known policy is in force');
+  t.notOk(knowsRule(one.ledger, 'strange'));
+
+  await one.fleet.repair('known');
+  await stranger.fleet.catchUp();
+  t.notOk(allowed(stranger.ledger, 'alice'), 'and after the repair everywhere');
+  t.notOk(knowsRule(stranger.ledger, 'strange'));
+});
+
+t.test(
+  'changes upon an older policy are told from those upon the known one, however much else was changed',
+  async t => {
+    const { address, servers } = await startSingle(t);
+    const [redis] = servers;
+    const one = await member(t, { address, host: 'one' });
+    const two = await member(t, { address, host: 'two' });
+    await ruling(one.ledger, 'common');
+    const copy = await startServer(t, {
+      directory: redis.directory,
+      settings: ['--replicaof', '127.0.0.1', String(redis.port), '--repl-diskless-sync-delay', '0'],
+    });
+    await comes('the copy', async () => (await copy.cli('info', 'replication')).includes('link_status:up'));
+    await copy.cli('replicaof', 'no', 'one');
+    await ruling(one.ledger, 'known');
+    await two.fleet.catchUp();
+    t.ok(knowsRule(two.ledger, 'known'));
+    await two.close();
+
+    const elsewhere = `redis://127.0.0.1:${copy.port}/0`;
+    const store = await sharedStore(t, elsewhere);
+    const fill = async () => {
+      for (let at = 0; at < 1100; at += 100) {
+        await Promise.all(
+          Array.from({ length: 100 }, (_, n) => store.write({ shares: [share(`o-${at + n}`, 'x')] })),
+        );
+      }
+    };
+    await fill();
+    const fresh = await member(t, { address: elsewhere, host: 'fresh' });
+    await ruling(fresh.ledger, 'other-1');
+    await ruling(fresh.ledger, 'other-2');
+    await fill();
+    const again = await member(t, { address: elsewhere, host: 'two', directory: two.directory });
+    t.match(again.fleet.state.distrust, { why: 'older' });
+    t.ok(knowsRule(again.ledger, 'known'));
+    t.notOk(knowsRule(again.ledger, 'other-2'));
+  },
+);
+
+t.test('of two repairs at once one is made, and all follow it', async t => {
+  const { address, servers } = await startSingle(t);
+  const members = [await member(t, { address, host: 'one' }), await member(t, { address, host: 'two' })];
+  const [one, two] = members;
+  if (one === undefined || two === undefined) throw new Error('two were asked for');
+  await ruling(one.ledger, 'known');
+  await two.fleet.catchUp();
+  await servers[0].cli('flushall');
+  const outcomes = await Promise.allSettled(members.map(({ fleet }) => fleet.repair('known')));
+  t.strictSame(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected']);
+  for (const { fleet, ledger } of members) {
+    await fleet.catchUp();
+    await ruling(ledger, `after-${fleet === one.fleet}`);
+  }
+  await one.fleet.catchUp();
+  t.strictSame(one.ledger.sharing.position, two.ledger.sharing.position);
+});

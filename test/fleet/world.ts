@@ -1,0 +1,90 @@
+/** Machines with one quota, without their disks and their daemons: ledgers that keep company over a real Redis. */
+
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { Fleet, type FleetOptions } from '../../src/fleet/index.ts';
+import { Ledger } from '../../src/ledger/index.ts';
+import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
+import { directoryFor, settings, silentLog } from '../ledger/world.ts';
+
+export const prefix = 'fleet';
+
+export interface MemberOptions {
+  readonly address: string;
+  readonly host: string;
+  /** Where its own store lies; a new place unless given. */
+  readonly directory?: string;
+  /** What lies between it and the shared store. */
+  readonly through?: (store: SharedStore) => SharedStore;
+}
+
+/** A machine that hears of others only when it is asked to, by `catchUp`. */
+export interface Member {
+  readonly ledger: Ledger;
+  readonly fleet: Fleet;
+  readonly directory: string;
+  /** Ends it, as with its daemon. */
+  close(): Promise<void>;
+}
+
+/** The shared store itself. */
+export async function sharedStore(t: Test, address: string): Promise<SharedStore> {
+  const store = await openRedisStore({ address, prefix });
+  t.teardown(() => store.close());
+  return store;
+}
+
+export async function member(
+  t: Test,
+  { address, host, directory = directoryFor(t), through = store => store }: MemberOptions,
+): Promise<Member> {
+  const own = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  const ledger = await Ledger.open({ store: own, host, settings, foldCase: true, log: silentLog });
+  const shared = await openRedisStore({ address, prefix });
+  const options: FleetOptions = {
+    ledger,
+    store: through({ ...methodsOf(shared), follow: () => () => {} }),
+    host,
+    token: `${host}'s`,
+    version: '1',
+    log: silentLog,
+    now: Date.now,
+    ousted: error => {
+      throw error;
+    },
+    everyMs: 1e9,
+  };
+  const fleet = await Fleet.open(options);
+  let closed: Promise<void> | null = null;
+  const close = () => {
+    closed ??= fleet.close().then(() => ledger.close());
+    return closed;
+  };
+  t.teardown(close);
+  return { ledger, fleet, directory, close };
+}
+
+/** The store's methods as an object's own, so that one of them can be put in another's place. */
+function methodsOf(store: SharedStore): SharedStore {
+  return {
+    load: () => store.load(),
+    events: query => store.events(query),
+    levels: () => store.levels(),
+    write: changes => store.write(changes),
+    state: () => store.state(),
+    policy: () => store.policy(),
+    govern: (change, basis, next) => store.govern(change, basis, next),
+    replace: (...all) => store.replace(...all),
+    enroll: owners => store.enroll(owners),
+    changesAfter: (number, limit) => store.changesAfter(number, limit),
+    markOf: version => store.markOf(version),
+    sharesOf: ownerKeys => store.sharesOf(ownerKeys),
+    follow: told => store.follow(told),
+    claim: claim => store.claim(claim),
+    release: claim => store.release(claim),
+    hosts: () => store.hosts(),
+    forgetHost: host => store.forgetHost(host),
+    advice: () => store.advice(),
+    close: () => store.close(),
+  };
+}
