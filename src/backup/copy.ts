@@ -1,79 +1,107 @@
-/** Putting what a backup holds into a store that several machines share. */
+/** Putting what a daemon knows where it is to be from now on: into a store that machines share, or back. */
 
-import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
-import type { EventRecord, Policy, SharedStore } from '../store/index.ts';
-import type { Backup } from './document.ts';
+import type { Ledger } from '../ledger/index.ts';
+import {
+  type EventRecord,
+  type LevelRecord,
+  newGeneration,
+  type Policy,
+  type Register,
+  type SharedStore,
+} from '../store/index.ts';
+import type { CopiedTo } from '../wire/index.ts';
+import { type Backup, eventsIn } from './document.ts';
 
-export interface CopiedTo {
-  readonly owners: number;
-  readonly policy: number;
-  readonly events: number;
-  readonly verified: boolean;
+export interface CopyOptions {
+  /** Reads all of it back, and compares. */
+  readonly verify: boolean;
 }
 
 const eventsAtOnce = 1000;
 
 /**
- * Usage is no part of it: each machine says what is stored on it. Rejects with `conflict` where the store is not
- * empty or what is read back is not what was copied, and with `store_away`.
+ * Usage is no part of it: each machine says what is stored on it. The policy comes last, so that what broke off can be
+ * begun anew. Rejects with `conflict` where the store is not empty or what is read back is not what was copied, and
+ * with `store_away`.
  */
-export async function copyTo(
-  store: SharedStore,
-  backup: Backup,
-  { verify }: { readonly verify: boolean },
-): Promise<CopiedTo> {
+export async function copyTo(store: SharedStore, backup: Backup, { verify }: CopyOptions): Promise<CopiedTo> {
   const policy: Policy = { owners: backup.owners, documents: backup.policy };
-  const position = { generation: mark(), version: 1, mark: mark() };
-  if ((await store.replace(policy, null, position, [])) === 'behind') {
-    throw new SoftquotaError(
-      'conflict',
-      'the store holds a policy already: empty it, or choose another [store] PREFIX',
-    );
+  if ((await store.state()).position !== null) throw notEmpty();
+  await putHappened(store, backup);
+  if ((await store.replace(policy, null, newGeneration(), [])) === 'behind') throw notEmpty();
+  if (verify) {
+    mustBeSame('policy', await policyIn(store), recordsOf(policy));
+    mustBeSame('record of events', await eventsIn(store), backup.events);
   }
-  for (let at = 0; at < backup.events.length; at += eventsAtOnce) {
-    await store.write({ events: backup.events.slice(at, at + eventsAtOnce) });
-  }
-  await store.write({ levels: backup.levels });
-  if (verify) await mustBeThere(store, policy, backup.events);
   return {
-    owners: backup.owners.length,
-    policy: backup.policy.length,
+    owners: policy.owners.length,
+    policy: policy.documents.length,
     events: backup.events.length,
     verified: verify,
   };
 }
 
-async function mustBeThere(
-  store: SharedStore,
-  wanted: Policy,
-  events: readonly EventRecord[],
-): Promise<void> {
-  const { policy } = await store.policy();
-  const sorted = (records: readonly object[]) =>
-    records.map(record => JSON.stringify(Object.entries(record).sort())).sort();
-  const isThere =
-    isDeepStrictEqual(sorted(policy.owners), sorted(wanted.owners)) &&
-    isDeepStrictEqual(sorted(policy.documents), sorted(wanted.documents));
-  if (!isThere) throw different('policy');
-  const found: EventRecord[] = [];
-  for (;;) {
-    const after = found.at(-1);
-    const page = await store.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
-    found.push(...page);
-    if (page.length < eventsAtOnce) break;
+/**
+ * Brings home what only the shared store has, what happened and what was told of it: with that this machine's own store can
+ * serve alone. Rejects with `store_away`, and with `conflict` where what is read back is not what was copied.
+ */
+export async function bringHome(ledger: Ledger, { verify }: CopyOptions): Promise<CopiedTo> {
+  await ledger.kept();
+  const own = ledger.ownRegister;
+  const events = await eventsIn(ledger);
+  const levels = await ledger.levels();
+  const present = new Set(levels.map(({ ownerId }) => ownerId));
+  const gone = (await own.levels()).map(({ ownerId }) => ownerId).filter(id => !present.has(id));
+  await own.write({ goneLevels: gone });
+  await putHappened(own, { events, levels });
+  if (verify) {
+    const copied = new Set(events.map(({ id }) => id));
+    const found = (await eventsIn(own)).filter(({ id }) => copied.has(id));
+    mustBeSame('record of events', found, events);
   }
-  if (!isDeepStrictEqual(sorted(found), sorted(events))) throw different('record of events');
+  return {
+    owners: ledger.ownerRecords().length,
+    policy: ledger.documentRecords().length,
+    events: events.length,
+    verified: verify,
+  };
 }
 
-function different(what: string): SoftquotaError {
-  return new SoftquotaError(
+async function putHappened(
+  to: Pick<Register, 'write'>,
+  { events, levels }: { readonly events: readonly EventRecord[]; readonly levels: readonly LevelRecord[] },
+): Promise<void> {
+  for (let at = 0; at < events.length; at += eventsAtOnce) {
+    await to.write({ events: events.slice(at, at + eventsAtOnce) });
+  }
+  await to.write({ levels });
+}
+
+async function policyIn(store: SharedStore): Promise<readonly object[]> {
+  return recordsOf((await store.policy()).policy);
+}
+
+function recordsOf({ owners, documents }: Policy): readonly object[] {
+  return [...owners, ...documents];
+}
+
+/** In any order. */
+function mustBeSame(what: string, found: readonly object[], wanted: readonly object[]): void {
+  const sorted = (records: readonly object[]) =>
+    records.map(record => JSON.stringify(Object.entries(record).sort())).sort();
+  if (isDeepStrictEqual(sorted(found), sorted(wanted))) return;
+  throw new SoftquotaError(
     'conflict',
-    `the ${what} in the store is not what was copied: somebody else writes there`,
+    `the ${what} that was read back is not what was copied: somebody else writes there`,
   );
 }
 
-function mark(): string {
-  return randomBytes(8).toString('hex');
+function notEmpty(): SoftquotaError {
+  return new SoftquotaError(
+    'conflict',
+    'the store holds a policy already, which stays as it is. Where it is the right one, set [store] ADAPTER = redis and ' +
+      'restart the daemon; else empty it, or choose another [store] PREFIX with --prefix',
+  );
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isLeaf, printable } from '../quota/index.ts';
-import type { EventRecord } from '../store/index.ts';
+import type { EventRecord, Register } from '../store/index.ts';
 import { version } from '../version.ts';
 
 /** Grows where an older softquota could not restore all that is in a document. */
@@ -71,7 +71,7 @@ const eventsAtOnce = 1000;
 export async function backupOf(ledger: Ledger, host: string): Promise<Backup> {
   // What waits to be written is a part of it; while the store takes nothing it has to be left out.
   await ledger.kept();
-  const events = await eventsOf(ledger);
+  const events = await eventsIn(ledger);
   const levels = [...(await ledger.levels())];
   return {
     softquota: 'backup',
@@ -91,11 +91,12 @@ export async function backupOf(ledger: Ledger, host: string): Promise<Backup> {
   };
 }
 
-async function eventsOf(ledger: Ledger): Promise<EventRecord[]> {
+/** All of them, newest first. */
+export async function eventsIn(register: Pick<Register, 'events'>): Promise<EventRecord[]> {
   const events: EventRecord[] = [];
   for (;;) {
     const after = events.at(-1);
-    const page = await ledger.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
+    const page = await register.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
     events.push(...page);
     if (page.length < eventsAtOnce) return events;
   }

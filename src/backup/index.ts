@@ -5,6 +5,6 @@
  * short, of another program, or of a newer softquota is refused, and then nothing is changed.
  */
 
-export { type CopiedTo, copyTo } from './copy.ts';
+export { bringHome, type CopyOptions, copyTo } from './copy.ts';
 export { type Backup, backupOf, parseBackup } from './document.ts';
 export { type Restored, restore } from './restore.ts';

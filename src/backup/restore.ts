@@ -1,7 +1,13 @@
 /** Putting a backup into a store. */
 
 import { SoftquotaError } from '../errors.ts';
-import type { DocumentRecord, Kept, Store, UnitRecord } from '../store/index.ts';
+import {
+  type DocumentRecord,
+  type Kept,
+  newGeneration,
+  type Store,
+  type UnitRecord,
+} from '../store/index.ts';
 import type { Backup } from './document.ts';
 
 export interface Restored {
@@ -56,6 +62,8 @@ export async function restore(
     goneDeltas: kept.deltas.map(({ seq }) => seq),
     owners: backup.owners,
     documents: backup.policy,
+    // What machines share may have gone on since.
+    ...(kept.adopted === null ? {} : { adopted: newGeneration(kept.adopted.version + 1) }),
     units,
     goneEventsBefore: Number.MAX_SAFE_INTEGER,
     events: backup.events,

@@ -9,6 +9,7 @@ import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { formatCount, formatDuration, print, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { getShared } from './shared.ts';
 
 interface ListOptions extends ConfigOption {
   readonly json?: boolean;
@@ -16,6 +17,7 @@ interface ListOptions extends ConfigOption {
 
 interface ForgetOptions extends ConfigOption {
   readonly yes?: boolean;
+  readonly json?: boolean;
 }
 
 const hosts = '/admin/quota/hosts';
@@ -29,31 +31,36 @@ export function addHost(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(host.command('list')))
     .summary('list the machines')
     .description(
-      'Lists the machines, with what is stored on each. One that is silent counts with what it last said, until it is\n' +
-        'forgotten.',
+      'Lists the machines, with what is stored on each. One that is silent counts with what it last\n' +
+        'said, until it is forgotten.',
     )
     .action(async (options: ListOptions) => {
-      const found = z.array(machine).parse(await clientOf(options).get({ path: hosts }));
+      const found = z.array(machine).parse(await getShared(clientOf(options), { path: hosts }));
       if (options.json === true) printJson(found);
       else print(machinesTable(found));
     });
 
-  withConfigOption(host.command('forget'))
+  withJsonOption(withConfigOption(host.command('forget')))
     .summary('have a machine that is gone count no more')
     .description(
-      'Takes a machine out, and all that it said of usage. One whose daemon runs cannot be forgotten; one that comes\n' +
-        'back says again what is stored on it.',
+      'Takes a machine that is gone out, with all that it said of usage. One whose daemon runs cannot be\n' +
+        'forgotten; one that comes back says again what is stored on it.',
     )
     .argument('<id>', 'its [server] HOST_ID')
     .option('--yes', 'do not ask')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 forgotten, 1 you said no, 2 it runs or is unknown, 69 the store is away.',
+    )
     .action(async (id: string, options: ForgetOptions) => {
       const client = clientOf(options);
-      const known = z.array(machine).parse(await client.get({ path: hosts }));
+      const known = z.array(machine).parse(await getShared(client, { path: hosts }));
       const gone = known.find(each => each.id === id);
       const stored = gone === undefined ? '' : ` What it stores, ${storedOn(gone)}, counts no more.`;
       if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`))) return exit(1);
       await client.get({ method: 'DELETE', path: `${hosts}/${pathStep(id)}` });
-      print(`Forgot ${printable(id)}.\n`);
+      if (options.json === true) printJson(gone ?? null);
+      else print(`Forgot ${printable(id)}.\n`);
     });
 }
 

@@ -1,17 +1,18 @@
 /** `softquota store`: the store that several machines share. */
 
 import { type Command, Option } from 'commander';
-import { type Backup, type CopiedTo, copyTo, parseBackup } from '../backup/index.ts';
-import { isStoreAddress, maskPassword } from '../config/index.ts';
+import { type Backup, copyTo, parseBackup } from '../backup/index.ts';
+import { type Config, isStoreAddress, maskBeforeAt, maskPassword } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { formatBytes } from '../quota/index.ts';
 import { openRedisStore } from '../store/index.ts';
-import { sharedStore } from '../wire/index.ts';
+import { type CopiedTo, copiedTo, sharedStore } from '../wire/index.ts';
 import { adminClient, type Client } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { formatCount, print, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { getShared } from './shared.ts';
 
 interface RepairOptions extends ConfigOption {
   readonly known?: boolean;
@@ -30,23 +31,30 @@ export function addStore(program: Command, exit: Exit): void {
   const store = program
     .command('store')
     .summary('the store that machines share')
-    .description('Looks after the store that several machines share.');
+    .description('Looks after the store that several machines share. docs/redis.md tells the whole story.');
 
   withConfigOption(store.command('repair'))
     .summary('decide which policy is the right one')
     .description(
-      'For a shared store that was emptied, or put back from an older copy: its policy does not come into force by\n' +
-        'itself. --known puts the policy that is in force on this machine into the store; --stored takes the one\n' +
-        'that the store holds. The other machines follow within two seconds. Usage needs no repair.',
+      'For a shared store that was emptied, or put back from an older copy: its policy does not come\n' +
+        'into force by itself, and none can be changed until somebody decides. --known puts the policy\n' +
+        'that is in force on this machine into the store; --stored takes the one that the store holds.\n' +
+        'The other machines follow within two seconds. Usage needs no repair: each machine tells its own.',
     )
     .addOption(new Option('--known', 'the policy in force here is the right one').conflicts('stored'))
     .addOption(new Option('--stored', 'the policy in the store is the right one'))
     .option('--yes', 'do not ask')
+    .addHelpText('after', '\nExit status: 0 done, 2 there is nothing to repair, 69 the store is away.')
     .action(async (options: RepairOptions) => {
       const policy = options.known === true ? 'known' : options.stored === true ? 'stored' : null;
-      if (policy === null) throw new SoftquotaError('usage', 'store repair: expected --known or --stored');
+      if (policy === null) {
+        throw new SoftquotaError(
+          'usage',
+          'store repair: which policy is the right one, --known or --stored?',
+        );
+      }
       const client = clientOf(options);
-      const { distrust } = sharedStore.parse(await client.get({ path: '/admin/quota/store' }));
+      const { distrust } = sharedStore.parse(await getShared(client, { path: '/admin/quota/store' }));
       if (distrust !== null && options.yes !== true) {
         const what =
           policy === 'known' ? 'Put the policy in force here into the store' : 'Take the policy of the store';
@@ -61,39 +69,69 @@ export function addStore(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(store.command('copy')))
-    .summary('copy policy and events into a store that machines shall share')
+    .summary('move to a store that machines share, or back')
     .description(
-      'Copies owners, policy and events of the running daemon into an empty store. Then set [store] ADAPTER = redis and\n' +
-        'HOST, and restart the daemon: it goes on there, and says what is stored on it. What is ruled between the\n' +
-        'copy and the restart is not in the copy; the daemon notices, and asks for `softquota store repair`.\n' +
-        'The way back needs no copy: with ADAPTER = sqlite a daemon goes on with what it knew last.',
+      'Copies owners, policy and events of the running daemon into an empty Redis, and prints what to set\n' +
+        'in app.ini. After a restart the daemon goes on there, and tells by itself what is stored on it. What\n' +
+        'is ruled between the copy and the restart is not in the copy: the daemon notices, and asks for\n' +
+        '`softquota store repair`. With "--to sqlite" a daemon that shares a quota brings the events home,\n' +
+        "so that it can go on with this machine's own store; all else is there already.",
     )
-    .requiredOption('--to <address>', 'where to, as in [store] HOST')
+    .requiredOption('--to <address>', 'where to: an address as in [store] HOST, or sqlite')
     .option('--prefix <prefix>', 'as [store] PREFIX; default: what the configuration says')
     .option('--verify', 'read everything back, and compare')
+    .addHelpText(
+      'after',
+      '\nExample:\n  softquota store copy --to redis://softquota:PASSWORD@redis.example:6379/0 --verify\n\n' +
+        'Exit status: 0 done, 2 the store is not empty (it stays as it is), 69 it or the daemon is away,\n' +
+        "78 it does not let us in, or holds another program's data.",
+    )
     .action(async (options: CopyOptions) => {
-      if (!isStoreAddress(options.to)) {
-        throw new SoftquotaError(
-          'usage',
-          `--to ${maskPassword(options.to)}: expected an address as in [store] HOST`,
-        );
-      }
       const config = configFrom(options);
-      const json = await adminClient(() => config).get({ path: '/admin/backup' });
-      const backup = parseBackup(JSON.stringify(json), 'what the daemon answered');
-      const target = await openRedisStore({
-        address: options.to,
-        prefix: options.prefix ?? config.store.prefix,
-        waitReplicas: config.store.waitReplicas,
-      });
-      try {
-        const copied = await copyTo(target, backup, { verify: options.verify === true });
-        if (options.json === true) printJson(copied);
-        else print(copiedText(copied, backup, options));
-      } finally {
-        await target.close();
-      }
+      await (options.to === 'sqlite' ? copyHome(config, options) : copyAway(config, options));
     });
+}
+
+async function copyHome(
+  config: Config,
+  { prefix, verify = false, json = false }: CopyOptions,
+): Promise<void> {
+  if (prefix !== undefined) {
+    throw new SoftquotaError('usage', '--prefix: is of use only where --to is an address');
+  }
+  const call = { method: 'POST', path: '/admin/quota/store/copy', body: { verify } } as const;
+  const copied = copiedTo.parse(
+    await getShared(
+      adminClient(() => config),
+      call,
+    ),
+  );
+  if (json) return printJson(copied);
+  print(
+    `Copied ${formatCount(copied.events)} events.${sameText(copied)} Owners and policy are there.\n` +
+      'Set in app.ini, then restart the daemon:\n\n    [store]\n    ADAPTER = sqlite\n',
+  );
+}
+
+async function copyAway(config: Config, options: CopyOptions): Promise<void> {
+  const { to, prefix = config.store.prefix, verify = false, json = false } = options;
+  if (!isStoreAddress(to)) {
+    throw new SoftquotaError(
+      'usage',
+      `--to ${maskBeforeAt(to)}: expected an address as in [store] HOST, such as redis://USER:PASSWORD@redis.example:6379/0, or sqlite`,
+    );
+  }
+  const answer = await adminClient(() => config).get({ path: '/admin/backup' });
+  const backup = parseBackup(JSON.stringify(answer), 'what the daemon answered');
+  const { waitReplicas } = config.store;
+  const target = await openRedisStore({ address: to, prefix, waitReplicas });
+  try {
+    const copied = await copyTo(target, backup, { verify });
+    if (json) printJson(copied);
+    else print(copiedText(copied, backup, config, { to, prefix }));
+  } finally {
+    await target.close();
+  }
 }
 
 function clientOf(options: ConfigOption): Client {
@@ -101,17 +139,32 @@ function clientOf(options: ConfigOption): Client {
 }
 
 function copiedText(
-  { owners, policy, events, verified }: CopiedTo,
+  copied: CopiedTo,
   { reportedUnits }: Backup,
-  { to }: CopyOptions,
+  { server, store }: Config,
+  { to, prefix }: { readonly to: string; readonly prefix: string },
 ): string {
+  const { owners, policy, events } = copied;
   const what = `${formatCount(owners)} owners, ${formatCount(policy)} records of policy and ${formatCount(events)} events`;
   const reported = reportedUnits.reduce((sum, { bytes }) => sum + bytes, 0);
+  const shown = maskPassword(to);
+  const lines = [
+    ...(server.hostId === null ? ['[server]', 'HOST_ID = a name that no other machine has', ''] : []),
+    '[store]',
+    'ADAPTER = redis',
+    `HOST = ${shown}`,
+    ...(prefix === store.prefix ? [] : [`PREFIX = ${prefix}`]),
+  ];
   return (
-    `Copied ${what} to ${maskPassword(to)}.${verified ? ' Read back, all of it is the same.' : ''}\n` +
+    `Copied ${what} to ${shown}.${sameText(copied)}\n` +
     (reported > 0
       ? `What programs reported here, ${formatBytes(reported)}, is told by this machine when it joins.\n`
       : '') +
-    `Set in app.ini, then restart the daemon:\n\n    [store]\n    ADAPTER = redis\n    HOST = ${maskPassword(to)}\n`
+    `Set in app.ini${shown === to ? '' : ', with user and password as you gave them'}, then restart the daemon:\n\n` +
+    lines.map(line => (line === '' ? '\n' : `    ${line}\n`)).join('')
   );
+}
+
+function sameText({ verified }: CopiedTo): string {
+  return verified ? ' Read back, all of it is the same.' : '';
 }

@@ -6,7 +6,7 @@
  * stated once, in the definition.
  */
 
-export { isStoreAddress, maskPassword } from './addresses.ts';
+export { isStoreAddress, maskBeforeAt, maskPassword } from './addresses.ts';
 export { type Config, type LogLevel, logLevels } from './config.ts';
 export { type Section, sections } from './definition.ts';
 export { variableOf } from './environment.ts';

@@ -91,8 +91,7 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
 
 async function observedFleet(fleet: Fleet): Promise<ObservedFleet> {
   const { state } = fleet;
-  const asked = state.away === null ? Promise.all([fleet.advice(), fleet.hosts()]) : Promise.reject();
-  // While it is away there is nothing more to see than that.
-  const [advice, hosts] = await asked.catch(() => [[], []] as const);
+  // While it is away there may be nothing more to see than that.
+  const [advice, hosts] = await Promise.all([fleet.advice().catch(() => []), fleet.hosts().catch(() => [])]);
   return { state, advice, hosts };
 }

@@ -21,7 +21,10 @@ export interface FleetParts {
 /** Null: the quota is this machine's own. Rejects with `configuration` or `store_refused`. */
 export async function joinFleet({ config, host, ledger, log, ousted }: FleetParts): Promise<Fleet | null> {
   const { adapter, host: address, prefix, waitReplicas } = config.store;
-  if (adapter === 'sqlite') return null;
+  if (adapter === 'sqlite') {
+    ledger.sharing.standAlone();
+    return null;
+  }
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log });
   return Fleet.open({ ledger, store, host, token, version, log, now: Date.now, ousted });

@@ -1,16 +1,18 @@
 /** The part of a daemon that takes part in a shared quota, from its start to its end. */
 
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';
 import type { Away, Ledger, SharedPolicy } from '../ledger/index.ts';
-import type {
-  HostRecord,
-  Policy,
-  PolicyChange,
-  Position,
-  ServerAdvice,
-  SharedStore,
+import {
+  type HostRecord,
+  newGeneration,
+  type Policy,
+  type PolicyChange,
+  type Position,
+  type ServerAdvice,
+  type SharedStore,
 } from '../store/index.ts';
+import { Advised } from './advised.ts';
 import { Following } from './following.ts';
 import { Outbox } from './outbox.ts';
 import type { Distrust } from './trust.ts';
@@ -35,6 +37,8 @@ export interface FleetOptions {
   ousted(error: SoftquotaError): void;
   /** Milliseconds between two looks at the store; a second unless given. */
   readonly everyMs?: number;
+  /** Milliseconds between two looks at how its server is set up; half a minute unless given. */
+  readonly adviceEveryMs?: number;
 }
 
 /** How it stands with the others. */
@@ -49,6 +53,7 @@ export class Fleet implements SharedPolicy {
   readonly #options: FleetOptions;
   readonly #outbox: Outbox;
   readonly #following: Following;
+  readonly #advised: Advised;
   readonly #life = randomUUID();
   #away: Away | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -58,7 +63,8 @@ export class Fleet implements SharedPolicy {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const { ledger, store, host } = options;
+    const { ledger, store, host, log, adviceEveryMs = 30_000 } = options;
+    this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
     this.#outbox = new Outbox({
       ledger,
       store,
@@ -153,11 +159,7 @@ export class Fleet implements SharedPolicy {
     const { position, supersedes } = stored.state;
     const chosen: Policy = policy === 'known' ? sharing.policy : stored.policy;
     const given = [sharing.position?.generation, position?.generation, ...supersedes];
-    const next = {
-      generation: newMark(),
-      version: Math.max(sharing.position?.version ?? 0, position?.version ?? 0) + 1,
-      mark: newMark(),
-    };
+    const next = newGeneration(Math.max(sharing.position?.version ?? 0, position?.version ?? 0) + 1);
     const outcome = await store.replace(chosen, position, next, [
       ...new Set(given.flatMap(each => each ?? [])),
     ]);
@@ -198,6 +200,7 @@ export class Fleet implements SharedPolicy {
       if (error instanceof SoftquotaError && error.code === 'configuration') throw error;
       this.#failed(error);
     }
+    await this.#advised.look();
   }
 
   #lookAgain(): Promise<void> {
@@ -230,7 +233,7 @@ export class Fleet implements SharedPolicy {
   /** The first policy of a store: what is known here of owners, and nothing else. */
   async #begin(): Promise<void> {
     const { ledger, store } = this.#options;
-    const next = { generation: newMark(), version: 1, mark: newMark() };
+    const next = newGeneration();
     const outcome = await store.replace(ledger.sharing.policy, null, next, []);
     // Where another machine came first, the next look finds its policy.
     if (outcome === 'kept') ledger.sharing.takeOver({}, next);
@@ -260,9 +263,6 @@ export class Fleet implements SharedPolicy {
     this.#away = null;
     // Another server may answer in its place, which had not heard everything.
     this.#outbox.tellEverything();
+    this.#advised.anew();
   }
-}
-
-function newMark(): string {
-  return randomBytes(8).toString('hex');
 }

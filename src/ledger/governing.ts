@@ -3,7 +3,6 @@
  * in force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
  */
 
-import { randomBytes } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';
 import {
   assignmentKind,
@@ -16,7 +15,14 @@ import {
   Shelf,
   type View,
 } from '../policy/index.ts';
-import type { DocumentRecord, OwnerRecord, PolicyChange, Position } from '../store/index.ts';
+import {
+  type DocumentRecord,
+  newGeneration,
+  newMark,
+  type OwnerRecord,
+  type PolicyChange,
+  type Position,
+} from '../store/index.ts';
 import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
 import { type Author, Chronicle } from './chronicle.ts';
@@ -137,19 +143,22 @@ export class Governing {
   /** Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they changed. */
   async #commit(draft: Draft, change: PolicyChange): Promise<boolean> {
     const { keeper } = this.#options;
+    const basis = this.#position;
     if (this.#shared === null) {
-      await keeper.now(change);
+      // A machine that has left the others leaves the line of their changes, too.
+      const apart = basis === null ? null : newGeneration(basis.version + 1);
+      await keeper.now(apart === null ? change : { ...change, adopted: apart });
+      this.#position = apart;
       this.#enforce(draft, change);
       return true;
     }
-    const basis = this.#position;
     if (basis === null) {
       throw new SoftquotaError(
         'store_away',
         'the shared store was never reached, so nothing can be ruled yet',
       );
     }
-    const next = { ...basis, version: basis.version + 1, mark: randomBytes(8).toString('hex') };
+    const next = { ...basis, version: basis.version + 1, mark: newMark() };
     if ((await this.#shared.commit(change, basis, next)) === 'behind') {
       await this.#shared.catchUp();
       return false;

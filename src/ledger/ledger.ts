@@ -25,6 +25,7 @@ import type {
   EventRecord,
   LevelRecord,
   OwnerRecord,
+  Register,
   RootRecord,
   Store,
   SweepRecord,
@@ -180,6 +181,11 @@ export class Ledger {
     return (this.sharing.register ?? this.#store).events(query);
   }
 
+  /** This machine's own store, where what happened is kept unless it is shared. */
+  get ownRegister(): Pick<Register, 'events' | 'levels' | 'write'> {
+    return this.#store;
+  }
+
   /** How near to their limits owners were when it was last told. */
   levels(): Promise<readonly LevelRecord[]> {
     return (this.sharing.register ?? this.#store).levels();
@@ -325,9 +331,10 @@ export class Ledger {
     this.#keeper.swept(sweep, present, gone);
   }
 
-  /** Resolves with whether all that was recorded by now is in the store; false: the store is away. */
-  kept(): Promise<boolean> {
-    return this.#keeper.kept();
+  /** Resolves with whether all that was recorded and noted by now is in the store; false: the store is away. */
+  async kept(): Promise<boolean> {
+    const kept = await Promise.all([this.#keeper.kept(), this.sharing.keeper.kept()]);
+    return kept.every(isKept => isKept);
   }
 
   /**

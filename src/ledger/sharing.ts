@@ -86,6 +86,15 @@ export class Sharing {
     this.#options.governing.shareWith(shared.policy);
   }
 
+  /** This machine has its quota for itself: what is stored on others counts no more. */
+  standAlone(): void {
+    const { book } = this.#options;
+    this.takeShares(
+      [...book.accounts].map(({ owner }) => owner.key),
+      [],
+    );
+  }
+
   get isStale(): boolean {
     return this.#shared?.isStale() ?? false;
   }

@@ -9,6 +9,7 @@
 import { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 
+export { newGeneration, newMark } from './generation.ts';
 export type { SharedStoreLog } from './redis/connection.ts';
 export { openRedisStore, type RedisSettings } from './redis/store.ts';
 export type {

@@ -31,6 +31,25 @@ export const sharedStore = z
   })
   .meta({ id: 'SharedStore' });
 
+export const copyOrder = z
+  .strictObject({
+    verify: z.boolean().optional().meta({ description: 'Whether all of it is read back, and compared.' }),
+  })
+  .meta({ id: 'CopyOrder' });
+
+const count = z.number().int().nonnegative();
+
+export const copiedTo = z
+  .object({
+    owners: count,
+    policy: count.meta({ description: 'Rules, groups, assignments, users, tokens.' }),
+    events: count,
+    verified: z.boolean().meta({ description: 'Whether all of it was read back, and was the same.' }),
+  })
+  .meta({ id: 'CopiedTo' });
+
+export type CopiedTo = z.infer<typeof copiedTo>;
+
 export const repairOrder = z
   .strictObject({
     policy: z.enum(['known', 'stored']).meta({

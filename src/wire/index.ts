@@ -15,7 +15,15 @@ export {
   type ThresholdEvent,
 } from './events.ts';
 export { type Fault, fault } from './fault.ts';
-export { type Machine, machine, repairOrder, sharedStore } from './fleet.ts';
+export {
+  type CopiedTo,
+  copiedTo,
+  copyOrder,
+  type Machine,
+  machine,
+  repairOrder,
+  sharedStore,
+} from './fleet.ts';
 export {
   askedSubject,
   type Group,

@@ -5,12 +5,16 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { startSingle } from '../store/redis-servers.ts';
 import { build, type Stage } from './dockerfile.ts';
-import type { Run } from './run.ts';
+import { type Block, iniOf, readGuide } from './guide.ts';
+import { machine } from './machines.ts';
+import { type Run, run } from './run.ts';
 
 t.setTimeout(240_000);
 
 const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+const noBlock: Block = { kind: 'ini', heading: '', text: '' };
 const text = (name: string) => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
 
 const compose = z.object({
@@ -169,3 +173,59 @@ t.test(
     t.strictSame(named, Object.keys(volumes));
   },
 );
+
+const withRedis = z.strictObject({
+  services: z.strictObject({
+    softquota: z.object({ network_mode: z.null(), networks: z.tuple([z.literal('quota')]) }).loose(),
+    redis: z
+      .object({
+        image: z.string().regex(/^redis:[7-9]/),
+        read_only: z.literal(true),
+        cap_drop: z.tuple([z.literal('ALL')]),
+        command: z.array(z.string()),
+        networks: z.tuple([z.literal('quota')]),
+        ports: z.tuple([z.string().startsWith('127.0.0.1:')]),
+        volumes: z.array(z.string()),
+        healthcheck: z.object({ test: z.tuple([z.literal('CMD-SHELL'), z.string()]) }).loose(),
+      })
+      .loose(),
+  }),
+  networks: z.strictObject({ quota: z.null() }),
+  volumes: z.strictObject({ redis: z.null() }),
+});
+
+t.test('compose’s Redis runs as the manual sets one up, is healthy, and lets only softquota in', async t => {
+  // Docker's own tag, which takes out what the first file says.
+  const customTags = [{ tag: '!reset', resolve: () => null }];
+  const { services } = withRedis.parse(parse(await text('compose.redis.yaml'), { customTags }));
+  const { command, healthcheck, volumes } = services.redis;
+  const blockOf = async (page: string, kind: string) =>
+    new RegExp(`\`\`\`${kind}\\n(.*?)\`\`\``, 's').exec(await text(page))?.[1] ?? '';
+  const [program, ...settings] = command;
+  t.equal(program, 'redis-server');
+  const lines = settings
+    .join(' ')
+    .split(' --')
+    .map(line => line.replace(/^--/, ''));
+  t.strictSame(lines, (await blockOf('docs/redis.md', 'conf')).trim().split('\n'));
+  t.ok(volumes.includes('./users.acl:/etc/redis/users.acl:ro'));
+
+  const folder = t.testdir({ 'users.acl': await blockOf('docs/redis.md', 'acl') });
+  const { servers } = await startSingle(t, ...settings.map(word => word.replace('/etc/redis', folder)));
+  const { port } = servers[0];
+  const [, healthy] = healthcheck.test;
+  const check = healthy.replace('redis-cli', `redis-cli -p ${port}`);
+  t.equal((await run('sh', ['-c', check])).code, 0);
+  t.match(await servers[0].cli('ping'), /NOAUTH/);
+  const { HOST = '' } =
+    iniOf(
+      (await readGuide('docker.md')).filter(
+        ({ heading, kind }) => heading === 'With Redis' && kind === 'ini',
+      )[0] ?? noBlock,
+    ).store ?? {};
+  const address = String(HOST).replace('redis:6379', `127.0.0.1:${port}`);
+  const server = await machine(t, { address, host: 'git1' });
+  t.equal(await server.reasons(), '');
+  await servers[0].end();
+  t.not((await run('sh', ['-c', check])).code, 0);
+});

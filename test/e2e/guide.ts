@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Machine } from './machine.ts';
 import { identity, type Run } from './run.ts';
+import type { Ini } from './server.ts';
 
 export interface Block {
   /** What stands behind its opening fence: `sh` is typed by root, `sh alice` by alice, `text` is to be seen. */
@@ -50,6 +51,17 @@ export async function readGuide(page = 'install.md'): Promise<readonly Block[]> 
     if (kind !== undefined) blocks.push({ kind, heading, text: block });
   }
   return blocks;
+}
+
+/** What a block of app.ini says. */
+export function iniOf({ text }: Block): Ini {
+  const sections: Record<string, Record<string, string>> = {};
+  let section = '';
+  for (const [, title, key, value = ''] of text.matchAll(/^(?:\[(.+)\]|(\w+) = (.*))$/gm)) {
+    section = title ?? section;
+    if (key !== undefined) sections[section] = { ...sections[section], [key]: value };
+  }
+  return sections;
 }
 
 /** What is typed on a way, in order. */

@@ -4,9 +4,9 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { launcher } from './daemon.ts';
-import { type Block, readGuide } from './guide.ts';
+import { iniOf, readGuide } from './guide.ts';
 import { plainEnvironment, run } from './run.ts';
-import { type Ini, Server } from './server.ts';
+import { Server } from './server.ts';
 
 t.setTimeout(600_000);
 
@@ -19,17 +19,6 @@ const stored = [
   ['bob', 'size:repos:private', 300_000_000],
   ['acme', 'size:assets:packages:all', 12_000_000_000],
 ] as const;
-
-/** A block of app.ini. */
-function iniOf({ text }: Block): Ini {
-  const sections: Record<string, Record<string, string>> = {};
-  let section = '';
-  for (const [, title, key, value = ''] of text.matchAll(/^(?:\[(.+)\]|(\w+) = (.*))$/gm)) {
-    section = title ?? section;
-    if (key !== undefined) sections[section] = { ...sections[section], [key]: value };
-  }
-  return sections;
-}
 
 t.test('every command of the manual on rules and groups prints what the manual shows', async t => {
   const server = await Server.open(t, { started: false });

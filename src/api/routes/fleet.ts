@@ -1,10 +1,11 @@
 /** `/hosts` and `/store`: the machines that share this quota, and what they share. There only where there are such. */
 
 import { z } from 'zod';
+import { bringHome } from '../../backup/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../quota/index.ts';
 import type { HostRecord } from '../../store/index.ts';
-import { type Machine, machine, repairOrder, sharedStore } from '../../wire/index.ts';
+import { copiedTo, copyOrder, type Machine, machine, repairOrder, sharedStore } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -62,6 +63,18 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
           distrust: distrust === null ? null : { why: distrust.why, message: distrust.message },
         };
       },
+    }),
+    route({
+      id: 'bringStoreHome',
+      method: 'post',
+      path: '/admin/quota/store/copy',
+      tag: 'operation',
+      summary: "Copy what only the shared store holds into this machine's own, so that it can go on alone",
+      access: administrators.write,
+      body: copyOrder,
+      faults: [409, 503],
+      answer: { status: 200, description: 'What is there now', schema: copiedTo },
+      handle: ({ body: { verify = false } }) => bringHome(ledger, { verify }),
     }),
     route({
       id: 'repairStore',

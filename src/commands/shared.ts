@@ -1,0 +1,17 @@
+/** Asking a daemon for what there is only where machines share a quota. */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Call, Client } from './client.ts';
+
+/** As `Client.get`; a daemon that has its quota for itself has no such address. */
+export async function getShared(client: Client, call: Call): Promise<unknown> {
+  try {
+    return await client.get(call);
+  } catch (error) {
+    if (!(error instanceof SoftquotaError && error.code === 'not_found')) throw error;
+    throw new SoftquotaError(
+      'not_found',
+      'this daemon has its quota for itself ([store] ADAPTER = sqlite); docs/redis.md tells how machines share one',
+    );
+  }
+}

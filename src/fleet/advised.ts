@@ -1,0 +1,50 @@
+/** What the administrator of the shared store's server should change, told in the log when it becomes so. */
+
+import type { ServerAdvice, SharedStore } from '../store/index.ts';
+
+export interface AdvisedOptions {
+  readonly store: Pick<SharedStore, 'advice'>;
+  readonly log: {
+    warn(details: object, message: string): void;
+    info(details: object, message: string): void;
+  };
+  /** Milliseconds between two looks. */
+  readonly everyMs: number;
+}
+
+export class Advised {
+  readonly #options: AdvisedOptions;
+  /** What was told and still holds, by its message. */
+  #told: ReadonlyMap<string, ServerAdvice> = new Map();
+  /** On the monotonic clock. */
+  #nextAt = 0;
+
+  constructor(options: AdvisedOptions) {
+    this.#options = options;
+  }
+
+  /** Another server may answer now: the next look is not put off. */
+  anew(): void {
+    this.#nextAt = 0;
+  }
+
+  /** Looks where it is time to. Where the store is away there is nothing to be seen. */
+  async look(): Promise<void> {
+    const { store, everyMs } = this.#options;
+    if (performance.now() < this.#nextAt) return;
+    this.#nextAt = performance.now() + everyMs;
+    const advice = await store.advice().catch(() => null);
+    if (advice !== null) this.#tell(new Map(advice.map(each => [each.message, each])));
+  }
+
+  #tell(advice: ReadonlyMap<string, ServerAdvice>): void {
+    const { log } = this.#options;
+    for (const [message, { code, mend }] of advice) {
+      if (!this.#told.has(message)) log.warn({ code, mend }, `${message} To mend it: ${mend}`);
+    }
+    for (const [message, { code }] of this.#told) {
+      if (!advice.has(message)) log.info({ code }, `no longer so: ${message}`);
+    }
+    this.#told = advice;
+  }
+}

@@ -1,0 +1,139 @@
+/** docs/redis.md: its lines of redis.conf, of access lists and of app.ini, and its commands, as they stand. */
+
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { keysOf } from '../../src/store/redis/keys.ts';
+import { type Server as Redis, startSingle } from '../store/redis-servers.ts';
+import { until } from './ask.ts';
+import { launcher } from './daemon.ts';
+import { type Block, iniOf, readGuide } from './guide.ts';
+import { mayPush, mayPushIs, rule, ruled } from './machines.ts';
+import { plainEnvironment, run } from './run.ts';
+import { type Ini, Server } from './server.ts';
+
+t.setTimeout(300_000);
+
+const blocks = await readGuide('redis.md');
+
+function under(heading: string, kind: string): readonly Block[] {
+  const found = blocks.filter(block => block.heading === heading && block.kind === kind);
+  if (found.length === 0) throw new Error(`no ${kind} under ${heading}`);
+  return found;
+}
+
+const textUnder = (heading: string, kind: string) =>
+  under(heading, kind)
+    .map(({ text }) => text)
+    .join('');
+
+/** A server set up by the manual, with both users; `at` is its address with the one or the other. */
+async function setUp(t: Test): Promise<{ redis: Redis; at: (text: string) => string }> {
+  const folder = t.testdir();
+  const users = join(folder, 'users.acl');
+  await writeFile(users, textUnder('Redis', 'acl') + textUnder('Machines that only measure', 'acl'));
+  const file = join(folder, 'redis.conf');
+  await writeFile(file, textUnder('Redis', 'conf').replace('/etc/redis/users.acl', users));
+  const { servers } = await startSingle(t, '--include', file);
+  return {
+    redis: servers[0],
+    at: text => text.replaceAll('redis.example:6379', `127.0.0.1:${servers[0].port}`),
+  };
+}
+
+/** A block of app.ini, with this Redis in it. */
+function settings(heading: string, at: (text: string) => string): Ini {
+  return iniOf({ kind: 'ini', heading, text: at(textUnder(heading, 'ini')) });
+}
+
+/** Types what stands there; a restart is done as a service manager does it. */
+async function type(t: Test, server: Server, text: string): Promise<void> {
+  const bin = join(server.folder, 'bin');
+  await mkdir(bin, { recursive: true });
+  await writeFile(join(bin, 'softquota'), `#!/bin/sh\nexec "${process.execPath}" "${launcher}" "$@"\n`);
+  await chmod(join(bin, 'softquota'), 0o755);
+  const env = { PATH: `${bin}:${plainEnvironment.PATH}`, SOFTQUOTA_CONFIG: server.config };
+  for (const line of text.trim().split('\n')) {
+    if (line === 'systemctl restart softquota') {
+      await server.stop();
+      await server.start();
+    } else {
+      const { code, stderr } = await run('sh', ['-c', line], { env, cwd: server.folder });
+      t.equal(code, 0, `${line}\n${stderr}`);
+    }
+  }
+}
+
+t.test('the manual leads from one machine to two, through an emptied Redis, and back', async t => {
+  const { redis, at } = await setUp(t);
+  const one = await Server.open(t, { repositories: ['alice/app'] });
+  await ruled(one, '/groups', {
+    body: { name: 'none', rules: [{ name: 'nothing', limit: 0, subjects: ['size:all'] }] },
+  });
+  await ruled(one, '/groups/none/users/alice', { method: 'PUT' });
+  const [copy = '', restart = ''] = under('The first machine', 'sh').map(({ text }) => at(text));
+  await type(t, one, copy);
+  await one.configure(settings('The first machine', at));
+  await type(t, one, restart);
+  t.equal(await mayPush(one, 'alice'), false);
+  const { stdout } = await one.softquota(['doctor', '--json']);
+  t.notMatch(stdout, /shared_store/, 'nothing is wrong with a Redis set up like that');
+
+  const two = await Server.open(t, { repositories: ['alice/app'] });
+  await two.configure(settings('Another machine', at));
+  await type(t, two, at(textUnder('Another machine', 'sh')));
+  await mayPushIs(two, 'alice', false);
+
+  await redis.cli(
+    '--user',
+    'softquota',
+    '--pass',
+    'CHANGE-THIS',
+    '--no-auth-warning',
+    'del',
+    '{softquota}:policy',
+    '{softquota}:documents',
+  );
+  await until(async () => (/holds no policy/.test(await one.reasons()) ? true : null));
+  await type(t, one, textUnder('When something fails', 'sh'));
+  await until(async () => ((await two.reasons()) === '' ? true : null));
+
+  await two.stop();
+  await type(t, one, textUnder('Machines that come and go', 'sh'));
+  const [home = '', again = ''] = under('Back to one machine', 'sh').map(({ text }) => text);
+  await type(t, one, home);
+  await one.configure(settings('Back to one machine', at));
+  await type(t, one, again);
+  t.equal(await mayPush(one, 'alice'), false);
+});
+
+t.test('a machine that only measures tells its usage, follows the policy, and cannot change it', async t => {
+  const { at } = await setUp(t);
+  const one = await Server.open(t, { repositories: ['alice/app'], ini: settings('The first machine', at) });
+  const ini = settings('Another machine', at);
+  const address = String(ini.store?.HOST).replace(
+    'softquota:CHANGE-THIS@',
+    'softquota-git2:CHANGE-THIS-TOO@',
+  );
+  const two = await Server.open(t, {
+    repositories: ['alice/app', 'bob/app'],
+    ini: { ...ini, store: { ...ini.store, HOST: address } },
+  });
+  t.ok((await one.usageIs('bob', bytes => bytes > 0)) > 0, 'what it measures counts');
+  const body = { name: 'none', rules: [{ name: 'nothing', limit: 0, subjects: ['size:all'] }] };
+  t.match(await rule(two, '/groups', { body }), { status: 503, text: /does not permit it/ });
+  await ruled(one, '/groups', { body });
+  await ruled(one, '/groups/none/users/bob', { method: 'PUT' });
+  await mayPushIs(two, 'bob', false);
+  t.equal(await two.reasons(), '');
+  await two.softquota(['check', 'bob']);
+  await one.stop();
+  t.match(await two.softquota(['host', 'forget', 'git1']), { code: 0 });
+});
+
+t.test('the manual names every key that is kept', async t => {
+  const text = await readFile(new URL('../../docs/redis.md', import.meta.url), 'utf8');
+  const { alive, staged, share, ...plain } = keysOf('softquota');
+  for (const key of Object.values(plain)) t.ok(text.includes(key.replace('{softquota}', '')), key);
+  t.ok(text.includes(share('OWNER')) && text.includes(alive('HOST').replace('{softquota}', '')));
+});

@@ -1,0 +1,206 @@
+/** The commands that move a quota between one machine's own store and a shared one, and that look after that. */
+
+import t from 'tap';
+import { startSingle } from '../store/redis-servers.ts';
+import { until } from './ask.ts';
+import { machine, mayPush, mayPushIs, rule, ruled } from './machines.ts';
+import { Server } from './server.ts';
+import { statusWith } from './token-status.ts';
+
+t.setTimeout(240_000);
+
+const nothing = { limit: 0, subjects: ['size:all'] };
+
+interface Told {
+  readonly id: string;
+  readonly kind: string;
+}
+
+/** What happened, as this machine tells it, newest first. */
+async function eventsOf(server: Server): Promise<readonly Told[]> {
+  return JSON.parse((await rule(server, '/events?limit=1000')).text);
+}
+
+/** A machine with a quota of its own, two groups, many events, and a token. */
+async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Server; token: string }> {
+  const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
+  await ruled(server, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
+  await ruled(server, '/groups/none/users/alice', { method: 'PUT' });
+  for (let at = 0; at < 30; at += 1) await ruled(server, '/rules', { body: { ...nothing, name: `r${at}` } });
+  const { stdout } = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
+  const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 3_000_000 };
+  t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
+  await until(async () =>
+    (await eventsOf(server)).filter(({ kind }) => kind === 'threshold').length === 2 ? true : null,
+  );
+  return { server, token: stdout.trim() };
+}
+
+t.test('a quota moves to a shared store while the daemon runs, and comes home', async t => {
+  const { address, servers } = await startSingle(t, '--requirepass', 'se cret');
+  const withPassword = address.replace('//', '//:se%20cret@');
+  const { server, token } = await alone(t);
+  const before = await eventsOf(server);
+  const copied = await server.softquota(['store', 'copy', '--to', withPassword, '--verify']);
+  t.match(copied, { code: 0, stderr: '' });
+  t.match(
+    copied.stdout,
+    /^Copied [4-9] owners, \d+ records of policy and \d+ events to redis:\/\/\*+@127\.0\.0\.1:\d+\/0\. Read back, all of it is the same\.\n/,
+  );
+  t.match(copied.stdout, 'What programs reported here, 3 MB, is told by this machine when it joins.\n');
+  t.match(
+    copied.stdout,
+    / {4}\[server\]\n {4}HOST_ID = .*\n\n {4}\[store\]\n {4}ADAPTER = redis\n {4}HOST = /,
+  );
+  t.notMatch(copied.stdout, /se( |%20)cret/, 'passwords are never shown');
+
+  await server.configure({
+    server: { HOST_ID: 'one' },
+    store: { ADAPTER: 'redis', HOST: withPassword },
+  });
+  await server.stop();
+  await server.start();
+  t.strictSame([await mayPush(server, 'alice'), await mayPush(server, 'bob')], [false, true]);
+  t.equal(await statusWith(server, token, '/admin/quota/rules'), 200, 'tokens are valid as before');
+  t.strictSame(await eventsOf(server), before);
+  t.equal(await server.usage('carol'), 3_000_000);
+  const two = await machine(t, { address: withPassword, host: 'two', repositories: ['bob/app'] });
+  await mayPushIs(two, 'alice', false);
+  await mayPushIs(two, 'carol', false);
+
+  await ruled(two, '/groups/none/users/alice', { method: 'DELETE' });
+  await mayPushIs(server, 'alice', true);
+  const onBoth = await server.usageIs('bob', bytes => bytes > 60_000);
+  const home = await server.softquota(['store', 'copy', '--to', 'sqlite', '--verify', '--json']);
+  t.match(home, { code: 0, stderr: '' });
+  const all = await eventsOf(server);
+  t.ok(all.length > before.length);
+  t.match(JSON.parse(home.stdout), { events: all.length, verified: true });
+  await server.stop();
+  await servers[0].end();
+  await server.configure({ store: { ADAPTER: 'sqlite' } });
+  await server.start();
+  t.strictSame([await mayPush(server, 'alice'), await mayPush(server, 'carol')], [true, false]);
+  t.equal(await server.usage('bob'), onBoth / 2, 'what lies on other machines counts no more');
+  t.strictSame(await eventsOf(server), all);
+  t.match(await server.softquota(['host', 'list']), { code: 2, stderr: /docs\/redis\.md/ });
+
+  await servers[0].start();
+  await ruled(server, '/groups/none/users/bob', { method: 'PUT' });
+  await server.stop();
+  await server.configure({ store: { ADAPTER: 'redis' } });
+  await server.start({ ready: false });
+  t.match(await server.reasons(), /does not come from the known one/, 'it was ruled apart from the others');
+  t.equal(await mayPush(server, 'bob'), false, 'and nothing of that is given up silently');
+  t.match(await server.softquota(['store', 'repair', '--stored']), {
+    code: 0,
+    stdout: 'The policy of the store is in force.\n',
+  });
+  await mayPushIs(server, 'bob', true);
+  t.equal(await server.usageIs('bob', bytes => bytes === onBoth), onBoth, 'the others’ usage counts again');
+});
+
+t.test('nothing is copied over what a store holds, or where it does not let us in', async t => {
+  const { address, servers } = await startSingle(t);
+  const { server } = await alone(t);
+  const copy = (...words: readonly string[]) => server.softquota(['store', 'copy', ...words]);
+  t.match(await copy('--to', address, '--prefix', 'other'), { code: 0, stdout: /\n {4}PREFIX = other\n/ });
+  t.match(await copy('--to', address, '--prefix', 'other'), {
+    code: 2,
+    stderr: /holds a policy already, which stays as it is.*another \[store\] PREFIX/s,
+  });
+  t.match(await copy('--to', address, '--json', '--verify'), { code: 0, stdout: /"verified": true/ });
+  await servers[0].cli('flushall');
+  await servers[0].cli('set', '{softquota}:owners', 'of another program');
+  t.match(await copy('--to', address), { code: 78, stderr: /\{softquota\}:owners is none of softquota's/ });
+  t.equal(await servers[0].cli('get', '{softquota}:owners'), 'of another program');
+  await servers[0].cli('flushall');
+  await servers[0].cli('config', 'set', 'requirepass', 'right');
+  const wrong = await copy('--to', address.replace('//', '//:wrong-one@'));
+  t.match(wrong, { code: 78, stdout: '', stderr: /does not let us in/ });
+  t.notMatch(wrong.stderr, /wrong-one/);
+  await servers[0].end();
+  t.match(await copy('--to', address), { code: 69, stderr: /cannot be used at the moment/ });
+  const mistyped = await copy('--to', 'redis://:hidden word@host:99999/x');
+  t.match(mistyped, { code: 2, stderr: /expected an address as in \[store\] HOST, such as/ });
+  t.notMatch(mistyped.stderr, /hidden/);
+  t.match(await copy(), { code: 2, stderr: /--to/ });
+  t.match(await copy('--to', 'sqlite', '--prefix', 'x'), { code: 2, stderr: /--prefix/ });
+  for (const command of [
+    ['store', 'copy', '--to', 'sqlite'],
+    ['store', 'repair', '--known'],
+    ['host', 'forget', 'x'],
+  ]) {
+    t.match(await server.softquota(command), { code: 2, stderr: /its quota for itself/ }, command.join(' '));
+  }
+  await server.stop();
+  t.match(await copy('--to', address), { code: 69, stderr: /no daemon answers/ });
+});
+
+t.test('a copy that broke off is begun anew', async t => {
+  const { address, servers } = await startSingle(t);
+  const { server } = await alone(t);
+  // Events come before the policy; here there is only room for them.
+  await servers[0].cli('acl', 'setuser', 'default', '-unlink');
+  t.match(await server.softquota(['store', 'copy', '--to', address]), { code: 78 });
+  t.not(await servers[0].cli('hlen', '{softquota}:events'), '0');
+  await servers[0].cli('acl', 'setuser', 'default', '+unlink');
+  t.match(await server.softquota(['store', 'copy', '--to', address, '--verify']), { code: 0 });
+});
+
+t.test('which policy is the right one is decided once, by a word of somebody', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
+  await ruled(one, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
+  await ruled(one, '/groups/none/users/alice', { method: 'PUT' });
+  const repair = (...words: readonly string[]) => one.softquota(['store', 'repair', ...words]);
+  t.match(await repair(), { code: 2, stderr: /which policy is the right one, --known or --stored\?/ });
+  t.match(await repair('--known', '--stored'), {
+    code: 2,
+    stderr: /'--known' cannot be used with option '--stored'/,
+  });
+  t.match(await repair('--known'), { code: 2, stderr: /there is nothing to repair/ });
+  await servers[0].cli('flushall');
+  await until(async () => (/holds no policy/.test(await one.reasons()) ? true : null));
+  t.match(await repair('--known'), {
+    code: 0,
+    stdout: 'The store holds the policy that is in force here.\n',
+  });
+  t.equal(await one.reasons(), '');
+  t.equal(await mayPush(one, 'alice'), false);
+  await servers[0].end();
+  t.match(await repair('--known'), { code: 69, stderr: /cannot be used at the moment/ });
+});
+
+t.test('machines are listed and forgotten by programs, too', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await machine(t, { address, host: 'two', repositories: ['alice/app'] });
+  await one.usageIs('alice', bytes => bytes > 60_000);
+  const list = async () => JSON.parse((await one.softquota(['host', 'list', '--json'])).stdout);
+  t.match(await list(), [
+    { id: 'one', alive: true, owners: 1 },
+    { id: 'two', alive: true, silentSeconds: 0, owners: 1, bytes: Number },
+  ]);
+  await two.stop();
+  const forgotten = await one.softquota(['host', 'forget', 'two', '--json']);
+  t.match(JSON.parse(forgotten.stdout), { id: 'two', alive: false });
+  t.match(await list(), [{ id: 'one' }]);
+  t.match(await one.softquota(['host', 'forget', '..']), { code: 2, stderr: /no name of anything/ });
+  await servers[0].end();
+  t.match(await one.softquota(['host', 'list']), { code: 69, stderr: /cannot be used at the moment/ });
+});
+
+t.test('the help of each command leads on', async t => {
+  const server = await Server.open(t, { started: false });
+  for (const [words, expected] of [
+    [['store'], /repair.*copy/s],
+    [['store', 'copy'], /Example:\n {2}softquota store copy --to redis:.*Exit status: 0 done/s],
+    [['store', 'repair'], /--known.*--stored.*Exit status/s],
+    [['host', 'forget'], /HOST_ID.*Exit status/s],
+  ] as const) {
+    const { code, stdout } = await server.softquota([...words, '--help']);
+    t.equal(code, 0);
+    t.match(stdout, expected);
+  }
+});
