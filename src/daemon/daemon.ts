@@ -99,6 +99,7 @@ export class Daemon {
         keepMs: config.events.keepMs,
         log,
         now: Date.now,
+        turn: fleet,
       });
       opened.push(events);
       const servers = await openServers({
@@ -122,7 +123,7 @@ export class Daemon {
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       measuring.start();
       events.start();
-      fleet?.start();
+      fleet?.start(() => events.takeTurn());
       return new Daemon(current, log, { ledger, measuring, events }, opened, ended);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();

@@ -4,6 +4,8 @@
  * Each kind of data has a level; those that go from one level to another together, by the same rule, are one event. Levels
  * are kept, so that a restart tells nothing anew. While quotas are switched off there is nothing to come to, and all
  * levels stay.
+ *
+ * Of machines that share a quota one at a time tells; whoever takes over goes on from what was told last.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -24,6 +26,12 @@ import {
   textOf,
 } from './levels.ts';
 
+/** Whose it is to tell. */
+export interface Turn {
+  /** Whether it is this machine's at the moment. */
+  readonly isTelling: boolean;
+}
+
 export interface CrossingsOptions {
   readonly ledger: Ledger;
   readonly log: { error(fields: object, message: string): void };
@@ -31,6 +39,8 @@ export interface CrossingsOptions {
   now(): number;
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
+  /** Null: always this machine's. */
+  readonly turn: Turn | null;
 }
 
 /** So much is handed over at once, and waited for. */
@@ -83,6 +93,14 @@ export class Crossings {
     this.#rounds.start();
   }
 
+  /** It has become this machine's turn: others may have told something since its last. */
+  takeTurn(): void {
+    this.#levels = null;
+    this.#events = [];
+    this.#moved = new Set();
+    this.#rounds.lookAtAll();
+  }
+
   /** Resolves once all that was crossed by now is noted. */
   noted(): Promise<void> {
     return this.#rounds.settled();
@@ -92,13 +110,17 @@ export class Crossings {
     return this.#rounds.close();
   }
 
+  get #isMine(): boolean {
+    return this.#options.turn?.isTelling ?? true;
+  }
+
   async #resume(): Promise<void> {
     const kept = await this.#options.ledger.levels();
     this.#levels = new Map(kept.map(({ ownerId, text }) => [ownerId, levelsIn(text)]));
   }
 
   #look(ownerKey: string): void {
-    if (this.#levels === null) return;
+    if (this.#levels === null || !this.#isMine) return;
     const { ledger } = this.#options;
     const { settings } = ledger;
     const owner = ledger.ownerRecord(ownerKey);
@@ -150,7 +172,10 @@ export class Crossings {
 
   async #finish(everybody: boolean): Promise<void> {
     const { ledger } = this.#options;
+    if (!this.#isMine) return;
     if (this.#levels === null) {
+      // What this machine told in its last turn is among what is read.
+      if (!(await ledger.kept())) throw new SoftquotaError('store_away', 'what was told last is not kept yet');
       await this.#resume();
       return this.#rounds.lookAtAll();
     }

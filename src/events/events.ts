@@ -4,7 +4,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { EventRecord } from '../store/index.ts';
 import type { Event, EventKind } from '../wire/index.ts';
-import { Crossings } from './crossings.ts';
+import { Crossings, type Turn } from './crossings.ts';
 import { eventOf } from './record.ts';
 import { Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
@@ -22,6 +22,8 @@ export interface EventsOptions {
   /** Milliseconds for which refusals are added up before they are written; a second unless given. */
   readonly pauseMs?: number;
   readonly limits?: TallyLimits;
+  /** Whose it is to tell of thresholds; null: this machine's, which has its quota for itself. */
+  readonly turn?: Turn | null;
 }
 
 export interface EventsQuery {
@@ -65,10 +67,10 @@ export class Events {
    * added up anew, and thresholds are told once it can. Rejects with `store_refused`.
    */
   static async open(options: EventsOptions): Promise<Events> {
-    const { ledger, host, log, now, pauseMs, limits } = options;
+    const { ledger, host, log, now, pauseMs, limits, turn = null } = options;
     const tally = new Tally(host, limits);
     tally.resume(await refusalsOf(ledger), now());
-    const crossings = await Crossings.open({ ledger, log, now, pauseMs });
+    const crossings = await Crossings.open({ ledger, log, now, pauseMs, turn });
     return new Events(options, tally, crossings);
   }
 
@@ -77,6 +79,11 @@ export class Events {
     this.#crossings.start();
     this.#clean();
     this.#cleaning ??= setInterval(() => this.#clean(), hourMs).unref();
+  }
+
+  /** It has become this machine's turn to tell of thresholds. */
+  takeTurn(): void {
+    this.#crossings.takeTurn();
   }
 
   /** Takes another time to keep events for. */

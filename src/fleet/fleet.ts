@@ -41,6 +41,12 @@ export interface FleetOptions {
   readonly adviceEveryMs?: number;
 }
 
+/** The task to tell of crossings of thresholds, which each machine sees and one tells. */
+const telling = 'thresholds';
+
+/** Less than the store keeps a task for a machine that is silent, so that no two think that they have it. */
+const tellingMs = 8000;
+
 /** How it stands with the others. */
 export interface FleetState {
   /** Null while the shared store answers. */
@@ -60,6 +66,10 @@ export class Fleet implements SharedPolicy {
   #unfollow: (() => void) | null = null;
   #syncing: Promise<void> = Promise.resolve();
   #isClosed = false;
+  /** Called when it has become this machine's turn to tell. */
+  #turned: (() => void) | null = null;
+  /** On the monotonic clock. */
+  #tellsUntil = 0;
 
   private constructor(options: FleetOptions) {
     this.#options = options;
@@ -102,11 +112,20 @@ export class Fleet implements SharedPolicy {
     return fleet;
   }
 
-  /** From now on the others are told, and followed. */
-  start(): void {
+  /**
+   * From now on the others are told, and followed. `turned` is called whenever it has become this machine's turn to tell
+   * what all of them see.
+   */
+  start(turned: () => void): void {
+    this.#turned = turned;
     this.#unfollow ??= this.#options.store.follow(() => void this.#lookAgain());
     this.#outbox.start();
     this.#next();
+  }
+
+  /** Whether it is this machine that tells what all of them see. */
+  get isTelling(): boolean {
+    return performance.now() < this.#tellsUntil;
   }
 
   get state(): FleetState {
@@ -178,7 +197,10 @@ export class Fleet implements SharedPolicy {
     await this.#syncing;
     await this.#outbox.close();
     await this.#options.ledger.sharing.close();
-    if (this.#away === null) await store.release({ host, token, life: this.#life, version }).catch(() => {});
+    if (this.#away === null) {
+      if (this.isTelling) await store.leaveTask(telling, host).catch(() => {});
+      await store.release({ host, token, life: this.#life, version }).catch(() => {});
+    }
     await store.close();
   }
 
@@ -196,6 +218,7 @@ export class Fleet implements SharedPolicy {
       await this.#claim();
       await this.#following.sync();
       this.#back();
+      await this.#takeTurn();
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'configuration') throw error;
       this.#failed(error);
@@ -228,6 +251,15 @@ export class Fleet implements SharedPolicy {
       'configuration',
       `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each machine its own`,
     );
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (this.#turned === null) return;
+    const { store, host } = this.#options;
+    const until = performance.now() + tellingMs;
+    const had = this.isTelling;
+    this.#tellsUntil = (await store.takeTask(telling, host)) ? until : 0;
+    if (this.isTelling && !had) this.#turned();
   }
 
   /** The first policy of a store: what is known here of owners, and nothing else. */

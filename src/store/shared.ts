@@ -114,6 +114,10 @@ export interface SharedStore extends Register {
   claim(claim: HostClaim): Promise<boolean>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
+  /** Takes a task that one machine has at a time, or keeps it for as long as it would keep its name. False: another has it. */
+  takeTask(task: string, host: string): Promise<boolean>;
+  /** Gives it up, where the machine has it. */
+  leaveTask(task: string, host: string): Promise<void>;
   hosts(): Promise<readonly HostRecord[]>;
   /** Takes a machine out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is none. */
   forgetHost(host: string): Promise<void>;

@@ -41,6 +41,31 @@ export async function releaseHost(
   );
 }
 
+export async function takeTask(
+  connection: Connection,
+  keys: Keys,
+  task: string,
+  host: string,
+  aliveMs: number,
+): Promise<boolean> {
+  const answer = await connection.run(async client =>
+    sound(
+      connection.where,
+      await runScript(client, scripts.take, [keys.task(task)], [nameOf(host), String(aliveMs)]),
+    ),
+  );
+  return answer.is === 'kept';
+}
+
+export async function leaveTask(
+  connection: Connection,
+  keys: Keys,
+  task: string,
+  host: string,
+): Promise<void> {
+  await connection.run(client => runScript(client, scripts.leave, [keys.task(task)], [nameOf(host)]));
+}
+
 const record = z.strictObject({ seenAt: z.number().int(), version: z.string() });
 
 export async function readHosts(connection: Connection, keys: Keys): Promise<readonly HostRecord[]> {

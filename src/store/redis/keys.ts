@@ -11,6 +11,7 @@
  *     {PREFIX}:log           stream  the changes, by number
  *     {PREFIX}:hosts         hash    HOST -> JSON
  *     {PREFIX}:alive:HOST    string  "token life former-life", with an expiry
+ *     {PREFIX}:task:NAME     string  HOST, which has it, with an expiry
  *     {PREFIX}:staged:*      hash    a policy on its way, with an expiry
  *     {PREFIX}:news          channel the number of each change
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON
@@ -44,6 +45,7 @@ export interface Keys {
   /** A channel. */
   readonly news: string;
   alive(host: string): string;
+  task(name: string): string;
   staged(id: string, what: 'documents' | 'owners'): string;
   share(ownerKey: string): string;
 }
@@ -62,6 +64,7 @@ export function keysOf(prefix: string): Keys {
     hosts: `${common}:hosts`,
     news: `${common}:news`,
     alive: host => `${common}:alive:${nameOf(host)}`,
+    task: name => `${common}:task:${nameOf(name)}`,
     staged: (id, what) => `${common}:staged:${id}:${what}`,
     share: ownerKey => `${prefix}:share:{${nameOf(ownerKey)}}`,
   };

@@ -346,3 +346,24 @@ export const forget = script(
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'behind'} end
 return {'kept', redis.call('HDEL', KEYS[2], word())}`,
 );
+
+/** KEYS: task. */
+export const take = script(
+  reading,
+  `
+local strange = another('string')
+if strange then return {'another', strange} end
+local host, expiry = word(), word()
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= host then return {'taken'} end
+redis.call('SET', KEYS[1], host, 'PX', expiry)
+return {'kept'}`,
+);
+
+/** KEYS: task. */
+export const leave = script(
+  reading,
+  `
+if redis.call('GET', KEYS[1]) == word() then redis.call('DEL', KEYS[1]) end
+return {'kept'}`,
+);

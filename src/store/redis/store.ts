@@ -35,7 +35,7 @@ import { examine } from './examine.ts';
 import { away } from './faults.ts';
 import { Follower } from './follow.ts';
 import * as governing from './governing.ts';
-import { claimHost, forgetHost, readHosts, releaseHost } from './hosts.ts';
+import { claimHost, forgetHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { keysOf } from './keys.ts';
 import { Lane } from './lane.ts';
 import { changesAfter, markOf } from './log.ts';
@@ -205,6 +205,16 @@ class RedisStore implements SharedStore {
   async release(claim: HostClaim): Promise<void> {
     const { main, keys } = this.#open();
     await releaseHost(main, keys, claim);
+  }
+
+  async takeTask(task: string, host: string): Promise<boolean> {
+    const { main, keys } = this.#open();
+    return takeTask(main, keys, task, host, this.#aliveMs);
+  }
+
+  async leaveTask(task: string, host: string): Promise<void> {
+    const { main, keys } = this.#open();
+    await leaveTask(main, keys, task, host);
   }
 
   async hosts(): Promise<readonly HostRecord[]> {
