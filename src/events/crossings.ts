@@ -175,7 +175,8 @@ export class Crossings {
     if (!this.#isMine) return;
     if (this.#levels === null) {
       // What this machine told in its last turn is among what is read.
-      if (!(await ledger.kept())) throw new SoftquotaError('store_away', 'what was told last is not kept yet');
+      if (!(await ledger.kept()))
+        throw new SoftquotaError('store_away', 'what was told last is not kept yet');
       await this.#resume();
       return this.#rounds.lookAtAll();
     }

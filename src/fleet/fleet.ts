@@ -116,7 +116,7 @@ export class Fleet implements SharedPolicy {
    * From now on the others are told, and followed. `turned` is called whenever it has become this machine's turn to tell
    * what all of them see.
    */
-  start(turned: () => void): void {
+  start(turned: () => void = () => {}): void {
     this.#turned = turned;
     this.#unfollow ??= this.#options.store.follow(() => void this.#lookAgain());
     this.#outbox.start();

@@ -82,6 +82,8 @@ function methodsOf(store: SharedStore): SharedStore {
     follow: told => store.follow(told),
     claim: claim => store.claim(claim),
     release: claim => store.release(claim),
+    takeTask: (task, host) => store.takeTask(task, host),
+    leaveTask: (task, host) => store.leaveTask(task, host),
     hosts: () => store.hosts(),
     forgetHost: host => store.forgetHost(host),
     advice: () => store.advice(),
