@@ -10,6 +10,7 @@ import type { Test } from 'tap';
 import type { Change, Position, RedisSettings, SharedStore } from '../../src/store/index.ts';
 import { sortedRegister } from './model.ts';
 import { event, oddStrings, owner, share } from './records.ts';
+import { comes } from './redis-servers.ts';
 
 export interface SharedPlace {
   readonly prefix: string;
@@ -280,6 +281,21 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
       await Promise.all([other.load(), store.write({ shares: [again] }), other.load()]);
       t.strictSame((await other.load()).shares, [again]);
     }
+  });
+
+  t.test('a task is one machine’s at a time, until it gives it up or is silent', async t => {
+    const place = newPlace();
+    const [one, two] = [await opened(t, place), await opened(t, place, { aliveMs: 60_000 })];
+    t.equal(await two.takeTask('tell', 'two'), true);
+    t.equal(await two.takeTask('tell', 'two'), true, 'it keeps it');
+    t.equal(await one.takeTask('tell', 'one'), false);
+    t.equal(await one.takeTask('other', 'one'), true, 'another task is another’s');
+    await one.leaveTask('tell', 'one');
+    t.equal(await one.takeTask('tell', 'one'), false, 'nobody gives up what is not theirs');
+    await two.leaveTask('tell', 'two');
+    const brief = await opened(t, place, { aliveMs: 20 });
+    t.equal(await brief.takeTask('tell', 'odd\ud800 host/{}'), true);
+    await comes('the task', () => one.takeTask('tell', 'one'));
   });
 
   t.test('a change calls those who follow, until they no longer want it', async t => {
