@@ -186,3 +186,16 @@ t.test(
     t.strictSame(await after.levels(), [{ ownerId: 7, text: '{}' }]);
   },
 );
+
+t.test('a policy that was restored is not taken for the one that machines share', async t => {
+  const world = new World(t);
+  const ledger = await world.open();
+  const shared = { generation: 'shared', version: 7, mark: 'mark' };
+  ledger.sharing.takeOver({}, shared);
+  const text = await written(ledger);
+  await restored(world, text, true);
+  const { position } = (await world.open()).sharing;
+  t.equal(position?.version, 8);
+  t.not(position?.generation, shared.generation);
+  await world.close();
+});
