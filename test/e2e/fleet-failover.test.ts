@@ -2,7 +2,6 @@
 
 import t, { type Test } from 'tap';
 import { comes, type Server, startCluster, startSentinels } from '../store/redis-servers.ts';
-import { until } from './ask.ts';
 import { Load } from './load.ts';
 import { Trial } from './trial.ts';
 
@@ -13,20 +12,15 @@ const changesBefore = 10;
 
 /** Kills a server under load, and has all go on until many more changes were acknowledged. */
 async function survivesKill(t: Test, load: Load, master: Server): Promise<void> {
-  const ruled = (more: number) => {
-    const goal = load.acknowledged + more;
-    return until(() => (load.acknowledged >= goal ? true : null));
-  };
-  await ruled(changesBefore);
-  const pushes = load.pushes;
+  await load.rulesMore(changesBefore);
   const killed = performance.now();
   await master.end('SIGKILL');
-  await until(() => (load.pushes >= pushes + 2 ? true : null));
-  await ruled(1);
+  await load.pushesMore(2);
+  await load.rulesMore(1);
   t.comment(
     `changes are acknowledged again ${((performance.now() - killed) / 1000).toFixed(1)} s after the kill`,
   );
-  await ruled(changesBefore);
+  await load.rulesMore(changesBefore);
 }
 
 async function settles(t: Test, trial: Trial, load: Load): Promise<void> {

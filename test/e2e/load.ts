@@ -1,7 +1,10 @@
 /** Machines at work: on each of them disks grow, pushes come, and administrators rule, all the time until it is ended. */
 
+import { join } from 'node:path';
+import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
+import { must } from './run.ts';
 import { isStale, type Trial } from './trial.ts';
 
 /** Whose repositories are pushed to. */
@@ -11,6 +14,7 @@ export class Load {
   readonly #trial: Trial;
   readonly #running: Promise<unknown>;
   #isOver = false;
+  #fault: unknown = null;
   #rules = 0;
   /** What administrators were answered, by status. */
   readonly ruled = new Map<number, number>();
@@ -35,8 +39,10 @@ export class Load {
     this.#running = Promise.all(works).finally(() => {
       this.#isOver = true;
     });
-    // Whoever ends it is told.
-    this.#running.catch(() => {});
+    // Whoever waits for it, or ends it, is told.
+    this.#running.catch(error => {
+      this.#fault = error;
+    });
   }
 
   static async on(trial: Trial): Promise<Load> {
@@ -44,15 +50,39 @@ export class Load {
       trial.servers.map(async server => {
         await server.repository(`${pusher}/app`);
         await server.installHooks();
+        // How long an answer may take is not what is looked at, on a machine that does ten other things.
+        const config = join(server.path(`${pusher}/app`), 'config');
+        await must('git', ['config', '--file', config, 'softquota.timeout', '30']);
         return Clone.of(server, server.path(`${pusher}/app`));
       }),
     );
     return new Load(trial, clones);
   }
 
-  /** How many changes were acknowledged. */
-  get acknowledged(): number {
-    return this.ruled.get(201) ?? 0;
+  /** Resolves once so many more changes were acknowledged. */
+  rulesMore(count: number): Promise<true> {
+    return this.#comesTo(() => this.ruled.get(201) ?? 0, count);
+  }
+
+  /** The same of pushes. */
+  pushesMore(count: number): Promise<true> {
+    return this.#comesTo(() => this.pushes, count);
+  }
+
+  #comesTo(done: () => number, more: number): Promise<true> {
+    const goal = done() + more;
+    return until(
+      () => {
+        if (this.#fault !== null) throw this.#fault;
+        return done() >= goal ? true : null;
+      },
+      () =>
+        `only ${done()} of ${goal}; answers to administrators: ${JSON.stringify([...this.ruled])}, the last ${this.#trial.refusal}\n${this.#logs}`,
+    );
+  }
+
+  get #logs(): string {
+    return this.#trial.servers.map(server => server.daemon.log).join('\n\n');
   }
 
   /** Rejects where a push failed, or a check was not answered. */

@@ -6,7 +6,7 @@ import type { Test } from 'tap';
 
 /**
  * `passes`: all goes through at once. `swallows`: connections open, and nothing comes through. `cuts`: each connection
- * ends when so many bytes have come back through it. `delays`: each piece comes so much later. `refuses`: connections
+ * ends before the piece that brings more than so many bytes back. `delays`: each piece comes so much later. `refuses`: connections
  * are ended at once.
  */
 export type Way =
@@ -48,15 +48,17 @@ export class Passage {
       return;
     }
     const there = connect(port, '127.0.0.1');
-    this.#carry(here, there, () => {});
+    this.#carry(here, there, () => true);
     let back = 0;
     this.#carry(there, here, bytes => {
       back += bytes;
-      if (this.#way.does === 'cuts' && back > this.#way.afterBytes) here.resetAndDestroy();
+      if (this.#way.does !== 'cuts' || back <= this.#way.afterBytes) return true;
+      here.resetAndDestroy();
+      return false;
     });
   }
 
-  #carry(from: Socket, to: Socket, passed: (bytes: number) => void): void {
+  #carry(from: Socket, to: Socket, mayPass: (bytes: number) => boolean): void {
     this.#open.add(from);
     from.on('error', () => {});
     from.on('close', () => {
@@ -64,10 +66,9 @@ export class Passage {
       to.destroy();
     });
     from.on('data', piece => {
-      if (this.#way.does === 'swallows') return;
+      if (this.#way.does === 'swallows' || !mayPass(piece.length)) return;
       const pass = () => {
         if (to.writable) to.write(piece);
-        passed(piece.length);
       };
       if (this.#way.does === 'delays') setTimeout(pass, this.#way.ms);
       else pass();

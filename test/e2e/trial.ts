@@ -27,6 +27,8 @@ export interface TrialOptions {
 
 export class Trial {
   readonly servers: Server[] = [];
+  /** Why a rule was not made the last time that one was not. */
+  refusal = '';
   readonly #t: Test;
   readonly #options: TrialOptions;
   /** What the limit of the one rule may be: what was acknowledged last, then what nobody knows whether it was made. */
@@ -107,8 +109,9 @@ export class Trial {
 
   /** The status of an attempt to make a rule; one that was acknowledged has to be there at the end. */
   async make(name: string, limit: number, on: Server = this.one): Promise<number> {
-    const { status } = await rule(on, '/rules', { body: { name, limit, subjects: ['size:all'] } });
+    const { status, text } = await rule(on, '/rules', { body: { name, limit, subjects: ['size:all'] } });
     if (status < 300) this.#rules.add(name);
+    else this.refusal = text;
     return status;
   }
 

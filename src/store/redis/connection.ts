@@ -13,6 +13,8 @@ import { type Address, type Client, clientFor, nameOf } from './address.ts';
 import { away, failureOf } from './faults.ts';
 
 export const patienceMs = 1500;
+/** How long a connection may take from its beginning until it can be used, in milliseconds. */
+const greetingMs = 3000;
 
 /** What a shared store tells beside its answers; pino's loggers are such. */
 export interface SharedStoreLog extends StoreLog {
@@ -38,6 +40,7 @@ export class Connection {
   #state: 'connecting' | 'usable' | 'away' | 'closed' = 'away';
   #gate: Gate = Promise.withResolvers<boolean>();
   #timer: NodeJS.Timeout | undefined;
+  #greeting: NodeJS.Timeout | undefined;
   /** Why it is away, as far as is known. */
   #fault: unknown = new Error('there is no connection yet');
   /** Why it must not be used although it is there. */
@@ -55,8 +58,15 @@ export class Connection {
     };
     this.#client.on('error', failed);
     this.#client.on('node error', failed);
-    this.#client.on('ready', () => void this.#arrived());
-    this.#client.on('close', () => this.#lost());
+    this.#client.on('connect', () => this.#greeted());
+    this.#client.on('ready', () => {
+      clearTimeout(this.#greeting);
+      void this.#arrived();
+    });
+    this.#client.on('close', () => {
+      clearTimeout(this.#greeting);
+      this.#lost();
+    });
     // ioredis gives up after some faults of Sentinels; nobody else would try again.
     this.#client.on('end', () => this.#again());
     this.#begin('connecting');
@@ -85,6 +95,7 @@ export class Connection {
 
   close(): void {
     this.#begin('closed');
+    clearTimeout(this.#greeting);
     this.#client.disconnect();
   }
 
@@ -102,6 +113,12 @@ export class Connection {
     // Who comes later finds how it is now, not how it was when the first waited.
     this.#gate = Promise.withResolvers();
     this.#gate.resolve(state === 'usable');
+  }
+
+  /** ioredis waits for ever for the answer to its first question, which may be lost on its way. */
+  #greeted(): void {
+    clearTimeout(this.#greeting);
+    this.#greeting = setTimeout(() => this.#client.disconnect(true), greetingMs).unref();
   }
 
   async #arrived(): Promise<void> {
