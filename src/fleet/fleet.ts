@@ -55,6 +55,9 @@ export interface FleetState {
   readonly distrust: Distrust | null;
 }
 
+/** Milliseconds between two looks at the store. */
+const usualMs = 1000;
+
 export class Fleet implements SharedPolicy {
   readonly #options: FleetOptions;
   readonly #outbox: Outbox;
@@ -65,6 +68,10 @@ export class Fleet implements SharedPolicy {
   #timer: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
   #syncing: Promise<void> = Promise.resolve();
+  /** A look that has not begun yet. */
+  #nextLook: Promise<void> | null = null;
+  /** On the monotonic clock. */
+  #claimedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
   /** Called when it has become this machine's turn to tell. */
   #turned: (() => void) | null = null;
@@ -85,6 +92,7 @@ export class Fleet implements SharedPolicy {
     this.#following = new Following({
       sharing: ledger.sharing,
       store,
+      before: () => this.#keepName(),
       begin: () => this.#begin(),
       lost: () => this.#outbox.enrollEverybody(),
       enrolled: owners => this.#outbox.enrolled(owners),
@@ -176,7 +184,7 @@ export class Fleet implements SharedPolicy {
     await this.#tellOfTheSilent();
     const stored = await store.policy();
     const { position, supersedes } = stored.state;
-    const chosen: Policy = policy === 'known' ? sharing.policy : stored.policy;
+    const chosen: Policy = policy === 'known' ? await sharing.policy() : stored.policy;
     const given = [sharing.position?.generation, position?.generation, ...supersedes];
     const next = newGeneration(Math.max(sharing.position?.version ?? 0, position?.version ?? 0) + 1);
     const outcome = await store.replace(chosen, position, next, [
@@ -184,7 +192,7 @@ export class Fleet implements SharedPolicy {
     ]);
     if (outcome === 'behind')
       throw new SoftquotaError('conflict', 'the store was changed meanwhile: look again');
-    sharing.takeOverWhole(chosen, next);
+    await sharing.takeOverWhole(chosen, next);
     log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
     await this.#following.sync();
   }
@@ -215,7 +223,6 @@ export class Fleet implements SharedPolicy {
   /** Takes the name and all that is new; rejects only with what no later try would mend. */
   async #look(): Promise<void> {
     try {
-      await this.#claim();
       await this.#following.sync();
       this.#back();
       await this.#takeTurn();
@@ -226,8 +233,10 @@ export class Fleet implements SharedPolicy {
     await this.#advised.look();
   }
 
+  /** One after the other; what asks for the next one meanwhile gets the same. */
   #lookAgain(): Promise<void> {
-    this.#syncing = this.#syncing.then(async () => {
+    this.#nextLook ??= this.#syncing.then(async () => {
+      this.#nextLook = null;
       if (this.#isClosed) return;
       try {
         await this.#look();
@@ -235,18 +244,25 @@ export class Fleet implements SharedPolicy {
         if (error instanceof SoftquotaError) this.#options.ousted(error);
       }
     });
-    return this.#syncing;
+    this.#syncing = this.#nextLook;
+    return this.#nextLook;
   }
 
   #next(): void {
     if (this.#isClosed) return;
-    const { everyMs = 1000 } = this.#options;
+    const { everyMs = usualMs } = this.#options;
     this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), everyMs).unref();
   }
 
-  async #claim(): Promise<void> {
-    const { store, host, token, version } = this.#options;
-    if (await store.claim({ host, token, life: this.#life, version })) return;
+  /** Who is not heard of for some seconds is taken to be gone. */
+  async #keepName(): Promise<void> {
+    const { store, host, token, version, everyMs = usualMs } = this.#options;
+    const now = performance.now();
+    if (now - this.#claimedAt < everyMs) return;
+    if (await store.claim({ host, token, life: this.#life, version })) {
+      this.#claimedAt = now;
+      return;
+    }
     throw new SoftquotaError(
       'configuration',
       `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each machine its own`,
@@ -266,7 +282,7 @@ export class Fleet implements SharedPolicy {
   async #begin(): Promise<void> {
     const { ledger, store } = this.#options;
     const next = newGeneration();
-    const outcome = await store.replace(ledger.sharing.policy, null, next, []);
+    const outcome = await store.replace(await ledger.sharing.policy(), null, next, []);
     // Where another machine came first, the next look finds its policy.
     if (outcome === 'kept') ledger.sharing.takeOver({}, next);
   }

@@ -6,7 +6,7 @@
  * then is never undone by an older one.
  */
 
-import type { Sharing } from '../ledger/index.ts';
+import { inSlices, type Sharing } from '../ledger/index.ts';
 import type {
   Change,
   OwnerRecord,
@@ -21,6 +21,8 @@ import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
 export interface FollowingOptions {
   readonly sharing: Sharing;
   readonly store: SharedStore;
+  /** Called before each look at the store; where it rejects, so does the look. */
+  before(): Promise<void>;
   /** There is no policy, here or there: begins one. Rejects with `store_away`. */
   begin(): Promise<void>;
   /** The store has fallen back, or was emptied: what this machine said to it may be lost. */
@@ -88,6 +90,7 @@ export class Following {
   }
 
   async #sync(): Promise<void> {
+    await this.#options.before();
     if (this.#last === null || !(await this.#follow(this.#last))) await this.#takeEverything();
   }
 
@@ -97,7 +100,7 @@ export class Following {
     // Known before the store is looked at: what is ruled here meanwhile is in the store first.
     const known = this.#known();
     const state = await store.state();
-    const changes = await this.#changesUpTo(last);
+    const changes = state.lastChange === last ? [] : await this.#changesSince(last);
     if (changes === null) {
       // What the store lacks of its log it may lack of what this machine said, too.
       this.#last = null;
@@ -107,7 +110,8 @@ export class Following {
     const verdict = judge(known, state, markIn(changes, known.position));
     if (this.#distrust === null) {
       if (verdict.is !== 'same' && verdict.is !== 'later') return false;
-      if (!this.#takeInOrder(state, changes) && !this.#takeWhole(known, await store.policy())) return false;
+      if (!this.#takeInOrder(state, changes) && !(await this.#takeWhole(known, await store.policy())))
+        return false;
     } else {
       if (!('distrust' in verdict) || changes.some(({ is }) => is === 'policy')) return false;
       this.#distrust = verdict.distrust;
@@ -121,7 +125,7 @@ export class Following {
   }
 
   /** All entries since; null: there is a gap. */
-  async #changesUpTo(last: number): Promise<readonly Change[] | null> {
+  async #changesSince(last: number): Promise<readonly Change[] | null> {
     const all: Change[] = [];
     for (;;) {
       const changes = await this.#options.store.changesAfter(all.at(-1)?.number ?? last, mostEntries);
@@ -173,7 +177,7 @@ export class Following {
   }
 
   /** Takes a whole policy that follows from the known one; false: it is older than what was ruled here meanwhile. */
-  #takeWhole(known: Known, { state, policy }: PolicyRead, isInstead = false): boolean {
+  async #takeWhole(known: Known, { state, policy }: PolicyRead, isInstead = false): Promise<boolean> {
     const { sharing, enrolled } = this.#options;
     const [at, there] = [sharing.position, state.position];
     if (there === null || at?.generation !== known.position?.generation) return false;
@@ -182,7 +186,7 @@ export class Following {
     }
     if (at?.generation === there.generation && at.version === there.version)
       sharing.takeOwners(policy.owners);
-    else sharing.takeOverWhole(policy, there);
+    else await sharing.takeOverWhole(policy, there);
     enrolled(policy.owners);
     return true;
   }
@@ -195,24 +199,28 @@ export class Following {
     const known = this.#known();
     const read = await store.policy();
     const verdict = judge(known, read.state, await this.#markThere(known, read.state));
-    const distrust = distrustIn(verdict, sharing.policy, read.policy);
+    const distrust = await this.#distrustIn(verdict, read.policy);
     if (verdict.is === 'none') await begin();
     else if (distrust === null) {
       const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
       // Something was ruled here meanwhile: it is read again with that.
-      if (!this.#takeWhole(known, read, isInstead)) return this.#takeEverything();
+      if (!(await this.#takeWhole(known, read, isInstead))) return this.#takeEverything();
     }
     const wasDistrusted = this.#distrust !== null;
     this.#distrust = distrust;
     if (distrust !== null) this.#meet(read.policy.owners);
-    await this.#takeShares(
-      sharing.policy.owners.map(({ key }) => key),
-      shares,
-    );
+    await this.#takeShares(sharing.ownerKeys, shares);
     this.#last = lastChange;
     found(shares);
     // What this machine said meanwhile may have gone with what was repaired.
     if (wasDistrusted && distrust === null) lost();
+  }
+
+  async #distrustIn(verdict: Verdict, stored: Policy): Promise<Distrust | null> {
+    if (!('distrust' in verdict)) return null;
+    // A policy that was copied there is no other one.
+    if (verdict.is === 'unrelated' && (await this.#options.sharing.isLaidDown(stored))) return null;
+    return verdict.distrust;
   }
 
   /** What the log has of the change that made the known version; null: nothing, or it does not matter. */
@@ -227,11 +235,17 @@ export class Following {
   }
 
   async #takeShares(ownerKeys: readonly string[], shares: readonly ShareRecord[]): Promise<void> {
-    const { sharing, store } = this.#options;
-    if (this.#distrust?.why !== 'emptied') return sharing.takeShares(ownerKeys, shares);
-    // What a machine said is known here, and is not gone because the store has lost it.
-    const heard = new Set((await store.hosts()).map(({ host }) => host));
-    sharing.takeShares(ownerKeys, shares, host => !heard.has(host));
+    const { sharing } = this.#options;
+    const byOwner = Map.groupBy(shares, ({ ownerKey }) => ownerKey);
+    const isHeld = await this.#heldHosts();
+    await inSlices(ownerKeys, ownerKey => sharing.takeShares(ownerKey, byOwner.get(ownerKey) ?? [], isHeld));
+  }
+
+  /** What a machine said is known here, and is not gone because the store has lost it. */
+  async #heldHosts(): Promise<(host: string) => boolean> {
+    if (this.#distrust?.why !== 'emptied') return () => false;
+    const heard = new Set((await this.#options.store.hosts()).map(({ host }) => host));
+    return host => !heard.has(host);
   }
 }
 
@@ -254,19 +268,4 @@ function markIn(changes: readonly Change[], known: Position | null): string | nu
     if (change.position.version === known.version) return change.position.mark;
   }
   return null;
-}
-
-function distrustIn(verdict: Verdict, known: Policy, stored: Policy): Distrust | null {
-  if (!('distrust' in verdict)) return null;
-  // A policy that was copied there is no other one.
-  return verdict.is === 'unrelated' && isSame(known, stored) ? null : verdict.distrust;
-}
-
-function isSame(known: Policy, stored: Policy): boolean {
-  const textOf = ({ documents }: Policy) =>
-    documents
-      .map(({ kind, key, text }) => JSON.stringify([kind, key, text]))
-      .sort()
-      .join();
-  return textOf(known) === textOf(stored);
 }

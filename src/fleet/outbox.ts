@@ -1,61 +1,73 @@
 /**
  * What this machine says of its owners' usage, kept up to date in the shared store: what has changed, soon, and all of
  * it now and then, and whenever the store may have lost some.
+ *
+ * What has just changed goes before what is only told again, so that a push is heard of soon while a hundred thousand
+ * owners are told.
  */
 
-import { createHash } from 'node:crypto';
-import { type Ledger, Rounds } from '../ledger/index.ts';
+import { hash } from 'node:crypto';
+import { inSlices, type Ledger } from '../ledger/index.ts';
 import { leaves } from '../quota/index.ts';
 import type { OwnerRecord, SharedStore, ShareRecord } from '../store/index.ts';
 
 export interface OutboxOptions {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'sharing' | 'watch'>;
   readonly store: Pick<SharedStore, 'enroll' | 'write'>;
   readonly host: string;
   /** Others knew these owners before. */
   met(owners: readonly OwnerRecord[]): void;
   /** What could not be written is tried again. */
   failed(error: unknown): void;
-  /** Milliseconds between two rounds, at least. */
+  /** Milliseconds between two times that something is written, at least. */
   readonly pauseMs?: number;
   /** Milliseconds between two times that everything is written. */
   readonly everythingMs?: number;
 }
 
 /** Owners in one write: so many that a large first one is quick, so few that no other waits for it. */
-const mostAtOnce = 500;
+const mostAtOnce = 250;
+/** Milliseconds before what failed is tried again. */
+const retryMs = 1000;
 
 export class Outbox {
   readonly #options: OutboxOptions;
-  readonly #rounds: Rounds;
   /** Owners who were put on record in the store, by id. */
   readonly #enrolled = new Set<number>();
-  /** What the store was told last, as a digest, by owner's key. */
+  /** What the store was told last, as a digest, or `unsure`, by owner's key. */
   #told = new Map<string, string>();
-  /** Owners of whom the store is to be told. */
-  readonly #due = new Set<string>();
-  /** Somebody was looked at who is not on record. */
-  #isSomebodyNew = false;
-  #writing: Promise<void> = Promise.resolve();
+  /** Owners whose usage may have become another. */
+  readonly #changed = new Set<string>();
+  /** Owners who are looked at when there are no such. */
+  readonly #others = new Set<string>();
+  /** Everybody is to be looked at. */
+  #isAllDue = false;
+  /** Nothing of what was told is sure any more. */
+  #isAllUnsure = false;
+  /** What the store was found to have of this machine, as long as it is not compared. */
+  #found: readonly ShareRecord[] | null = null;
+  #unwatch: (() => void) | null = null;
+  #timer: NodeJS.Timeout | null = null;
   #everything: NodeJS.Timeout | null = null;
+  #telling: Promise<void> = Promise.resolve();
+  /** On the monotonic clock. */
+  #restUntil = 0;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    const { ledger, failed, pauseMs = 50 } = options;
-    this.#rounds = new Rounds({
-      ledger,
-      pauseMs,
-      retryMs: 1000,
-      look: ownerKey => this.#look(ownerKey),
-      finish: () => this.#write(),
-      failed,
-    });
   }
 
+  /** Begins with everybody. */
   start(): void {
-    this.#rounds.start();
-    const { everythingMs = 900_000 } = this.#options;
+    const { ledger, everythingMs = 900_000 } = this.#options;
+    this.#unwatch ??= ledger.watch(ownerKey => {
+      // What anybody's decisions depend on is no part of what is told.
+      if (ownerKey === null) return;
+      this.#changed.add(ownerKey);
+      this.#wake();
+    });
     this.#everything ??= setInterval(() => this.tellEverything(), everythingMs).unref();
+    this.tellEverything();
   }
 
   /** The store has these. */
@@ -65,22 +77,17 @@ export class Outbox {
 
   /** The store may have lost what it was told. */
   tellEverything(): void {
-    // Of owners who store nothing here any more the store may not have heard.
-    for (const ownerKey of this.#told.keys()) this.#due.add(ownerKey);
-    this.#told.clear();
-    this.#rounds.lookAtAll();
+    this.#isAllUnsure = true;
+    this.#isAllDue = true;
+    this.#wake();
   }
 
   /** All that the store has, of any machine: what it has of this one, and is no longer so, is told. */
   found(shares: readonly ShareRecord[]): void {
-    const { ledger, host } = this.#options;
-    const own = shares.filter(share => share.host === host);
-    this.#told = new Map(own.map(share => [share.ownerKey, digestOf(share)]));
-    for (const [ownerKey, digest] of this.#told) {
-      // Of owners whom nobody knows any more, too.
-      if (digestOf(ledger.sharing.shareOf(ownerKey)) !== digest) this.#due.add(ownerKey);
-    }
-    this.#rounds.lookAtAll();
+    this.#found = shares.filter(({ host }) => host === this.#options.host);
+    this.#isAllUnsure = false;
+    this.#isAllDue = true;
+    this.#wake();
   }
 
   /** Tells everything again, and puts all owners on record anew: the store may have lost them, too. */
@@ -93,79 +100,142 @@ export class Outbox {
    * Puts all owners on record whom the store does not know. True: others knew one before. Rejects with `store_away`.
    */
   async enroll(): Promise<boolean> {
-    const { ledger, store, met } = this.#options;
-    const unknown = ledger.ownerRecords().filter(({ id }) => !this.#enrolled.has(id));
-    this.#isSomebodyNew = false;
+    const unknown: OwnerRecord[] = [];
+    await inSlices(this.#options.ledger.sharing.owners(), owner => {
+      if (!this.#enrolled.has(owner.id)) unknown.push(owner);
+    });
     let isChanged = false;
     for (let at = 0; at < unknown.length; at += mostAtOnce) {
-      const owners = unknown.slice(at, at + mostAtOnce);
-      const known = await store.enroll(owners);
-      this.enrolled(owners);
-      this.enrolled(known);
-      met(known);
-      isChanged ||= known.length > 0;
+      if (await this.#enroll(unknown.slice(at, at + mostAtOnce))) isChanged = true;
     }
     return isChanged;
   }
 
-  async #enrollNew(): Promise<void> {
-    try {
-      await this.enroll();
-    } catch (error) {
-      this.#isSomebodyNew = true;
-      throw error;
-    }
-  }
-
   /** Resolves once all that has changed by now is in the store, or that has failed. */
   settled(): Promise<void> {
-    return this.#rounds.settled();
+    return this.#tellAll();
   }
 
+  /** Ends after a last try. */
   async close(): Promise<void> {
+    await this.settled();
+    this.#unwatch?.();
+    this.#unwatch = null;
     if (this.#everything !== null) clearInterval(this.#everything);
-    await this.#rounds.close();
+    if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
-  #look(ownerKey: string): void {
-    const { sharing } = this.#options.ledger;
-    const owner = sharing.owner(ownerKey);
-    if (owner !== undefined && !this.#enrolled.has(owner.id)) this.#isSomebodyNew = true;
-    const share = sharing.shareOf(ownerKey);
-    if (digestOf(share) !== (this.#told.get(ownerKey) ?? nothing)) this.#due.add(ownerKey);
+  get #isDue(): boolean {
+    return this.#isAllDue || this.#changed.size > 0 || this.#others.size > 0;
   }
 
-  /** One write after the other. */
-  #write(): Promise<void> {
-    this.#writing = this.#writing.catch(() => {}).then(() => this.#writeDue());
-    return this.#writing;
+  #wake(): void {
+    if (this.#timer !== null || this.#unwatch === null) return;
+    const waitMs = Math.max(this.#restUntil - performance.now(), 0);
+    this.#timer = setTimeout(() => void this.#tellAll(), waitMs).unref();
   }
 
-  async #writeDue(): Promise<void> {
-    const { ledger, store, host } = this.#options;
-    while (this.#due.size > 0 || this.#isSomebodyNew) {
-      await this.#enrollNew();
-      const keys = [...this.#due].slice(0, mostAtOnce);
-      const said = keys.map(ownerKey => ({ ownerKey, share: ledger.sharing.shareOf(ownerKey) }));
-      const shares = said.flatMap(({ share }) => share ?? []);
-      const goneShares = said.flatMap(({ ownerKey, share }) => (share === null ? [{ ownerKey, host }] : []));
-      // What changes from here on is looked at anew.
-      for (const ownerKey of keys) this.#due.delete(ownerKey);
+  /** One after the other. */
+  #tellAll(): Promise<void> {
+    this.#telling = this.#telling.then(async () => {
+      if (this.#timer !== null) clearTimeout(this.#timer);
+      this.#timer = null;
+      if (this.#unwatch === null) return;
+      const { failed, pauseMs = 50 } = this.#options;
       try {
-        await store.write({ shares, goneShares });
+        while (this.#isDue) await this.#tellSome();
+        this.#restUntil = performance.now() + pauseMs;
       } catch (error) {
-        for (const ownerKey of keys) this.#due.add(ownerKey);
-        throw error;
+        this.#restUntil = performance.now() + retryMs;
+        failed(error);
+        this.#wake();
       }
-      for (const { ownerKey, share } of said) {
-        if (share === null) this.#told.delete(ownerKey);
-        else this.#told.set(ownerKey, digestOf(share));
+    });
+    return this.#telling;
+  }
+
+  async #tellSome(): Promise<void> {
+    const { ledger, store, host } = this.#options;
+    if (this.#isAllDue) await this.#noteAll();
+    const shares: ShareRecord[] = [];
+    const goneShares: { ownerKey: string; host: string }[] = [];
+    const digests = new Map<string, string>();
+    const strangers: OwnerRecord[] = [];
+    await inSlices(
+      this.#due(() => Math.max(digests.size, strangers.length) < mostAtOnce),
+      ownerKey => {
+        const owner = ledger.sharing.owner(ownerKey);
+        if (owner !== undefined && !this.#enrolled.has(owner.id)) strangers.push(owner);
+        const share = ledger.sharing.shareOf(ownerKey);
+        const digest = digestOf(share);
+        if (digest === (this.#told.get(ownerKey) ?? nothing)) return;
+        digests.set(ownerKey, digest);
+        if (share === null) goneShares.push({ ownerKey, host });
+        else shares.push(share);
+      },
+    );
+    // Whether it was written is not known until it is acknowledged.
+    for (const ownerKey of digests.keys()) this.#told.set(ownerKey, unsure);
+    try {
+      await this.#enroll(strangers);
+      if (digests.size > 0) await store.write({ shares, goneShares });
+    } catch (error) {
+      for (const { key } of strangers) this.#others.add(key);
+      for (const ownerKey of digests.keys()) this.#others.add(ownerKey);
+      throw error;
+    }
+    // What was found or lost meanwhile may be of before or after.
+    if (this.#isAllDue) return;
+    for (const [ownerKey, digest] of digests) {
+      if (digest === nothing) this.#told.delete(ownerKey);
+      else this.#told.set(ownerKey, digest);
+    }
+  }
+
+  /** Of owners who store nothing here any more the store may not have heard, either. */
+  async #noteAll(): Promise<void> {
+    const [found, isAllUnsure] = [this.#found, this.#isAllUnsure];
+    this.#found = null;
+    this.#isAllUnsure = false;
+    this.#isAllDue = false;
+    if (found !== null) {
+      const told = new Map<string, string>();
+      await inSlices(found, share => told.set(share.ownerKey, digestOf(share)));
+      for (const [ownerKey, digest] of this.#told) if (digest === unsure) told.set(ownerKey, unsure);
+      this.#told = told;
+    }
+    await inSlices(this.#told.keys(), ownerKey => {
+      if (isAllUnsure) this.#told.set(ownerKey, unsure);
+      this.#others.add(ownerKey);
+    });
+    await inSlices(this.#options.ledger.sharing.owners(), ({ key }) => this.#others.add(key));
+  }
+
+  /** Takes out one after the other; what changes from then on is looked at anew. */
+  *#due(isMoreWanted: () => boolean): Generator<string> {
+    for (const owners of [this.#changed, this.#others]) {
+      for (const ownerKey of owners) {
+        if (!isMoreWanted()) return;
+        owners.delete(ownerKey);
+        yield ownerKey;
       }
     }
+  }
+
+  async #enroll(owners: readonly OwnerRecord[]): Promise<boolean> {
+    if (owners.length === 0) return false;
+    const { store, met } = this.#options;
+    const known = await store.enroll(owners);
+    this.enrolled(owners);
+    this.enrolled(known);
+    met(known);
+    return known.length > 0;
   }
 }
 
+/** Digests of nothing, and of what is none. */
 const nothing = '';
+const unsure = '?';
 
 /** The same for all shares that say the same, wherever they were read. */
 function digestOf(share: ShareRecord | null): string {
@@ -174,9 +244,9 @@ function digestOf(share: ShareRecord | null): string {
   const said = [
     leaves.map(leaf => bytes[leaf] ?? 0),
     units,
-    largest.map(({ kind, name, leaf, bytes }) => [kind, name, leaf, bytes]),
+    largest.map(({ kind, name, leaf, bytes: size }) => [kind, name, leaf, size]),
     partial,
     measuredAt,
   ];
-  return createHash('md5').update(JSON.stringify(said)).digest('base64');
+  return hash('md5', JSON.stringify(said), 'base64');
 }

@@ -27,6 +27,7 @@ import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
 import { type Author, Chronicle } from './chronicle.ts';
 import type { Keeper } from './keeper.ts';
+import { inSlices } from './slices.ts';
 
 export interface GoverningOptions {
   readonly book: Book;
@@ -78,8 +79,9 @@ export class Governing {
     return this.#shelf;
   }
 
-  get records(): readonly DocumentRecord[] {
-    return this.#shelf.records;
+  /** What is in force, as the store keeps it. */
+  records(): Iterable<DocumentRecord> {
+    return this.#shelf.records();
   }
 
   get isEmpty(): boolean {
@@ -170,8 +172,27 @@ export class Governing {
 
   /** Puts what others changed in force, as a whole; it is written behind. Throws `store_refused`, and then nothing is changed. */
   takeOver(change: Omit<PolicyChange, 'events'>, position: Position): void {
+    this.#takeOver(this.#shelf.draftOf(change), change, position);
+  }
+
+  /**
+   * Has what others changed looked at without haste, and puts it in force as `takeOver` does. False: what is in force has
+   * become another meanwhile, and nothing is changed.
+   */
+  async takeOverInSlices(change: Omit<PolicyChange, 'events'>, position: Position): Promise<boolean> {
+    const { documents = [], goneDocuments = [] } = change;
+    const before = this.#position;
+    const shelf = this.#shelf;
+    const draft = shelf.draft();
+    await inSlices(goneDocuments, names => shelf.takeOver(draft, names, null));
+    await inSlices(documents, document => shelf.takeOver(draft, document, document.text));
+    if (this.#position !== before) return false;
+    this.#takeOver(draft, change, position);
+    return true;
+  }
+
+  #takeOver(draft: Draft, change: Omit<PolicyChange, 'events'>, position: Position): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
-    const draft = this.#shelf.draftOf(change);
     for (const key of goneOwners) this.#options.keeper.ownerGone(key);
     for (const owner of owners) this.#options.keeper.owner(owner);
     this.#options.keeper.takenOver({ documents, goneDocuments, adopted: position });
@@ -185,10 +206,16 @@ export class Governing {
     const isPolicy = policyKinds.some(({ name }) => draft.changed.has(name));
     if (isPolicy) this.#policy = new Policy(this.#shelf);
     // What was noted of these owners before is older than what is written now.
-    const written = [...owners, ...book.change(owners, goneOwners, now())];
+    const anew = book.change(owners, goneOwners, now());
+    const written = [...owners, ...anew];
     for (const owner of written) keeper.owner(owner);
-    if (goneOwners.length > 0 || forAnybody.some(({ name }) => draft.changed.has(name))) changed(null);
-    else for (const ownerKey of ownersIn(draft, written, book)) changed(ownerKey);
+    if (goneOwners.length > 0 || forAnybody.some(({ name }) => draft.changed.has(name))) {
+      changed(null);
+      // Besides, they are somebody else now.
+      for (const { key } of anew) changed(key);
+      return;
+    }
+    for (const ownerKey of ownersIn(draft, written, book)) changed(ownerKey);
   }
 }
 

@@ -16,4 +16,5 @@ export { Ledger, type LedgerOptions, type LedgerSettings, type WalkedUnit } from
 export type { Noted } from './notes.ts';
 export { Rounds, type RoundsOptions } from './rounds.ts';
 export type { KnownUnit, Shared, Sharing } from './sharing.ts';
+export { inSlices } from './slices.ts';
 export type { Watcher } from './watchers.ts';

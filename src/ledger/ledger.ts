@@ -255,7 +255,7 @@ export class Ledger {
 
   /** All that administrators laid down, as the store keeps it. */
   documentRecords(): readonly DocumentRecord[] {
-    return this.#governing.records;
+    return [...this.#governing.records()];
   }
 
   /** The owners whose units together pass 2^53 - 1 bytes. */

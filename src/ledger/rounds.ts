@@ -3,8 +3,8 @@
  * look, and a slice at a time, so that everybody can be looked at while all else goes on.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Ledger } from './ledger.ts';
+import { inSlices } from './slices.ts';
 
 export interface RoundsOptions {
   readonly ledger: Pick<Ledger, 'watch' | 'ownerRecords'>;
@@ -22,8 +22,6 @@ export interface RoundsOptions {
 
 /** A long round is followed by a long rest; most of the time goes to other things. */
 const restFactor = 4;
-/** Owners are looked at for so long at a time. */
-const sliceMs = 5;
 
 export class Rounds {
   readonly #options: RoundsOptions;
@@ -121,13 +119,9 @@ export class Rounds {
       this.#everybodyLookedAt = true;
       for (const { key } of ledger.ownerRecords()) this.#pending.add(key);
     }
-    let sliceEnd = performance.now() + sliceMs;
-    for (const ownerKey of this.#pending) {
+    await inSlices(this.#pending, ownerKey => {
       this.#pending.delete(ownerKey);
       look(ownerKey);
-      if (performance.now() < sliceEnd) continue;
-      await nextTurn();
-      sliceEnd = performance.now() + sliceMs;
-    }
+    });
   }
 }

@@ -6,9 +6,11 @@
  * next start whether or not the shared one can be reached.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import { leaves, type Usage } from '../quota/index.ts';
 import type {
+  DocumentRecord,
   LargeUnit,
   OwnerRecord,
   PolicyChange,
@@ -20,8 +22,10 @@ import type {
 } from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { Book } from './book.ts';
+import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
 import type { Governing, SharedPolicy } from './governing.ts';
 import type { Keeper } from './keeper.ts';
+import { inSlices } from './slices.ts';
 
 /** How many of an owner's units are told to others. */
 const mostUnitsTold = 20;
@@ -88,11 +92,7 @@ export class Sharing {
 
   /** This machine has its quota for itself: what is stored on others counts no more. */
   standAlone(): void {
-    const { book } = this.#options;
-    this.takeShares(
-      [...book.accounts].map(({ owner }) => owner.key),
-      [],
-    );
+    for (const ownerKey of this.ownerKeys) this.takeShares(ownerKey, [], () => false);
   }
 
   get isStale(): boolean {
@@ -110,9 +110,26 @@ export class Sharing {
   }
 
   /** The policy in force, to be put into a shared store. */
-  get policy(): PolicyRecords {
-    const { book, governing } = this.#options;
-    return { owners: [...book.accounts].map(({ owner }) => owner), documents: governing.records };
+  async policy(): Promise<PolicyRecords> {
+    const { owners, documents } = this.#inForce;
+    const records: DocumentRecord[] = [];
+    await inSlices(documents, document => records.push(document));
+    return { owners: [...owners], documents: records };
+  }
+
+  /** Whether somebody else's policy lays down the same as the one in force, whoever the owners are. */
+  async isLaidDown(policy: PolicyRecords): Promise<boolean> {
+    const { documents, goneDocuments } = await differenceBetween(this.#inForce, policy);
+    return documents.length === 0 && goneDocuments.length === 0;
+  }
+
+  /** Every owner, in no order; may be gone through without haste. */
+  *owners(): Generator<OwnerRecord> {
+    for (const { owner } of this.#options.book.accounts) yield owner;
+  }
+
+  get ownerKeys(): readonly string[] {
+    return [...this.#options.book.accounts].map(({ owner }) => owner.key);
   }
 
   owner(ownerKey: string): OwnerRecord | undefined {
@@ -151,10 +168,10 @@ export class Sharing {
   }
 
   /** How many owners store something on each machine, and how much altogether. */
-  storedByHost(): ReadonlyMap<string, { readonly owners: number; readonly bytes: number }> {
+  async storedByHost(): Promise<ReadonlyMap<string, { readonly owners: number; readonly bytes: number }>> {
     const { book } = this.#options;
     const stored = new Map<string, { owners: number; bytes: number }>();
-    for (const { owner, shares } of book.accounts) {
+    await inSlices(book.accounts, ({ owner, shares }) => {
       const own = this.shareOf(owner.key);
       for (const { host, bytes } of own === null ? shares : [own, ...shares]) {
         const sum = stored.get(host) ?? { owners: 0, bytes: 0 };
@@ -162,7 +179,7 @@ export class Sharing {
         for (const leaf of leaves) sum.bytes += bytes[leaf] ?? 0;
         stored.set(host, sum);
       }
-    }
+    });
     return stored;
   }
 
@@ -171,10 +188,19 @@ export class Sharing {
     this.#options.governing.takeOver(change, position);
   }
 
-  /** A policy in place of the one in force. Throws as `takeOver`. */
-  takeOverWhole(policy: PolicyRecords, position: Position): void {
-    const before = this.policy;
-    this.takeOver({ ...documentsBetween(before, policy), ...ownersBetween(before, policy) }, position);
+  /**
+   * A policy in place of the one in force, unless what is in force has come as far meanwhile. What is the same stays as it
+   * is. Rejects as `takeOver` throws.
+   */
+  async takeOverWhole(policy: PolicyRecords, position: Position): Promise<void> {
+    const { governing } = this.#options;
+    for (;;) {
+      const at = governing.position;
+      if (at?.generation === position.generation && at.version >= position.version) return;
+      const change = await differenceBetween(this.#inForce, policy);
+      if (governing.position !== at) continue;
+      if (await governing.takeOverInSlices(change, position)) return;
+    }
   }
 
   /** Whether this machine has somebody of this name, or knows this one by any name. */
@@ -192,36 +218,36 @@ export class Sharing {
   takeOwners(owners: readonly OwnerRecord[]): void {
     const { book, keeper } = this.#options;
     for (const owner of owners) {
-      if (isSame(owner, book.accountByKey(owner.key)?.owner)) continue;
+      const known = book.accountByKey(owner.key)?.owner;
+      if (known !== undefined && isSameOwner(owner, known)) continue;
       book.setOwner(owner);
       keeper.owner(owner);
     }
   }
 
-  /** All that other machines say of these owners now; what `isHeld` machines said before stays. */
-  takeShares(
-    ownerKeys: readonly string[],
-    shares: readonly ShareRecord[],
-    isHeld: (host: string) => boolean = () => false,
-  ): void {
-    const { book, keeper, host } = this.#options;
-    const byOwner = Map.groupBy(shares, ({ ownerKey }) => ownerKey);
+  /** All that other machines say of an owner now; what `isHeld` machines said before stays. */
+  takeShares(ownerKey: string, shares: readonly ShareRecord[], isHeld: (host: string) => boolean): void {
+    const { book, keeper, host: ownHost } = this.#options;
+    const account = book.accountByKey(ownerKey);
+    if (account === undefined) return;
+    const present = new Map(shares.map(share => [share.host, share]));
+    present.delete(ownHost);
     const goneShares: { ownerKey: string; host: string }[] = [];
-    const taken: ShareRecord[] = [];
-    for (const ownerKey of ownerKeys) {
-      const account = book.accountByKey(ownerKey);
-      if (account === undefined) continue;
-      const present = (byOwner.get(ownerKey) ?? []).filter(share => share.host !== host);
-      const hosts = new Set(present.map(share => share.host));
-      for (const before of [...account.shares]) {
-        if (hosts.has(before.host) || isHeld(before.host)) continue;
-        account.takeShare(before.host);
-        goneShares.push({ ownerKey, host: before.host });
-      }
-      for (const share of present) account.putShare(share);
-      taken.push(...present);
+    for (const before of [...account.shares]) {
+      const now = present.get(before.host);
+      if (isDeepStrictEqual(before, now)) present.delete(before.host);
+      if (now !== undefined || isHeld(before.host)) continue;
+      account.takeShare(before.host);
+      goneShares.push({ ownerKey, host: before.host });
     }
-    keeper.takenOver({ shares: taken, goneShares });
+    for (const share of present.values()) account.putShare(share);
+    if (present.size > 0 || goneShares.length > 0) {
+      keeper.takenOver({ shares: [...present.values()], goneShares });
+    }
+  }
+
+  get #inForce(): InForce {
+    return { owners: this.owners(), documents: this.#options.governing.records() };
   }
 }
 
@@ -239,35 +265,4 @@ function largestOf(units: readonly UnitRecord[]): readonly LargeUnit[] {
     .toSorted((a, b) => b.bytes - a.bytes)
     .slice(0, mostUnitsTold)
     .map(({ kind, name, leaf, bytes }) => ({ kind, name, leaf, bytes }));
-}
-
-function documentsBetween(
-  before: PolicyRecords,
-  after: PolicyRecords,
-): Pick<PolicyChange, 'documents' | 'goneDocuments'> {
-  const nameOf = ({ kind, key }: { kind: string; key: string }) => JSON.stringify([kind, key]);
-  const texts = new Map(before.documents.map(document => [nameOf(document), document.text]));
-  const present = new Set(after.documents.map(nameOf));
-  return {
-    documents: after.documents.filter(document => texts.get(nameOf(document)) !== document.text),
-    goneDocuments: before.documents
-      .filter(document => !present.has(nameOf(document)))
-      .map(({ kind, key }) => ({ kind, key })),
-  };
-}
-
-function ownersBetween(
-  before: PolicyRecords,
-  after: PolicyRecords,
-): Pick<PolicyChange, 'owners' | 'goneOwners'> {
-  const known = new Map(before.owners.map(owner => [owner.key, owner]));
-  const present = new Set(after.owners.map(({ key }) => key));
-  return {
-    owners: after.owners.filter(owner => !isSame(owner, known.get(owner.key))),
-    goneOwners: before.owners.map(({ key }) => key).filter(key => !present.has(key)),
-  };
-}
-
-function isSame(owner: OwnerRecord, known: OwnerRecord | undefined): boolean {
-  return known?.id === owner.id && known.name === owner.name && known.type === owner.type;
 }

@@ -63,10 +63,10 @@ export class Shelf implements View {
   }
 
   /** All of it, as the store keeps it. */
-  get records(): readonly DocumentRecord[] {
-    return [...this.#pages].flatMap(([kind, page]) =>
-      [...page].map(([key, document]) => ({ kind, key, text: JSON.stringify(document) })),
-    );
+  *records(): Generator<DocumentRecord> {
+    for (const [kind, page] of this.#pages) {
+      for (const [key, document] of page) yield { kind, key, text: JSON.stringify(document) };
+    }
   }
 
   draft(): Draft {
@@ -76,15 +76,21 @@ export class Shelf implements View {
   /** A draft of what others have changed; throws as the constructor does. */
   draftOf({ documents = [], goneDocuments = [] }: Pick<Changes, 'documents' | 'goneDocuments'>): Draft {
     const draft = new Draft(this);
-    for (const { kind: name, key } of goneDocuments) {
-      const kind = this.#kinds.get(name);
-      if (kind !== undefined) draft.remove(kind, key);
-    }
-    for (const { kind: name, key, text } of documents) {
-      const kind = this.#kinds.get(name);
-      if (kind !== undefined) draft.put(kind, key, parsed(kind, key, text));
-    }
+    for (const names of goneDocuments) this.takeOver(draft, names, null);
+    for (const document of documents) this.takeOver(draft, document, document.text);
     return draft;
+  }
+
+  /** Drafts one document that others have changed; null: it is gone. Throws as the constructor does. */
+  takeOver(
+    draft: Draft,
+    { kind: name, key }: Pick<DocumentRecord, 'kind' | 'key'>,
+    text: string | null,
+  ): void {
+    const kind = this.#kinds.get(name);
+    if (kind === undefined) return;
+    if (text === null) draft.remove(kind, key);
+    else draft.put(kind, key, parsed(kind, key, text));
   }
 
   /** Takes what a draft of this shelf changes. */

@@ -38,8 +38,7 @@ export async function member(
   t: Test,
   { address, host, directory = directoryFor(t), through = store => store }: MemberOptions,
 ): Promise<Member> {
-  const own = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
-  const ledger = await Ledger.open({ store: own, host, settings, foldCase: true, log: silentLog });
+  const ledger = await ledgerIn(directory, host);
   const shared = await openRedisStore({ address, prefix });
   const options: FleetOptions = {
     ledger,
@@ -62,6 +61,18 @@ export async function member(
   };
   t.teardown(close);
   return { ledger, fleet, directory, close };
+}
+
+async function ledgerIn(directory: string, host: string): Promise<Ledger> {
+  const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
+  return Ledger.open({ store, host, settings, foldCase: true, log: silentLog });
+}
+
+/** The ledger of a machine for itself. */
+export async function ledgerOf(t: Test, host: string): Promise<Ledger> {
+  const ledger = await ledgerIn(directoryFor(t), host);
+  t.teardown(() => ledger.close());
+  return ledger;
 }
 
 /** The store's methods as an object's own, so that one of them can be put in another's place. */

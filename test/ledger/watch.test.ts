@@ -70,7 +70,11 @@ t.test('who is in which group bears on those who are named, rules and groups on 
   await ledger.govern(({ draft }) => editRule(draft, 'all', { limitBytes: 9 }));
   t.strictSame(told.splice(0), [null]);
   await ledger.govern(amendment => amendment.renameOwner('bob', 'Bill', () => false));
-  t.strictSame(told.splice(0), [null], 'and whoever goes, or gives a name away, on what is kept of anybody');
+  t.strictSame(
+    told.splice(0),
+    [null, 'bob'],
+    'and whoever goes, or gives a name away, on what is kept of anybody; who has it now is told, too',
+  );
 });
 
 t.test('what no decision depends on is kept without a word', async t => {

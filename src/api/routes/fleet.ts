@@ -23,7 +23,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       faults: [503],
       answer: { status: 200, description: 'Machines, by id', schema: z.array(machine) },
       handle: async () => {
-        const stored = ledger.sharing.storedByHost();
+        const stored = await ledger.sharing.storedByHost();
         const hosts = await fleet.hosts();
         return hosts
           .toSorted((a, b) => (a.host < b.host ? -1 : 1))

@@ -1,0 +1,48 @@
+/** What has to change for the policy in force to become another one. */
+
+import type { DocumentRecord, OwnerRecord, PolicyChange, Policy as PolicyRecords } from '../store/index.ts';
+import { inSlices } from './slices.ts';
+
+export interface InForce {
+  readonly documents: Iterable<DocumentRecord>;
+  readonly owners: Iterable<OwnerRecord>;
+}
+
+/** Looked at without haste: of what comes into force meanwhile some may be missed. */
+export async function differenceBetween(
+  before: InForce,
+  after: PolicyRecords,
+): Promise<Required<Omit<PolicyChange, 'events'>>> {
+  const documents = new Map<string, Map<string, DocumentRecord>>();
+  await inSlices(after.documents, document => {
+    const page = documents.get(document.kind) ?? new Map<string, DocumentRecord>();
+    documents.set(document.kind, page.set(document.key, document));
+  });
+  const goneDocuments: Pick<DocumentRecord, 'kind' | 'key'>[] = [];
+  await inSlices(before.documents, ({ kind, key, text }) => {
+    const page = documents.get(kind);
+    const there = page?.get(key);
+    if (there === undefined) goneDocuments.push({ kind, key });
+    else if (there.text === text) page?.delete(key);
+  });
+
+  const owners = new Map<string, OwnerRecord>();
+  await inSlices(after.owners, owner => owners.set(owner.key, owner));
+  const goneOwners: string[] = [];
+  await inSlices(before.owners, owner => {
+    const there = owners.get(owner.key);
+    if (there === undefined) goneOwners.push(owner.key);
+    else if (isSameOwner(owner, there)) owners.delete(owner.key);
+  });
+  return {
+    documents: [...documents.values()].flatMap(page => [...page.values()]),
+    goneDocuments,
+    owners: [...owners.values()],
+    goneOwners,
+  };
+}
+
+/** When each machine met the owner first does not matter. */
+export function isSameOwner(owner: OwnerRecord, known: OwnerRecord): boolean {
+  return known.id === owner.id && known.name === owner.name && known.type === owner.type;
+}

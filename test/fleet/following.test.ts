@@ -1,0 +1,154 @@
+/** What others keep in the shared store is taken over from there. */
+
+import t, { type Test } from 'tap';
+import { Following } from '../../src/fleet/following.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
+import { ruleKind, ruleNamed } from '../../src/policy/index.ts';
+import type { OwnerRecord, PolicyChange, Position, SharedStore, ShareRecord } from '../../src/store/index.ts';
+import { repos, used } from '../ledger/world.ts';
+import { type Server, startSingle } from '../store/redis-servers.ts';
+import { watched } from './watching.ts';
+import { ledgerOf, sharedStore } from './world.ts';
+
+t.setTimeout(120_000);
+
+const at = (version: number, mark = `m${version}`): Position => ({ generation: 'one', version, mark });
+
+const owner = (key: string, id: number): OwnerRecord => ({ id, key, name: key, type: 'user', since: 0 });
+
+const share = (ownerKey: string, bytes: number): ShareRecord => ({
+  ownerKey,
+  host: 'elsewhere',
+  bytes: { [repos]: bytes },
+  units: 1,
+  largest: [],
+  partial: false,
+  measuredAt: 0,
+});
+
+const rule = (name: string, limitBytes: number): PolicyChange => ({
+  documents: [
+    { kind: 'rule', key: name, text: JSON.stringify({ place: 1, limitBytes, subjects: ['size:all'] }) },
+  ],
+});
+
+const limitOf = (ledger: Ledger, name: string) => ruleNamed(ledger.view, name)?.limitBytes;
+
+interface Begun {
+  readonly shared: SharedStore;
+  readonly server: Server;
+  readonly ledger: Ledger;
+}
+
+/** A store in which somebody has begun. */
+async function begun(t: Test): Promise<Begun> {
+  const { address, servers } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  await shared.replace({ owners: [owner('alice', 1)], documents: [] }, null, at(1), []);
+  return { shared, server: servers[0], ledger: await ledgerOf(t, 'here') };
+}
+
+function followingOf(ledger: Ledger, store: SharedStore, lost = () => {}): Following {
+  return new Following({
+    sharing: ledger.sharing,
+    store,
+    before: async () => {},
+    begin: async () => {},
+    lost,
+    enrolled: () => {},
+    found: () => {},
+  });
+}
+
+t.test('what others change is taken over, and while nothing changes one question is all', async t => {
+  const { shared, ledger } = await begun(t);
+  const { store, asked } = watched(shared);
+  const following = followingOf(ledger, store);
+  t.notOk(following.isComplete);
+  await following.sync();
+  t.ok(following.isComplete);
+
+  await shared.write({ shares: [share('alice', 100)] });
+  await shared.govern(rule('small', 7), at(1), at(2));
+  await following.sync();
+  t.equal(used(ledger, 'alice'), 100);
+  t.equal(limitOf(ledger, 'small'), 7);
+
+  asked.length = 0;
+  await following.sync();
+  t.strictSame(asked, ['state']);
+});
+
+t.test('who missed a part of the log reads everything', async t => {
+  const { shared, server, ledger } = await begun(t);
+  const { store, asked } = watched(shared);
+  const following = followingOf(ledger, store);
+  await shared.write({ shares: [share('alice', 100)] });
+  await following.sync();
+  await shared.enroll([owner('bob', 2)]);
+  await shared.govern(rule('small', 7), at(1), at(2));
+  await shared.write({ shares: [share('bob', 5)], goneShares: [{ ownerKey: 'alice', host: 'elsewhere' }] });
+  await server.cli('xtrim', '{fleet}:log', 'MAXLEN', '1');
+  asked.length = 0;
+  await following.sync();
+  t.ok(asked.includes('policy'));
+  t.equal(used(ledger, 'alice'), 0);
+  t.equal(used(ledger, 'bob'), 5);
+  t.equal(limitOf(ledger, 'small'), 7);
+  t.ok(following.isComplete);
+});
+
+t.test(
+  'a change that was made too large to be told is read as a whole, and nothing else changes',
+  async t => {
+    const { shared, ledger } = await begun(t);
+    const following = followingOf(ledger, shared);
+    await shared.govern(rule('small', 7), at(1), at(2));
+    await following.sync();
+    const small = ledger.view.get(ruleKind, 'small');
+    const documents = Array.from(
+      { length: 1000 },
+      (_, index) => rule(`rule-${index}`, index).documents ?? [],
+    );
+    await shared.govern({ documents: documents.flat() }, at(2), at(3));
+    await following.sync();
+    t.equal(limitOf(ledger, 'rule-999'), 999);
+    t.equal(ledger.view.get(ruleKind, 'small'), small, 'the very same');
+    t.strictSame(ledger.sharing.position, at(3));
+    await shared.govern({ goneDocuments: documents.flat() }, at(3), at(4));
+    await following.sync();
+    t.equal(limitOf(ledger, 'rule-999'), undefined);
+    t.equal(limitOf(ledger, 'small'), 7);
+  },
+);
+
+t.test('a store that fell back and went on otherwise is not trusted until somebody decides', async t => {
+  const { shared, server, ledger } = await begun(t);
+  let lost = 0;
+  const following = followingOf(ledger, shared, () => {
+    lost += 1;
+  });
+  const keys = ['policy', 'documents', 'log'];
+  await shared.govern(rule('first', 1), at(1), at(2));
+  for (const key of keys) await server.cli('copy', `{fleet}:${key}`, `{fleet}:old-${key}`);
+  await shared.govern(rule('acknowledged', 1), at(2), at(3));
+  await following.sync();
+  for (const key of keys) await server.cli('copy', `{fleet}:old-${key}`, `{fleet}:${key}`, 'replace');
+  await shared.govern(rule('other', 1), at(2), at(3, 'other'));
+  await shared.govern(rule('another', 1), at(3, 'other'), at(4));
+  for (const when of ['when it is noticed', 'a second later', 'and for ever']) {
+    await following.sync();
+    t.match(following.distrust, { why: 'older' }, when);
+    t.equal(limitOf(ledger, 'acknowledged'), 1, when);
+    t.equal(limitOf(ledger, 'another'), undefined, when);
+  }
+
+  const { policy } = await shared.policy();
+  await shared.replace(policy, at(4), { generation: 'two', version: 5, mark: 'm' }, ['one']);
+  lost = 0;
+  await following.sync();
+  t.equal(following.distrust, null);
+  t.equal(limitOf(ledger, 'acknowledged'), undefined);
+  t.equal(limitOf(ledger, 'another'), 1);
+  t.equal(lost, 1, 'and what was said here meanwhile is said again');
+});

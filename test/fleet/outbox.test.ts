@@ -1,0 +1,154 @@
+/** What a machine says of its owners' usage in the shared store. */
+
+import t, { type Test } from 'tap';
+import { Outbox, type OutboxOptions } from '../../src/fleet/outbox.ts';
+import { createRule } from '../../src/policy/index.ts';
+import type { RegisterChanges, SharedStore } from '../../src/store/index.ts';
+import { until } from '../e2e/ask.ts';
+import { repos, walk } from '../ledger/world.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { ledgerOf, sharedStore } from './world.ts';
+
+t.setTimeout(120_000);
+
+interface Opened extends Pick<OutboxOptions, 'ledger' | 'store'> {
+  readonly host?: string;
+}
+
+function outboxOf(t: Test, { host = 'one', ...options }: Opened): Outbox {
+  const outbox = new Outbox({
+    ...options,
+    host,
+    met: owners => options.ledger.sharing.takeOwners(owners),
+    failed: () => {},
+    pauseMs: 1,
+  });
+  t.teardown(() => outbox.close());
+  return outbox;
+}
+
+/** The store, and what is written there. */
+function written(store: SharedStore, during: (writes: number) => void = () => {}) {
+  const writes: RegisterChanges[] = [];
+  const write = async (changes: RegisterChanges) => {
+    writes.push(changes);
+    await store.write(changes);
+    during(writes.length);
+  };
+  return { writes, store: { enroll: store.enroll.bind(store), write } };
+}
+
+const keysIn = ({ shares = [] }: RegisterChanges = {}) => shares.map(({ ownerKey }) => ownerKey);
+
+t.test('a change of usage is told by itself, and only once while nothing changes', async t => {
+  const { address } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  const { store, writes } = written(shared);
+  const ledger = await ledgerOf(t, 'one');
+  walk(ledger, 'alice/app', 100);
+  const outbox = outboxOf(t, { ledger, store });
+  outbox.start();
+  await outbox.settled();
+  t.match(await shared.sharesOf(['alice']), [
+    { ownerKey: 'alice', host: 'one', bytes: { [repos]: 100 }, units: 1 },
+  ]);
+  t.match((await shared.load()).owners, [{ key: 'alice', id: ledger.ownerRecord('alice')?.id }]);
+
+  walk(ledger, 'alice/app', 100);
+  await ledger.govern(({ draft }) =>
+    createRule(draft, { name: 'none', limitBytes: 0, subjects: ['size:all'] }),
+  );
+  await outbox.settled();
+  t.equal(writes.length, 1, 'neither a walk that finds the same nor a rule is told');
+
+  walk(ledger, 'alice/app', 300);
+  await until(async () => ((await shared.sharesOf(['alice']))[0]?.bytes[repos] === 300 ? true : null));
+  t.equal(writes.length, 2);
+
+  ledger.recordGone('/srv/git/alice/app.git', ledger.nextSeq());
+  await outbox.settled();
+  t.strictSame(await shared.sharesOf(['alice']), [], 'and what is gone is gone there, too');
+});
+
+t.test('everything is told again when the store may have lost it', async t => {
+  const { address, servers } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  const { store, writes } = written(shared);
+  const ledger = await ledgerOf(t, 'one');
+  for (const owner of ['alice', 'bob', 'carol']) walk(ledger, `${owner}/app`, 100);
+  const outbox = outboxOf(t, { ledger, store });
+  outbox.start();
+  await outbox.settled();
+  await servers[0].cli('flushall');
+  outbox.enrollEverybody();
+  // What goes meanwhile may be in there still.
+  ledger.recordGone('/srv/git/carol/app.git', ledger.nextSeq());
+  await outbox.settled();
+  const { owners, shares } = await shared.load();
+  t.strictSame(owners.map(({ key }) => key).sort(), ['alice', 'bob', 'carol']);
+  t.strictSame(shares.map(({ ownerKey }) => ownerKey).sort(), ['alice', 'bob']);
+  t.match(writes.at(-1)?.goneShares, [{ ownerKey: 'carol', host: 'one' }]);
+});
+
+t.test('what was perhaps written is not taken for told', async t => {
+  const { address } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  const { store } = written(shared, writes => {
+    if (writes === 2) throw new Error('the connection broke before the answer came');
+  });
+  const ledger = await ledgerOf(t, 'one');
+  walk(ledger, 'alice/app', 100);
+  const outbox = outboxOf(t, { ledger, store });
+  outbox.start();
+  await outbox.settled();
+  walk(ledger, 'alice/app', 300);
+  await outbox.settled();
+  walk(ledger, 'alice/app', 100);
+  await outbox.settled();
+  t.match(await shared.sharesOf(['alice']), [{ bytes: { [repos]: 100 } }]);
+});
+
+t.test('owners whom two machines meet at once get one id', async t => {
+  const { address } = await startSingle(t);
+  const machines = await Promise.all(
+    ['one', 'two'].map(async host => {
+      const ledger = await ledgerOf(t, host);
+      for (let owner = 0; owner < 300; owner++) walk(ledger, `owner-${owner}/app`, 100);
+      return { ledger, outbox: outboxOf(t, { ledger, store: await sharedStore(t, address), host }) };
+    }),
+  );
+  for (const { outbox } of machines) outbox.start();
+  await Promise.all(machines.map(({ outbox }) => outbox.settled()));
+  const { owners, shares } = await (await sharedStore(t, address)).load();
+  t.equal(owners.length, 300);
+  t.equal(shares.length, 600);
+  for (const { ledger } of machines) {
+    t.equal(
+      owners.filter(
+        ({ id, name }) => ledger.ownerRecord(name)?.id === id && ledger.book.owner(id) !== undefined,
+      ).length,
+      300,
+    );
+  }
+});
+
+t.test('of many owners all are told, and who has just changed before those who wait', async t => {
+  const { address } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  const ledger = await ledgerOf(t, 'one');
+  const { store, writes } = written(shared, count => {
+    if (count === 1) walk(ledger, 'late/app', 7);
+  });
+  for (let owner = 0; owner < 3000; owner++) walk(ledger, `owner-${owner}/app`, 100 + owner);
+  const outbox = outboxOf(t, { ledger, store });
+  outbox.start();
+  await outbox.settled();
+  const { shares } = await shared.load();
+  t.equal(shares.length, 3001);
+  t.equal(
+    shares.reduce((sum, { bytes }) => sum + (bytes[repos] ?? 0), 0),
+    3000 * 100 + (3000 * 2999) / 2 + 7,
+  );
+  t.ok(keysIn(writes[1]).includes('late'), 'in the very next write');
+  t.equal(writes.flatMap(keysIn).length, 3001, 'nobody twice');
+});

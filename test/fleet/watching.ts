@@ -1,0 +1,28 @@
+/** A shared store, and what is asked of it. */
+
+import type { SharedStore } from '../../src/store/index.ts';
+
+/** Called before the store does what it is asked for, with that. */
+type Ahead = Partial<{ [Name in keyof SharedStore]: (...args: Parameters<SharedStore[Name]>) => unknown }>;
+
+export interface Watched {
+  readonly store: SharedStore;
+  /** The names of what it was asked for, in order. */
+  readonly asked: (keyof SharedStore)[];
+}
+
+/** The same store, and what it is asked for. */
+export function watched(store: SharedStore, ahead: Ahead = {}): Watched {
+  const asked: (keyof SharedStore)[] = [];
+  const proxy = new Proxy(store, {
+    get:
+      (target, name: keyof SharedStore) =>
+      async (...args: unknown[]) => {
+        asked.push(name);
+        // Whatever the method is, these are what it is called with.
+        await (ahead[name] as ((...args: unknown[]) => unknown) | undefined)?.(...args);
+        return Reflect.apply(target[name], target, args);
+      },
+  });
+  return { store: proxy, asked };
+}
