@@ -3,12 +3,11 @@
  * rule that a thousand owners share is in force for all of them when its change is answered.
  */
 
-import { Agent, request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Asked, ask } from './asking.ts';
-import { type Server, startDaemon, startServer } from './daemon.ts';
+import { startDaemon, startServer } from './daemon.ts';
 import {
   count,
   type Figure,
@@ -22,7 +21,8 @@ import {
 } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
 import { makeStore, sharedRule } from './policy-store.ts';
-import { memoryMb, processorMs } from './processes.ts';
+import { memoryMb } from './processes.ts';
+import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
 
 const size = { owners: 100_000, groups: 1000, rules: 10_000 };
 const groupsSharing = 10;
@@ -32,7 +32,6 @@ const starts = 3;
 const goalMs = 50;
 const busyMs = 5000;
 
-const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 const directory = makeGround();
 const config = writeConfig(directory, '');
 tell(`a store of ${count(size.owners)} owners is made`);
@@ -106,49 +105,8 @@ function check(owner: string): string {
   return `/v1/check?owner=${owner}&subject=size:git:lfs`;
 }
 
-interface Answer {
-  readonly status: number;
-  readonly ms: number;
-}
-
-/** Up to the end of the answer. */
-function answerOf(socketPath: string, path: string, patch?: object): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const begun = performance.now();
-    const options =
-      patch === undefined ? {} : { method: 'PATCH', headers: { 'Content-Type': 'application/json' } };
-    request({ socketPath, path, agent, ...options }, response => {
-      response.resume();
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, ms: performance.now() - begun }));
-    })
-      .on('error', reject)
-      .end(patch === undefined ? undefined : JSON.stringify(patch));
-  });
-}
-
-async function statusOf(socket: string, path: string): Promise<number | null> {
-  return answerOf(socket, path).then(
-    ({ status }) => status,
-    () => null,
-  );
-}
-
-/** The time that a good answer takes. */
-async function msOf(socket: string, path: string, patch?: object): Promise<number> {
-  const { status, ms } = await answerOf(socket, path, patch);
-  if (status !== 200) throw new Error(`${path} was answered with ${status}`);
-  return ms;
-}
-
-/** Resolves once it has nothing left to do. */
-async function settled({ pid }: Server): Promise<void> {
-  for (let before = -1; ; ) {
-    const now = processorMs(pid);
-    if (now - before < 20) return;
-    before = now;
-    await delay(500);
-  }
+function limited(limit: number) {
+  return { method: 'PATCH', body: { limit } } as const;
 }
 
 async function compare(
@@ -192,13 +150,13 @@ async function changing(): Promise<readonly Figure[]> {
   let stale = 0;
   for (let round = 0; round < changes; round++) {
     const limit = round % 2 === 0 ? 0 : -1;
-    answered.push(await msOf(admin, `/api/v1/admin/quota/rules/${sharedRule}`, { limit }));
+    answered.push(await msOf(admin, `/api/v1/admin/quota/rules/${sharedRule}`, limited(limit)));
     for (const [index, owner] of sharing.entries()) {
       const { status, ms } = await answerOf(daemon.socket, check(owner));
       if (index === 0) seen.push(ms);
       if (status !== (limit === 0 ? 413 : 200)) stale++;
     }
-    tableAnswered.push(await msOf(table.socket, `/rules/${sharedRule}`, { limit }));
+    tableAnswered.push(await msOf(table.socket, `/rules/${sharedRule}`, limited(limit)));
     await settled(daemon);
   }
   const shared = `a rule that ${count(sharing.length)} owners share`;
@@ -236,7 +194,7 @@ async function waiting(): Promise<Figure> {
   const administrator = (async () => {
     for (let round = 0; ruling.goesOn; round++) {
       await msOf(admin, usage);
-      await msOf(admin, `/api/v1/admin/quota/rules/${sharedRule}`, { limit: 1e12 + round });
+      await msOf(admin, `/api/v1/admin/quota/rules/${sharedRule}`, limited(1e12 + round));
     }
   })();
   const asked = await busy;
