@@ -64,6 +64,8 @@ export class Fleet implements SharedPolicy {
   readonly #following: Following;
   readonly #advised: Advised;
   readonly #life = randomUUID();
+  /** Null: none was told, or that it is over. */
+  #toldDistrust: string | null = null;
   #away: Away | null = null;
   #timer: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
@@ -225,6 +227,7 @@ export class Fleet implements SharedPolicy {
     try {
       await this.#following.sync();
       this.#back();
+      this.#tellDistrust();
       await this.#takeTurn();
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'configuration') throw error;
@@ -285,6 +288,16 @@ export class Fleet implements SharedPolicy {
     const outcome = await store.replace(await ledger.sharing.policy(), null, next, []);
     // Where another machine came first, the next look finds its policy.
     if (outcome === 'kept') ledger.sharing.takeOver({}, next);
+  }
+
+  /** When it begins, becomes another, and ends. */
+  #tellDistrust(): void {
+    const { log } = this.#options;
+    const message = this.#following.distrust?.message ?? null;
+    if (message === this.#toldDistrust) return;
+    this.#toldDistrust = message;
+    if (message !== null) log.warn({}, message);
+    else log.info({}, 'the policy of the shared store is the one in force');
   }
 
   #mustBeTrusted(): void {

@@ -7,6 +7,9 @@ import { Trial } from './trial.ts';
 
 t.setTimeout(240_000);
 
+/** In a long run the one that took the place is killed, too, once the first is back. */
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+
 /** Enough of a load to be killed in the midst of. */
 const changesBefore = 10;
 
@@ -42,11 +45,13 @@ t.test(
     await survivesKill(t, load, first);
     const second = await master();
     t.not(second.port, first.port);
-    await first.start();
-    await comes('the old master as a replica', async () =>
-      (await first.cli('info', 'replication')).includes('master_link_status:up'),
-    );
-    await survivesKill(t, load, second);
+    if (isLong) {
+      await first.start();
+      await comes('the old master as a replica', async () =>
+        (await first.cli('info', 'replication')).includes('master_link_status:up'),
+      );
+      await survivesKill(t, load, second);
+    }
     await settles(t, trial, load);
   },
 );
@@ -63,11 +68,13 @@ t.test('a Cluster whose servers are killed under load, that of the policy among 
   const policy = masters.find((_, index) => found[index]);
   if (policy === undefined) throw new Error('no server has the policy');
   await survivesKill(t, load, policy);
-  await policy.start();
-  await comes('the old master as a replica', async () =>
-    (await policy.cli('info', 'replication')).includes('master_link_status:up'),
-  );
   const [other] = masters.filter(server => server !== policy);
-  if (other !== undefined) await survivesKill(t, load, other);
+  if (isLong && other !== undefined) {
+    await policy.start();
+    await comes('the old master as a replica', async () =>
+      (await policy.cli('info', 'replication')).includes('master_link_status:up'),
+    );
+    await survivesKill(t, load, other);
+  }
   await settles(t, trial, load);
 });
