@@ -57,7 +57,7 @@ export class Outbox {
     this.#options = options;
   }
 
-  /** Begins with everybody. */
+  /** Begins with everybody of whom the store was not found to have the same. */
   start(): void {
     const { ledger, everythingMs = 900_000 } = this.#options;
     this.#unwatch ??= ledger.watch(ownerKey => {
@@ -67,7 +67,8 @@ export class Outbox {
       this.#wake();
     });
     this.#everything ??= setInterval(() => this.tellEverything(), everythingMs).unref();
-    this.tellEverything();
+    this.#isAllDue = true;
+    this.#wake();
   }
 
   /** The store has these. */

@@ -90,6 +90,28 @@ t.test('everything is told again when the store may have lost it', async t => {
   t.match(writes.at(-1)?.goneShares, [{ ownerKey: 'carol', host: 'one' }]);
 });
 
+t.test('who starts anew tells what differs from what the store has, and nothing else', async t => {
+  const { address } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  const ledger = await ledgerOf(t, 'one');
+  for (const owner of ['alice', 'bob', 'carol']) walk(ledger, `${owner}/app`, 100);
+  const before = outboxOf(t, { ledger, store: shared });
+  before.start();
+  await before.close();
+  walk(ledger, 'bob/app', 300);
+  ledger.recordGone('/srv/git/carol/app.git', ledger.nextSeq());
+  const { store, writes } = written(shared);
+  const after = outboxOf(t, { ledger, store });
+  after.found((await shared.load()).shares);
+  after.start();
+  await after.settled();
+  t.strictSame(writes.flatMap(keysIn), ['bob']);
+  t.strictSame((await shared.load()).shares.map(({ ownerKey, bytes }) => [ownerKey, bytes[repos]]).sort(), [
+    ['alice', 100],
+    ['bob', 300],
+  ]);
+});
+
 t.test('what was perhaps written is not taken for told', async t => {
   const { address } = await startSingle(t);
   const shared = await sharedStore(t, address);
