@@ -21,6 +21,10 @@ async function eventsOf(server: Server): Promise<readonly Told[]> {
   return JSON.parse((await rule(server, '/events?limit=1000')).text);
 }
 
+async function thresholdsOf(server: Server): Promise<number> {
+  return (await eventsOf(server)).filter(({ kind }) => kind === 'threshold').length;
+}
+
 /** A machine with a quota of its own, two groups, many events, and a token. */
 async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Server; token: string }> {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
@@ -30,9 +34,7 @@ async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Se
   const { stdout } = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
   const report = { owner: 'carol', subject: 'size:git:lfs', unit: 'store', bytes: 3_000_000 };
   t.equal((await server.ask('trusted', '/v1/units', { body: report })).status, 200);
-  await until(async () =>
-    (await eventsOf(server)).filter(({ kind }) => kind === 'threshold').length === 2 ? true : null,
-  );
+  await until(async () => ((await thresholdsOf(server)) === 2 ? true : null));
   return { server, token: stdout.trim() };
 }
 
@@ -70,6 +72,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
 
   await ruled(two, '/groups/none/users/alice', { method: 'DELETE' });
   await mayPushIs(server, 'alice', true);
+  await until(async () => ((await thresholdsOf(server)) === 3 ? true : null));
   const onBoth = await server.usageIs('bob', bytes => bytes > 60_000);
   const home = await server.softquota(['store', 'copy', '--to', 'sqlite', '--verify', '--json']);
   t.match(home, { code: 0, stderr: '' });
