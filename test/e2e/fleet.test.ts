@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
+import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { machine, mayPushIs, rule, ruled } from './machines.ts';
 
@@ -62,8 +63,8 @@ t.test('two administrators on two machines at once lose nothing', async t => {
     ),
   );
   const listed = async (on: typeof one) => JSON.parse((await rule(on, '/rules?limit=50')).text).length;
-  t.equal(await listed(one), 40);
-  // What is acknowledged by one may come to the other a moment later.
+  // What is acknowledged by one comes to the other a moment later.
+  await until(async () => ((await listed(one)) === 40 ? true : null));
   await ruled(two, '/rules', { body: { ...noSize, name: 'last' } });
   t.equal(await listed(two), 41);
 });
