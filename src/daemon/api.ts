@@ -13,7 +13,8 @@ import type { Current } from './current.ts';
 import type { Measuring } from './measuring.ts';
 import type { Unasked } from './unasked.ts';
 
-export interface ApiParts {
+/** What is asked and told by all that answers. */
+export interface ServedParts {
   readonly current: Current;
   /** This machine's name. */
   readonly host: string;
@@ -24,6 +25,9 @@ export interface ApiParts {
   readonly measuring: Measuring;
   readonly refusals: Refusals;
   readonly unasked: Unasked;
+}
+
+export interface ApiParts extends ServedParts {
   /** A mistake of ours. */
   unforeseen(error: unknown): void;
 }

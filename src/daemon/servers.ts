@@ -1,32 +1,14 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
-import type { Events } from '../events/index.ts';
-import type { Fleet } from '../fleet/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notReady } from '../health/index.ts';
-import type { Identity } from '../identity/index.ts';
-import type { Ledger } from '../ledger/index.ts';
-import type { Refusals } from '../refusals/index.ts';
 import { inheritedSockets, type SocketName, type SocketPlace } from '../sockets/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { openApi } from './api.ts';
-import type { Current } from './current.ts';
-import type { Measuring } from './measuring.ts';
-import type { Unasked } from './unasked.ts';
+import { openApi, type ServedParts } from './api.ts';
 
-export interface ServersOptions {
-  readonly current: Current;
+export interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
-  /** This machine's name. */
-  readonly host: string;
-  readonly events: Events;
-  readonly fleet: Fleet | null;
-  readonly identity: Identity;
-  readonly ledger: Ledger;
-  readonly measuring: Measuring;
-  readonly refusals: Refusals;
-  readonly unasked: Unasked;
   readonly log: Logger;
 }
 
