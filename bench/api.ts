@@ -20,12 +20,10 @@ import {
   tell,
 } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
-import { makeStore, sharedRule } from './policy-store.ts';
+import { makeStore, sharedRule, size } from './policy-store.ts';
 import { memoryMb } from './processes.ts';
 import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
 
-const size = { owners: 100_000, groups: 1000, rules: 10_000 };
-const groupsSharing = 10;
 const rounds = 20;
 const changes = 10;
 const starts = 3;
@@ -35,7 +33,7 @@ const busyMs = 5000;
 const directory = makeGround();
 const config = writeConfig(directory, '');
 tell(`a store of ${count(size.owners)} owners is made`);
-const { sharing, others, tables } = await makeStore(directory, config, size, groupsSharing);
+const { sharing, others, tables } = await makeStore(directory, config);
 
 const began: number[] = [];
 for (let each = 0; each < starts; each++) {

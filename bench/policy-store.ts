@@ -12,11 +12,10 @@ import { softquota } from './daemon.ts';
 import { numbers } from './ground.ts';
 import { timed } from './processes.ts';
 
-export interface Size {
-  readonly owners: number;
-  readonly groups: number;
-  readonly rules: number;
-}
+export const size = { owners: 100_000, groups: 1000, rules: 10_000 };
+
+/** So many groups have the shared rule. */
+const groupsSharing = 10;
 
 /** The only rule of the first groups; all others have rules of their own. */
 export const sharedRule = 'shared';
@@ -32,13 +31,7 @@ export interface MadeStore {
 
 const subjects = ['size:git:all', 'size:repos:all', 'size:git:lfs', 'size:assets:all', 'size:assets:wiki'];
 
-/** `groupsSharing` groups have the shared rule. */
-export async function makeStore(
-  directory: string,
-  config: string,
-  size: Size,
-  groupsSharing: number,
-): Promise<MadeStore> {
+export async function makeStore(directory: string, config: string): Promise<MadeStore> {
   const random = numbers();
   const owners = Array.from({ length: size.owners }, (_, owner) => ({
     id: owner + 1,
@@ -67,8 +60,8 @@ export async function makeStore(
     takenAt: 0,
     owners: owners.map(({ id, name }) => ({ id, key: name, name, type: 'user', since: 0 })),
     policy: [
-      ...rulesOf(size),
-      ...groupsOf(size, groupsSharing),
+      ...rulesOf(),
+      ...groupsOf(),
       ...owners.map(({ id, group }) =>
         document('assignment', String(id), [{ group: `group-${group}`, place: id }]),
       ),
@@ -93,7 +86,8 @@ function document(kind: string, key: string, content: object): Backup['policy'][
 }
 
 /** Each kind of data once more with more room, so that nobody is refused. */
-function rulesOf({ rules }: Size): Backup['policy'] {
+function rulesOf(): Backup['policy'] {
+  const { rules } = size;
   const own = Array.from({ length: rules - 1 }, (_, rule) =>
     document('rule', `rule-${rule}`, {
       place: rule + 1,
@@ -104,7 +98,8 @@ function rulesOf({ rules }: Size): Backup['policy'] {
   return [...own, document('rule', sharedRule, { place: rules, limitBytes: 1e12, subjects: ['size:all'] })];
 }
 
-function groupsOf({ groups, rules }: Size, groupsSharing: number): Backup['policy'] {
+function groupsOf(): Backup['policy'] {
+  const { groups, rules } = size;
   const each = Math.floor((rules - 1) / (groups - groupsSharing));
   return Array.from({ length: groups }, (_, group) => {
     const own = Array.from({ length: each }, (_rule, n) => `rule-${(group - groupsSharing) * each + n}`);

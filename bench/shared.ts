@@ -23,13 +23,11 @@ import {
   tell,
 } from './figures.ts';
 import { makeGround, writeConfig } from './ground.ts';
-import { makeStore, sharedRule } from './policy-store.ts';
+import { makeStore, sharedRule, size } from './policy-store.ts';
 import { memoryMb, processorMs } from './processes.ts';
 import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
 import { comes, startRedis } from './redis.ts';
 
-const size = { owners: 100_000, groups: 1000, rules: 10_000 };
-const groupsSharing = 10;
 const rounds = 5;
 const roundMs = 2000;
 const quietMs = 10_000;
@@ -44,7 +42,7 @@ const first = folderOf('one');
 const second = folderOf('two');
 const alone = writeConfig(first, '');
 tell(`a store of ${count(size.owners)} owners is made`);
-const { sharing, others } = await makeStore(first, alone, size, groupsSharing);
+const { sharing, others } = await makeStore(first, alone);
 
 const before = await startDaemon(alone, check(others[0]));
 await settled(before);

@@ -4,21 +4,19 @@ import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { isLeaf, printable } from '../quota/index.ts';
-import type { EventRecord, Register } from '../store/index.ts';
+import {
+  documentShape,
+  type EventRecord,
+  eventShape,
+  levelShape,
+  ownerShape,
+  type Register,
+  whole,
+} from '../store/index.ts';
 import { version } from '../version.ts';
 
 /** Grows where an older softquota could not restore all that is in a document. */
 const format = 1;
-
-const whole = z.number().int();
-
-const owner = z.strictObject({
-  key: z.string(),
-  id: whole,
-  name: z.string(),
-  type: z.enum(['user', 'organization']),
-  since: whole,
-});
 
 const reportedUnit = z.strictObject({
   id: z.string(),
@@ -31,21 +29,6 @@ const reportedUnit = z.strictObject({
   seq: whole,
 });
 
-/** Rules, groups, assignments: whatever the store keeps of what administrators laid down. */
-const policyDocument = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
-
-const event = z.strictObject({
-  id: z.string(),
-  kind: z.string(),
-  at: whole,
-  ownerId: whole.nullable(),
-  ownerKey: z.string().nullable(),
-  text: z.string(),
-});
-
-/** How near to their limits owners were when it was last told. */
-const level = z.strictObject({ ownerId: whole, text: z.string() });
-
 /** Times are milliseconds since 1970. */
 const document = z.strictObject({
   softquota: z.literal('backup'),
@@ -54,13 +37,13 @@ const document = z.strictObject({
   version: z.string(),
   host: z.string(),
   takenAt: whole,
-  owners: z.array(owner),
-  policy: z.array(policyDocument),
+  owners: z.array(ownerShape),
+  policy: z.array(documentShape),
   /** What programs reported: no walk would find it again. */
   reportedUnits: z.array(reportedUnit),
   /** Newest first. */
-  events: z.array(event),
-  levels: z.array(level),
+  events: z.array(eventShape),
+  levels: z.array(levelShape),
 });
 
 export type Backup = z.infer<typeof document>;

@@ -37,13 +37,13 @@ import type { Answer, OwnerUsage } from './answer.ts';
 import { Book } from './book.ts';
 import type { Author } from './chronicle.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { Departed } from './departed.ts';
 import { Governing } from './governing.ts';
 import { type Away, Keeper, type KeeperLog } from './keeper.ts';
 import { rekeyed } from './kept.ts';
 import type { Noted } from './notes.ts';
 import { Reports } from './reports.ts';
 import { Sharing } from './sharing.ts';
+import { type WalkedUnit, Walks } from './walks.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
 /** With the names in DEFAULT_GROUPS. */
@@ -69,35 +69,28 @@ export type ReadableBook = Pick<
   'keyOf' | 'owner' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'
 >;
 
-/** What a walk found a unit to hold; see `UnitRecord`. */
-export type WalkedUnit = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
-
 export class Ledger {
   readonly #store: Store;
-  readonly #host: string;
   readonly #clock: Clock;
   readonly #keeper: Keeper;
   readonly #book: Book;
-  readonly #departed = new Departed();
-  readonly #roots = new Map<string, RootRecord>();
   readonly #watchers = new Watchers();
   readonly #governing: Governing;
   readonly #reports: Reports;
+  readonly #walks: Walks;
   /** What goes between machines that share the quota. */
   readonly sharing: Sharing;
   #settings: LedgerSettings;
-  #sweep: SweepRecord | null = null;
   #seq = 0;
 
   private constructor(options: LedgerOptions) {
     this.#store = options.store;
-    this.#host = options.host;
     this.#settings = options.settings;
     this.#clock = options.clock ?? systemClock;
     this.#book = new Book(options.foldCase, ownerKey => this.#watchers.tell(ownerKey));
     const keeperOf = (store: Pick<Store, 'write'>, probe: () => Changes) =>
       new Keeper({ store, log: options.log, now: () => this.#clock.wall(), probe });
-    this.#keeper = keeperOf(options.store, () => this.#somethingKept());
+    this.#keeper = keeperOf(options.store, () => this.#walks.somethingKept());
     this.#governing = new Governing({
       book: this.#book,
       keeper: this.#keeper,
@@ -108,7 +101,7 @@ export class Ledger {
       book: this.#book,
       keeper: this.#keeper,
       governing: this.#governing,
-      host: this.#host,
+      host: options.host,
       // Of before there was anything.
       keeperFor: register => keeperOf(register, () => ({ goneEventsBefore: 0 })),
     });
@@ -116,8 +109,15 @@ export class Ledger {
       book: this.#book,
       keeper: this.#keeper,
       clock: this.#clock,
-      host: this.#host,
+      host: options.host,
       nextSeq: () => this.nextSeq(),
+    });
+    this.#walks = new Walks({
+      book: this.#book,
+      keeper: this.#keeper,
+      reports: this.#reports,
+      host: options.host,
+      now: () => this.#clock.wall(),
     });
   }
 
@@ -198,7 +198,7 @@ export class Ledger {
 
   /** The last sweep that ended, of this life or an earlier one. */
   get lastSweep(): SweepRecord | null {
-    return this.#sweep;
+    return this.#walks.lastSweep;
   }
 
   get book(): ReadableBook {
@@ -206,7 +206,7 @@ export class Ledger {
   }
 
   rootRecord(path: string): RootRecord | undefined {
-    return this.#roots.get(path);
+    return this.#walks.root(path);
   }
 
   /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
@@ -282,34 +282,17 @@ export class Ledger {
 
   /** Takes a walk's result, unless what a later walk found was taken already. */
   record(walked: WalkedUnit): void {
-    const before = this.#book.unit(walked.path);
-    if (before !== undefined && before.seq > walked.seq) return;
-    if (this.#departed.after(walked.path, walked.seq)) return;
-    const { path, ...measured } = walked;
-    const unit: UnitRecord = { id: path, kind: 'walked', host: this.#host, name: path, ...measured };
-    this.#put(unit);
-    this.#keeper.unit(unit);
-    this.#reports.settleOwnersOf(before, unit);
+    this.#walks.record(walked);
   }
 
   /** A walk that began at `seq` found no unit there any more. */
   recordGone(path: string, seq: number): void {
-    const unit = this.#book.unit(path);
-    if (unit !== undefined && unit.seq > seq) return;
-    this.#departed.add(path, seq);
-    if (unit === undefined) return;
-    this.#book.remove(unit);
-    this.#keeper.unitGone(unit.id);
-    this.#reports.settleOwnersOf(unit);
+    this.#walks.gone(path, seq);
   }
 
   /** It could not be measured: what is known of it goes on counting, and is marked. */
   recordUnread(path: string): void {
-    const unit = this.#book.unit(path);
-    if (unit === undefined || unit.partial) return;
-    const marked = { ...unit, partial: true };
-    this.#put(marked);
-    this.#keeper.unit(marked);
+    this.#walks.unread(path);
   }
 
   /** Walked units whose last walk began before `seq`. */
@@ -323,12 +306,7 @@ export class Ledger {
     present: readonly RootRecord[],
     isConfigured: (rootPath: string) => boolean,
   ): void {
-    const gone = [...this.#roots.keys()].filter(path => !isConfigured(path));
-    for (const path of gone) this.#roots.delete(path);
-    for (const root of present) this.#roots.set(root.path, root);
-    this.#sweep = sweep;
-    this.#departed.swept();
-    this.#keeper.swept(sweep, present, gone);
+    this.#walks.swept(sweep, present, isConfigured);
   }
 
   /** Resolves with whether all that was recorded and noted by now is in the store; false: the store is away. */
@@ -371,16 +349,15 @@ export class Ledger {
     for (const owner of found.changedOwners) this.#keeper.owner(owner);
     for (const unit of found.changedUnits) this.#keeper.unit(unit);
     for (const owner of found.owners) this.#book.open(owner);
-    for (const root of kept.roots) this.#roots.set(root.path, root);
-    this.#sweep = kept.sweep;
+    this.#walks.load(kept.roots, kept.sweep);
     for (const unit of found.units) {
-      this.#put(unit);
+      this.#walks.put(unit);
       this.#seq = Math.max(this.#seq, unit.seq);
     }
     for (const share of kept.shares) this.#book.accountByKey(share.ownerKey)?.putShare(share);
     for (const record of kept.deltas) {
       this.#seq = Math.max(this.#seq, record.seq);
-      this.#reports.load(this.#accountFor(record.owner), record);
+      this.#reports.load(this.#walks.accountFor(record.owner), record);
     }
     this.#reports.settle();
   }
@@ -391,34 +368,13 @@ export class Ledger {
       name: account?.owner.name ?? askedName,
       type: account?.owner.type ?? 'user',
       usage: account?.usage ?? noUsage,
-      measuredAt: account?.measuredAt ?? this.#sweep?.finishedAt ?? null,
-      partial: this.#sweep === null || (account?.partial ?? false),
+      measuredAt: account?.measuredAt ?? this.lastSweep?.finishedAt ?? null,
+      partial: this.lastSweep === null || (account?.partial ?? false),
       stale: this.sharing.isStale,
     };
   }
 
   #standing(owner: OwnerUsage): Standing {
     return this.policy.standing(owner.id, this.#settings.defaultGroups);
-  }
-
-  /** Puts a walked or loaded unit in, and opens its owner's account where there is none yet. */
-  #put(unit: UnitRecord): void {
-    if (unit.owner !== null) this.#accountFor(unit.owner);
-    this.#book.put(unit);
-  }
-
-  /** The owner's account; where there is none it is opened, and kept. */
-  #accountFor(ownerName: string): Account {
-    const known = this.#book.account(ownerName);
-    if (known !== undefined) return known;
-    const owner = this.#book.newOwner(ownerName, this.#clock.wall());
-    this.#keeper.owner(owner);
-    return this.#book.open(owner);
-  }
-
-  #somethingKept(): Changes {
-    if (this.#sweep !== null) return { sweep: this.#sweep };
-    const [account] = this.#book.accounts;
-    return account === undefined ? {} : { owners: [account.owner] };
   }
 }

@@ -26,6 +26,7 @@ export type {
   ShareRecord,
 } from './register.ts';
 export { ownerIdBits } from './register.ts';
+export { documentShape, eventShape, levelShape, ownerShape, whole } from './shapes.ts';
 export type {
   Change,
   HostClaim,

@@ -9,52 +9,33 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../quota/index.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, RegisterChanges } from '../register.ts';
+import { documentShape, eventShape, levelShape, ownerShape, whole } from '../shapes.ts';
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { damaged } from './faults.ts';
 import { nameOf, textIn } from './keys.ts';
 
-const whole = z.number().int();
-
-const ownerContent = z.strictObject({
-  id: whole,
-  name: z.string(),
-  type: z.enum(['user', 'organization']),
-  since: whole,
-});
-
-const owner = z.object({ ...ownerContent.shape, key: z.string() });
-const document = z.object({ kind: z.string(), key: z.string(), text: z.string() });
-
-const event = z.object({
-  id: z.string().refine(isAscii, { error: 'not in ASCII' }),
-  kind: z.string(),
-  at: whole,
-  ownerId: whole.nullable(),
-  ownerKey: z.string().nullable(),
-  text: z.string(),
-});
-
-const level = z.object({ ownerId: whole, text: z.string() });
+const ownerContent = ownerShape.omit({ key: true });
+const event = eventShape.extend({ id: z.string().refine(isAscii, { error: 'not in ASCII' }) });
 
 const changes = z.object({
-  owners: z.array(owner).readonly().optional(),
+  owners: z.array(ownerShape).readonly().optional(),
   goneOwners: z.array(z.string()).readonly().optional(),
-  documents: z.array(document).readonly().optional(),
+  documents: z.array(documentShape).readonly().optional(),
   goneDocuments: z
-    .array(document.omit({ text: true }))
+    .array(documentShape.omit({ text: true }))
     .readonly()
     .optional(),
   events: z.array(event).readonly().optional(),
   goneEventsBefore: whole.optional(),
-  levels: z.array(level).readonly().optional(),
+  levels: z.array(levelShape).readonly().optional(),
   goneLevels: z.array(whole).readonly().optional(),
 });
 
 const told = z.object({
-  owners: z.array(owner),
+  owners: z.array(ownerShape),
   goneOwners: z.array(z.string()),
-  documents: z.array(document),
-  goneDocuments: z.array(document.omit({ text: true })),
+  documents: z.array(documentShape),
+  goneDocuments: z.array(documentShape.omit({ text: true })),
 });
 
 /** A change of policy as the log tells it. */

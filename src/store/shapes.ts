@@ -1,0 +1,28 @@
+/** Records of a register as they come from outside: from a file, from another machine. Times are milliseconds since 1970. */
+
+import { z } from 'zod';
+
+export const whole = z.number().int();
+
+export const ownerShape = z.strictObject({
+  key: z.string(),
+  id: whole,
+  name: z.string(),
+  type: z.enum(['user', 'organization']),
+  since: whole,
+});
+
+/** Rules, groups, assignments: whatever is kept of what administrators laid down. */
+export const documentShape = z.strictObject({ kind: z.string(), key: z.string(), text: z.string() });
+
+export const eventShape = z.strictObject({
+  id: z.string(),
+  kind: z.string(),
+  at: whole,
+  ownerId: whole.nullable(),
+  ownerKey: z.string().nullable(),
+  text: z.string(),
+});
+
+/** How near to their limits owners were when it was last told. */
+export const levelShape = z.strictObject({ ownerId: whole, text: z.string() });
