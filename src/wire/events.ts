@@ -97,6 +97,14 @@ export const event = z
   .discriminatedUnion('kind', [refusalEvent, thresholdEvent, policyEvent])
   .meta({ id: 'Event' });
 
+/** Who changed what of the policy is for administrators. */
+export const ownEventKinds = ['refusal', 'threshold'] as const satisfies readonly EventKind[];
+
+export const ownEvent = z
+  .discriminatedUnion('kind', [refusalEvent, thresholdEvent])
+  .meta({ id: 'OwnEvent', description: 'What owners see of what happened to them.' });
+
+export type OwnEvent = z.infer<typeof ownEvent>;
 export type RefusalEvent = z.infer<typeof refusalEvent>;
 export type ThresholdEvent = z.infer<typeof thresholdEvent>;
 export type Event = z.infer<typeof event>;

@@ -10,11 +10,25 @@ export {
   type EventKind,
   event,
   eventKinds,
+  type OwnEvent,
+  ownEvent,
+  ownEventKinds,
   type RefusalEvent,
   refusalEvent,
   type ThresholdEvent,
 } from './events.ts';
 export { type Fault, fault } from './fault.ts';
+export {
+  type Disk,
+  type Growth,
+  type History,
+  type HistoryRange,
+  history,
+  historyRanges,
+  type Overview,
+  overview,
+  type RefusalsOfDay,
+} from './figures.ts';
 export {
   type CopiedTo,
   copiedTo,
@@ -59,9 +73,11 @@ export { createdToken, type NewToken, newToken, type Token, token } from './toke
 export {
   type OwnerReport,
   type OwnerRow,
+  type OwnReport,
   ownerReport,
   ownerRow,
   ownerType,
+  ownReport,
   type UnitRow,
   type UsedUnit,
   unitRow,

@@ -80,6 +80,21 @@ export const ownerReport = ownerRow
 
 export type OwnerReport = z.infer<typeof ownerReport>;
 
+export const ownReport = ownerReport
+  .omit({ known: true })
+  .extend({
+    units: z.array(unitRow).meta({ description: 'The largest 100, largest first.' }),
+    unit_count: z.number().int().meta({ description: 'How many there are, on all machines.' }),
+    mode: z
+      .enum(['enforce', 'report'])
+      .meta({ description: '`report`: what is refused is let through all the same.' }),
+    contact: z.string().nullable().meta({ description: '`[hooks] CONTACT`: whom to turn to.' }),
+    warn_at: z.array(z.number().int()).readonly().meta({ description: '`[quota] WARN_AT`, in percent.' }),
+  })
+  .meta({ id: 'OwnReport', description: "One's own, with what a refused push is told, names among it." });
+
+export type OwnReport = z.infer<typeof ownReport>;
+
 /** One thing that takes space, as its owner sees it. */
 export const usedUnit = z.object({ name: z.string(), size: bytes }).meta({ id: 'UsedUnit' });
 
