@@ -38,6 +38,7 @@ export {
   repairOrder,
   sharedStore,
 } from './fleet.ts';
+export { addressOf, type PageId, type Place, pages, placeAt } from './pages.ts';
 export {
   askedSubject,
   type Group,
