@@ -55,8 +55,12 @@ export function addToken(program: Command, _exit: Exit): void {
         expires_at: options.expires === undefined ? null : timeIn(options.expires, Date.now()),
       };
       const client = clientOf(options);
-      if (options.admin === true) await makeAdministrator(client, options.user);
+      const promote = options.admin === true ? await promotionOf(client, options.user) : null;
       const made = createdToken.parse(await client.get({ method: 'POST', path: pathOf(options), body }));
+      await promote?.().catch(async (fault: unknown) => {
+        await client.get({ method: 'DELETE', path: `${pathOf(options)}/${made.id}` });
+        throw fault;
+      });
       if (options.json === true) printJson(made);
       else print(`${made.sha1}\n`);
     });
@@ -96,18 +100,21 @@ function pathOf({ user: name }: UserOption): string {
   return `/users/${pathStep(name)}/tokens`;
 }
 
-/** What is done is told on standard error. */
-async function makeAdministrator(client: Client, name: string): Promise<void> {
+/**
+ * What makes somebody an administrator, to be done once there is the token: a token that cannot be made must not leave
+ * one behind. Null where there is nothing to do any more. What is done is told on standard error.
+ */
+async function promotionOf(client: Client, name: string): Promise<(() => Promise<void>) | null> {
   const path = `/admin/users/${pathStep(name)}`;
   const known = await client.ask({ path });
-  if (known.status === 404) {
-    await client.get({ method: 'POST', path: '/admin/users', body: { username: name, is_admin: true } });
-    return tell(`created ${name}, an administrator`);
-  }
+  const isNew = known.status === 404;
+  if (isNew) await client.get({ method: 'POST', path: '/admin/users', body: { username: name } });
   const { username, is_admin: isAdmin } = user.parse(await client.get({ path }));
-  if (isAdmin) return;
-  await client.get({ method: 'PATCH', path, body: { is_admin: true } });
-  tell(`${username} is an administrator now`);
+  if (isAdmin) return null;
+  return async () => {
+    await client.get({ method: 'PATCH', path, body: { is_admin: true } });
+    tell(isNew ? `created ${name}, an administrator` : `${username} is an administrator now`);
+  };
 }
 
 function tell(what: string): void {

@@ -49,7 +49,15 @@ t.test('one command leads from a new installation to the token of an administrat
   t.match(unknown, { code: 2, stdout: '', stderr: /no user or organization dave; softquota user create / });
   await done(server.softquota(['user', 'create', 'guild', '--type', 'organization']));
   const organization = await server.softquota(['token', 'create', '--user', 'guild', '--admin']);
-  t.match(organization, { code: 2, stdout: '', stderr: /is_admin: an organization is no administrator/ });
+  t.match(organization, { code: 2, stdout: '', stderr: /guild is an organization: only users have tokens/ });
+
+  const expired = await server.softquota([
+    ...['token', 'create', '--user', 'carol', '--admin'],
+    ...['--expires', '2001-01-01'],
+  ]);
+  t.match(expired, { code: 2, stdout: '' });
+  const carol = await server.softquota(['user', 'show', 'carol', '--json']);
+  t.match(user.parse(JSON.parse(carol.stdout)), { is_admin: false }, 'no token, no administrator');
 });
 
 t.test(
