@@ -1,0 +1,15 @@
+/**
+ * What a provider says of somebody, to quota groups: pure functions.
+ *
+ * Nothing here throws for what a provider says: what cannot be understood is ignored, and said to be.
+ */
+
+export { type Mapped, type Mapping, mappingIn, quotaGroupsIn } from './mapping.ts';
+export { type Claims, namesIn, type ReadNames, textClaim } from './names.ts';
+export {
+  type ClaimRules,
+  type MissingClaim,
+  missingClaims,
+  type Synchronization,
+  synchronize,
+} from './synchronize.ts';

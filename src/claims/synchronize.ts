@@ -1,0 +1,85 @@
+/** From claims to what becomes of somebody's quota groups. */
+
+import { type Mapping, quotaGroupsIn } from './mapping.ts';
+import { type Claims, namesIn } from './names.ts';
+
+export const missingClaims = ['remove', 'keep'] as const;
+
+/** What follows where the claim is absent: that nobody belongs to anything, or nothing at all. */
+export type MissingClaim = (typeof missingClaims)[number];
+
+/** What a source says of quota groups. */
+export interface ClaimRules {
+  /** Null: groups are not synchronized. */
+  readonly groupClaim: string | null;
+  readonly mapping: Mapping;
+  /** "Remove users from synchronized quota groups if user does not belong to corresponding group" */
+  readonly removal: boolean;
+  readonly missingClaim: MissingClaim;
+}
+
+export interface Synchronization {
+  /**
+   * `kept`: the claim is absent and that is to change nothing; `overage`: the provider had too many groups to name them;
+   * `off`: the source names no claim.
+   */
+  readonly outcome: 'synchronized' | 'kept' | 'overage' | 'off';
+  /** As they were claimed. */
+  readonly claimed: readonly string[];
+  /** What the user is in afterwards; this and all that follow by name. */
+  readonly groups: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** Mapped and claimed, but there is no such quota group. */
+  readonly skipped: readonly string[];
+  /** What of the claim could not be understood. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * What is mapped and claimed is added; with removal on, what the mapping names and no claimed group maps to is
+ * removed. Groups outside the mapping are never touched, so a claimed group that is taken out of the mapping
+ * removes nobody.
+ *
+ * `current` are the groups that the user is in; `exists` tells whether there is such a quota group.
+ */
+export function synchronize(
+  { groupClaim, mapping, removal, missingClaim }: ClaimRules,
+  claims: Claims,
+  current: readonly string[],
+  exists: (quotaGroup: string) => boolean,
+): Synchronization {
+  const unchanged = {
+    claimed: [],
+    groups: sorted(current),
+    added: [],
+    removed: [],
+    skipped: [],
+    ignored: [],
+  };
+  if (groupClaim === null) return { outcome: 'off', ...unchanged };
+  const read = namesIn(claims, groupClaim);
+  if (read.is === 'overage') return { outcome: 'overage', ...unchanged };
+  if (read.is === 'absent' && missingClaim === 'keep') return { outcome: 'kept', ...unchanged };
+  const { names, ignored } = read.is === 'read' ? read : { names: new Set<string>(), ignored: [] };
+  const wanted = quotaGroupsIn(mapping.filter(([claimed]) => names.has(claimed)));
+  const here = new Set(current);
+  const added = [...wanted].filter(group => !here.has(group) && exists(group));
+  const removed = removal
+    ? [...quotaGroupsIn(mapping)].filter(group => here.has(group) && !wanted.has(group))
+    : [];
+  const gone = new Set(removed);
+  return {
+    outcome: 'synchronized',
+    claimed: [...names],
+    groups: sorted([...current.filter(group => !gone.has(group)), ...added]),
+    added: sorted(added),
+    removed: sorted(removed),
+    skipped: sorted([...wanted].filter(group => !exists(group))),
+    ignored: ignored.map(why => `${groupClaim}: ${why}`),
+  };
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return [...names].sort();
+}
