@@ -2,7 +2,7 @@
 
 import { nearest } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes, isSubject, parseSize, type RuleSubject, subjects } from '../quota/index.ts';
+import { formatBytes, isSubject, parseSize, type RuleSubject, subjects, writeSize } from '../quota/index.ts';
 import type { Rule } from '../wire/index.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';
@@ -14,18 +14,11 @@ export function limitOf(text: string): number {
   throw new SoftquotaError('usage', `--limit ${text}: ${size.reason}; ${sizeExpected}`);
 }
 
-const binary = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
-
 /** `10 GB`, `1.5 GiB`, `unlimited`: to be typed again, it is the same limit, unless the bytes are told beside it. */
 export function limitShown(bytes: number): string {
   if (bytes === -1) return 'unlimited';
-  const inBinary = binary.map((unit, power) => `${bytes / 1024 ** (power + 1)} ${unit}`).reverse();
-  const short = formatBytes(bytes);
-  const exact = [short, ...inBinary.filter(text => /^[1-9]\d*(\.\d{1,2})? /.test(text))].find(text => {
-    const size = parseSize(text);
-    return size.ok && size.bytes === bytes;
-  });
-  return exact ?? `${short} (${bytes} B)`;
+  const written = writeSize(bytes);
+  return bytes >= 1000 && written === `${bytes} B` ? `${formatBytes(bytes)} (${written})` : written;
 }
 
 /** `at most 10 GB of size:all`. */

@@ -67,6 +67,21 @@ function rounded(bytes: number, digits: number): string {
   return `${shown} ${units[unit]}`;
 }
 
+const binaryUnits = ['PiB', 'TiB', 'GiB', 'MiB', 'KiB'] as const;
+
+/** A size that `parseSize` reads as exactly these bytes, as short as can be: `10 GB`, `1.5 GiB`, `12345678 B`; `-1`. */
+export function writeSize(bytes: number): string {
+  if (bytes === -1) return '-1';
+  const binary = binaryUnits
+    .map((unit, index) => `${bytes / 1024 ** (binaryUnits.length - index)} ${unit}`)
+    .filter(text => /^[1-9]\d*(\.\d{1,2})? /.test(text));
+  const exact = [formatBytes(bytes), ...binary].find(text => {
+    const size = parseSize(text);
+    return size.ok && size.bytes === bytes;
+  });
+  return exact ?? `${bytes} B`;
+}
+
 function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { formatBytes, formatUse, parseSize } from '../../src/quota/index.ts';
+import { formatBytes, formatUse, parseSize, writeSize } from '../../src/quota/index.ts';
 
 // The shape is that of the file, which the cases below walk through whole.
 const vectors: { readonly sizes: readonly { readonly text: string; readonly bytes: number | 'error' }[] } =
@@ -164,4 +164,13 @@ t.test('without a limit, and of a limit of 0, there is no percentage', async t =
   t.same(formatUse(5000, -1), { used: '5 kB', limit: 'unlimited', percent: '-' });
   t.same(formatUse(5000, 0), { used: '5 kB', limit: '0 B', percent: '-' });
   t.same(formatUse(0, 0), { used: '0 B', limit: '0 B', percent: '-' });
+});
+
+t.test('a size is written as short as it can be and still be read as the same', async t => {
+  t.equal(writeSize(10_000_000_000), '10 GB');
+  t.equal(writeSize(1.5 * 1024 ** 3), '1.5 GiB');
+  t.equal(writeSize(12_345_678), '12345678 B');
+  t.equal(writeSize(-1), '-1');
+  const bytes = fc.oneof(fc.maxSafeNat(), fc.nat(5000), fc.constant(-1));
+  fc.assert(fc.property(bytes, size => t.same(parseSize(writeSize(size)), { ok: true, bytes: size })));
 });

@@ -1,0 +1,109 @@
+/** Questions to the daemon, over its HTTP API, as whoever is signed in. */
+
+import { answered, letIn, notAnswered, notLetIn } from './connection.ts';
+import { AskFailed } from './fault.ts';
+
+export interface Question {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** What is undefined is left out. */
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+export interface Page<Entry> {
+  readonly entries: readonly Entry[];
+  /** How many there are on all pages. */
+  readonly total: number;
+}
+
+/** A daemon that is stopped rather than gone takes connections and says nothing. */
+const patienceMs = 60_000;
+
+/**
+ * What the daemon answers; undefined where it answers nothing. `segments` are the path below api/v1, each as it is.
+ * Rejects with `AskFailed`, and as `signal` does.
+ */
+export async function ask<Answer = void>(
+  segments: readonly string[],
+  question: Question = {},
+): Promise<Answer> {
+  const response = await send(segments, question);
+  // Its own shapes: the daemon that answers is the one that brought this app, and describes them with these types.
+  return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+/** One page of a list. Rejects as `ask` does. */
+export async function askPage<Entry>(segments: readonly string[], question: Question): Promise<Page<Entry>> {
+  const response = await send(segments, question);
+  const entries = (await response.json()) as readonly Entry[]; // as in `ask`
+  return { entries, total: Number(response.headers.get('X-Total-Count') ?? entries.length) };
+}
+
+/** One page of a list that goes on from a mark, and the mark of the next one; null: it is the last. Rejects as `ask` does. */
+export async function askStretch<Entry>(
+  segments: readonly string[],
+  question: Question,
+): Promise<{ readonly entries: readonly Entry[]; readonly next: string | null }> {
+  const response = await send(segments, question);
+  const entries = (await response.json()) as readonly Entry[]; // as in `ask`
+  const link = /<([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+  return { entries, next: link === undefined ? null : new URL(link).searchParams.get('after') };
+}
+
+/** The address of a question, for what asks by itself. */
+export function apiUrl(segments: readonly string[], query: Question['query'] = {}): URL {
+  const url = new URL(`api/v1/${segments.map(encodeURIComponent).join('/')}`, document.baseURI);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+async function send(
+  segments: readonly string[],
+  { method = 'GET', query = {}, body, signal }: Question,
+): Promise<Response> {
+  const patience = AbortSignal.timeout(patienceMs);
+  let response: Response;
+  try {
+    response = await fetch(apiUrl(segments, query), {
+      method,
+      credentials: 'same-origin',
+      cache: 'no-store',
+      signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
+      ...(body === undefined
+        ? {}
+        : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    notAnswered();
+    throw new AskFailed({ is: 'unreachable' });
+  }
+  const message = response.ok ? '' : await messageIn(response);
+  if (message === null) {
+    notAnswered();
+    throw new AskFailed({ is: 'unreachable' });
+  }
+  answered();
+  if (response.status === 401) {
+    notLetIn();
+    throw new AskFailed({ is: 'signed-out' });
+  }
+  if (!response.ok) throw new AskFailed({ is: 'refused', status: response.status, message });
+  letIn();
+  return response;
+}
+
+/** The daemon says what is wrong; null: a proxy said that it does not reach it. */
+async function messageIn(response: Response): Promise<string | null> {
+  try {
+    const { message }: { message?: unknown } = await response.json();
+    if (typeof message === 'string') return message;
+  } catch {
+    // It is not of the daemon.
+  }
+  return response.status >= 502 ? null : `status ${response.status}`;
+}

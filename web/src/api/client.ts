@@ -1,0 +1,29 @@
+/**
+ * Answers as the pages share them: each is asked once however many parts show it, kept while it is asked anew, and asked
+ * anew when the daemon is back or lets in again. Nothing is tried again by itself; `connection.ts` sees to that.
+ */
+
+import { QueryClient } from '@tanstack/preact-query';
+import { reach, signedOut, whenBack } from './connection.ts';
+
+const freshMs = 1000;
+const liveEveryMs = 5000;
+
+export const client = new QueryClient({
+  defaultOptions: {
+    queries: { retry: false, networkMode: 'always', staleTime: freshMs },
+    mutations: { networkMode: 'always' },
+  },
+});
+
+whenBack(() => void client.invalidateQueries());
+
+/** A `refetchInterval`: so often while somebody looks, not while nobody answers or lets in. */
+export function live(everyMs: number = liveEveryMs): () => number | false {
+  return () => (reach.value.is === 'away' || signedOut.value ? false : everyMs);
+}
+
+/** After something was changed: all that is shown is asked anew. */
+export function refresh(): Promise<void> {
+  return client.invalidateQueries();
+}

@@ -1,0 +1,70 @@
+/**
+ * Whether the daemon answers, and whether it knows who asks.
+ *
+ * Every question tells here how it went. While nobody answers, the daemon's version is asked for again and again, less and
+ * less often; `onReturn` is called once it answers, so that pages recover by themselves.
+ */
+
+import { Watched } from './watched.ts';
+
+export type Reach =
+  | { readonly is: 'there' }
+  /** Figures on the page are from then, at the latest; null: there never was an answer. */
+  | { readonly is: 'away'; readonly since: Date | null };
+
+const firstProbeMs = 500;
+const rarestProbeMs = 10_000;
+
+export const reach = new Watched<Reach>({ is: 'there' });
+
+/** True from the first question that was refused for want of a session until one is let in again. */
+export const signedOut = new Watched(false);
+
+/** Of the daemon that answered last, where it said. */
+export const daemonVersion = new Watched<string | null>(null);
+
+let answeredAt: Date | null = null;
+let onReturn: () => void = () => {};
+let probe: ReturnType<typeof setTimeout> | null = null;
+
+/** What to do once the daemon answers again, or lets in again. */
+export function whenBack(act: () => void): void {
+  onReturn = act;
+}
+
+export function answered(): void {
+  answeredAt = new Date();
+  if (reach.value.is === 'there') return;
+  if (probe !== null) clearTimeout(probe);
+  probe = null;
+  reach.set({ is: 'there' });
+  onReturn();
+}
+
+export function notAnswered(): void {
+  if (reach.value.is === 'away') return;
+  reach.set({ is: 'away', since: answeredAt });
+  probeIn(firstProbeMs);
+}
+
+export function letIn(): void {
+  if (!signedOut.value) return;
+  signedOut.set(false);
+  onReturn();
+}
+
+export function notLetIn(): void {
+  signedOut.set(true);
+}
+
+function probeIn(ms: number): void {
+  probe = setTimeout(async () => {
+    try {
+      const response = await fetch(new URL('api/v1/version', document.baseURI), { cache: 'no-store' });
+      if (!response.ok) throw new Error('a proxy answered in its place');
+      answered();
+    } catch {
+      if (reach.value.is === 'away') probeIn(Math.min(ms * 2, rarestProbeMs));
+    }
+  }, ms);
+}

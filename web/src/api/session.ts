@@ -1,0 +1,49 @@
+/** Who is signed in. */
+
+import { queryOptions, useQuery } from '@tanstack/preact-query';
+import { ask } from './ask.ts';
+import { client, live } from './client.ts';
+import { daemonVersion } from './connection.ts';
+
+export interface Session {
+  readonly login: string;
+  readonly full_name: string;
+  readonly is_admin: boolean;
+  /** Names of those that the user owns. */
+  readonly organizations: readonly string[];
+  readonly expires_at: string | null;
+  readonly version: string;
+}
+
+const lookEveryMs = 60_000;
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: async ({ signal }) => {
+    const session = await ask<Session>(['session'], { signal });
+    daemonVersion.set(session.version);
+    return session;
+  },
+  refetchInterval: live(lookEveryMs),
+});
+
+export function useSession() {
+  return useQuery(sessionQuery, client);
+}
+
+/** With a token, or with the code of a link. Rejects as `ask` does. */
+export async function signIn(
+  credentials: { readonly token: string } | { readonly code: string },
+): Promise<void> {
+  const before = client.getQueryData(sessionQuery.queryKey);
+  const session = await ask<Session>(['session'], { method: 'POST', body: credentials });
+  // Nothing that another user was shown stays.
+  if (before !== undefined && before.login !== session.login) client.clear();
+  client.setQueryData(sessionQuery.queryKey, session);
+}
+
+/** Rejects as `ask` does. */
+export async function signOut(): Promise<void> {
+  await ask(['session'], { method: 'DELETE' });
+  client.clear();
+}

@@ -1,0 +1,19 @@
+/** Says aloud, to who hears pages, what has changed without the focus having gone there. */
+
+import { useWatched, Watched } from '../api/watched.ts';
+
+/** Counted, so that the same words said again are heard again. */
+const said = new Watched<{ readonly words: string; readonly count: number }>({ words: '', count: 0 });
+
+export function announce(words: string): void {
+  said.set({ words, count: said.value.count + 1 });
+}
+
+export function Announcer() {
+  const { words, count } = useWatched(said);
+  return (
+    <div class="visually-hidden" aria-live="polite">
+      <span key={count}>{words}</span>
+    </div>
+  );
+}

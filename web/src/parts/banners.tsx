@@ -1,0 +1,70 @@
+/** What has to be known whichever page is open: nobody answers, one is signed out, another version runs. */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { daemonVersion, reach, signedOut } from '../api/connection.ts';
+import { useWatched } from '../api/watched.ts';
+import { announce } from './announcer.tsx';
+import { Dialog } from './dialog.tsx';
+import { timeWords } from './figures.tsx';
+import { SignInForm } from './sign-in.tsx';
+
+export function Banners({ isSignedIn }: { readonly isSignedIn: boolean }) {
+  return (
+    <>
+      <Unreachable />
+      {isSignedIn && <SignedOut />}
+      <OtherVersion />
+    </>
+  );
+}
+
+function Unreachable() {
+  const now = useWatched(reach);
+  const wasAway = useRef(false);
+  useEffect(() => {
+    if (now.is === 'there' && wasAway.current) announce('The daemon answers again.');
+    wasAway.current = now.is === 'away';
+  }, [now]);
+  if (now.is === 'there') return null;
+  return (
+    <div class="banner" role="alert">
+      {now.since === null
+        ? 'The daemon does not answer. This page goes on by itself once it does.'
+        : `The daemon has not answered since ${timeWords(now.since)}; figures are of then. This page goes on by itself once it does.`}
+    </div>
+  );
+}
+
+function SignedOut() {
+  const isOut = useWatched(signedOut);
+  const [isAsking, setAsking] = useState(false);
+  if (!isOut) return null;
+  return (
+    <div class="banner" role="alert">
+      <span>Your session has ended. Sign in to go on where you are.</span>
+      <button type="button" onClick={() => setAsking(true)}>
+        Sign in
+      </button>
+      {isAsking && (
+        <Dialog title="Sign in" onClose={() => setAsking(false)}>
+          <SignInForm onSignedIn={() => setAsking(false)} />
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+function OtherVersion() {
+  const version = useWatched(daemonVersion);
+  const first = useRef<string | null>(null);
+  first.current ??= version;
+  if (version === first.current) return null;
+  return (
+    <div class="banner" role="status">
+      <span>softquota {version} runs now; this page is of another version.</span>
+      <button type="button" onClick={() => window.location.reload()}>
+        Reload
+      </button>
+    </div>
+  );
+}

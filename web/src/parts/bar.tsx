@@ -1,0 +1,96 @@
+/** Usage by kind, as a bar and as a list. A kind has the same colour everywhere. */
+
+import { formatBytes, type Leaf, type Subject, subjectWords, type Usage } from '../../../src/quota/index.ts';
+import { portions } from '../usage.ts';
+import { Size } from './figures.tsx';
+
+const colours: Readonly<Record<Leaf, string>> = {
+  'size:repos:public': 'repos-public',
+  'size:repos:private': 'repos-private',
+  'size:git:lfs': 'lfs',
+  'size:assets:attachments:issues': 'issues',
+  'size:assets:attachments:releases': 'releases',
+  'size:assets:artifacts': 'artifacts',
+  'size:assets:packages:all': 'packages',
+  'size:assets:wiki': 'wiki',
+};
+
+/** The CSS variable with the colour of a kind. */
+export function colourOf(leaf: Leaf): string {
+  return `var(--kind-${colours[leaf]})`;
+}
+
+/** The kind of data as a person calls it, with a capital: `LFS objects`, `Private repositories`. */
+export function kindWords(subject: Subject): string {
+  const words = subjectWords(subject);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+export interface BarProps {
+  /** Bytes in the order of `leaves`. */
+  readonly usage: Usage;
+  /** Bytes that the whole width stands for; more of `usage` than that fills it. */
+  readonly width: number;
+  /** Bytes at which a mark stands, where it is within the width. */
+  readonly limit?: number | undefined;
+}
+
+export function Bar({ usage, width, limit = -1 }: BarProps) {
+  const total = usage.reduce((sum, bytes) => sum + bytes, 0);
+  const whole = Math.max(width, total, limit, 1);
+  let before = 0;
+  const parts = portions(usage).map(({ leaf, bytes }) => {
+    const start = before;
+    before += bytes;
+    return { leaf, start, bytes };
+  });
+  const share = (bytes: number) => `${(bytes / whole) * 100}%`;
+  return (
+    <span class="bar" role="img" aria-label={barWords(usage, total)}>
+      {parts.map(({ leaf, start, bytes }) => (
+        <span
+          key={leaf}
+          class={`kind-${colours[leaf]}`}
+          title={`${kindWords(leaf)}: ${formatBytes(bytes)}`}
+          style={{ insetInlineStart: share(start), inlineSize: share(bytes) }}
+        />
+      ))}
+      {limit > 0 && limit < whole && <span class="limit" style={{ insetInlineStart: share(limit) }} />}
+    </span>
+  );
+}
+
+function barWords(usage: Usage, total: number): string {
+  if (total === 0) return 'nothing stored';
+  return portions(usage)
+    .map(({ leaf, bytes }) => `${subjectWords(leaf)} ${formatBytes(bytes)}`)
+    .join(', ');
+}
+
+export interface KindProps {
+  readonly leaf: Leaf;
+}
+
+/** A kind's colour and words. */
+export function Kind({ leaf }: KindProps) {
+  return (
+    <span>
+      <span class={`swatch kind-${colours[leaf]}`} />
+      {kindWords(leaf)}
+    </span>
+  );
+}
+
+/** What there is of each kind. */
+export function Legend({ usage }: { readonly usage: Usage }) {
+  return (
+    <ul class="legend">
+      {portions(usage).map(({ leaf, bytes }) => (
+        <li key={leaf}>
+          <Kind leaf={leaf} />
+          <Size bytes={bytes} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,97 @@
+/** Questions that have to be answered before anything else: the browser's own dialogs, which keep the focus in. */
+
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { faultOf, wordsOf } from '../api/fault.ts';
+import { announce } from './announcer.tsx';
+import { Fault } from './states.tsx';
+
+export interface DialogProps {
+  readonly title: string;
+  /** It was left without a decision: by Escape, or by its button. */
+  readonly onClose: () => void;
+  /** A form with its own buttons. */
+  readonly children: ComponentChildren;
+}
+
+/** Open as long as it is drawn. What had the focus before has it again afterwards. */
+export function Dialog({ title, onClose, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={heading}
+      onCancel={event => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <div class="stack">
+        <h2 id={heading}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+export interface ConfirmProps {
+  /** The question: `Delete the group free?` */
+  readonly title: string;
+  /** What will happen, and what will not. */
+  readonly children: ComponentChildren;
+  /** What the button says: `Delete the group`. */
+  readonly action: string;
+  /** It cannot be taken back. */
+  readonly isDangerous?: boolean;
+  /** Does it; where it rejects the dialog says why, and stays. */
+  readonly act: () => Promise<unknown>;
+  /** What is told once it is done: `The group is gone.` */
+  readonly done: string;
+  /** It is done, or was given up. */
+  readonly onClose: (isDone: boolean) => void;
+}
+
+/** Says what something will do, and does it. */
+export function Confirm({ title, children, action, isDangerous, act, done, onClose }: ConfirmProps) {
+  const [state, setState] = useState<
+    { readonly is: 'asking' | 'doing' } | { readonly is: 'failed'; why: unknown }
+  >({
+    is: 'asking',
+  });
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setState({ is: 'doing' });
+    try {
+      await act();
+      announce(done);
+      onClose(true);
+    } catch (error) {
+      announce(wordsOf(faultOf(error)));
+      setState({ is: 'failed', why: error });
+    }
+  };
+  return (
+    <Dialog title={title} onClose={() => onClose(false)}>
+      <form onSubmit={event => void submit(event)}>
+        <div class="stack">{children}</div>
+        {state.is === 'failed' && <Fault of={state.why} />}
+        <div class="actions">
+          <button type="button" onClick={() => onClose(false)}>
+            Cancel
+          </button>
+          <button type="submit" class={isDangerous ? 'danger' : 'primary'} disabled={state.is === 'doing'}>
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,132 @@
+/** One thing to type or choose: its label, what helps, and what is wrong with it. */
+
+import { useId } from 'preact/hooks';
+import { formatBytes, parseSize } from '../../../src/quota/index.ts';
+
+export interface FieldProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onInput: (text: string) => void;
+  readonly hint?: string | undefined;
+  /** Why it cannot be taken. */
+  readonly fault?: string | undefined;
+  readonly type?: 'text' | 'search' | 'password' | 'email' | 'date';
+  readonly required?: boolean;
+  readonly autocomplete?: string;
+  /** Letters that stand in line, and no spelling looked after. */
+  readonly isCode?: boolean;
+}
+
+export function Field(props: FieldProps) {
+  const { label, value, onInput, hint, fault, type = 'text', required, autocomplete = 'off', isCode } = props;
+  const id = useId();
+  const described = hint !== undefined || fault !== undefined;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        type={type}
+        value={value}
+        required={required}
+        autocomplete={autocomplete}
+        spellcheck={false}
+        class={isCode ? 'code' : ''}
+        aria-invalid={fault === undefined ? undefined : 'true'}
+        aria-describedby={described ? `${id}-about` : undefined}
+        onInput={event => onInput(event.currentTarget.value)}
+      />
+      {described && (
+        <span id={`${id}-about`} class={fault === undefined ? 'quiet-text small' : 'fault small'}>
+          {fault ?? hint}
+        </span>
+      )}
+    </div>
+  );
+}
+
+export interface SizeFieldProps {
+  readonly label: string;
+  /** As it is typed; `sizeIn` reads it. */
+  readonly value: string;
+  readonly onInput: (text: string) => void;
+}
+
+/** A size as people write it, with what it comes to. */
+export function SizeField({ label, value, onInput }: SizeFieldProps) {
+  const size = parseSize(value);
+  const isUntouched = value.trim() === '';
+  const expected = 'such as 500M, 10G or 1.5GiB, or -1 for no limit';
+  if (size.ok)
+    return <Field label={label} value={value} onInput={onInput} hint={comesTo(size.bytes)} isCode />;
+  return (
+    <Field
+      label={label}
+      value={value}
+      onInput={onInput}
+      hint={`A number and a unit, ${expected}`}
+      fault={isUntouched ? undefined : `That is ${size.reason}. Write a number and a unit, ${expected}.`}
+      isCode
+    />
+  );
+}
+
+function comesTo(bytes: number): string {
+  if (bytes === -1) return 'No limit';
+  if (bytes === 0) return 'Nothing may be stored';
+  return `${formatBytes(bytes)}: ${bytes.toLocaleString('en-US')} bytes`;
+}
+
+/** Bytes or -1; null where it is no size. */
+export function sizeIn(text: string): number | null {
+  const size = parseSize(text);
+  return size.ok ? size.bytes : null;
+}
+
+export interface CheckProps {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+  readonly disabled?: boolean;
+}
+
+export function Check({ label, checked, onChange, disabled }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        onChange={event => onChange(event.currentTarget.checked)}
+      />
+      <span>{label}</span>
+    </label>
+  );
+}
+
+export interface ChoiceProps<Value extends string> {
+  readonly label: string;
+  readonly value: Value;
+  readonly options: readonly (readonly [value: Value, words: string])[];
+  readonly onChoice: (value: Value) => void;
+}
+
+export function Choice<Value extends string>({ label, value, options, onChoice }: ChoiceProps<Value>) {
+  const id = useId();
+  const choose = (index: number) => {
+    const option = options[index];
+    if (option !== undefined) onChoice(option[0]);
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select id={id} value={value} onChange={event => choose(event.currentTarget.selectedIndex)}>
+        {options.map(([option, words]) => (
+          <option key={option} value={option}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+/** Signs in with a token that is pasted once. */
+
+import { useState } from 'preact/hooks';
+import { faultOf, wordsOf } from '../api/fault.ts';
+import { signIn } from '../api/session.ts';
+import { Field } from './field.tsx';
+
+export interface SignInFormProps {
+  readonly onSignedIn: () => void;
+}
+
+export function SignInForm({ onSignedIn }: SignInFormProps) {
+  const [token, setToken] = useState('');
+  const [failure, setFailure] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await signIn({ token: token.trim() });
+      onSignedIn();
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form class="stack" onSubmit={event => void submit(event)}>
+      <Field
+        label="Token"
+        type="password"
+        value={token}
+        onInput={setToken}
+        hint="It is sent once and not kept here; the browser gets a session."
+        autocomplete="current-password"
+        required
+        isCode
+      />
+      {failure !== null && (
+        <p class="fault-text" role="alert">
+          {whyNot(failure)}
+        </p>
+      )}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={isBusy || token.trim() === ''}>
+          Sign in
+        </button>
+      </div>
+    </form>
+  );
+}
+
+function whyNot(failure: unknown): string {
+  const fault = faultOf(failure);
+  return fault.is === 'signed-out' ? 'This token is not known, or no longer good.' : wordsOf(fault);
+}

@@ -1,0 +1,72 @@
+/** What a page shows where it has no figures: not yet, none, or not to be had. */
+
+import type { ComponentChildren } from 'preact';
+import { faultOf, wordsOf } from '../api/fault.ts';
+
+/** Rows that hold the place of what comes. */
+export function Loading({ rows = 4 }: { readonly rows?: number }) {
+  return (
+    <div class="skeleton" role="status">
+      <span class="visually-hidden">Loading</span>
+      {Array.from({ length: rows }, (_, index) => (
+        // They are all alike.
+        <span key={String(index)} />
+      ))}
+    </div>
+  );
+}
+
+/** Nothing is there: says so, and what to do about it. */
+export function Empty({ children }: { readonly children: ComponentChildren }) {
+  return <div class="state">{children}</div>;
+}
+
+/** One line, with why something that was asked for could not be done. */
+export function Fault({ of }: { readonly of: unknown }) {
+  return (
+    <p class="fault-text" role="alert">
+      {wordsOf(faultOf(of))}
+    </p>
+  );
+}
+
+/** Of a query, as far as the states need it. */
+export interface Asked {
+  readonly error: unknown;
+  readonly refetch: () => unknown;
+}
+
+export interface FailedProps {
+  readonly query: Asked;
+  /** What could not be had: `the owners`. */
+  readonly what: string;
+}
+
+export function Failed({ query, what }: FailedProps) {
+  const fault = faultOf(query.error);
+  return (
+    <div class="state failed" role="alert">
+      <p>
+        <strong>Cannot show {what}.</strong> {wordsOf(fault)}
+      </p>
+      {fault.is === 'unreachable' && <p>This page goes on by itself once it does.</p>}
+      <button type="button" onClick={() => void query.refetch()}>
+        Try again
+      </button>
+    </div>
+  );
+}
+
+export interface AnsweredProps<Data> {
+  readonly query: Asked & { readonly data: Data | undefined };
+  readonly what: string;
+  /** How much room to hold. */
+  readonly rows?: number;
+  readonly children: (data: Data) => ComponentChildren;
+}
+
+/** What a query answered, also while it is asked anew and where that fails; before, the state it is in. */
+export function Answered<Data>({ query, what, rows = 4, children }: AnsweredProps<Data>) {
+  if (query.data !== undefined) return <>{children(query.data)}</>;
+  return query.error === null ? <Loading rows={rows} /> : <Failed query={query} what={what} />;
+}

@@ -1,0 +1,58 @@
+/** Whether something may start, and by what. */
+
+import type { Verdict as Decided } from '../../../src/wire/index.ts';
+import { to } from '../place.ts';
+import { Use } from './figures.tsx';
+import { Name } from './name.tsx';
+
+export interface AllowedProps {
+  readonly allowed: boolean;
+  /** Not refused, but not far from it. */
+  readonly isNear?: boolean;
+}
+
+export function Allowed({ allowed, isNear = false }: AllowedProps) {
+  if (!allowed) return <span class="mark bad">✕ refused</span>;
+  return isNear ? <span class="mark near">! near the limit</span> : <span class="mark good">✓ allowed</span>;
+}
+
+export interface VerdictProps {
+  readonly verdict: Decided;
+  /** Rules and groups lead to their pages, which are for administrators. */
+  readonly hasLinks?: boolean;
+}
+
+/** `✕ refused 12.4 GB of 10 GB by rule total of group free`. */
+export function Verdict({ verdict, hasLinks = false }: VerdictProps) {
+  return (
+    <span class="row">
+      <Allowed allowed={verdict.allowed} />
+      <Use used={verdict.used} limit={verdict.limit} />
+      <DecidedBy verdict={verdict} hasLinks={hasLinks} />
+    </span>
+  );
+}
+
+export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: VerdictProps) {
+  if (used === null) return <span class="quiet-text">no rule covers it</span>;
+  if (group === null || rule === null) return <span class="quiet-text">by the built-in rule</span>;
+  if (!hasLinks) {
+    return (
+      <span class="quiet-text">
+        by rule <Name>{rule}</Name> of group <Name>{group}</Name>
+      </span>
+    );
+  }
+  return (
+    <span class="quiet-text">
+      by rule{' '}
+      <a href={to('rule', rule)}>
+        <Name>{rule}</Name>
+      </a>{' '}
+      of group{' '}
+      <a href={to('group', group)}>
+        <Name>{group}</Name>
+      </a>
+    </span>
+  );
+}

@@ -1,0 +1,39 @@
+/** Usage by kind, as the API has it, as the bytes of each leaf. */
+
+import { isSubject, type Leaf, leaves, type Usage } from '../../src/quota/index.ts';
+import type { OwnerRow } from '../../src/wire/index.ts';
+
+export type Tree = OwnerRow['tree'];
+
+/** In the order of `leaves`. */
+export function usageIn({ size: { repos, git, assets } }: Tree): Usage {
+  const bytes: Readonly<Record<Leaf, number>> = {
+    'size:repos:public': repos.public,
+    'size:repos:private': repos.private,
+    'size:git:lfs': git.LFS,
+    'size:assets:attachments:issues': assets.attachments.issues,
+    'size:assets:attachments:releases': assets.attachments.releases,
+    'size:assets:artifacts': assets.artifacts,
+    'size:assets:packages:all': assets.packages.all,
+    'size:assets:wiki': assets.wiki,
+  };
+  return leaves.map(leaf => bytes[leaf]);
+}
+
+export interface Portion {
+  readonly leaf: Leaf;
+  readonly bytes: number;
+}
+
+/** The kinds that there is something of, in the order of `leaves`. */
+export function portions(usage: Usage): readonly Portion[] {
+  return leaves.flatMap((leaf, index) => {
+    const bytes = usage[index] ?? 0;
+    return bytes > 0 ? [{ leaf, bytes }] : [];
+  });
+}
+
+/** A subject that the API names, as one; null: a newer daemon knows more of them. */
+export function subjectNamed(text: string) {
+  return isSubject(text) ? text : null;
+}
