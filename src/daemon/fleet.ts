@@ -26,6 +26,6 @@ export async function joinFleet({ config, host, ledger, log, ousted }: FleetPart
     return null;
   }
   const token = hostTokenIn(config.server.dataPath);
-  const store = await openRedisStore({ address, prefix, waitReplicas, log });
+  const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
   return Fleet.open({ ledger, store, host, token, version, log, now: Date.now, ousted });
 }

@@ -43,6 +43,7 @@ t.test('what another program keeps under the prefix is not touched', async t => 
     'levels',
     'measured',
     'log',
+    'order',
     'hosts',
   ];
   for (const name of names) {

@@ -29,16 +29,27 @@ t.test('who measures only needs no right to change the policy', async t => {
   const place = placeIn(address);
   const keys = `~{${place.prefix}}:* ~${place.prefix}:share:*`;
   const commands =
-    '+info +multi +exec +type +exists +time +eval +evalsha +hget +hmget +hgetall +hlen +hexists +hset +hdel +zadd +zrem ' +
-    '+zrange +zrangebylex +zrevrangebylex +zscore +xadd +xrange +xrevrange +get +set +del +publish +subscribe';
+    '+info +multi +exec +type +exists +time +eval +evalsha +hget +hmget +hgetall +hkeys +hlen +hexists +hset +hdel +zadd +zrem ' +
+    '+zrange +zrangebylex +zrevrangebylex +zscore +xadd +xrange +xrevrange +get +set +del +pexpire +persist ' +
+    '+publish +subscribe';
   const onlyRead = ['policy', 'documents'].map(name => `%R~{${place.prefix}}:${name}`).join(' ');
-  const written = ['owners', 'events', 'event-places', 'levels', 'measured', 'log', 'hosts', 'alive:*']
+  const written = [
+    'owners',
+    'events',
+    'event-places',
+    'levels',
+    'measured',
+    'log',
+    'order',
+    'hosts',
+    'alive:*',
+  ]
     .map(name => `~{${place.prefix}}:${name}`)
     .join(' ');
   const user = (name: string, rights: string) =>
     servers[0].cli('acl', 'setuser', name, 'on', '>x', `&{${place.prefix}}:news`, ...rights.split(' '));
   await user('measures', `${onlyRead} ${written} ~${place.prefix}:share:* ${commands}`);
-  await user('governs', `${keys} ${commands} +unlink +rename +pexpire +persist +wait`);
+  await user('governs', `${keys} ${commands} +unlink +rename +wait`);
   const as = (name: string) => placeIn(address.replace('redis://', `redis://${name}:x@`), place.prefix);
   const governing = await opened(t, as('governs'));
   await governing.replace({ owners: [], documents: [rule('r')] }, null, position(1), []);

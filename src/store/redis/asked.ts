@@ -5,7 +5,7 @@ import type { ChainableCommander, Cluster, Redis } from 'ioredis';
 import type { Client } from './address.ts';
 import type { Connection } from './connection.ts';
 import { away, damaged, newer, replyCode } from './faults.ts';
-import type { Script } from './scripts.ts';
+import type { Script } from './lua.ts';
 
 export type Word = string | Buffer;
 

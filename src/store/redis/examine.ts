@@ -17,6 +17,7 @@ export function examine(keys: Keys, address: Address): (client: Client) => Promi
     [keys.levels, 'hash'],
     [keys.measured, 'zset'],
     [keys.log, 'stream'],
+    [keys.order, 'hash'],
     [keys.hosts, 'hash'],
   ];
   return async client => {

@@ -9,7 +9,9 @@ import type { Connection } from './connection.ts';
 import { away, replyCode } from './faults.ts';
 import { type Keys, nameOf } from './keys.ts';
 import { tellable } from './log.ts';
-import * as scripts from './scripts.ts';
+import type { Script } from './lua.ts';
+import { saidInOrder } from './order.ts';
+import * as scripts from './policy-scripts.ts';
 import { documentName, eventFields, ownerFields, ownerIn, sentAs, timeOf, understood } from './values.ts';
 
 export interface GoverningSettings {
@@ -20,6 +22,8 @@ export interface GoverningSettings {
   readonly governing: Connection;
   readonly waitReplicas: number;
   readonly mostEvents: number;
+  /** Who writes events and levels, so that they are written in the order in which they were; null: they are written once. */
+  readonly writer: string | null;
 }
 
 /** How long replicas are waited for, in milliseconds: a change is acknowledged or refused within 2 s. */
@@ -64,7 +68,7 @@ const positionWords = ({ generation, version, mark }: Position) => [
   nameOf(mark),
 ];
 
-const policyKeys = ({ events, places, levels, policy, documents, owners, log }: Keys) => [
+const policyKeys = ({ events, places, levels, policy, documents, owners, log, order }: Keys) => [
   events,
   places,
   levels,
@@ -72,6 +76,7 @@ const policyKeys = ({ events, places, levels, policy, documents, owners, log }: 
   documents,
   owners,
   log,
+  order,
 ];
 
 export async function govern(
@@ -94,14 +99,14 @@ export async function govern(
 
 /** All of a register's write but the shares. */
 export async function writeRegister(settings: GoverningSettings, changes: RegisterChanges): Promise<void> {
-  const { main, keys, mostEvents } = settings;
+  const { main, keys, mostEvents, writer } = settings;
   const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = changes;
   await pruneEvents(settings, changes.goneEventsBefore);
   const records = recordWords(changes, mostEvents);
   if (owners.length + goneOwners.length + documents.length + goneDocuments.length === 0) {
-    const recordKeys = [keys.events, keys.places, keys.levels];
-    await main.run(async client =>
-      sound(main.where, await runScript(client, scripts.record, recordKeys, records)),
+    const recordKeys = [keys.events, keys.places, keys.levels, keys.order];
+    await saidInOrder(main, keys, [records], (client, _, order) =>
+      runScript(client, scripts.record, recordKeys, [nameOf(writer ?? ''), String(order), ...records]),
     );
     return;
   }
@@ -154,7 +159,7 @@ export async function replace(
   const answer = await governed(
     settings,
     scripts.replace,
-    [keys.policy, keys.documents, keys.owners, keys.log, staged.documents, staged.owners],
+    [keys.policy, keys.documents, keys.owners, keys.log, staged.documents, staged.owners, keys.order],
     [
       keys.news,
       ...positionWords(next),
@@ -175,14 +180,13 @@ export async function enroll(
   const there: OwnerRecord[] = [];
   for (let start = 0; start < owners.length; start += enrolledAtOnce) {
     const some = owners.slice(start, start + enrolledAtOnce).flatMap(ownerFields);
-    const answer = await main.run(async client =>
-      sound(
-        main.where,
-        await runScript(client, scripts.enroll, [keys.owners, keys.log], [keys.news, ...words(some)]),
-      ),
+    const enrollKeys = [keys.owners, keys.log, keys.order];
+    const [answer] = await saidInOrder(main, keys, [words(some)], (client, list, order) =>
+      runScript(client, scripts.enroll, enrollKeys, [keys.news, String(order), ...list]),
     );
-    for (let at = 0; at < answer.with.length; at += 2) {
-      const [name, value] = answer.with.slice(at, at + 2).map(String);
+    const known = answer?.with ?? [];
+    for (let at = 0; at < known.length; at += 2) {
+      const [name, value] = known.slice(at, at + 2).map(String);
       there.push(understood(main.where, keys.owners, name ?? '', () => ownerIn(name ?? '', value ?? '')));
     }
   }
@@ -197,7 +201,7 @@ export async function enroll(
  */
 async function governed(
   { governing, waitReplicas }: GoverningSettings,
-  script: scripts.Script,
+  script: Script,
   keys: readonly string[],
   args: readonly (string | Buffer)[],
 ): Promise<Answer> {
@@ -219,7 +223,7 @@ async function governed(
 
 async function acknowledged(
   client: Client,
-  script: scripts.Script,
+  script: Script,
   keys: readonly string[],
   args: readonly (string | Buffer)[],
   waitReplicas: number,

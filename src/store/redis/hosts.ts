@@ -6,15 +6,17 @@ import { printable } from '../../quota/index.ts';
 import type { HostClaim, HostRecord } from '../shared.ts';
 import { inARow, runScript, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
+import * as scripts from './host-scripts.ts';
 import { type Keys, nameOf } from './keys.ts';
-import * as scripts from './scripts.ts';
 import { dropHost } from './shares.ts';
 import { understood, unnamed } from './values.ts';
 
+/** `since` is the life's number, which it was given as it began. */
 export async function claimHost(
   connection: Connection,
   keys: Keys,
   { host, token, life, version }: HostClaim,
+  since: number,
   aliveMs: number,
 ): Promise<boolean> {
   const answer = await connection.run(async client =>
@@ -24,7 +26,7 @@ export async function claimHost(
         client,
         scripts.claim,
         [keys.alive(host), keys.hosts],
-        [nameOf(host), JSON.stringify(version), nameOf(token), nameOf(life), String(aliveMs)],
+        [nameOf(host), JSON.stringify(version), nameOf(token), nameOf(life), String(since), String(aliveMs)],
       ),
     ),
   );
@@ -94,7 +96,7 @@ export async function forgetHost(connection: Connection, keys: Keys, host: strin
   const answer = await connection.run(async client =>
     sound(
       connection.where,
-      await runScript(client, scripts.forget, [keys.alive(host), keys.hosts], [nameOf(host)]),
+      await runScript(client, scripts.forget, [keys.alive(host), keys.hosts, keys.order], [nameOf(host)]),
     ),
   );
   if (answer.is === 'behind') throw lives(host);

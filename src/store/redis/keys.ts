@@ -9,12 +9,13 @@
  *     {PREFIX}:levels        hash    an owner's id -> text
  *     {PREFIX}:measured      zset    OWNER -> the number of the last change of its shares
  *     {PREFIX}:log           stream  the changes, by number
+ *     {PREFIX}:order         hash    what is said by numbers: see order.ts
  *     {PREFIX}:hosts         hash    HOST -> JSON
- *     {PREFIX}:alive:HOST    string  "token life former-life", with an expiry
+ *     {PREFIX}:alive:HOST    string  "token life number", with an expiry
  *     {PREFIX}:task:NAME     string  HOST, which has it, with an expiry
  *     {PREFIX}:staged:*      hash    a policy on its way, with an expiry
  *     {PREFIX}:news          channel the number of each change
- *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON
+ *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
  *
  * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has neither
  * spaces nor braces, and the hash tags are what they seem: all but shares lie in one slot, each owner's shares in one.
@@ -23,10 +24,10 @@
  * `{PREFIX}:documents`, and reads and writes all else but `{PREFIX}:staged:*`. Scripts do not name a key that the role
  * only reads, for naming it in EVAL counts as writing it.
  *
- * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HLEN, HEXISTS, HSET, HDEL,
- * ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE, XREVRANGE, GET, SET, DEL, PUBLISH, SUBSCRIBE; in
- * a Cluster also CLUSTER SLOTS, CLUSTER INFO, CLUSTER KEYSLOT and ASKING. Of who governs also UNLINK, RENAME, PEXPIRE,
- * PERSIST and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is
+ * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HLEN, HEXISTS, HSET,
+ * HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE, XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST,
+ * PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER INFO, CLUSTER KEYSLOT and ASKING. Of who governs also
+ * UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is
  * `{PREFIX}:news`; without a right to it, changes are noticed by asking only.
  */
 
@@ -41,6 +42,7 @@ export interface Keys {
   readonly levels: string;
   readonly measured: string;
   readonly log: string;
+  readonly order: string;
   readonly hosts: string;
   /** A channel. */
   readonly news: string;
@@ -61,6 +63,7 @@ export function keysOf(prefix: string): Keys {
     levels: `${common}:levels`,
     measured: `${common}:measured`,
     log: `${common}:log`,
+    order: `${common}:order`,
     hosts: `${common}:hosts`,
     news: `${common}:news`,
     alive: host => `${common}:alive:${nameOf(host)}`,

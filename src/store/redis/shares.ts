@@ -8,11 +8,12 @@
 
 import { type Leaf, leaves } from '../../quota/index.ts';
 import type { RegisterChanges, ShareRecord } from '../register.ts';
-import { contentOfShare, shareOf } from '../share.ts';
-import { askedOfEach, runScript, sound, words } from './asked.ts';
+import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
+import { askedOfEach, runScript, sound, type Word, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
-import * as scripts from './scripts.ts';
+import { saidInOrder } from './order.ts';
+import * as scripts from './share-scripts.ts';
 import { numberIn, understood, unnamed } from './values.ts';
 
 /** Owners told of in one entry of the log. */
@@ -22,14 +23,13 @@ const toldAtOnce = 250;
 const listMs = 10_000;
 
 const about = 'about';
+/** In its place where the machine has said that the owner stores nothing there. */
+const departed = 'gone';
 
 export type Edits = readonly (readonly [ownerKey: string, edit: Edit])[];
 
-/** Fields that go and fields that come, of one owner. */
-export interface Edit {
-  readonly gone: readonly string[];
-  readonly put: readonly string[];
-}
+/** What machines say of one owner: null that nothing is there. */
+export type Edit = readonly (readonly [host: string, content: ShareContent | null])[];
 
 /** By owner's key, in the order in which they are named first. Throws `invalid` where a share is none. */
 export function editsOf({
@@ -37,47 +37,44 @@ export function editsOf({
   goneShares = [],
 }: Pick<RegisterChanges, 'shares' | 'goneShares'>): Edits {
   // By owner and host: null where the share goes.
-  const wanted = new Map<string, Map<string, ShareRecord | null>>();
-  const want = (ownerKey: string, host: string, share: ShareRecord | null) => {
-    const hosts = wanted.get(ownerKey) ?? new Map<string, ShareRecord | null>();
-    wanted.set(ownerKey, hosts.set(host, share));
+  const wanted = new Map<string, Map<string, ShareContent | null>>();
+  const want = (ownerKey: string, host: string, content: ShareContent | null) => {
+    const hosts = wanted.get(ownerKey) ?? new Map<string, ShareContent | null>();
+    wanted.set(ownerKey, hosts.set(host, content));
   };
   for (const { ownerKey, host } of goneShares) want(ownerKey, host, null);
-  for (const share of shares) want(share.ownerKey, share.host, share);
-  return [...wanted].map(([ownerKey, hosts]) => {
-    const edits = [...hosts].map(([host, share]) => (share === null ? goneOf(host) : editOf(share)));
-    return [ownerKey, { gone: edits.flatMap(({ gone }) => gone), put: edits.flatMap(({ put }) => put) }];
-  });
+  for (const share of shares) want(share.ownerKey, share.host, contentOfShare(share));
+  return [...wanted].map(([ownerKey, hosts]) => [ownerKey, [...hosts]]);
 }
 
-function fieldOf(host: string, what: Leaf | typeof about): string {
+function fieldOf(host: string, what: Leaf | typeof about | typeof departed): string {
   return `${nameOf(host)}/${what}`;
 }
 
-function goneOf(host: string): Edit {
-  return { gone: [fieldOf(host, about), ...leaves.map(leaf => fieldOf(host, leaf))], put: [] };
-}
-
-function editOf(share: ShareRecord): Edit {
-  const { bytes, ...rest } = contentOfShare(share);
-  const put = [fieldOf(share.host, about), JSON.stringify(rest)];
+/** As the script reads it: the machines, then the fields that come, and those that go. */
+function wordsOf(edit: Edit, order: number): readonly Word[] {
+  const put: string[] = [];
   const gone: string[] = [];
-  for (const leaf of leaves) {
-    const size = bytes[leaf];
-    if (size === undefined) gone.push(fieldOf(share.host, leaf));
-    else put.push(fieldOf(share.host, leaf), String(size));
+  for (const [host, content] of edit) {
+    const { bytes = {}, ...rest } = content ?? {};
+    if (content === null) put.push(fieldOf(host, departed), String(order));
+    // The number stands first, where the script looks for it.
+    else put.push(fieldOf(host, about), JSON.stringify({ order, ...rest }));
+    gone.push(fieldOf(host, content === null ? about : departed));
+    for (const leaf of leaves) {
+      const size = bytes[leaf];
+      if (size === undefined) gone.push(fieldOf(host, leaf));
+      else put.push(fieldOf(host, leaf), String(size));
+    }
   }
-  return { gone, put };
+  return [...words(edit.map(([host]) => nameOf(host))), ...words(put), ...words(gone)];
 }
 
 export async function writeShares(connection: Connection, keys: Keys, edits: Edits): Promise<void> {
   for (let start = 0; start < edits.length; start += toldAtOnce) {
     const some = edits.slice(start, start + toldAtOnce);
-    await askedOfEach(connection, some, async (client, [ownerKey, { gone, put }]) =>
-      sound(
-        connection.where,
-        await runScript(client, scripts.share, [keys.share(ownerKey)], [...words(put), ...words(gone)]),
-      ),
+    await saidInOrder(connection, keys, some, (client, [ownerKey, edit], order) =>
+      runScript(client, scripts.share, [keys.share(ownerKey)], [String(order), ...wordsOf(edit, order)]),
     );
     await noteShares(
       connection,
@@ -121,14 +118,16 @@ function sharesIn(
   for (const [field, value] of Object.entries(hash)) {
     understood(where, key, field, () => {
       const [name = '', what = ''] = field.split('/');
+      if (what === departed) return;
       const share = hosts.get(name) ?? { bytes: {} };
       hosts.set(name, share);
       if (what !== about) {
         share.bytes[what] = numberIn(value);
         return;
       }
-      const rest: unknown = JSON.parse(value);
-      if (typeof rest !== 'object' || rest === null) throw new TypeError('no share');
+      const read: unknown = JSON.parse(value);
+      if (typeof read !== 'object' || read === null || !('order' in read)) throw new TypeError('no share');
+      const { order: _, ...rest } = read;
       share.rest = rest;
     });
   }

@@ -39,6 +39,7 @@ import { claimHost, forgetHost, leaveTask, readHosts, releaseHost, takeTask } fr
 import { keysOf } from './keys.ts';
 import { Lane } from './lane.ts';
 import { changesAfter, markOf } from './log.ts';
+import { nextNumber } from './order.ts';
 import { readPolicy, readState } from './policy.ts';
 import { allShares, editsOf, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
@@ -55,6 +56,11 @@ export interface RedisSettings {
   readonly aliveMs?: number;
   /** Events that are kept at most; of more, the oldest go. */
   readonly mostEvents?: number;
+  /**
+   * Who writes events and levels, by a name that it has after a restart, too: what it sent before, and comes later, is
+   * refused. Unless given, they are written as they come.
+   */
+  readonly writer?: string;
 }
 
 /** Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not for us. */
@@ -84,6 +90,8 @@ class RedisStore implements SharedStore {
   /** Two, so that a policy does not wait for the shares of a hundred thousand owners. */
   readonly #policyLane: Lane;
   readonly #shareLane: Lane;
+  /** When each began, in Redis's numbers. */
+  readonly #lives = new Map<string, number>();
   #closed: Promise<void> | null = null;
 
   constructor({ address: text, prefix, waitReplicas = 0, log, aliveMs = 10_000, ...rest }: RedisSettings) {
@@ -100,6 +108,7 @@ class RedisStore implements SharedStore {
       governing: waitReplicas === 0 ? main : new Connection(look),
       waitReplicas,
       mostEvents: rest.mostEvents ?? 100_000,
+      writer: rest.writer ?? null,
     };
     const full = () => away(main.where, 'too much waits for it already');
     this.#policyLane = new Lane(mostWaiting, full);
@@ -199,7 +208,10 @@ class RedisStore implements SharedStore {
 
   async claim(claim: HostClaim): Promise<boolean> {
     const { main, keys } = this.#open();
-    return claimHost(main, keys, claim, this.#aliveMs);
+    // Asked for before the name is taken for the first time, so that of two lives it tells which is the later one.
+    const since = this.#lives.get(claim.life) ?? (await nextNumber(main, keys));
+    this.#lives.set(claim.life, since);
+    return claimHost(main, keys, claim, since, this.#aliveMs);
   }
 
   async release(claim: HostClaim): Promise<void> {

@@ -1,0 +1,84 @@
+/**
+ * What Redis does in one step, in Lua: what all scripts have in common.
+ *
+ * Every script looks first and writes then, so that one which stops has written nothing; and it puts in before it takes
+ * out, as Redis asks whether there is memory left only before the first write. They answer with a word:
+ * `kept`, `behind`, `late` with the number of what was later (see order.ts), or `another` or `schema` with what is in the
+ * way (see asked.ts).
+ *
+ * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a few
+ * thousand values at a time.
+ */
+
+import { createHash } from 'node:crypto';
+
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+export function script(...parts: readonly string[]): Script {
+  const text = parts.join('\n');
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** Entries that the log holds at least; who has not read them for longer reads all anew. */
+const logEntries = 5000;
+
+export const reading = `
+local at = 0
+local function word() at = at + 1; return ARGV[at] end
+local function words()
+  local count = tonumber(word())
+  local first = at + 1
+  at = at + count
+  return { first, at }
+end
+local function pieces(list, act)
+  for from = list[1], list[2], 1000 do
+    act(unpack(ARGV, from, math.min(from + 999, list[2])))
+  end
+end
+local function put(key, list) pieces(list, function(...) redis.call('HSET', key, ...) end) end
+local function drop(key, list) pieces(list, function(...) redis.call('HDEL', key, ...) end) end
+local function another(...)
+  for place, kind in ipairs({...}) do
+    local found = redis.call('TYPE', KEYS[place]).ok
+    if found ~= 'none' and found ~= kind then return KEYS[place] end
+  end
+end
+local function strange_schema(policy)
+  local schema = redis.call('HGET', policy, 'schema')
+  if schema == '1' or (not schema and redis.call('EXISTS', policy) == 0) then return nil end
+  return schema or ''
+end`;
+
+/**
+ * Numbers are microseconds, as far as the clock goes forward, and each entry names the one before: so one that was
+ * lost shows, also where Redis fell back to an earlier state and has gone on from there.
+ */
+export const logging = `
+local function append(log, news, ...)
+  local now = redis.call('TIME')
+  local number = now[1] * 1000000 + now[2]
+  local newest = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
+  local before = '0'
+  if newest then
+    before = string.match(newest[1], '^%d+')
+    number = math.max(number, before + 1)
+  end
+  number = string.format('%.0f', number)
+  redis.call('XADD', log, 'MAXLEN', '~', ${logEntries}, number .. '-0', 'after', before, ...)
+  redis.pcall('PUBLISH', news, number)
+  return number
+end`;
+
+/** See order.ts. Numbers are microseconds here, too, and go on from the last one where the clock goes back. */
+export const ordering = `
+local function next_number(order, least)
+  local now = redis.call('TIME')
+  local last = tonumber(redis.call('HGET', order, 'last') or 0)
+  local number = string.format('%.0f', math.max(now[1] * 1000000 + now[2], last + 1, least + 1))
+  redis.call('HSET', order, 'last', number)
+  return number
+end`;

@@ -1,0 +1,211 @@
+/** What changes policy, owners, events and levels (see lua.ts). */
+
+import { logging, ordering, reading, script } from './lua.ts';
+
+/**
+ * Events: in one sorted set stand their places in every order that is asked for, "LABEL TIME ID", the label \`all\` among
+ * them; the first line of an event itself is "TIME LABEL LABEL ...". Expects KEYS 1 to 3 to be events, places, levels.
+ */
+const records = `
+local events, places, levels = KEYS[1], KEYS[2], KEYS[3]
+local function members(id, value)
+  local found, time = {}, nil
+  for piece in string.gmatch(string.match(value, '^[^\\n]*'), '%S+') do
+    if not time then time = piece; piece = 'all' end
+    found[#found + 1] = piece .. ' ' .. time .. ' ' .. id
+  end
+  return found
+end
+local function drop_event(id)
+  local value = redis.call('HGET', events, id)
+  if not value then return end
+  for _, member in ipairs(members(id, value)) do redis.call('ZREM', places, member) end
+  redis.call('HDEL', events, id)
+end
+local function put_event(id, value)
+  drop_event(id)
+  redis.call('HSET', events, id, value)
+  for _, member in ipairs(members(id, value)) do redis.call('ZADD', places, 0, member) end
+end
+local function drop_oldest(last, most)
+  local oldest = redis.call('ZRANGEBYLEX', places, '[all ', last, 'LIMIT', 0, most)
+  for _, member in ipairs(oldest) do
+    redis.call('ZREM', places, member)
+    drop_event(string.match(member, '^%S+ %S+ (.*)$'))
+  end
+  return #oldest
+end
+local function put_events(list, most)
+  for place = list[1], list[2], 2 do put_event(ARGV[place], ARGV[place + 1]) end
+  local excess = redis.call('HLEN', events) - most
+  if excess > 0 then drop_oldest('(all!', excess) end
+end
+local function record()
+  local most, before = tonumber(word()), word()
+  if before ~= '' then drop_oldest('(all ' .. before, -1) end
+  drop(levels, words())
+  put_events(words(), most)
+  put(levels, words())
+end`;
+
+/** Events and levels alone, unless the writer has written later ones. KEYS: events, places, levels, order. */
+export const record = script(
+  reading,
+  records,
+  `
+local strange = another('hash', 'zset', 'hash', 'hash')
+if strange then return {'another', strange} end
+local writer, number = word(), word()
+local before = redis.call('HGET', KEYS[4], 'recorded ' .. writer)
+if before and tonumber(before) > tonumber(number) then return {'late', before} end
+record()
+if writer ~= '' then redis.call('HSET', KEYS[4], 'recorded ' .. writer, number) end
+return {'kept'}`,
+);
+
+/** The oldest events, those of before a time, a number of them at a time. KEYS: events, places, levels. */
+export const prune = script(
+  reading,
+  records,
+  `
+local strange = another('hash', 'zset', 'hash')
+if strange then return {'another', strange} end
+local before, most = word(), tonumber(word())
+return {'kept', drop_oldest('(all ' .. before, most)}`,
+);
+
+/** KEYS: events, places, levels, policy, documents, owners, log, order. */
+const policyKeys = `
+local policy, documents, owners, log, order = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
+local strange = another('hash', 'zset', 'hash', 'hash', 'hash', 'hash', 'stream', 'hash')
+if strange then return {'another', strange} end
+strange = strange_schema(policy)
+if strange then return {'schema', strange, policy} end
+local news, generation, version, mark, change = word(), word(), word(), word(), word()
+local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')`;
+
+const policyChange = `
+redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark)
+drop(owners, gone_owners)
+drop(documents, words())
+put(owners, new_owners)
+put(documents, words())
+record()
+if gone_owners[1] <= gone_owners[2] then redis.call('HSET', order, 'departed', next_number(order, 0)) end
+append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'change', change)
+return {'kept'}`;
+
+/** A change that goes on from where the policy stands, whatever that is. */
+export const write = script(
+  reading,
+  logging,
+  ordering,
+  records,
+  policyKeys,
+  `
+if stands[1] then
+  generation = stands[1]
+  version = string.format('%.0f', stands[2] + 1)
+end
+local gone_owners, new_owners = words(), words()`,
+  policyChange,
+);
+
+/** A change that goes on from \`basis\`, of owners that are who they are taken for. */
+export const govern = script(
+  reading,
+  logging,
+  ordering,
+  records,
+  policyKeys,
+  `
+if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'behind'} end
+local gone_owners, new_owners = words(), words()
+local is_gone = {}
+for place = gone_owners[1], gone_owners[2] do
+  if redis.call('HEXISTS', owners, ARGV[place]) == 0 then return {'behind'} end
+  is_gone[ARGV[place]] = true
+end
+for place = new_owners[1], new_owners[2], 2 do
+  local there = not is_gone[ARGV[place]] and redis.call('HGET', owners, ARGV[place])
+  local id = '^{"id":(-?%d+)'
+  if there and string.match(there, id) ~= string.match(ARGV[place + 1], id) then return {'behind'} end
+end`,
+  policyChange,
+);
+
+/** Part of a policy on its way. KEYS: where it lies until then. */
+export const stage = script(
+  reading,
+  `
+put(KEYS[1], words())
+redis.call('PEXPIRE', KEYS[1], word())
+return {'kept'}`,
+);
+
+/** KEYS: policy, documents, owners, log, staged documents, staged owners, order. */
+export const replace = script(
+  reading,
+  logging,
+  ordering,
+  `
+local policy, log, order = KEYS[1], KEYS[4], KEYS[7]
+local strange = another('hash', 'hash', 'hash', 'stream', 'hash', 'hash', 'hash')
+if strange then return {'another', strange} end
+strange = strange_schema(policy)
+if strange then return {'schema', strange, policy} end
+local news, generation, version, mark, supersedes = word(), word(), word(), word(), word()
+local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
+local basis = words()
+if basis[2] < basis[1] then
+  if stands[1] then return {'behind'} end
+else
+  for part = 1, 3 do
+    if stands[part] ~= ARGV[basis[1] + part - 1] then return {'behind'} end
+  end
+end
+for place = 5, 6 do
+  if redis.call('HLEN', KEYS[place]) ~= tonumber(word()) then return {'lost', KEYS[place]} end
+end
+redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
+  'supersedes', supersedes)
+for place = 5, 6 do
+  redis.call('UNLINK', KEYS[place - 3])
+  if redis.call('EXISTS', KEYS[place]) == 1 then
+    redis.call('RENAME', KEYS[place], KEYS[place - 3])
+    redis.call('PERSIST', KEYS[place - 3])
+  end
+end
+redis.call('HSET', order, 'departed', next_number(order, 0))
+append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'change', '')
+return {'kept'}`,
+);
+
+/**
+ * Gives who was there before, names and records by turns. \`late\`: owners were taken out since the number was given, these
+ * perhaps among them. KEYS: owners, log, order.
+ */
+export const enroll = script(
+  reading,
+  logging,
+  `
+local strange = another('hash', 'stream', 'hash')
+if strange then return {'another', strange} end
+local news, number, list = word(), word(), words()
+local departed = redis.call('HGET', KEYS[3], 'departed')
+if departed and tonumber(departed) > tonumber(number) then return {'late', departed} end
+local there, new = {'kept'}, {}
+for place = list[1], list[2], 2 do
+  local name, value = ARGV[place], ARGV[place + 1]
+  local before = redis.call('HGET', KEYS[1], name)
+  if before then
+    there[#there + 1] = name
+    there[#there + 1] = before
+  else
+    redis.call('HSET', KEYS[1], name, value)
+    new[#new + 1] = name .. ' ' .. value
+  end
+end
+if #new > 0 then append(KEYS[2], news, 'is', 'owners', 'owners', table.concat(new, '\\n')) end
+return there`,
+);
