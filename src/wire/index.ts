@@ -70,7 +70,7 @@ export {
   simulation,
 } from './reasoning.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
-export { createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
+export { type CreatedToken, createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
 export {
   type OwnerReport,
   type OwnerRow,

@@ -41,3 +41,5 @@ export type Token = z.infer<typeof token>;
 export const createdToken = token
   .extend({ sha1: z.string().meta({ description: 'The token itself, which is shown this once.' }) })
   .meta({ id: 'CreatedToken' });
+
+export type CreatedToken = z.infer<typeof createdToken>;

@@ -1,0 +1,102 @@
+/** What the policy's pages do to a policy before the daemon sees it. */
+
+import fc from 'fast-check';
+import t from 'tap';
+import { leafMask, type Subject, subjects } from '../../src/quota/index.ts';
+import type { WholePolicy } from '../../src/wire/index.ts';
+import {
+  draftOf,
+  groupsOf,
+  groupsWith,
+  isSame,
+  replacementOf,
+  withGroup,
+  withGroupsOf,
+  withoutGroup,
+  withoutRule,
+  withRule,
+} from '../../web/src/policy/edit.ts';
+import { tickOf, toggled, wholeTree } from '../../web/src/policy/subject-tree.ts';
+
+const total = { name: 'total', limit: 1_000_000_000, subjects: ['size:all'] as const };
+const lfs = { name: 'lfs', limit: -1, subjects: ['size:git:lfs'] as const };
+const policy: WholePolicy = {
+  version: 'v1',
+  rules: [total, lfs],
+  groups: [
+    { name: 'free', rules: ['total', 'lfs'], users: ['alice', 'bob'] },
+    { name: 'paid', rules: ['lfs'], users: ['carol'] },
+  ],
+};
+
+t.test('a draft names who is in a group only where that is changed', async t => {
+  const after = withGroupsOf(policy, 'bob', new Set(['paid']));
+  t.same(groupsOf(after, 'bob'), ['paid']);
+  t.same(draftOf(policy, after).groups, [
+    { name: 'free', rules: [{ name: 'total' }, { name: 'lfs' }], users: ['alice'] },
+    { name: 'paid', rules: [{ name: 'lfs' }], users: ['carol', 'bob'] },
+  ]);
+  t.same(
+    draftOf(policy, policy).groups?.map(group => 'users' in group),
+    [false, false],
+  );
+});
+
+t.test('what is saved goes back with the version that it was made from', async t => {
+  const after = withRule(policy, { ...total, limit: 5 });
+  const sent = replacementOf(policy, after);
+  t.equal(sent.version, 'v1');
+  t.same(sent.rules[0], { ...total, limit: 5 });
+  t.notOk(isSame(policy, after));
+  t.ok(isSame(policy, withRule(after, total)));
+});
+
+t.test('a rule or a group that goes leaves nothing behind', async t => {
+  const without = withoutRule(policy, 'lfs');
+  t.same(without.rules, [total]);
+  t.same(
+    without.groups.map(({ rules }) => rules),
+    [['total'], []],
+  );
+  t.same(groupsWith(policy, 'lfs'), ['free', 'paid']);
+  t.same(
+    withoutGroup(policy, 'free').groups.map(({ name }) => name),
+    ['paid'],
+  );
+});
+
+t.test('a new rule or group stands behind the others', async t => {
+  const after = withGroup(withRule(policy, { ...total, name: 'new' }), {
+    name: 'x',
+    rules: ['new'],
+    users: [],
+  });
+  t.equal(after.rules[2]?.name, 'new');
+  t.same(after.groups[2], { name: 'x', rules: ['new'], users: [] });
+});
+
+t.test('what is ticked stands for all below it', async t => {
+  t.equal(tickOf(['size:git:all'], 'size:repos:public'), 'on');
+  t.equal(tickOf(['size:repos:public'], 'size:git:all'), 'partly');
+  t.equal(tickOf(['none'], 'size:all'), 'off');
+  t.same(toggled(['size:all'], 'size:assets:all'), ['size:git:all']);
+  t.same(toggled(['size:repos:public'], 'size:repos:private'), ['size:repos:all']);
+  t.same(
+    wholeTree.below.map(({ subject }) => subject),
+    ['size:git:all', 'size:assets:all'],
+  );
+});
+
+t.test('ticking changes that subject and nothing beside it, and twice is as before', async t => {
+  const mask = (chosen: readonly Subject[]) => chosen.reduce((sum, each) => sum | leafMask(each), 0);
+  const one = fc.constantFrom(...subjects);
+  fc.assert(
+    fc.property(fc.array(one), one, (chosen, subject) => {
+      const after = toggled(chosen, subject);
+      const beside = ~leafMask(subject);
+      t.equal(mask(after) & beside, mask(chosen) & beside);
+      t.not(tickOf(after, subject), 'partly');
+      if (tickOf(chosen, subject) !== 'partly') t.equal(mask(toggled(after, subject)), mask(chosen));
+    }),
+  );
+});

@@ -1,0 +1,43 @@
+/** What accounts' pages ask: tokens and sessions, one's own or, for administrators, anybody's. */
+
+import { queryOptions } from '@tanstack/preact-query';
+import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
+import { ask } from './ask.ts';
+import { live } from './client.ts';
+
+/** Somewhere one is signed in. */
+export interface SignedIn {
+  readonly id: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly expires_at: string;
+  readonly via: string;
+  /** It is the one that asks. */
+  readonly current: boolean;
+}
+
+export const tokensQuery = (user: string) =>
+  queryOptions({
+    queryKey: ['tokens', user],
+    queryFn: ({ signal }) => ask<readonly Token[]>(['users', user, 'tokens'], { signal }),
+    refetchInterval: live(),
+  });
+
+export function createToken(user: string, token: NewToken): Promise<CreatedToken> {
+  return ask<CreatedToken>(['users', user, 'tokens'], { method: 'POST', body: token });
+}
+
+export function revokeToken(user: string, id: number): Promise<void> {
+  return ask(['users', user, 'tokens', String(id)], { method: 'DELETE' });
+}
+
+export const sessionsQuery = (user: string) =>
+  queryOptions({
+    queryKey: ['sessions', user],
+    queryFn: ({ signal }) => ask<readonly SignedIn[]>(['users', user, 'sessions'], { signal }),
+    refetchInterval: live(),
+  });
+
+export function endSession(user: string, id: string): Promise<void> {
+  return ask(['users', user, 'sessions', id], { method: 'DELETE' });
+}

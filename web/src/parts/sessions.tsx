@@ -1,0 +1,83 @@
+/** Where a user is signed in, and the way to end that. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { endSession, type SignedIn, sessionsQuery } from '../api/account-queries.ts';
+import { refresh } from '../api/client.ts';
+import { Confirm } from './dialog.tsx';
+import { Time } from './figures.tsx';
+import { Panel } from './page.tsx';
+import { Answered, Empty } from './states.tsx';
+import { Table } from './table.tsx';
+
+const ways: Readonly<Record<string, string>> = {
+  token: 'with a token',
+  link: 'by a link',
+  source: 'by another server',
+};
+
+export function Sessions({ user }: { readonly user: string }) {
+  const sessions = useQuery(sessionsQuery(user));
+  const [ending, setEnding] = useState<SignedIn | null>(null);
+  return (
+    <Panel title="Sessions">
+      <Answered query={sessions} what="the sessions" rows={2}>
+        {list =>
+          list.length === 0 ? (
+            <Empty>Nobody is signed in.</Empty>
+          ) : (
+            <Table
+              caption="Sessions"
+              rows={list}
+              keyOf={({ id }) => id}
+              columns={[
+                {
+                  key: 'since',
+                  title: 'Signed in',
+                  cell: ({ created_at, via }) => (
+                    <>
+                      <Time at={created_at} /> {ways[via] ?? via}
+                    </>
+                  ),
+                },
+                { key: 'used', title: 'Last used', cell: session => <Time at={session.last_used_at} /> },
+                {
+                  key: 'until',
+                  title: 'Ends',
+                  isWide: true,
+                  cell: session => <Time at={session.expires_at} />,
+                },
+                {
+                  key: 'end',
+                  title: 'End it',
+                  cell: session =>
+                    session.current ? (
+                      'this one'
+                    ) : (
+                      <button type="button" class="quiet" onClick={() => setEnding(session)}>
+                        End
+                      </button>
+                    ),
+                },
+              ]}
+            />
+          )
+        }
+      </Answered>
+      {ending !== null && (
+        <Confirm
+          title="End this session?"
+          action="End the session"
+          done="The session has ended."
+          act={async () => {
+            await endSession(user, ending.id);
+            await refresh();
+          }}
+          onClose={() => setEnding(null)}
+        >
+          <p>Whoever uses it is signed out at once, and has to sign in again.</p>
+        </Confirm>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,99 @@
+/**
+ * Edits of a whole policy, as documents: what is looked at is what is saved, and nobody saves over what another has
+ * changed meanwhile, since a policy goes back with the version that it was made from.
+ */
+
+import type { DraftPolicy, NewWholePolicy, Rule, WholePolicy } from '../../../src/wire/index.ts';
+
+export type Group = WholePolicy['groups'][number];
+
+/** In place of the rule of that name, else behind all others. */
+export function withRule(policy: WholePolicy, rule: Rule): WholePolicy {
+  return { ...policy, rules: placed(policy.rules, rule) };
+}
+
+/** No group has it any more, either. */
+export function withoutRule(policy: WholePolicy, name: string): WholePolicy {
+  return {
+    ...policy,
+    rules: policy.rules.filter(rule => rule.name !== name),
+    groups: policy.groups.map(group => ({ ...group, rules: group.rules.filter(rule => rule !== name) })),
+  };
+}
+
+/** In place of the group of that name, else behind all others. */
+export function withGroup(policy: WholePolicy, group: Group): WholePolicy {
+  return { ...policy, groups: placed(policy.groups, group) };
+}
+
+export function withoutGroup(policy: WholePolicy, name: string): WholePolicy {
+  return { ...policy, groups: policy.groups.filter(group => group.name !== name) };
+}
+
+/** With the owner in these groups and no others. */
+export function withGroupsOf(policy: WholePolicy, owner: string, groups: ReadonlySet<string>): WholePolicy {
+  return {
+    ...policy,
+    groups: policy.groups.map(group => {
+      const isIn = group.users.includes(owner);
+      if (isIn === groups.has(group.name)) return group;
+      const users = isIn ? group.users.filter(user => user !== owner) : [...group.users, owner];
+      return { ...group, users };
+    }),
+  };
+}
+
+/** The names of the groups that an owner was put into. */
+export function groupsOf(policy: WholePolicy, owner: string): readonly string[] {
+  return policy.groups.filter(({ users }) => users.includes(owner)).map(({ name }) => name);
+}
+
+/** The names of the groups that have a rule. */
+export function groupsWith(policy: WholePolicy, rule: string): readonly string[] {
+  return policy.groups.filter(({ rules }) => rules.includes(rule)).map(({ name }) => name);
+}
+
+export function isSame(a: WholePolicy, b: WholePolicy): boolean {
+  return JSON.stringify([a.rules, a.groups]) === JSON.stringify([b.rules, b.groups]);
+}
+
+/** To be tried. Who is in a group is told only where it is others: there may be a hundred thousand. */
+export function draftOf(before: WholePolicy, after: WholePolicy): DraftPolicy {
+  return {
+    rules: after.rules.map(rule => ({ ...rule })),
+    groups: after.groups.map(group => ({
+      name: group.name,
+      rules: group.rules.map(name => ({ name })),
+      ...usersChanged(before, group),
+    })),
+    settings: {},
+  };
+}
+
+/** To be put in place of `before`, and of nothing else. */
+export function replacementOf(before: WholePolicy, after: WholePolicy): NewWholePolicy {
+  return {
+    version: before.version,
+    rules: after.rules.map(rule => ({ ...rule })),
+    groups: after.groups.map(group => ({
+      name: group.name,
+      rules: [...group.rules],
+      ...usersChanged(before, group),
+    })),
+  };
+}
+
+function usersChanged(before: WholePolicy, { name, users }: Group): { users?: string[] } {
+  const was = before.groups.find(group => group.name === name)?.users ?? [];
+  const isOther = users.length !== was.length || users.some((user, index) => user !== was[index]);
+  return isOther ? { users: [...users] } : {};
+}
+
+function placed<Named extends { readonly name: string }>(
+  list: readonly Named[],
+  one: Named,
+): readonly Named[] {
+  return list.some(({ name }) => name === one.name)
+    ? list.map(each => (each.name === one.name ? one : each))
+    : [...list, one];
+}

@@ -1,0 +1,43 @@
+/** The tree of subjects as something to tick: what is ticked stands for all below it. */
+
+import {
+  leafMask,
+  type RuleSubject,
+  type Subject,
+  subjects,
+  subjectsWithin,
+  withAncestors,
+} from '../../../src/quota/index.ts';
+
+export interface Branch {
+  readonly subject: Subject;
+  readonly below: readonly Branch[];
+}
+
+export type Tick = 'on' | 'partly' | 'off';
+
+export const wholeTree: Branch = branch('size:all');
+
+function branch(subject: Subject): Branch {
+  const below = subjects.filter(each => withAncestors(each)[1] === subject);
+  return { subject, below: below.map(branch) };
+}
+
+/** How much of a subject these ones take in. */
+export function tickOf(chosen: readonly RuleSubject[], subject: Subject): Tick {
+  const all = maskOf(chosen);
+  const own = leafMask(subject);
+  if ((all & own) === own) return 'on';
+  return (all & own) === 0 ? 'off' : 'partly';
+}
+
+/** With all of a subject, or where all of it was there, without any of it; in the fewest subjects that say so. */
+export function toggled(chosen: readonly RuleSubject[], subject: Subject): readonly Subject[] {
+  const own = leafMask(subject);
+  const all = maskOf(chosen);
+  return subjectsWithin(tickOf(chosen, subject) === 'on' ? all & ~own : all | own);
+}
+
+function maskOf(chosen: readonly RuleSubject[]): number {
+  return chosen.reduce((mask, subject) => mask | leafMask(subject), 0);
+}
