@@ -3,8 +3,15 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Area, Authentication, Caller } from '../identity/index.ts';
 
-/** What a route asks of its caller: nothing at all, or that the token's scopes and its user's rank give this. */
-export type Access = 'anybody' | { readonly area: Area; readonly to: 'read' | 'write' };
+/**
+ * What a route asks of its caller: nothing at all; that a page of ours asks, whoever it is; good credentials, whatever
+ * they give; or that their scopes and their user's rank give this.
+ */
+export type Access =
+  | 'anybody'
+  | 'our page'
+  | 'whoever is known'
+  | { readonly area: Area; readonly to: 'read' | 'write' };
 
 export const administrators = {
   read: { area: 'admin', to: 'read' },
@@ -31,15 +38,21 @@ export class NotLetIn extends SoftquotaError {
   }
 }
 
-/** The caller that the credentials are; throws `unauthenticated` or `slowed`. */
-export function admitted(authentication: Authentication): Caller {
+type Admission = Extract<Authentication, { is: 'caller' }>;
+
+/** Who was let in; throws `unauthenticated` or `slowed`. `gone` says what is the matter with what was brought. */
+export function admitted(authentication: Authentication, gone?: string): Admission {
+  if (authentication.is === 'caller') return authentication;
+  return refuse(authentication, gone);
+}
+
+/** Throws `unauthenticated` or `slowed`. */
+export function refuse(authentication: Exclude<Authentication, Admission>, gone?: string): never {
   switch (authentication.is) {
-    case 'caller':
-      return authentication.caller;
     case 'none':
-      throw unauthenticated('a token is required: send Authorization: token T, or Bearer T');
+      return unauthenticated('a token is required: send Authorization: token T, or Bearer T');
     case 'refused':
-      throw unauthenticated('the token is not known, or no longer good');
+      return unauthenticated(gone);
     case 'slowed': {
       const seconds = Math.max(1, Math.ceil(authentication.retryAfterSeconds));
       const message = `too many wrong tokens came from your address; try again in ${seconds} s`;
@@ -48,15 +61,16 @@ export function admitted(authentication: Authentication): Caller {
   }
 }
 
+/** Throws it, naming the one scheme that opens no browser's own window. */
+export function unauthenticated(message = 'the token is not known, or no longer good'): never {
+  throw new NotLetIn('unauthenticated', message, { 'WWW-Authenticate': 'Bearer realm="softquota"' });
+}
+
 /** Throws `not_permitted`. */
-export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Access, 'anybody'>): void {
+export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Access, string>): void {
   if (to === 'read' ? caller.mayRead(area) : caller.mayWrite(area)) return;
   if (area === 'admin' && !caller.isAdmin) {
     throw new SoftquotaError('not_permitted', 'this is for administrators only');
   }
   throw new SoftquotaError('not_permitted', `the token lacks the scope ${to}:${area}`);
-}
-
-function unauthenticated(message: string): NotLetIn {
-  return new NotLetIn('unauthenticated', message, { 'WWW-Authenticate': 'Bearer realm="softquota"' });
 }

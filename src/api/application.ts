@@ -3,18 +3,18 @@
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
-import { type Authenticate, admitted, mustBeAllowed } from './access.ts';
+import { mustBeAllowed } from './access.ts';
+import { type AskerOptions, askerOf } from './asker.ts';
 import { jsonOf } from './body.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
-import type { Following, Method, Route } from './route.ts';
+import type { Call, Following, Method, Route } from './route.ts';
 import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
 
-export interface ApplicationOptions {
+export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 'browsers'> {
   readonly routes: readonly Route[];
   readonly services: FaultServices;
-  readonly authenticate: Authenticate;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly streams: Streams;
@@ -59,15 +59,13 @@ function firstValues(query: string | null): Readonly<Record<string, string>> {
   return values;
 }
 
-function api({ routes, authenticate, streams }: ApplicationOptions): Router {
-  const admit = async (request: Request): Promise<Caller> =>
-    admitted(await authenticate(request.headers.authorization, request.ip ?? ''));
-
+function api({ routes, authenticate, browsers, services, streams }: ApplicationOptions): Router {
+  const options: AskerOptions = { authenticate, browsers, baseUrl: services.baseUrl };
   const router = Router({ caseSensitive: true });
   router.use(async (request, response, next) => {
     response.set('Cache-Control', 'no-store');
     if (!isDecodable(request.path)) {
-      await admit(request);
+      await askerOf(request, response, options).caller();
       throw new SoftquotaError('bad_parameter', 'the address has a broken percent-encoding');
     }
     next();
@@ -75,22 +73,24 @@ function api({ routes, authenticate, streams }: ApplicationOptions): Router {
   for (const [path, atPath] of byPath(routes)) {
     router.all(path, async (request, response) => {
       const route = atPath.get(methodOf(request));
-      if (route?.access === 'anybody') {
-        await answer(route, request, response, async () => nobody);
-        return;
-      }
+      const asker = askerOf(request, response, options);
       if (route === undefined) {
         // Who has no good token learns nothing, not even which methods there are.
-        if (![...atPath.values()].every(isForAnybody)) await admit(request);
+        if (![...atPath.values()].every(isForAnybody)) await asker.caller();
         throw wrongMethod(request, response, [...atPath.keys()]);
       }
-      const { access } = route;
       const allowed = async () => {
-        const caller = await admit(request);
-        mustBeAllowed(caller, access);
+        const { access } = route;
+        if (access === 'anybody') return nobody;
+        if (access === 'our page') {
+          asker.mustBeOurPage();
+          return nobody;
+        }
+        const caller = await asker.caller();
+        if (access !== 'whoever is known') mustBeAllowed(caller, access);
         return caller;
       };
-      const following = await answer(route, request, response, allowed);
+      const following = await answer(route, request, response, { allowed, browser: asker.browser });
       if (following !== null) streams.open(request, response, following, allowed);
     });
   }
@@ -102,18 +102,24 @@ const nobody: Caller = {
   name: null,
   isAdmin: false,
   tokenId: null,
+  sessionKey: null,
   scopes: [],
   expiresAt: null,
   mayRead: () => false,
   mayWrite: () => false,
 };
 
+interface Asking extends Pick<Call, 'browser'> {
+  /** Rejects where the caller may not, or no longer. */
+  readonly allowed: () => Promise<Caller>;
+}
+
 /** Answers, but for what is to be followed: that is given. */
 async function answer(
   route: Route,
   request: Request,
   response: Response,
-  allowed: () => Promise<Caller>,
+  { allowed, browser }: Asking,
 ): Promise<Following | null> {
   let caller = await allowed();
   const json = async () => {
@@ -128,6 +134,7 @@ async function answer(
       get caller() {
         return caller;
       },
+      browser,
       header: (name, value) => response.set(name, value),
     },
   );

@@ -18,8 +18,9 @@ export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHand
     objectSrc: ["'none'"],
   };
   const contentSecurityPolicy = { useDefaults: false, directives };
-  const plain = helmet({ contentSecurityPolicy, strictTransportSecurity: false });
-  const secure = helmet({ contentSecurityPolicy });
+  const usual = { contentSecurityPolicy, xFrameOptions: { action: 'deny' } } as const;
+  const plain = helmet({ ...usual, strictTransportSecurity: false });
+  const secure = helmet(usual);
   return (request, response, next) =>
     (baseUrl().startsWith('https:') ? secure : plain)(request, response, next);
 }

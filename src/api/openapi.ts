@@ -12,6 +12,7 @@ import {
 } from 'zod-openapi';
 import { version } from '../version.ts';
 import { fault } from '../wire/index.ts';
+import type { Access } from './access.ts';
 import { type Route, tags } from './route.ts';
 
 export type Document = ReturnType<typeof createDocument>;
@@ -32,12 +33,20 @@ export function describe(routes: readonly Route[]): Document {
     // Relative to the document, so that it holds wherever the document was reached.
     servers: [{ url: '../v1' }],
     tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
-    security: [{ token: [] }, { basic: [] }],
+    security: [{ token: [] }, { basic: [] }, { session: [] }],
     paths: paths satisfies ZodOpenApiPathsObject,
     components: {
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: "A token of softquota's." },
         basic: { type: 'http', scheme: 'basic', description: 'Any name, with a token as the password.' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'softquota-session',
+          description:
+            "A browser's session; at https without a path the cookie is called `__Host-softquota`. What changes something " +
+            "has to come from a page of softquota's own.",
+        },
       },
     },
   };
@@ -51,13 +60,18 @@ export function describe(routes: readonly Route[]): Document {
 
 function operation(route: Route): ZodOpenApiOperationObject {
   const { params, query, body, access } = route;
-  const needs = access === 'anybody' ? null : `Scope: \`${access.to}:${access.area}\`.`;
+  const needs =
+    access === 'whoever is known'
+      ? 'Scope: any.'
+      : isOpen(access)
+        ? null
+        : `Scope: \`${access.to}:${access.area}\`.`;
   return {
     operationId: route.id,
     tags: [route.tag],
     summary: route.summary,
     description: [route.description, needs].filter(text => text !== undefined && text !== null).join('\n\n'),
-    ...(access === 'anybody' ? { security: [] } : {}),
+    ...(isOpen(access) ? { security: [] } : {}),
     requestParams: {
       ...(params === null ? {} : { path: objectOf(params) }),
       ...(query === null ? {} : { query: objectOf(query) }),
@@ -72,6 +86,11 @@ function operation(route: Route): ZodOpenApiOperationObject {
         }),
     responses: responses(route),
   };
+}
+
+/** It takes no credentials. */
+function isOpen(access: Access): access is 'anybody' | 'our page' {
+  return access === 'anybody' || access === 'our page';
 }
 
 /** Parameters are told one by one. */
@@ -110,7 +129,8 @@ export function faultsOf({ params, query, body, access, method, faults = [] }: R
     ...new Set([
       ...faults,
       ...(params === null ? [] : [400]),
-      ...(access === 'anybody' ? [] : [401, 403, 429]),
+      ...(access === 'our page' ? [403] : []),
+      ...(isOpen(access) ? [] : [401, 403, 429]),
       ...(body === null ? [] : [413]),
       ...(params === null && query === null && body === null ? [] : [422]),
       ...(method === 'get' ? [] : [503]),

@@ -1,9 +1,11 @@
 /** Owners as addresses and bodies name them. */
 
 import { SoftquotaError } from '../errors.ts';
+import type { Caller } from '../identity/index.ts';
 import type { Amendment, Ledger, OwnerUsage } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { mustBeAllowed } from './access.ts';
 
 /** An owner who is there, with what is used; throws `not_found`. */
 export function knownOwner(ledger: Ledger, name: string): OwnerUsage & { readonly id: number } {
@@ -21,6 +23,22 @@ export function ownerToAssign(amendment: Amendment, name: string, create: boolea
   if (owner !== undefined) return owner;
   if (create) return amendment.createOwner(name);
   throw unknown(name);
+}
+
+/**
+ * What a user has is told to the user and to administrators. Throws `not_permitted` for anybody else, who learns nothing
+ * of who there is; then `not_found`.
+ */
+export function mustBeOwnOrAdministered(
+  ledger: Ledger,
+  name: string,
+  caller: Caller,
+  to: 'read' | 'write',
+): void {
+  const keyOf = (text: string) => ledger.book.keyOf(text);
+  const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(name);
+  if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
+  knownOwner(ledger, name);
 }
 
 function unknown(name: string): SoftquotaError {

@@ -9,6 +9,7 @@
 import { z } from 'zod';
 import type { Caller } from '../identity/index.ts';
 import type { Access } from './access.ts';
+import type { Browser } from './asker.ts';
 import { parsed } from './input.ts';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -18,7 +19,7 @@ export const tags = {
   owners: 'What owners use and may use',
   own: "One's own quota",
   organizations: "An organization's quota",
-  users: 'Users, organizations and tokens',
+  users: 'Users, organizations, tokens and sessions',
   operation: 'Measuring, and looking after the installation',
   about: 'About this API',
 } as const;
@@ -45,7 +46,7 @@ interface Described {
   readonly description?: string;
   readonly access: Access;
   /** Statuses of refusals besides those that follow from what the route takes. */
-  readonly faults?: readonly (404 | 409 | 422 | 503)[];
+  readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
   /** How long a body may be; 1 MiB unless something larger is said. */
   readonly mostBytes?: number;
 }
@@ -77,6 +78,8 @@ export interface Input<Params extends z.ZodType, Query extends z.ZodType, Body e
 export interface Call {
   /** As of now: reading a body takes its time, and looks anew. */
   readonly caller: Caller;
+  /** Null: no browser comes here. */
+  readonly browser: Browser | null;
   /** Sets a header of the answer. */
   header(name: string, value: string): void;
 }

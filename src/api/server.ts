@@ -36,13 +36,19 @@ export class ApiServer {
 
   /** Whoever can connect is this machine's administrator. Rejects with `configuration`. */
   static async onSocket(services: ApiServices, place: SocketPlace): Promise<ApiServer> {
-    const local = { is: 'caller', caller: localAdministrator } as const;
+    const local = {
+      is: 'caller',
+      caller: localAdministrator,
+      again: () => localAdministrator,
+      renewed: null,
+    } as const;
     const streams = new Streams();
     const server = serverOf({
       streams,
       routes: allRoutes(services),
       services,
       authenticate: () => local,
+      browsers: null,
       trustedProxies: [],
     });
     await listen(server, place);
@@ -51,7 +57,7 @@ export class ApiServer {
     return new ApiServer(server, streams, null);
   }
 
-  /** Everybody is known by their token. Rejects with `configuration`. */
+  /** Everybody is known by their token, or their browser's session. Rejects with `configuration`. */
   static async onAddress(services: ApiServices, { host, port, trustedProxies }: Address): Promise<ApiServer> {
     const streams = new Streams();
     const server = serverOf({
@@ -59,6 +65,7 @@ export class ApiServer {
       routes: allRoutes(services),
       services,
       authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
+      browsers: services.identity,
       trustedProxies,
     });
     await new Promise<void>((resolve, reject) => {

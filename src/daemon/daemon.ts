@@ -123,6 +123,7 @@ export class Daemon {
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       measuring.start();
       events.start();
+      identity.start();
       fleet?.start(() => events.takeTurn());
       return new Daemon(current, log, { ledger, measuring, events }, opened, ended);
     } catch (error) {

@@ -1,7 +1,6 @@
 /** Who asks something of the API, and what they may. */
 
 import type { OwnerRecord } from '../store/index.ts';
-import type { TokenDocument } from './kinds.ts';
 import { type Area, gives } from './scopes.ts';
 
 export interface Caller {
@@ -10,7 +9,10 @@ export interface Caller {
   readonly name: string | null;
   /** Whatever the scopes; `mayRead` and `mayWrite` look at both. */
   readonly isAdmin: boolean;
+  /** The token that was brought, or pasted to sign in. */
   readonly tokenId: string | null;
+  /** What the session is kept under; null: it was no session that was brought. */
+  readonly sessionKey: string | null;
   /** What a token that this caller makes can be given at most: no scope beyond these, and no longer life. */
   readonly scopes: readonly string[];
   /** Milliseconds since 1970; null: never. */
@@ -26,22 +28,28 @@ export const localAdministrator: Caller = {
   name: null,
   isAdmin: true,
   tokenId: null,
+  sessionKey: null,
   scopes: ['all'],
   expiresAt: null,
   mayRead: () => true,
   mayWrite: () => true,
 };
 
-export function callerWith(token: TokenDocument, owner: OwnerRecord, isAdmin: boolean): Caller {
+/** What somebody was let in by. */
+export type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
+
+export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin: boolean): Caller {
+  const { tokenId, sessionKey, scopes, expiresAt } = credentials;
   const may = (access: 'read' | 'write', area: Area) =>
-    (area !== 'admin' || isAdmin) && gives(token.scopes, access, area);
+    (area !== 'admin' || isAdmin) && gives(scopes, access, area);
   return {
     ownerId: owner.id,
     name: owner.name,
     isAdmin,
-    tokenId: String(token.id),
-    scopes: token.scopes,
-    expiresAt: token.expiresAt,
+    tokenId,
+    sessionKey,
+    scopes,
+    expiresAt,
     mayRead: area => may('read', area),
     mayWrite: area => may('write', area),
   };

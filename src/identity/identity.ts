@@ -1,22 +1,40 @@
-/** Tells who brings which credentials. */
+/** Tells who brings which credentials, and signs people in. */
 
+import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type AttemptLimits, Attempts } from './attempts.ts';
 import { type Caller, callerWith } from './caller.ts';
 import { tokenIn } from './credentials.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { isOrganizationOwner } from './members.ts';
+import { endBrought, type Held, type NewSession, type Started, startSession } from './sessions.ts';
+import { type SignInLink, SignInLinks } from './sign-in-links.ts';
+import { type KnownSession, SignedIn } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
 import { profileOf } from './users.ts';
 import { Uses, type UsesOptions } from './uses.ts';
 
 export type Authentication =
-  | { readonly is: 'caller'; readonly caller: Caller }
+  | {
+      readonly is: 'caller';
+      readonly caller: Caller;
+      /** Who that is by now; null: it is good no longer. */
+      again(): Caller | null;
+      /** What the browser is to hold from now on, where that is something else. */
+      readonly renewed: Held | null;
+    }
   /** Nothing was brought. */
   | { readonly is: 'none' }
+  | NotLetIn;
+
+type NotLetIn =
   /** Whatever is wrong with it: nothing tells what is unknown from what is revoked, expired or misspelt. */
-  | { readonly is: 'refused' }
-  | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
+  { readonly is: 'refused' } | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
+
+/** What somebody signs in by: a token of theirs, or the code in a link. */
+export type SignIn = { readonly token: string } | { readonly code: string };
+
+export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotLetIn;
 
 export interface IdentityOptions {
   readonly ledger: Pick<Ledger, 'view' | 'book' | 'govern'>;
@@ -25,7 +43,7 @@ export interface IdentityOptions {
   readonly log: UsesOptions['log'];
   /** 20 a minute unless given. */
   readonly limits?: AttemptLimits;
-  /** How often it is written when tokens were last used; once a minute unless given. */
+  /** How often it is written when tokens and sessions were last used; once a minute unless given. */
   readonly usesEveryMs?: number;
 }
 
@@ -36,12 +54,21 @@ export class Identity {
   readonly #options: IdentityOptions;
   readonly #attempts: Attempts;
   readonly #uses: Uses;
+  readonly #links: SignInLinks;
+  readonly #signedIn: SignedIn;
 
   constructor(options: IdentityOptions) {
-    const { ledger, log, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
+    const { ledger, log, now, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
     this.#options = options;
     this.#attempts = new Attempts(limits);
     this.#uses = new Uses({ ledger, log, everyMs: usesEveryMs });
+    this.#links = new SignInLinks(now);
+    this.#signedIn = new SignedIn({ ledger, now, log, uses: this.#uses });
+  }
+
+  /** From now on sessions that are over are taken out of the store. */
+  start(): void {
+    this.#signedIn.start();
   }
 
   /**
@@ -52,16 +79,52 @@ export class Identity {
     if (authorization === undefined) return { is: 'none' };
     const token = tokenIn(authorization);
     const key = token === null ? null : keyOfToken(token);
-    const slowed = await this.#attempts.slowedSeconds(address, key);
-    if (slowed !== null) return { is: 'slowed', retryAfterSeconds: slowed };
-    const caller = key === null ? null : this.#callerOf(key);
-    if (key === null || caller === null) {
-      const seconds = await this.#attempts.wrong(address);
-      return seconds === null ? { is: 'refused' } : { is: 'slowed', retryAfterSeconds: seconds };
-    }
-    this.#attempts.right(address, key);
-    this.#uses.note(key, this.#options.now());
-    return { is: 'caller', caller };
+    const again = () => (key === null ? null : this.#callerOf(key));
+    const caller = await this.#attempt(address, key, again);
+    if ('is' in caller) return caller;
+    if (key !== null) this.#uses.note(key, this.#options.now());
+    return { is: 'caller', caller, again, renewed: null };
+  }
+
+  /**
+   * Looks at what a browser holds as its session. A wrong one does not count against anybody: it cannot be guessed, and
+   * pages that stay open after their session has ended bring it again and again. Rejects with `store_away` where it
+   * cannot be told whether it was stolen.
+   */
+  async authenticateSession(value: string): Promise<Authentication> {
+    const letIn = await this.#signedIn.letIn(value);
+    if (letIn === null) return { is: 'refused' };
+    const { key, caller, renewed } = letIn;
+    return { is: 'caller', caller, again: () => this.#signedIn.callerOf(key), renewed };
+  }
+
+  /**
+   * Starts a session, in place of the one that the browser holds. What is wrong counts against the address as it does
+   * with `authenticate`. Rejects with `store_away`.
+   */
+  async signIn(by: SignIn, address: string, held: string | null): Promise<SignInResult> {
+    const key = 'token' in by ? keyOfToken(by.token) : null;
+    const wanted = await this.#attempt(address, key, () =>
+      'token' in by ? this.#sessionByToken(keyOfToken(by.token)) : this.#sessionByLink(by.code),
+    );
+    if ('is' in wanted) return wanted;
+    const { author, ownerId, session } = wanted;
+    const { ledger, now } = this.#options;
+    const started = await ledger.govern(({ draft }) => {
+      const owner = ledger.book.owner(ownerId);
+      const isRevoked =
+        session.via.is === 'token' && draft.get(tokenKind, session.via.tokenKey) === undefined;
+      if (owner === undefined || isRevoked)
+        throw new SoftquotaError('unauthenticated', 'it is no longer good');
+      if (held !== null) endBrought(draft, held, now());
+      return startSession(draft, owner, session, now());
+    }, author);
+    return { is: 'signed in', started };
+  }
+
+  /** Makes a code that signs somebody in once, within ten minutes. `until`: milliseconds since 1970. */
+  makeSignInLink(link: SignInLink): { readonly code: string; readonly until: number } {
+    return this.#links.make(link);
   }
 
   isOrganizationOwner(organizationId: number, userId: number): boolean {
@@ -76,9 +139,42 @@ export class Identity {
     });
   }
 
-  /** Writes when tokens were last used. */
+  /** A user's sessions that let in, as they were started, with their last use up to now. */
+  sessionsOf(ownerId: number): readonly KnownSession[] {
+    return this.#signedIn.sessionsOf(ownerId);
+  }
+
+  /** Undefined: there is none, or it is over. */
+  session(key: string): KnownSession | undefined {
+    return this.#signedIn.session(key);
+  }
+
+  /** Takes sessions that are over out of the store. */
+  sweep(): Promise<void> {
+    return this.#signedIn.sweep();
+  }
+
+  /** Writes when tokens and sessions were last used. */
   close(): Promise<void> {
+    this.#signedIn.close();
     return this.#uses.close();
+  }
+
+  /** What `look` finds, unless the address is slowed; where it finds nothing that counts against the address. */
+  async #attempt<T extends object>(
+    address: string,
+    tokenKey: string | null,
+    look: () => T | null,
+  ): Promise<T | NotLetIn> {
+    const slowed = await this.#attempts.slowedSeconds(address, tokenKey);
+    if (slowed !== null) return { is: 'slowed', retryAfterSeconds: slowed };
+    const found = look();
+    if (found === null) {
+      const seconds = await this.#attempts.wrong(address);
+      return seconds === null ? { is: 'refused' } : { is: 'slowed', retryAfterSeconds: seconds };
+    }
+    if (tokenKey !== null) this.#attempts.right(address, tokenKey);
+    return found;
   }
 
   #callerOf(key: string): Caller | null {
@@ -87,6 +183,35 @@ export class Identity {
     if (token === undefined || (token.expiresAt !== null && token.expiresAt <= now())) return null;
     const owner = ledger.book.owner(token.owner);
     if (owner === undefined) return null;
-    return callerWith(token, owner, profileOf(ledger.view, owner.id).isAdmin);
+    const { scopes, expiresAt } = token;
+    const credentials = { tokenId: String(token.id), sessionKey: null, scopes, expiresAt };
+    return callerWith(credentials, owner, profileOf(ledger.view, owner.id).isAdmin);
   }
+
+  #sessionByToken(tokenKey: string): Wanted | null {
+    const caller = this.#callerOf(tokenKey);
+    if (caller === null || caller.ownerId === null) return null;
+    const { scopes, expiresAt: endsAt } = caller;
+    return {
+      author: caller,
+      ownerId: caller.ownerId,
+      session: { via: { is: 'token', tokenKey }, scopes, endsAt },
+    };
+  }
+
+  #sessionByLink(code: string): Wanted | null {
+    const link = this.#links.take(code);
+    const owner = link === null ? undefined : this.#options.ledger.book.owner(link.ownerId);
+    if (link === null || owner === undefined) return null;
+    const { scopes, endsAt } = link;
+    const author = { ownerId: owner.id, name: owner.name, tokenId: null };
+    return { author, ownerId: owner.id, session: { via: { is: 'link' }, scopes, endsAt } };
+  }
+}
+
+interface Wanted {
+  /** Who is signed in by it. */
+  readonly author: Pick<Caller, 'ownerId' | 'name' | 'tokenId'>;
+  readonly ownerId: number;
+  readonly session: NewSession;
 }

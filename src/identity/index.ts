@@ -1,13 +1,29 @@
 /**
- * Who is who: users and organizations with what they say of themselves, members, tokens, and what a token lets do.
+ * Who is who: users and organizations with what they say of themselves, members, tokens with what they let do, and
+ * sessions in browsers.
  *
  * What is laid down stands in documents beside the policy's: plain functions read a view, and change a draft
- * or an amendment. It is in force at once, revocation included. A token itself is kept nowhere.
+ * or an amendment. It is in force at once, revocation included. A token itself is kept nowhere, and neither is what a
+ * browser holds. However somebody signs in, `startSession` makes the session.
  */
 
 export { type Caller, localAdministrator } from './caller.ts';
-export { type Authentication, Identity, type IdentityOptions } from './identity.ts';
-export { identityKinds, type Profile, type Role, roles, type TokenDocument } from './kinds.ts';
+export {
+  type Authentication,
+  Identity,
+  type IdentityOptions,
+  type SignIn,
+  type SignInResult,
+} from './identity.ts';
+export {
+  identityKinds,
+  type Profile,
+  type Role,
+  roles,
+  type SessionDocument,
+  type TokenDocument,
+  type Via,
+} from './kinds.ts';
 export {
   isOrganizationOwner,
   membersOf,
@@ -17,6 +33,18 @@ export {
   setMember,
 } from './members.ts';
 export type { Area } from './scopes.ts';
+export {
+  endBrought,
+  endSession,
+  endSessions,
+  type Held,
+  type NewSession,
+  type Started,
+  sessionLimits,
+  startSession,
+} from './sessions.ts';
+export { linkLifeMs, type SignInLink } from './sign-in-links.ts';
+export type { KnownSession } from './signed-in.ts';
 export { createToken, type NewToken, revokeToken, tokensOf } from './tokens.ts';
 export {
   createUser,

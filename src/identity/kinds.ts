@@ -1,4 +1,4 @@
-/** The documents of identity: who somebody is, who belongs to an organization, and tokens. */
+/** The documents of identity: who somebody is, who belongs to an organization, tokens, and sessions in browsers. */
 
 import { z } from 'zod';
 import type { Kind } from '../policy/index.ts';
@@ -65,5 +65,52 @@ export const tokenKind: Kind<TokenDocument> = {
   }),
 };
 
+const via = z.discriminatedUnion('is', [
+  /** By the key of the token that was pasted; it ends with that. */
+  z.strictObject({ is: z.literal('token'), tokenKey: z.string() }),
+  /** A link that an administrator made. */
+  z.strictObject({ is: z.literal('link') }),
+  /** A provider of identities, and who it says that this is. */
+  z.strictObject({ is: z.literal('source'), source: whole, issuer: z.string(), subject: z.string() }),
+]);
+
+/** What somebody signed in by. */
+export type Via = Readonly<z.infer<typeof via>>;
+
+const session = z.strictObject({
+  id: whole,
+  owner: whole,
+  via,
+  scopes: z.array(z.string()).readonly(),
+  /** It ends then at the latest, because what it was made from does. */
+  endsAt: whole.nullable(),
+  createdAt: whole,
+  lastUsedAt: whole,
+  /** SHA-256 of the secret that is good now, since `rotatedAt`, and of the one before. */
+  secret: z.string(),
+  previousSecret: z.string().nullable(),
+  rotatedAt: whole,
+  /** When a secret came back that had been replaced: from then on nobody is let in. */
+  stolenAt: whole.nullable(),
+});
+
+/** `owner` is an owner's id; times are milliseconds since 1970. */
+export type SessionDocument = Readonly<z.infer<typeof session>>;
+
+/**
+ * By the SHA-256 of the session's handle, in hexadecimal digits. The handle stays the same while the secrets beside it
+ * come and go, so that one that was replaced is told from one that never was.
+ */
+export const sessionKind: Kind<SessionDocument> = {
+  name: 'session',
+  schema: session,
+  isPassing: true,
+  told: (_key, { id, owner, via: { is }, stolenAt }) => ({
+    name: is,
+    ownerId: owner,
+    content: { id, via: is, stolen: stolenAt !== null },
+  }),
+};
+
 /** What the ledger keeps for this room. */
-export const identityKinds: readonly Kind<unknown>[] = [profileKind, membersKind, tokenKind];
+export const identityKinds: readonly Kind<unknown>[] = [profileKind, membersKind, tokenKind, sessionKind];

@@ -8,6 +8,7 @@ import type { OwnerRecord } from '../store/index.ts';
 import type { Caller } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { givesBeyond } from './scopes.ts';
+import { endSessions } from './sessions.ts';
 
 const tokenBytes = 20;
 const idBits = 48;
@@ -73,7 +74,7 @@ export function createToken(
   return { token, document };
 }
 
-/** By its id, else by its name; throws `not_found`. */
+/** By its id, else by its name, with the sessions that were started with it; throws `not_found`. */
 export function revokeToken(draft: Draft, owner: OwnerRecord, idOrName: string): TokenDocument {
   const entries = entriesOf(draft, owner.id);
   const found =
@@ -84,20 +85,13 @@ export function revokeToken(draft: Draft, owner: OwnerRecord, idOrName: string):
   }
   const [key, token] = found;
   draft.remove(tokenKind, key);
+  endSessions(draft, ({ via }) => via.is === 'token' && via.tokenKey === key);
   return token;
 }
 
 /** When an owner goes. */
 export function revokeAllTokens(draft: Draft, ownerId: number): void {
   for (const [key] of entriesOf(draft, ownerId)) draft.remove(tokenKind, key);
-}
-
-/** The tokens were used at these times, in milliseconds since 1970, by their keys. Those that are gone are left out. */
-export function recordUses(draft: Draft, uses: ReadonlyMap<string, number>): void {
-  for (const [key, lastUsedAt] of uses) {
-    const token = draft.get(tokenKind, key);
-    if (token !== undefined) draft.put(tokenKind, key, { ...token, lastUsedAt });
-  }
 }
 
 function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {

@@ -12,6 +12,7 @@ import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
 import { forgetMemberships, membersOf, organizationsOf } from './members.ts';
+import { endSessions, sessionEntriesOf } from './sessions.ts';
 import { revokeAllTokens, tokensOf } from './tokens.ts';
 
 const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
@@ -59,19 +60,21 @@ export function editUser(amendment: Amendment, name: string, edit: UserEdit): Ow
   if (type !== undefined && type !== before.type) {
     mustFit(draft, before, type);
     amendment.setType(name, type);
+    endSessions(draft, session => session.owner === before.id);
   }
   draft.put(profileKind, String(before.id), profile);
   if (edit.name === undefined) return amendment.mustBeOwner(name);
   return amendment.renameOwner(name, newName, owner => isOnlyFound(draft, owner));
 }
 
-/** With groups, tokens and memberships. Throws `not_found`, and `conflict` where the owner has units. */
+/** With groups, tokens, sessions and memberships. Throws `not_found`, and `conflict` where the owner has units. */
 export function deleteUser(amendment: Amendment, name: string): OwnerRecord {
   const owner = amendment.deleteOwner(name);
   const { draft } = amendment;
   forgetAssignments(draft, owner.id);
   forgetMemberships(draft, owner.id);
   revokeAllTokens(draft, owner.id);
+  endSessions(draft, session => session.owner === owner.id);
   draft.remove(profileKind, String(owner.id));
   return owner;
 }
@@ -83,6 +86,7 @@ export function isOnlyFound(view: View, { id, type }: OwnerRecord): boolean {
     view.get(profileKind, String(id)) === undefined &&
     assignedGroups(view, id).length === 0 &&
     tokensOf(view, id).length === 0 &&
+    sessionEntriesOf(view, id).length === 0 &&
     organizationsOf(view, id).length === 0
   );
 }

@@ -1,10 +1,11 @@
 /**
- * When tokens were last used: known at once, written now and then and all together, so that no request waits for a
+ * When tokens and sessions were last used: known at once, written now and then and all together, so that no request waits for a
  * write or makes one.
  */
 
 import type { Ledger } from '../ledger/index.ts';
-import { recordUses } from './tokens.ts';
+import type { Draft, Kind } from '../policy/index.ts';
+import { sessionKind, tokenKind } from './kinds.ts';
 
 export interface UsesOptions {
   readonly ledger: Pick<Ledger, 'govern'>;
@@ -15,7 +16,7 @@ export interface UsesOptions {
 
 export class Uses {
   readonly #options: UsesOptions;
-  /** Not written yet, or just being written; milliseconds since 1970, by the tokens' keys. */
+  /** Not written yet, or just being written; milliseconds since 1970, by the keys of what was used. */
   readonly #noted = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #written: Promise<void> = Promise.resolve();
@@ -24,14 +25,14 @@ export class Uses {
     this.#options = options;
   }
 
-  note(tokenKey: string, at: number): void {
-    this.#noted.set(tokenKey, at);
+  note(key: string, at: number): void {
+    this.#noted.set(key, at);
     this.#writeLater();
   }
 
   /** What is not written yet; null where nothing waits. */
-  lastOf(tokenKey: string): number | null {
-    return this.#noted.get(tokenKey) ?? null;
+  lastOf(key: string): number | null {
+    return this.#noted.get(key) ?? null;
   }
 
   /** Writes what waits. */
@@ -56,14 +57,31 @@ export class Uses {
     const uses = new Map(this.#noted);
     if (uses.size === 0) return;
     try {
-      await this.#options.ledger.govern(({ draft }) => recordUses(draft, uses));
+      await this.#options.ledger.govern(({ draft }) => {
+        for (const [key, at] of uses) {
+          record(draft, tokenKind, key, at);
+          record(draft, sessionKind, key, at);
+        }
+      });
       for (const [key, at] of uses) if (this.#noted.get(key) === at) this.#noted.delete(key);
     } catch (error) {
       this.#options.log.warn(
         { err: error },
-        'when tokens were last used could not be kept; it is tried again',
+        'when tokens and sessions were last used could not be kept; it is tried again',
       );
       this.#writeLater();
     }
   }
+}
+
+/** What is gone meanwhile stays gone, and a later use that is known already stays. */
+function record<T extends { readonly lastUsedAt: number | null }>(
+  draft: Draft,
+  kind: Kind<T>,
+  key: string,
+  at: number,
+): void {
+  const used = draft.get(kind, key);
+  if (used === undefined || (used.lastUsedAt !== null && used.lastUsedAt >= at)) return;
+  draft.put(kind, key, { ...used, lastUsedAt: at });
 }

@@ -84,6 +84,13 @@ export class Governing {
     return this.#shelf.records();
   }
 
+  /** Of that, all but what is passing. */
+  *recordsToKeep(): Generator<DocumentRecord> {
+    for (const record of this.records()) {
+      if (this.#kinds.get(record.kind)?.isPassing !== true) yield record;
+    }
+  }
+
   get isEmpty(): boolean {
     return this.#shelf.isEmpty;
   }

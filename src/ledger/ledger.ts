@@ -253,9 +253,9 @@ export class Ledger {
     return [...this.#book.accounts].map(({ owner }) => owner);
   }
 
-  /** All that administrators laid down, as the store keeps it. */
+  /** All that was laid down, as the store keeps it; what is passing is left out. */
   documentRecords(): readonly DocumentRecord[] {
-    return [...this.#governing.records()];
+    return [...this.#governing.recordsToKeep()];
   }
 
   /** The owners whose units together pass 2^53 - 1 bytes. */

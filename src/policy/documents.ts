@@ -14,6 +14,8 @@ export interface Kind<T> {
    * speak of. Of a kind without it nothing is said but that a document has become another.
    */
   told?(key: string, document: T, nameOf: (ownerId: number) => string): Told;
+  /** Nobody laid it down, and it is not to come back: it is in no backup. */
+  readonly isPassing?: true;
 }
 
 /** What may be known of a document. */

@@ -82,7 +82,9 @@ export const policyEvent = z
     change: z.string().meta({ description: 'The same for all that came into force together.' }),
     by: author.nullable().meta({ description: 'Null: softquota itself.' }),
     action: z.enum(['created', 'edited', 'deleted']),
-    what: z.string().meta({ description: 'Such as `rule`, `group`, `assignment`, `owner`, `token`.' }),
+    what: z
+      .string()
+      .meta({ description: 'Such as `rule`, `group`, `assignment`, `owner`, `token`, `session`.' }),
     name: z.string().nullable(),
     owner: z.string().nullable().meta({ description: "Whose it is, where it is one owner's." }),
     before: z.unknown().meta({ description: 'An object; null where there was nothing.' }),

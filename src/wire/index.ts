@@ -70,6 +70,7 @@ export {
   simulation,
 } from './reasoning.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
+export { type Session, type SessionRow, session, sessionRow, signIn, signInLink } from './sessions.ts';
 export { type CreatedToken, createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
 export {
   type OwnerReport,

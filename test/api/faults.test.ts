@@ -39,6 +39,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       routes,
       services: { baseUrl: () => 'http://git.example/', unforeseen: error => logged.push(error) },
       authenticate: () => ({ is: 'none' }),
+      browsers: null,
       trustedProxies: [],
       streams: new Streams(),
     }),
@@ -92,7 +93,7 @@ t.test('every answer tells a browser to trust it with nothing', async t => {
     t.match(Object.fromEntries(headers), {
       'content-security-policy': /default-src 'none'/,
       'x-content-type-options': 'nosniff',
-      'x-frame-options': 'SAMEORIGIN',
+      'x-frame-options': 'DENY',
       'referrer-policy': 'no-referrer',
       'cross-origin-resource-policy': 'same-origin',
     });

@@ -4,16 +4,18 @@
  */
 
 import { z } from 'zod';
+import { ourPage, signedIn } from './browser.ts';
 import type { Answer, Person, World } from './world.ts';
 
 export interface Example {
   readonly method: string;
   readonly path: string;
   /** admin1 unless given. */
-  readonly as?: Person;
+  readonly as?: Person | 'nobody';
   /** Instead. */
   readonly token?: string;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const rules = '/admin/quota/rules';
@@ -82,6 +84,20 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   createToken: post('/users/admin1/tokens', { name: 'laptop', scopes: ['read:user'] }),
   listTokens: get('/users/admin1/tokens'),
   revokeToken: remove('/users/admin1/tokens/laptop'),
+  makeSignInLink: post('/users/dave/sign-in-link', undefined),
+  signIn: async world => ({
+    ...post('/session', { token: await world.newToken('admin1', ['all']) }),
+    as: 'nobody',
+    headers: ourPage(world),
+  }),
+  getSession: get('/session', 'alice'),
+  listSessions: get('/users/admin1/sessions'),
+  endSession: async world => {
+    const { json } = await world.must(200, 'GET', '/users/admin1/sessions');
+    const [first] = z.array(z.object({ id: z.string() })).parse(json);
+    return remove(`/users/admin1/sessions/${first?.id}`);
+  },
+  signOut: async world => ({ ...remove('/session'), as: 'nobody', headers: await signedIn(world, 'dave') }),
   deleteUser: remove('/admin/users/dave'),
 
   startScan: post(scans, { kind: 'verify' }),

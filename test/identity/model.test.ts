@@ -1,4 +1,4 @@
-/** Users, members and tokens: any sequence of changes beside a model of plain lists. */
+/** Users, members, tokens and sessions: any sequence of changes beside a model of plain lists. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -19,7 +19,10 @@ import {
   revokeToken,
   roles,
   setMember,
+  startSession,
+  type Via,
 } from '../../src/identity/index.ts';
+import { entriesOf } from '../../src/identity/tokens.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { assign, assignedGroups, createGroup } from '../../src/policy/index.ts';
 import type { Store } from '../../src/store/index.ts';
@@ -35,6 +38,8 @@ interface Owner {
   isAdmin: boolean;
   groups: string[];
   tokens: { name: string; secret: string }[];
+  /** With the token that each was started with; null: a link. */
+  sessions: { value: string; token: string | null }[];
   members: { user: Owner; role: Role }[];
 }
 
@@ -45,10 +50,12 @@ interface Model {
   units: Set<string>;
   /** All that were ever made. */
   secrets: string[];
+  /** All that browsers ever held. */
+  held: string[];
 }
 
 interface Step {
-  /** Gives the token that was made, if one was. */
+  /** Gives the token that was made, or what a browser holds, if there is such. */
   readonly does: (ledger: Ledger) => Promise<unknown>;
   /** The same on the model; the code of the fault instead where it is one, and then nothing is changed. */
   readonly means: (model: Model, made: unknown) => string | undefined;
@@ -57,7 +64,7 @@ interface Step {
 const keyOf = (name: string) => name.toLowerCase();
 
 function found(name: string): Owner {
-  const nothing = { groups: [], tokens: [], members: [] };
+  const nothing = { groups: [], tokens: [], sessions: [], members: [] };
   return { name, type: 'user', isLaidDown: false, email: '', isAdmin: false, ...nothing };
 }
 
@@ -66,8 +73,9 @@ function organizationsOf({ owners }: Model, user: Owner): readonly Owner[] {
 }
 
 function isOnlyFound(model: Model, owner: Owner): boolean {
-  const { isLaidDown, groups, tokens } = owner;
-  return !isLaidDown && groups.length + tokens.length + organizationsOf(model, owner).length === 0;
+  const { isLaidDown, groups, tokens, sessions } = owner;
+  const has = [groups, tokens, sessions, organizationsOf(model, owner)];
+  return !isLaidDown && has.every(({ length }) => length === 0);
 }
 
 function isFaulty({ type, email, isAdmin }: Pick<Owner, 'type' | 'email' | 'isAdmin'>): boolean {
@@ -109,13 +117,14 @@ const step = {
           const inTheWay = changed.type === 'user' ? members : [...tokens, ...organizationsOf(model, owner)];
           if (inTheWay.length > 0) return 'conflict';
         }
+        const sessions = changed.type === owner.type ? owner.sessions : [];
         const other = model.owners.get(keyOf(changed.name));
         if (other !== undefined && other !== owner && !isOnlyFound(model, other)) return 'conflict';
         const before = keyOf(owner.name);
         model.owners.delete(before);
         // What lies on the disk is as the disk says.
         if (model.units.has(before)) model.owners.set(before, found(owner.name));
-        model.owners.set(keyOf(changed.name), Object.assign(owner, edit, { isLaidDown: true }));
+        model.owners.set(keyOf(changed.name), Object.assign(owner, edit, { isLaidDown: true, sessions }));
       },
     }),
   ),
@@ -207,6 +216,27 @@ const step = {
         const owner = owners.get(keyOf(name));
         if (!owner?.tokens.some(each => each.name === token)) return 'not_found';
         owner.tokens = owner.tokens.filter(each => each.name !== token);
+        owner.sessions = owner.sessions.filter(each => each.token !== token);
+      },
+    }),
+  ),
+  signIn: fc.tuple(anyName, anyToken).map(
+    ([name, token]): Step => ({
+      does: ledger =>
+        ledger.govern(amendment => {
+          const { draft } = amendment;
+          const owner = amendment.mustBeOwner(name);
+          const found = entriesOf(draft, owner.id).find(([, each]) => each.name === token);
+          const via: Via = found === undefined ? { is: 'link' } : { is: 'token', tokenKey: found[0] };
+          return startSession(draft, owner, { via, scopes: ['all'], endsAt: null }, Date.now()).value;
+        }),
+      means: ({ owners, held }, made) => {
+        const owner = owners.get(keyOf(name));
+        if (owner === undefined) return 'not_found';
+        if (owner.type !== 'user') return 'invalid';
+        const isByToken = owner.tokens.some(each => each.name === token);
+        owner.sessions.push({ value: String(made), token: isByToken ? token : null });
+        held.push(String(made));
       },
     }),
   ),
@@ -216,6 +246,7 @@ const step = {
 const weights: Readonly<Partial<Record<keyof typeof step, number>>> = {
   setMember: 4,
   createToken: 3,
+  signIn: 2,
   edit: 2,
 };
 
@@ -239,11 +270,11 @@ async function begin(ledger: Ledger): Promise<Model> {
     ['b', { ...found('b'), isLaidDown: true }],
     ['c', { ...found('c'), isLaidDown: true, type: 'organization' as const }],
   ]);
-  return { owners, units: new Set(['a']), secrets: [] };
+  return { owners, units: new Set(['a']), secrets: [], held: [] };
 }
 
 /** All that a ledger knows, in the words of the model. */
-async function seen(ledger: Ledger, secrets: readonly string[]): Promise<unknown> {
+async function seen(ledger: Ledger, { secrets, held }: Model): Promise<unknown> {
   const { view, book } = ledger;
   const identity = new Identity({ ledger, now: Date.now, log: silentLog, limits: patient });
   const nameOf = (id: number) => book.owner(id)?.name;
@@ -253,32 +284,38 @@ async function seen(ledger: Ledger, secrets: readonly string[]): Promise<unknown
     const tokens = new Set(identity.tokensOf(id).map(token => token.name));
     return [key, { name, type, email, isAdmin, groups: assignedGroups(view, id), members, tokens }];
   });
-  const lets = await Promise.all(
-    secrets.map(async secret => {
-      const answer = await identity.authenticate(`token ${secret}`, '192.0.2.1');
-      return answer.is === 'caller' ? [answer.caller.name, answer.caller.isAdmin] : answer.is;
-    }),
+  const answers = [
+    ...secrets.map(secret => identity.authenticate(`token ${secret}`, '192.0.2.1')),
+    ...held.map(value => identity.authenticateSession(value)),
+  ];
+  const lets = (await Promise.all(answers)).map(answer =>
+    answer.is === 'caller' ? [answer.caller.name, answer.caller.isAdmin] : answer.is,
   );
   const kept = identityKinds.map(kind => [...view.all(kind)].length);
   return { owners: Object.fromEntries(owners), lets, kept };
 }
 
-function expected({ owners, secrets }: Model): unknown {
+function expected({ owners, secrets, held }: Model): unknown {
   const all = [...owners].map(([key, { name, type, email, isAdmin, groups, ...owner }]) => {
     const members = owner.members.map(({ user, role }) => [user.name, role]);
     const tokens = new Set(owner.tokens.map(token => token.name));
     return [key, { name, type, email, isAdmin, groups, members, tokens }];
   });
-  const lets = secrets.map(secret => {
-    const owner = [...owners.values()].find(({ tokens }) => tokens.some(each => each.secret === secret));
+  const byWhat = (has: (owner: Owner) => boolean) => {
+    const owner = [...owners.values()].find(has);
     return owner === undefined ? 'refused' : [owner.name, owner.isAdmin];
-  });
-  const documents = [...owners.values()].map(({ isLaidDown, members, tokens }) => [
+  };
+  const lets = [
+    ...secrets.map(secret => byWhat(({ tokens }) => tokens.some(each => each.secret === secret))),
+    ...held.map(value => byWhat(({ sessions }) => sessions.some(each => each.value === value))),
+  ];
+  const documents = [...owners.values()].map(({ isLaidDown, members, tokens, sessions }) => [
     Number(isLaidDown),
     Math.min(members.length, 1),
     tokens.length,
+    sessions.length,
   ]);
-  const kept = [0, 1, 2].map(kind => documents.reduce((sum, each) => sum + (each[kind] ?? 0), 0));
+  const kept = [0, 1, 2, 3].map(kind => documents.reduce((sum, each) => sum + (each[kind] ?? 0), 0));
   return { owners: Object.fromEntries(all), lets, kept };
 }
 
@@ -306,11 +343,11 @@ t.test('any sequence of changes gives what plain lists would, kept and read agai
         });
         assert.equal(fault, means(model, made));
         if (fault === undefined) done.set(name, (done.get(name) ?? 0) + 1);
-        assert.deepEqual(await seen(ledger, model.secrets), expected(model));
+        assert.deepEqual(await seen(ledger, model), expected(model));
       }
       await ledger.close();
       const again = await openOn(store, { kinds: identityKinds });
-      assert.deepEqual(await seen(again, model.secrets), expected(model));
+      assert.deepEqual(await seen(again, model), expected(model));
       await again.close();
     }),
     { numRuns: process.env.SOFTQUOTA_LONG === '1' ? 10_000 : 300 },

@@ -14,6 +14,7 @@ import { ownQuotaRoutes } from './own-quotas.ts';
 import { policyRoutes } from './policy.ts';
 import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
+import { sessionRoutes } from './sessions.ts';
 import { tokenRoutes } from './tokens.ts';
 import { trialRoutes } from './trials.ts';
 import { usageRoutes } from './usage.ts';
@@ -35,6 +36,7 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...userRoutes(services),
     ...memberRoutes(services),
     ...tokenRoutes(services),
+    ...sessionRoutes(services),
     ...installationRoutes(services),
     ...fleetRoutes(services),
     ...aboutRoutes(() => describe(routes)),

@@ -3,8 +3,7 @@
 import { z } from 'zod';
 import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
 import { createdToken, knownName, newToken, type Token, token } from '../../wire/index.ts';
-import { mustBeAllowed } from '../access.ts';
-import { knownOwner } from '../owners.ts';
+import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -13,13 +12,8 @@ const params = z.object({ user: knownName });
 const tokenParams = z.object({ user: knownName, id: z.string() });
 
 export function tokenRoutes({ ledger, identity }: ApiServices): readonly Route[] {
-  /** Who may not look at another's learns nothing of who there is. */
-  const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) => {
-    const keyOf = (name: string) => ledger.book.keyOf(name);
-    const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(named.user);
-    if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
-    knownOwner(ledger, named.user);
-  };
+  const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
+    mustBeOwnOrAdministered(ledger, named.user, caller, to);
   return [
     route({
       id: 'listTokens',
@@ -66,7 +60,8 @@ export function tokenRoutes({ ledger, identity }: ApiServices): readonly Route[]
       path: `${path}/{id}`,
       tag: 'users',
       summary: 'Revoke a token',
-      description: 'By its id or its name. It is refused from then on.',
+      description:
+        'By its id or its name. It is refused from then on, and so are the sessions that were started with it.',
       access: { area: 'user', to: 'write' },
       params: tokenParams,
       faults: [404],

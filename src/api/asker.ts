@@ -1,0 +1,75 @@
+/** Who sends a request: let in once, by a token or by the session of a browser, and looked at again when asked. */
+
+import type { Request, Response } from 'express';
+import { SoftquotaError } from '../errors.ts';
+import type { Caller, Held, Identity } from '../identity/index.ts';
+import { type Authenticate, admitted, unauthenticated } from './access.ts';
+import { sessionCookie } from './cookie.ts';
+import { isSafe, isSameOrigin } from './same-origin.ts';
+
+export interface AskerOptions {
+  readonly authenticate: Authenticate;
+  /** Null: no browser comes here. */
+  readonly browsers: Pick<Identity, 'authenticateSession'> | null;
+  /** Ends with a slash. */
+  baseUrl(): string;
+}
+
+/** The browser that a request may come from. */
+export interface Browser {
+  /** Where it seems to be. */
+  readonly address: string;
+  /** What it holds as its session, good or not. */
+  readonly held: string | null;
+  /** It is to hold this from now on; null: nothing. */
+  hold(held: Held | null): void;
+}
+
+export interface Asker {
+  /** Null: no browser comes here. */
+  readonly browser: Browser | null;
+  /** Throws `not_permitted` where it is no request of a page of ours. */
+  mustBeOurPage(): void;
+  /** As of now. Rejects with `unauthenticated`, `slowed`, or `not_permitted`. */
+  caller(): Promise<Caller>;
+}
+
+/** A token is looked at before any cookie: who brings one means that. */
+export function askerOf(request: Request, response: Response, options: AskerOptions): Asker {
+  const { authenticate, browsers } = options;
+  const address = request.ip ?? '';
+  const cookie = sessionCookie(options.baseUrl());
+  const held = browsers === null ? null : cookie.read(request.headers.cookie);
+  let again: (() => Caller | null) | null = null;
+
+  const hold = (next: Held | null) => {
+    response.append('Set-Cookie', next === null ? cookie.clear() : cookie.set(next));
+  };
+  const mustBeOurPage = () => {
+    if (isSameOrigin(request.headers, options.baseUrl())) return;
+    throw new SoftquotaError(
+      'not_permitted',
+      "what a browser's session changes, and signing in, has to come from a page of softquota itself, at [server] " +
+        'ROOT_URL; programs send a token: Authorization: token T',
+    );
+  };
+  const { authorization } = request.headers;
+  const bySession = authorization === undefined && held !== null && browsers !== null;
+
+  return {
+    browser: browsers === null ? null : { address, held, hold },
+    mustBeOurPage,
+    caller: async () => {
+      const gone = bySession ? 'the session is over: sign in again' : undefined;
+      if (again !== null) return again() ?? unauthenticated(gone);
+      if (bySession && !isSafe(request.method)) mustBeOurPage();
+      const authentication = bySession
+        ? await browsers.authenticateSession(held)
+        : await authenticate(authorization, address);
+      const { caller, again: lookAgain, renewed } = admitted(authentication, gone);
+      again = lookAgain;
+      if (renewed !== null) hold(renewed);
+      return caller;
+    },
+  };
+}

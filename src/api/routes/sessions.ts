@@ -1,0 +1,228 @@
+/** `/session` is the one that asks; `/users/{user}/sessions` are one's own, and for administrators anybody's. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import {
+  type Caller,
+  endSession,
+  endSessions,
+  isOrganizationOwner,
+  type KnownSession,
+  organizationsOf,
+  profileOf,
+  type SignIn,
+} from '../../identity/index.ts';
+import { printable } from '../../quota/index.ts';
+import { version } from '../../version.ts';
+import {
+  knownName,
+  type Session,
+  type SessionRow,
+  session,
+  sessionRow,
+  signIn,
+  signInLink,
+} from '../../wire/index.ts';
+import { administrators, refuse } from '../access.ts';
+import type { Browser } from '../asker.ts';
+import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const path = '/users/{user}/sessions';
+const params = z.object({ user: knownName });
+const sessionParams = z.object({ user: knownName, id: z.string() });
+const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
+
+export function sessionRoutes({ ledger, identity, host, baseUrl }: ApiServices): readonly Route[] {
+  const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
+    mustBeOwnOrAdministered(ledger, named.user, caller, to);
+
+  /** Throws `not_found` where it is nobody with a name. */
+  const shown = (
+    {
+      ownerId,
+      name,
+      isAdmin,
+      scopes,
+      expiresAt,
+    }: Pick<Caller, 'ownerId' | 'name' | 'isAdmin' | 'scopes' | 'expiresAt'>,
+    known: KnownSession | undefined,
+  ): Session => {
+    if (ownerId === null || name === null) throw noSession();
+    const { view, book } = ledger;
+    const owned = organizationsOf(view, ownerId).filter(id => isOrganizationOwner(view, id, ownerId));
+    const end = known === undefined ? expiresAt : known.endsAt;
+    return {
+      login: name,
+      full_name: profileOf(view, ownerId).fullName,
+      is_admin: isAdmin,
+      organizations: owned.flatMap(id => book.owner(id)?.name ?? []).sort(),
+      scopes,
+      expires_at: end === null ? null : iso(end),
+      via: known?.document.via.is ?? 'token',
+      host,
+      version,
+    };
+  };
+
+  return [
+    route({
+      id: 'getSession',
+      method: 'get',
+      path: '/session',
+      tag: 'users',
+      summary: 'Who one is',
+      description: 'As the session tells, or the token that was sent.',
+      access: 'whoever is known',
+      faults: [404],
+      answer: { status: 200, description: 'The caller', schema: session },
+      handle: (_, { caller }) =>
+        shown(caller, caller.sessionKey === null ? undefined : identity.session(caller.sessionKey)),
+    }),
+    route({
+      id: 'signIn',
+      method: 'post',
+      path: '/session',
+      tag: 'users',
+      summary: 'Sign a browser in',
+      description:
+        'By a token, which the session is as good as: it has the same scopes, and ends with it. Or by the code of a ' +
+        'sign-in link. What the browser held before is no longer good. For pages of softquota itself; programs send the ' +
+        'token with each request.',
+      access: 'our page',
+      body: signIn,
+      faults: [401, 404, 429],
+      answer: { status: 201, description: 'Who is signed in', schema: session, headers: setCookie },
+      handle: async ({ body }, call) => {
+        const browser = mustBeBrowser(call.browser);
+        const by = wayOf(body);
+        const result = await identity.signIn(by, browser.address, browser.held);
+        if (result.is !== 'signed in') return refuse(result, 'code' in by ? goneLink : undefined);
+        const { started } = result;
+        const known = identity.session(started.key);
+        const owner = ledger.book.owner(started.document.owner);
+        // Whatever ends it at this very moment came later.
+        if (known === undefined || owner === undefined) return refuse({ is: 'refused' });
+        browser.hold(started);
+        const { isAdmin } = profileOf(ledger.view, owner.id);
+        const { scopes, endsAt } = started.document;
+        return shown({ ownerId: owner.id, name: owner.name, isAdmin, scopes, expiresAt: endsAt }, known);
+      },
+    }),
+    route({
+      id: 'signOut',
+      method: 'delete',
+      path: '/session',
+      tag: 'users',
+      summary: 'Sign out',
+      description: 'Ends the session that asks. A token that was sent stays as it is: 404.',
+      access: 'whoever is known',
+      faults: [404],
+      answer: { status: 204, description: 'It is over', headers: setCookie },
+      handle: async (_, { caller, browser }) => {
+        const { sessionKey } = caller;
+        const ended = sessionKey === null ? undefined : identity.session(sessionKey);
+        if (ended === undefined || browser === null) throw noSession();
+        await ledger.govern(({ draft }) => endSessions(draft, ({ id }) => id === ended.document.id), caller);
+        browser.hold(null);
+      },
+    }),
+    route({
+      id: 'listSessions',
+      method: 'get',
+      path,
+      tag: 'users',
+      summary: 'The browsers in which a user is signed in, as they came to it',
+      description: "Another user's are for administrators, and take the scope `read:admin` besides.",
+      access: { area: 'user', to: 'read' },
+      params,
+      faults: [404],
+      mustBe: mustBe('read'),
+      answer: { status: 200, description: 'Sessions', schema: z.array(sessionRow) },
+      handle: (named, { caller }) =>
+        identity
+          .sessionsOf(knownOwner(ledger, named.params.user).id)
+          .map(known => rowOf(known, caller.sessionKey)),
+    }),
+    route({
+      id: 'endSession',
+      method: 'delete',
+      path: `${path}/{id}`,
+      tag: 'users',
+      summary: 'Sign a browser out',
+      description: 'It is refused from then on.',
+      access: { area: 'user', to: 'write' },
+      params: sessionParams,
+      faults: [404],
+      mustBe: mustBe('write'),
+      answer: { status: 204, description: 'It is over' },
+      handle: async (named, { caller }) => {
+        await ledger.govern(amendment => {
+          endSession(amendment.draft, amendment.mustBeOwner(named.params.user), named.params.id);
+        }, caller);
+      },
+    }),
+    route({
+      id: 'makeSignInLink',
+      method: 'post',
+      path: '/users/{user}/sign-in-link',
+      tag: 'users',
+      summary: 'Make a link that signs a user in',
+      description:
+        'Good once and for ten minutes, on the machine that made it, until its daemon ends. The session gives no more than ' +
+        'the token that the link is made with, neither in scope nor in time.',
+      access: administrators.write,
+      params,
+      faults: [404],
+      mustBe: named => void knownOwner(ledger, named.user),
+      answer: { status: 201, description: 'The link', schema: signInLink },
+      handle: (named, { caller }) => {
+        const { id: ownerId, name, type } = knownOwner(ledger, named.params.user);
+        if (type !== 'user') {
+          throw new SoftquotaError('invalid', `${printable(name)} is an organization: only users sign in`);
+        }
+        const { code, until } = identity.makeSignInLink({
+          ownerId,
+          scopes: caller.scopes,
+          endsAt: caller.expiresAt,
+        });
+        return { url: `${baseUrl()}sign-in#code=${code}`, expires_at: iso(until) };
+      },
+    }),
+  ];
+}
+
+const goneLink = 'the link is not known, was used, or is too old: an administrator makes another one';
+
+function noSession(): SoftquotaError {
+  return new SoftquotaError('not_found', 'there is no session: it was not one that was sent');
+}
+
+/** Throws `not_found`. */
+function mustBeBrowser(browser: Browser | null): Browser {
+  if (browser !== null) return browser;
+  throw new SoftquotaError(
+    'not_found',
+    'nobody signs in here: over this socket everybody is the administrator',
+  );
+}
+
+function wayOf({ token, code = '' }: z.infer<typeof signIn>): SignIn {
+  return token === undefined ? { code } : { token };
+}
+
+function rowOf({ key, document, lastUsedAt, endsAt }: KnownSession, ownKey: string | null): SessionRow {
+  return {
+    id: String(document.id),
+    created_at: iso(document.createdAt),
+    last_used_at: iso(lastUsedAt),
+    expires_at: iso(endsAt),
+    via: document.via.is,
+    current: key === ownKey,
+  };
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString();
+}

@@ -1,0 +1,187 @@
+/**
+ * Sessions of browsers, as documents.
+ *
+ * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Of both only the SHA-256 is kept. The secret is
+ * replaced once a day: whoever brings one that was replaced has it from somebody else, or somebody else has the newer
+ * one, so the session is over for both.
+ */
+
+import { hash, randomBytes, randomInt } from 'node:crypto';
+import { SoftquotaError } from '../errors.ts';
+import type { Draft, View } from '../policy/index.ts';
+import { printable } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import { type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+
+/** How long sessions last, and how many there are. */
+export const sessionLimits = {
+  /** From the sign-in on, however much it is used. */
+  lifeMs: 30 * dayMs,
+  /** Without being used. */
+  idleMs: 7 * dayMs,
+  /** After so long the next use replaces the secret. */
+  rotateAfterMs: dayMs,
+  /** For so long one that was replaced is still taken: requests may have been on their way together. */
+  graceMs: minuteMs,
+  /** Of one user; the one that was not used for longest makes room. */
+  mostOfOne: 100,
+} as const;
+
+const handleBytes = 16;
+const secretBytes = 32;
+const idBits = 48;
+const held = /^([\w-]{22})\.([\w-]{43})$/;
+
+export interface NewSession {
+  readonly via: Via;
+  readonly scopes: readonly string[];
+  /** Milliseconds since 1970; null: nothing ends it before `sessionLimits` do. */
+  readonly endsAt: number | null;
+}
+
+/** What a browser brought, as it is kept. */
+export interface Brought {
+  readonly key: string;
+  readonly handle: string;
+  readonly secret: string;
+}
+
+/** What a browser is to hold, and for how long at most. */
+export interface Held {
+  readonly value: string;
+  readonly seconds: number;
+}
+
+export interface Started extends Held {
+  readonly key: string;
+  readonly document: SessionDocument;
+}
+
+/** Null: no session ever looked like that. */
+export function broughtIn(value: string): Brought | null {
+  const [, handle, secret] = held.exec(value) ?? [];
+  if (handle === undefined || secret === undefined) return null;
+  return { key: hash('sha256', handle), handle, secret: hash('sha256', secret) };
+}
+
+/**
+ * Signs somebody in: always with a handle of its own, so that nothing that was known before is good afterwards. Throws
+ * `invalid` for an organization.
+ */
+export function startSession(draft: Draft, owner: OwnerRecord, wanted: NewSession, now: number): Started {
+  if (owner.type !== 'user') {
+    throw new SoftquotaError('invalid', `${printable(owner.name)} is an organization: only users sign in`);
+  }
+  const handle = randomBytes(handleBytes).toString('base64url');
+  const secret = randomBytes(secretBytes).toString('base64url');
+  const key = hash('sha256', handle);
+  const document: SessionDocument = {
+    ...wanted,
+    id: randomInt(1, 2 ** idBits - 1),
+    owner: owner.id,
+    createdAt: now,
+    lastUsedAt: now,
+    secret: hash('sha256', secret),
+    previousSecret: null,
+    rotatedAt: now,
+    stolenAt: null,
+  };
+  makeRoom(draft, owner.id);
+  draft.put(sessionKind, key, document);
+  return { key, document, value: `${handle}.${secret}`, seconds: secondsLeft(document, now) };
+}
+
+/** How what was brought stands to the session that it is for. */
+export function standingOf(
+  { secret, previousSecret, rotatedAt }: SessionDocument,
+  brought: Brought,
+  now: number,
+): 'current' | 'previous' | 'replaced' {
+  if (brought.secret === secret) return 'current';
+  const isInTime = now - rotatedAt < sessionLimits.graceMs;
+  return isInTime && brought.secret === previousSecret ? 'previous' : 'replaced';
+}
+
+/** Replaces the secret that was brought; null: it is not the one that is good now. */
+export function rotateSession(draft: Draft, brought: Brought, now: number): Held | null {
+  const session = draft.get(sessionKind, brought.key);
+  if (session === undefined || standingOf(session, brought, now) !== 'current') return null;
+  const secret = randomBytes(secretBytes).toString('base64url');
+  const rotated = { secret: hash('sha256', secret), previousSecret: session.secret, rotatedAt: now };
+  draft.put(sessionKind, brought.key, { ...session, ...rotated });
+  return { value: `${brought.handle}.${secret}`, seconds: secondsLeft(session, now) };
+}
+
+/** Ends it for everybody where what was brought was replaced; null: it was not. */
+export function markStolen(draft: Draft, brought: Brought, now: number): SessionDocument | null {
+  const session = draft.get(sessionKind, brought.key);
+  if (session === undefined || standingOf(session, brought, now) !== 'replaced') return null;
+  const stolen = { ...session, stolenAt: now };
+  draft.put(sessionKind, brought.key, stolen);
+  return stolen;
+}
+
+/** When it ends unless it is used until then, in milliseconds since 1970. */
+export function endOf({ createdAt, endsAt }: SessionDocument, lastUsedAt: number): number {
+  const { lifeMs, idleMs } = sessionLimits;
+  return Math.min(createdAt + lifeMs, lastUsedAt + idleMs, endsAt ?? Number.POSITIVE_INFINITY);
+}
+
+/** It lets nobody in any more. */
+export function isOver(view: View, session: SessionDocument, lastUsedAt: number, now: number): boolean {
+  if (session.stolenAt !== null || endOf(session, lastUsedAt) <= now) return true;
+  return session.via.is === 'token' && view.get(tokenKind, session.via.tokenKey) === undefined;
+}
+
+type Entry = readonly [key: string, session: SessionDocument];
+
+/** An owner's with their keys, as they were started. */
+export function sessionEntriesOf(view: View, ownerId: number): readonly Entry[] {
+  return [...view.all(sessionKind)]
+    .filter(([, { owner }]) => owner === ownerId)
+    .sort(([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id);
+}
+
+/** By its id; throws `not_found`. */
+export function endSession(draft: Draft, owner: OwnerRecord, id: string): void {
+  const found = sessionEntriesOf(draft, owner.id).find(([, session]) => String(session.id) === id);
+  if (found === undefined) {
+    throw new SoftquotaError('not_found', `${printable(owner.name)} has no session ${printable(id)}`);
+  }
+  draft.remove(sessionKind, found[0]);
+}
+
+/** Ends what a browser brought, where it is good: it is to hold another one. */
+export function endBrought(draft: Draft, value: string, now: number): void {
+  const brought = broughtIn(value);
+  const session = brought === null ? undefined : draft.get(sessionKind, brought.key);
+  if (brought === null || session === undefined || standingOf(session, brought, now) === 'replaced') return;
+  draft.remove(sessionKind, brought.key);
+}
+
+/** Ends all that are such. */
+export function endSessions(draft: Draft, areSuch: (session: SessionDocument) => boolean): void {
+  for (const [key, session] of [...draft.all(sessionKind)]) {
+    if (areSuch(session)) draft.remove(sessionKind, key);
+  }
+}
+
+/** Takes out those that let nobody in any more; `isThere` tells of an owner's id. */
+export function sweepSessions(draft: Draft, isThere: (ownerId: number) => boolean, now: number): void {
+  endSessions(draft, session => !isThere(session.owner) || isOver(draft, session, session.lastUsedAt, now));
+}
+
+function makeRoom(draft: Draft, ownerId: number): void {
+  const entries = sessionEntriesOf(draft, ownerId);
+  const tooMany = entries.length + 1 - sessionLimits.mostOfOne;
+  if (tooMany <= 0) return;
+  const longestUnused = entries.toSorted(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
+  for (const [key] of longestUnused.slice(0, tooMany)) draft.remove(sessionKind, key);
+}
+
+function secondsLeft(session: SessionDocument, now: number): number {
+  return Math.max(0, Math.floor((endOf(session, Number.POSITIVE_INFINITY) - now) / 1000));
+}

@@ -1,0 +1,190 @@
+/**
+ * Who is signed in, by what a browser brings: looked up in what is in force, so that nothing that was ended anywhere
+ * lets in any more.
+ *
+ * A new secret may get lost on its way, where somebody leaves a page at that moment. So it is remembered for as long as
+ * the one before is taken, and given again to who brings that.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { type Caller, callerWith } from './caller.ts';
+import { type SessionDocument, sessionKind, tokenKind } from './kinds.ts';
+import {
+  type Brought,
+  broughtIn,
+  endOf,
+  type Held,
+  isOver,
+  markStolen,
+  rotateSession,
+  sessionEntriesOf,
+  sessionLimits,
+  standingOf,
+  sweepSessions,
+} from './sessions.ts';
+import { profileOf } from './users.ts';
+import type { Uses } from './uses.ts';
+
+export interface SignedInOptions {
+  readonly ledger: Pick<Ledger, 'view' | 'book' | 'govern'>;
+  /** Milliseconds since 1970. */
+  now(): number;
+  readonly log: { warn(details: object, message: string): void };
+  readonly uses: Uses;
+}
+
+/** A session with its last use up to now, and when it ends unless it is used until then. */
+export interface KnownSession {
+  readonly key: string;
+  readonly document: SessionDocument;
+  readonly lastUsedAt: number;
+  readonly endsAt: number;
+}
+
+interface LetIn {
+  readonly key: string;
+  readonly caller: Caller;
+  /** What the browser is to hold from now on; null: what it has. */
+  readonly renewed: Held | null;
+}
+
+const sweepEveryMs = 3_600_000;
+
+export class SignedIn {
+  readonly #options: SignedInOptions;
+  /** By keys, and until when. */
+  readonly #renewed = new Map<string, { readonly held: Held; readonly until: number }>();
+  #sweeping: NodeJS.Timeout | null = null;
+
+  constructor(options: SignedInOptions) {
+    this.#options = options;
+  }
+
+  /** From now on those that are over are taken out of the store, at once and now and then. */
+  start(): void {
+    void this.sweep();
+    this.#sweeping ??= setInterval(() => void this.sweep(), sweepEveryMs).unref();
+  }
+
+  close(): void {
+    if (this.#sweeping !== null) clearInterval(this.#sweeping);
+    this.#sweeping = null;
+  }
+
+  /** Null: it lets nobody in. Rejects with `store_away` where it cannot be told whether it was stolen. */
+  async letIn(value: string): Promise<LetIn | null> {
+    const brought = broughtIn(value);
+    const session = brought === null ? undefined : this.#sessionOf(brought.key);
+    if (brought === null || session === undefined) return null;
+    const { key } = brought;
+    const standing = standingOf(session, brought, this.#options.now());
+    if (standing === 'replaced' && (await this.#isStolen(brought))) return null;
+    const renewed =
+      standing === 'previous' ? this.#lastRenewed(key) : await this.#renewedWhenDue(brought, session);
+    const caller = this.callerOf(key);
+    if (caller === null) return null;
+    this.#note(key, session);
+    return { key, caller, renewed };
+  }
+
+  /** As it is now, whatever was brought; null: it lets nobody in any more. */
+  callerOf(key: string): Caller | null {
+    const { ledger } = this.#options;
+    const session = this.#sessionOf(key);
+    const owner = session === undefined ? undefined : ledger.book.owner(session.owner);
+    if (session === undefined || owner === undefined || owner.type !== 'user') return null;
+    const { scopes, endsAt, via } = session;
+    const token = via.is === 'token' ? ledger.view.get(tokenKind, via.tokenKey) : undefined;
+    const tokenId = token === undefined ? null : String(token.id);
+    const credentials = { tokenId, sessionKey: key, scopes, expiresAt: endsAt };
+    return callerWith(credentials, owner, profileOf(ledger.view, owner.id).isAdmin);
+  }
+
+  /** Undefined: there is none, or it is over. */
+  session(key: string): KnownSession | undefined {
+    const document = this.#sessionOf(key);
+    return document === undefined ? undefined : this.#known(key, document);
+  }
+
+  /** A user's that let in, as they were started. */
+  sessionsOf(ownerId: number): readonly KnownSession[] {
+    return sessionEntriesOf(this.#options.ledger.view, ownerId)
+      .map(([key, document]) => this.#known(key, document))
+      .filter(({ key }) => this.#sessionOf(key) !== undefined);
+  }
+
+  /** Takes out those that are over. Never rejects: what cannot be written now is tried again. */
+  async sweep(): Promise<void> {
+    const { ledger, now, log } = this.#options;
+    try {
+      await ledger.govern(amendment => {
+        const isThere = (id: number) => ledger.book.owner(id) !== undefined;
+        sweepSessions(amendment.draft, isThere, now());
+      });
+    } catch (error) {
+      log.warn({ err: error }, 'sessions that are over could not be taken out; it is tried again');
+    }
+  }
+
+  #sessionOf(key: string): SessionDocument | undefined {
+    const { ledger, now } = this.#options;
+    const session = ledger.view.get(sessionKind, key);
+    if (session === undefined) return undefined;
+    return isOver(ledger.view, session, this.#lastUseOf(key, session), now()) ? undefined : session;
+  }
+
+  #known(key: string, document: SessionDocument): KnownSession {
+    const lastUsedAt = this.#lastUseOf(key, document);
+    return { key, document, lastUsedAt, endsAt: endOf(document, lastUsedAt) };
+  }
+
+  /** Another machine may know of a later one. */
+  #lastUseOf(key: string, { lastUsedAt }: SessionDocument): number {
+    return Math.max(lastUsedAt, this.#options.uses.lastOf(key) ?? 0);
+  }
+
+  /** Who uses a session uses the token that it was made with. */
+  #note(key: string, { via }: SessionDocument): void {
+    const { now, uses } = this.#options;
+    uses.note(key, now());
+    if (via.is === 'token') uses.note(via.tokenKey, now());
+  }
+
+  /** False where another machine replaced it just now, which the draft is made upon. */
+  async #isStolen(brought: Brought): Promise<boolean> {
+    const { ledger, now, log } = this.#options;
+    const stolen = await ledger.govern(({ draft }) => markStolen(draft, brought, now()));
+    if (stolen === null) return false;
+    const user = ledger.book.owner(stolen.owner)?.name ?? null;
+    const words = 'a session came back with a secret that had been replaced, so two have it: it is ended';
+    log.warn({ user, session: stolen.id, via: stolen.via.is, startedAt: stolen.createdAt }, words);
+    return true;
+  }
+
+  async #renewedWhenDue(brought: Brought, session: SessionDocument): Promise<Held | null> {
+    const { ledger, now } = this.#options;
+    if (now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
+    try {
+      const held = await ledger.govern(({ draft }) => rotateSession(draft, brought, now()));
+      if (held === null) return this.#lastRenewed(brought.key);
+      this.#remember(brought.key, held);
+      return held;
+    } catch (error) {
+      // The store is away: it goes on as it is, and is replaced later.
+      if (error instanceof SoftquotaError && error.code === 'store_away') return null;
+      throw error;
+    }
+  }
+
+  #lastRenewed(key: string): Held | null {
+    const last = this.#renewed.get(key);
+    return last === undefined || last.until <= this.#options.now() ? null : last.held;
+  }
+
+  #remember(key: string, held: Held): void {
+    const now = this.#options.now();
+    for (const [known, { until }] of this.#renewed) if (until <= now) this.#renewed.delete(known);
+    this.#renewed.set(key, { held, until: now + sessionLimits.graceMs });
+  }
+}

@@ -1,0 +1,59 @@
+/** Sessions in browsers: signing in, and what is told of them. Times are ISO 8601. */
+
+import { z } from 'zod';
+
+export const signIn = z
+  .object({
+    token: z.string().optional().meta({ description: 'A token of the user.' }),
+    code: z.string().optional().meta({ description: 'What stands behind `#code=` in a sign-in link.' }),
+  })
+  .refine(({ token, code }) => (token === undefined) !== (code === undefined), {
+    error: 'expected either token or code',
+  })
+  .meta({ id: 'SignIn', description: 'Either of the two.' });
+
+const via = z.enum(['token', 'link', 'source']).meta({
+  description:
+    'A token that was pasted or sent, a link that an administrator made, or a provider of identities.',
+});
+
+export const session = z
+  .object({
+    login: z.string(),
+    full_name: z.string(),
+    is_admin: z.boolean(),
+    organizations: z
+      .array(z.string())
+      .readonly()
+      .meta({ description: 'Those that one is an owner of, whose quota one may see.' }),
+    scopes: z.array(z.string()).readonly(),
+    expires_at: z.string().nullable().meta({
+      description: 'When it ends unless it is used until then; null: never, which is so of some tokens.',
+    }),
+    via,
+    host: z.string().meta({ description: 'The machine that answers.' }),
+    version: z.string(),
+  })
+  .meta({ id: 'Session' });
+
+export type Session = z.infer<typeof session>;
+
+export const sessionRow = z
+  .object({
+    id: z.string(),
+    created_at: z.string(),
+    last_used_at: z.string(),
+    expires_at: z.string().meta({ description: 'When it ends unless it is used until then.' }),
+    via,
+    current: z.boolean().meta({ description: 'It is the one that asks.' }),
+  })
+  .meta({ id: 'SessionRow' });
+
+export type SessionRow = z.infer<typeof sessionRow>;
+
+export const signInLink = z
+  .object({
+    url: z.string().meta({ description: 'Good once.' }),
+    expires_at: z.string(),
+  })
+  .meta({ id: 'SignInLink' });
