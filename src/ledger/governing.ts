@@ -27,6 +27,7 @@ import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
 import { type Author, Chronicle } from './chronicle.ts';
 import type { Keeper } from './keeper.ts';
+import { Patience } from './patience.ts';
 import { inSlices } from './slices.ts';
 
 export interface GoverningOptions {
@@ -54,6 +55,15 @@ interface Drafted<T> {
   /** Null: it changes nothing. */
   readonly changes: PolicyChange | null;
 }
+
+/** How long whoever rules waits for the shared store, in milliseconds: they are answered within two seconds. */
+const patienceMs = 1700;
+
+const notBegun = 'the shared store does not answer in time: nothing was changed. Try again';
+
+const unknown =
+  'the shared store did not answer in time: it is not known whether the change was made. It may come into force within ' +
+  'moments; to ask for it again does no harm';
 
 /** Drafts of one change, when others' changes come in between. */
 const mostTries = 20;
@@ -116,11 +126,26 @@ export class Governing {
     this.#policy = new Policy(this.#shelf);
   }
 
-  /** Rejects with what `change` throws, or `store_away`: then nothing is changed. */
+  /**
+   * Rejects with what `change` throws, or `store_away`: then nothing is changed, unless the message says that this is not
+   * known. Such a change may be found in the shared store later, and is taken over then as if another machine had made it.
+   */
   async govern<T>(change: (amendment: Amendment) => T, by: Author | null): Promise<T> {
-    const turn = this.#last.then(() => this.#govern(change, by));
-    this.#last = turn.catch(() => {});
+    const before = this.#last;
+    const turn = this.#inTurn(before, change, by);
+    // Who gave up waiting does not let those who come later overtake those who came before.
+    this.#last = Promise.allSettled([before, turn]);
     return turn;
+  }
+
+  async #inTurn<T>(
+    before: Promise<unknown>,
+    change: (amendment: Amendment) => T,
+    by: Author | null,
+  ): Promise<T> {
+    const patience = new Patience(patienceMs);
+    await (this.#shared === null ? before : patience.wait(before, notBegun));
+    return this.#govern(change, by, patience);
   }
 
   /** What a change gives, and nothing of it stays. Throws what `change` throws. */
@@ -129,10 +154,10 @@ export class Governing {
     return change(new Amendment(this.#shelf.draft(), book, now()));
   }
 
-  async #govern<T>(change: (amendment: Amendment) => T, by: Author | null): Promise<T> {
+  async #govern<T>(change: (amendment: Amendment) => T, by: Author | null, patience: Patience): Promise<T> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const { result, draft, changes } = this.#draft(change, by);
-      if (changes === null || (await this.#commit(draft, changes))) return result;
+      if (changes === null || (await this.#commit(draft, changes, patience))) return result;
     }
     throw new SoftquotaError('store_away', 'others change the policy all the time: try again');
   }
@@ -150,7 +175,7 @@ export class Governing {
   }
 
   /** Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they changed. */
-  async #commit(draft: Draft, change: PolicyChange): Promise<boolean> {
+  async #commit(draft: Draft, change: PolicyChange, patience: Patience): Promise<boolean> {
     const { keeper } = this.#options;
     const basis = this.#position;
     if (this.#shared === null) {
@@ -168,8 +193,8 @@ export class Governing {
       );
     }
     const next = { ...basis, version: basis.version + 1, mark: newMark() };
-    if ((await this.#shared.commit(change, basis, next)) === 'behind') {
-      await this.#shared.catchUp();
+    if ((await patience.wait(this.#shared.commit(change, basis, next), unknown)) === 'behind') {
+      await patience.wait(this.#shared.catchUp(), notBegun);
       return false;
     }
     // Whoever follows the store's changes may have brought this one, and later ones, already.

@@ -160,7 +160,7 @@ export class Ledger {
   /**
    * Changes what administrators rule, after all such changes asked for before. What `change` drafts is in the store and
    * in force, as a whole, once this resolves; rejects with what `change` throws, or `store_away`, and then nothing is
-   * changed. The same write has the events that say who did what: `by` asked for it, or else softquota did it by itself.
+   * changed, unless the message says that this is not known. The same write has the events that say who did what: `by` asked for it, or else softquota did it by itself.
    */
   govern<T>(change: (amendment: Amendment) => T, by: Author | null = null): Promise<T> {
     return this.#governing.govern(change, by);

@@ -14,6 +14,7 @@ export interface MemberOptions {
   readonly host: string;
   /** Where its own store lies; a new place unless given. */
   readonly directory?: string;
+  readonly waitReplicas?: number;
   /** What lies between it and the shared store. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
@@ -36,10 +37,10 @@ export async function sharedStore(t: Test, address: string): Promise<SharedStore
 
 export async function member(
   t: Test,
-  { address, host, directory = directoryFor(t), through = store => store }: MemberOptions,
+  { address, host, directory = directoryFor(t), waitReplicas = 0, through = store => store }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
-  const shared = await openRedisStore({ address, prefix });
+  const shared = await openRedisStore({ address, prefix, waitReplicas, writer: host });
   const options: FleetOptions = {
     ledger,
     store: through({ ...methodsOf(shared), follow: () => () => {} }),

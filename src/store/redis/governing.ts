@@ -1,6 +1,7 @@
 /** Changing the policy: as a whole, each change upon the one before, and on as many replicas as are asked for. */
 
 import { randomUUID } from 'node:crypto';
+import { SoftquotaError } from '../../errors.ts';
 import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
 import type { Policy, PolicyChange } from '../shared.ts';
 import type { Client } from './address.ts';
@@ -193,6 +194,9 @@ export async function enroll(
   return there;
 }
 
+const outcomeUnknown =
+  'it is not known whether the change was made. It may come into force within moments; to ask for it again does no harm';
+
 /**
  * A script that changes policy, acknowledged by replicas where that is asked for.
  *
@@ -206,19 +210,32 @@ async function governed(
   args: readonly (string | Buffer)[],
 ): Promise<Answer> {
   const { where } = governing;
-  return governing.run(async client => {
-    if (waitReplicas === 0) return sound(where, await runScript(client, script, keys, args));
+  let isSent = false;
+  const asked = governing.run(async client => {
+    isSent = true;
+    if (waitReplicas === 0) return { answer: await runScript(client, script, keys, args), replicas: 0 };
     const [reply, replicas] = await acknowledged(client, script, keys, args, waitReplicas, where);
-    const answer = sound(where, answerIn(reply));
-    if (answer.is === 'kept' && replicas < waitReplicas) {
-      throw away(
-        where,
-        `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
-          `${replicaMs / 1000} s; it may be in force all the same`,
-      );
-    }
-    return answer;
+    return { answer: answerIn(reply), replicas };
   });
+  const { answer, replicas } = await asked.catch((error: unknown) => {
+    throw isSent ? unlessRefused(error) : error;
+  });
+  if (sound(where, answer).is === 'kept' && replicas < waitReplicas) {
+    throw away(
+      where,
+      `the change was made, but only ${replicas} of ${waitReplicas} replicas (WAIT_REPLICAS) acknowledged it within ` +
+        `${replicaMs / 1000} s; it may be in force all the same`,
+    );
+  }
+  return answer;
+}
+
+/** What Redis itself refused was not done; of what had no answer nobody can tell. */
+function unlessRefused(error: unknown): unknown {
+  if (!(error instanceof SoftquotaError) || error.code !== 'store_away') return error;
+  const wasNotSent = error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue');
+  if (wasNotSent || replyCode(error.cause) !== null) return error;
+  return new SoftquotaError('store_away', `${error.message}; ${outcomeUnknown}`, { cause: error });
 }
 
 async function acknowledged(

@@ -17,14 +17,14 @@ import { nameOf, textIn } from './keys.ts';
 const ownerContent = ownerShape.omit({ key: true });
 const event = eventShape.extend({ id: z.string().refine(isAscii, { error: 'not in ASCII' }) });
 
+/** A whole document may stand for its names. */
+const documentNames = z.object(documentShape.omit({ text: true }).shape);
+
 const changes = z.object({
   owners: z.array(ownerShape).readonly().optional(),
   goneOwners: z.array(z.string()).readonly().optional(),
   documents: z.array(documentShape).readonly().optional(),
-  goneDocuments: z
-    .array(documentShape.omit({ text: true }))
-    .readonly()
-    .optional(),
+  goneDocuments: z.array(documentNames).readonly().optional(),
   events: z.array(event).readonly().optional(),
   goneEventsBefore: whole.optional(),
   levels: z.array(levelShape).readonly().optional(),
@@ -35,7 +35,7 @@ const told = z.object({
   owners: z.array(ownerShape),
   goneOwners: z.array(z.string()),
   documents: z.array(documentShape),
-  goneDocuments: z.array(documentShape.omit({ text: true })),
+  goneDocuments: z.array(documentNames),
 });
 
 /** A change of policy as the log tells it. */

@@ -1,0 +1,29 @@
+/**
+ * How long somebody is made to wait for others, all in all: time that is spent here, with what was asked for, does not
+ * count.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+
+export class Patience {
+  #leftMs: number;
+
+  constructor(ms: number) {
+    this.#leftMs = ms;
+  }
+
+  /** Rejects with `store_away` where the answer is not there in time; whatever becomes of it then, nobody hears of it. */
+  async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
+    const begun = performance.now();
+    const { promise: over, reject } = Promise.withResolvers<never>();
+    // Where this process itself was held up, the answer lies there already, and is read before what is immediate.
+    const giveUp = () => reject(new SoftquotaError('store_away', refusal));
+    const timer = setTimeout(() => setImmediate(giveUp), Math.max(this.#leftMs, 0));
+    try {
+      return await Promise.race([answer, over]);
+    } finally {
+      clearTimeout(timer);
+      this.#leftMs -= performance.now() - begun;
+    }
+  }
+}
