@@ -31,6 +31,8 @@ export const sharedStore = z
   })
   .meta({ id: 'SharedStore' });
 
+export type SharedStore = z.infer<typeof sharedStore>;
+
 export const copyOrder = z
   .strictObject({
     verify: z.boolean().optional().meta({ description: 'Whether all of it is read back, and compared.' }),

@@ -36,6 +36,7 @@ export {
   type Machine,
   machine,
   repairOrder,
+  type SharedStore,
   sharedStore,
 } from './fleet.ts';
 export { addressOf, type PageId, type Place, pages, placeAt } from './pages.ts';
@@ -64,7 +65,9 @@ export {
   type ChangedOwner,
   type DraftPolicy,
   draftPolicy,
+  type Explanation,
   explanation,
+  type LintFault,
   policyFault,
   type Simulation,
   simulation,

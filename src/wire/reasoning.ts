@@ -57,6 +57,8 @@ export const explanation = z
   })
   .meta({ id: 'Explanation' });
 
+export type Explanation = z.infer<typeof explanation>;
+
 export const policyFault = z
   .object({
     code: z.string(),
@@ -69,6 +71,8 @@ export const policyFault = z
     id: 'PolicyFault',
     description: 'Something of a policy that is allowed to stand, but hardly meant.',
   });
+
+export type LintFault = z.infer<typeof policyFault>;
 
 export const draftPolicy = z
   .strictObject({

@@ -1,18 +1,22 @@
 /** What administrators' pages ask: each question with its key, by which it is kept, and how often it is asked anew. */
 
-import { keepPreviousData, queryOptions } from '@tanstack/preact-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type {
+  Event,
+  EventKind,
+  Explanation,
   Finding,
-  Group,
+  LintFault,
   Machine,
+  Member,
   Overview,
   OwnerReport,
   OwnerRow,
-  ScanReport,
+  SharedStore,
   User,
   WholePolicy,
 } from '../../../src/wire/index.ts';
-import { ask, askPage } from './ask.ts';
+import { ask, askPage, askStretch } from './ask.ts';
 import { live } from './client.ts';
 
 export const overviewQuery = queryOptions({
@@ -52,10 +56,52 @@ export const ownerQuery = (name: string) =>
     refetchInterval: live(),
   });
 
+export const explanationQuery = (owner: string, subject: string) =>
+  queryOptions({
+    queryKey: ['explanation', owner, subject],
+    queryFn: ({ signal }) =>
+      ask<Explanation>(['admin', 'quota', 'explain'], { query: { user: owner, subject }, signal }),
+    refetchInterval: live(),
+  });
+
+export const membersQuery = (organization: string) =>
+  queryOptions({
+    queryKey: ['members', organization],
+    queryFn: ({ signal }) => ask<readonly Member[]>(['admin', 'orgs', organization, 'members'], { signal }),
+  });
+
+export interface EventsAsked {
+  readonly kind: EventKind | undefined;
+  readonly owner: string | undefined;
+  /** How many at a time. */
+  readonly limit: number;
+}
+
+/** Newest first, further and further back. */
+export const eventsQuery = (asked: EventsAsked) =>
+  infiniteQueryOptions({
+    queryKey: ['events', asked],
+    queryFn: ({ signal, pageParam }) =>
+      askStretch<Event>(['admin', 'quota', 'events'], { query: { ...asked, after: pageParam }, signal }),
+    initialPageParam: undefined as string | undefined, // the newest
+    getNextPageParam: ({ next }) => next ?? undefined,
+    refetchInterval: live(),
+  });
+
 export const userQuery = (name: string) =>
   queryOptions({
     queryKey: ['user', name],
     queryFn: ({ signal }) => ask<User>(['admin', 'users', name], { signal }),
+  });
+
+const usersOffered = 20;
+
+/** Users and organizations with this in their names. */
+export const usersQuery = (q: string) =>
+  queryOptions({
+    queryKey: ['users', q],
+    queryFn: ({ signal }) => askPage<User>(['admin', 'users'], { query: { q, limit: usersOffered }, signal }),
+    placeholderData: keepPreviousData,
   });
 
 const policyEveryMs = 30_000;
@@ -67,18 +113,20 @@ export const policyQuery = queryOptions({
   refetchInterval: live(policyEveryMs),
 });
 
-export const groupsQuery = queryOptions({
-  queryKey: ['groups'],
-  queryFn: ({ signal }) => ask<readonly Group[]>(['admin', 'quota', 'groups'], { signal }),
-});
-
-export const scansQuery = queryOptions({
-  queryKey: ['scans'],
-  queryFn: ({ signal }) => ask<readonly ScanReport[]>(['admin', 'quota', 'scans'], { signal }),
+export const policyFaultsQuery = queryOptions({
+  queryKey: ['lint'],
+  queryFn: ({ signal }) => ask<readonly LintFault[]>(['admin', 'quota', 'lint'], { signal }),
+  refetchInterval: live(),
 });
 
 export const hostsQuery = queryOptions({
   queryKey: ['hosts'],
   queryFn: ({ signal }) => ask<readonly Machine[]>(['admin', 'quota', 'hosts'], { signal }),
+  refetchInterval: live(),
+});
+
+export const sharedStoreQuery = queryOptions({
+  queryKey: ['store'],
+  queryFn: ({ signal }) => ask<SharedStore>(['admin', 'quota', 'store'], { signal }),
   refetchInterval: live(),
 });

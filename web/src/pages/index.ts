@@ -2,12 +2,34 @@
 
 import type { FunctionComponent } from 'preact';
 import type { PageId } from '../../../src/wire/pages.ts';
+import { Events } from './events.tsx';
+import { Group } from './group.tsx';
+import { Groups } from './groups.tsx';
+import { Hosts } from './hosts.tsx';
 import { Overview } from './overview.tsx';
+import { Owner } from './owner.tsx';
+import { Owners } from './owners.tsx';
+import { Policy } from './policy.tsx';
+import { Rule } from './rule.tsx';
+import { Rules } from './rules.tsx';
+import { Scans } from './scans.tsx';
+import { TokensOfAnybody } from './tokens.tsx';
 
 export type View = FunctionComponent<{ readonly name: string }>;
 
 export const views: Readonly<Partial<Record<PageId, View>>> = {
   overview: Overview,
+  owners: Owners,
+  owner: Owner,
+  groups: Groups,
+  group: Group,
+  rules: Rules,
+  rule: Rule,
+  policy: Policy,
+  tokens: TokensOfAnybody,
+  scans: Scans,
+  events: Events,
+  hosts: Hosts,
 };
 
 /** Pages that are not for administrators only. */

@@ -1,13 +1,20 @@
 /** The first page of administrators: how it stands with all owners together, and what should be looked at. */
 
 import { useQuery } from '@tanstack/preact-query';
-import type { Overview as Figures, Finding } from '../../../src/wire/index.ts';
-import { findingsQuery, overviewQuery } from '../api/queries.ts';
-import { Bar, Legend } from '../parts/bar.tsx';
-import { Count, Size, Time } from '../parts/figures.tsx';
+import { printable } from '../../../src/quota/index.ts';
+import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
+import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
+import { Bar, kindWords, Legend } from '../parts/bar.tsx';
+import { counted, Percent, Size, Time } from '../parts/figures.tsx';
+import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
-import { Answered } from '../parts/states.tsx';
-import { usageIn } from '../usage.ts';
+import { Refusals } from '../parts/refusals.tsx';
+import { ScanProgress } from '../parts/scan-progress.tsx';
+import { Answered, Empty } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+import { Allowed } from '../parts/verdict.tsx';
+import { to } from '../place.ts';
+import { subjectNamed, usageIn } from '../usage.ts';
 
 export function Overview() {
   const overview = useQuery(overviewQuery);
@@ -17,8 +24,21 @@ export function Overview() {
       <Answered query={findings} what="what is wrong" rows={1}>
         {found => <Findings found={found} />}
       </Answered>
-      <Answered query={overview} what="the overview" rows={8}>
-        {figures => <Total figures={figures} />}
+      <Answered query={overview} what="the overview" rows={10}>
+        {figures => (
+          <>
+            <Mode figures={figures} />
+            <div class="overview">
+              <Stored figures={figures} />
+              <Fullest figures={figures} />
+              <Panel title="Refusals of the last days" actions={<a href={to('events')}>Events</a>}>
+                <Refusals days={figures.refusals} />
+              </Panel>
+              <Disks disks={figures.disks} />
+              <Measuring figures={figures} />
+            </div>
+          </>
+        )}
       </Answered>
     </Page>
   );
@@ -28,12 +48,13 @@ function Findings({ found }: { found: readonly Finding[] }) {
   if (found.length === 0) return null;
   return (
     <Panel title="To look at">
-      <ul class="stack">
+      <ul class="findings">
         {found.map(({ code, severity, message, mend }) => (
           <li key={`${code} ${message}`}>
-            <span class={`mark ${severity === 'wrong' ? 'bad' : 'near'}`}>{severity}</span> {message}
+            <span class={`mark ${severity === 'wrong' ? 'bad' : 'near'}`}>{severity}</span>{' '}
+            {printable(message)}
             <br />
-            <code class="quiet-text">{mend}</code>
+            <code class="quiet-text">{printable(mend)}</code>
           </li>
         ))}
       </ul>
@@ -41,18 +62,162 @@ function Findings({ found }: { found: readonly Finding[] }) {
   );
 }
 
-function Total({ figures }: { figures: Figures }) {
-  const usage = usageIn(figures.tree);
+function Mode({ figures: { enabled, mode, stale } }: { figures: Figures }) {
+  if (enabled && mode === 'enforce' && !stale) return null;
+  return (
+    <div class="state">
+      {!enabled && (
+        <p>
+          Quotas are switched off: nobody is refused anything. <code>[quota] ENABLED = true</code> switches
+          them on.
+        </p>
+      )}
+      {enabled && mode === 'report' && (
+        <p>
+          Refusals are only reported: everything is let through. <code>[quota] MODE = enforce</code> has them
+          count.
+        </p>
+      )}
+      {stale && <p>What other machines measured may be out of date.</p>}
+    </div>
+  );
+}
+
+function Stored({ figures: { tree, total, owners } }: { figures: Figures }) {
+  const usage = usageIn(tree);
   return (
     <Panel title="Stored">
       <div class="stack">
         <p>
-          <Size bytes={figures.total} /> of <Count>{figures.owners.total}</Count> owners, measured{' '}
-          <Time at={figures.measured_at} />
+          <strong class="figure">
+            <Size bytes={total} />
+          </strong>{' '}
+          of {counted(owners.total, 'owner', 'owners')}
         </p>
-        <Bar usage={usage} width={figures.total} />
+        <Bar usage={usage} width={total} />
         <Legend usage={usage} />
       </div>
+    </Panel>
+  );
+}
+
+const shownFullest = 5;
+
+function Fullest({ figures: { owners } }: { figures: Figures }) {
+  const list = useQuery(ownersQuery({ q: '', sort: 'percent', order: 'desc', page: 1, limit: shownFullest }));
+  return (
+    <Panel title="Limits" actions={<a href={to('owners', undefined, { sort: 'percent' })}>All owners</a>}>
+      <div class="stack">
+        <p class="row">
+          <span class={`mark ${owners.over > 0 ? 'bad' : 'good'}`}>
+            {owners.over.toLocaleString('en-US')} over
+          </span>
+          <span class={`mark ${owners.near > 0 ? 'near' : 'good'}`}>
+            {owners.near.toLocaleString('en-US')} near
+          </span>
+          <span class="quiet-text">of {counted(owners.total, 'owner', 'owners')}</span>
+        </p>
+        <Answered query={list} what="the fullest" rows={shownFullest}>
+          {({ entries }) =>
+            entries.length === 0 ? (
+              <Empty>
+                Nothing is known of any owner yet. <a href={to('scans')}>Measure now</a>
+              </Empty>
+            ) : (
+              <Table
+                caption="The fullest owners"
+                rows={entries}
+                keyOf={({ name }) => name}
+                columns={[
+                  {
+                    key: 'name',
+                    title: 'Owner',
+                    cell: ({ name }) => (
+                      <a href={to('owner', name)}>
+                        <Name>{name}</Name>
+                      </a>
+                    ),
+                  },
+                  {
+                    key: 'total',
+                    title: 'Stored',
+                    isNumber: true,
+                    cell: ({ total }) => <Size bytes={total} />,
+                  },
+                  {
+                    key: 'percent',
+                    title: 'Of the limit',
+                    isNumber: true,
+                    cell: ({ used, limit }) => <Percent used={used} limit={limit} />,
+                  },
+                  { key: 'may', title: 'More', cell: ({ allowed }) => <Allowed allowed={allowed} /> },
+                ]}
+              />
+            )
+          }
+        </Answered>
+      </div>
+    </Panel>
+  );
+}
+
+function Disks({ disks }: { disks: readonly Disk[] }) {
+  return (
+    <Panel title="Disks">
+      {disks.length === 0 ? (
+        <Empty>
+          No storage is configured, so that nothing is measured: set PATH in [storage.repos] of app.ini.
+        </Empty>
+      ) : (
+        <ul class="stack">
+          {disks.map(disk => (
+            <li key={disk.path}>
+              <code>
+                <bdi>{printable(disk.path)}</bdi>
+              </code>
+              {disk.size !== null && disk.free !== null && (
+                <>
+                  <meter
+                    aria-label={`How full the disk of ${printable(disk.path)} is`}
+                    min={0}
+                    max={disk.size}
+                    high={disk.size * nearlyFull}
+                    optimum={0}
+                    value={disk.size - disk.free}
+                  />
+                  <span>
+                    <Size bytes={disk.free} /> free of <Size bytes={disk.size} />
+                  </span>
+                </>
+              )}
+              {disk.size === null && <span class="mark near">did not answer</span>}
+              <br />
+              <span class="quiet-text small">{disk.subjects.map(kindOf).join(', ')}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+const nearlyFull = 0.9;
+
+function kindOf(subject: string): string {
+  const known = subjectNamed(subject);
+  return known === null ? subject : kindWords(known);
+}
+
+function Measuring({ figures: { measuring, measured_at } }: { figures: Figures }) {
+  return (
+    <Panel title="Measuring" actions={<a href={to('scans')}>Scans</a>}>
+      {measuring === null ? (
+        <p>
+          Everything was measured last: <Time at={measured_at} />
+        </p>
+      ) : (
+        <ScanProgress scan={measuring} />
+      )}
     </Panel>
   );
 }

@@ -51,6 +51,8 @@ export interface ConfirmProps {
   readonly action: string;
   /** It cannot be taken back. */
   readonly isDangerous?: boolean;
+  /** What is in it can be done; left out: always. */
+  readonly isReady?: boolean;
   /** Does it; where it rejects the dialog says why, and stays. */
   readonly act: () => Promise<unknown>;
   /** What is told once it is done: `The group is gone.` */
@@ -60,7 +62,16 @@ export interface ConfirmProps {
 }
 
 /** Says what something will do, and does it. */
-export function Confirm({ title, children, action, isDangerous, act, done, onClose }: ConfirmProps) {
+export function Confirm({
+  title,
+  children,
+  action,
+  isDangerous,
+  isReady = true,
+  act,
+  done,
+  onClose,
+}: ConfirmProps) {
   const [state, setState] = useState<
     { readonly is: 'asking' | 'doing' } | { readonly is: 'failed'; why: unknown }
   >({
@@ -87,7 +98,11 @@ export function Confirm({ title, children, action, isDangerous, act, done, onClo
           <button type="button" onClick={() => onClose(false)}>
             Cancel
           </button>
-          <button type="submit" class={isDangerous ? 'danger' : 'primary'} disabled={state.is === 'doing'}>
+          <button
+            type="submit"
+            class={isDangerous ? 'danger' : 'primary'}
+            disabled={state.is === 'doing' || !isReady}
+          >
             {action}
           </button>
         </div>

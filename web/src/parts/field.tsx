@@ -2,6 +2,7 @@
 
 import { useId } from 'preact/hooks';
 import { formatBytes, parseSize } from '../../../src/quota/index.ts';
+import { Name } from './name.tsx';
 
 export interface FieldProps {
   readonly label: string;
@@ -84,13 +85,16 @@ export function sizeIn(text: string): number | null {
 }
 
 export interface CheckProps {
+  /** May be a name: it is shown harmless. */
   readonly label: string;
+  /** What more there is to say of it. */
+  readonly note?: string;
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;
   readonly disabled?: boolean;
 }
 
-export function Check({ label, checked, onChange, disabled }: CheckProps) {
+export function Check({ label, note, checked, onChange, disabled }: CheckProps) {
   return (
     <label class="check">
       <input
@@ -99,7 +103,9 @@ export function Check({ label, checked, onChange, disabled }: CheckProps) {
         disabled={disabled}
         onChange={event => onChange(event.currentTarget.checked)}
       />
-      <span>{label}</span>
+      <span>
+        <Name>{label}</Name> {note !== undefined && <span class="quiet-text">{note}</span>}
+      </span>
     </label>
   );
 }

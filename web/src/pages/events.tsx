@@ -1,0 +1,48 @@
+/** What happened: refusals, thresholds come to, changes of policy. The address has what is asked. */
+
+import { useState } from 'preact/hooks';
+import type { EventKind } from '../../../src/wire/index.ts';
+import { EventList } from '../parts/event-list.tsx';
+import { Choice, Field } from '../parts/field.tsx';
+import { Page } from '../parts/page.tsx';
+import { useQueryPart } from '../place.ts';
+
+const kinds = [
+  ['', 'everything'],
+  ['refusal', 'refusals'],
+  ['threshold', 'thresholds come to'],
+  ['policy', 'changes of policy'],
+] as const satisfies readonly (readonly [EventKind | '', string])[];
+
+const atOnce = 50;
+
+export function Events() {
+  const [query, change] = useQueryPart();
+  const kind = kinds.find(([value]) => value === query.get('kind'))?.[0] ?? '';
+  const owner = query.get('owner') ?? '';
+  const [text, setText] = useState(owner);
+  return (
+    <Page title="Events">
+      <search>
+        <form
+          class="fields"
+          onSubmit={event => {
+            event.preventDefault();
+            change({ owner: text.trim() });
+          }}
+        >
+          <Choice label="Show" value={kind} onChoice={value => change({ kind: value })} options={kinds} />
+          <Field label="Of the owner" type="search" value={text} onInput={setText} />
+          <button type="submit">Show</button>
+        </form>
+      </search>
+      <EventList
+        asked={{
+          kind: kind === '' ? undefined : kind,
+          owner: owner === '' ? undefined : owner,
+          limit: atOnce,
+        }}
+      />
+    </Page>
+  );
+}

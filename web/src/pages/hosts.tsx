@@ -1,0 +1,130 @@
+/** The machines that share a quota. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { printable } from '../../../src/quota/index.ts';
+import type { Machine } from '../../../src/wire/index.ts';
+import { ask } from '../api/ask.ts';
+import { refresh } from '../api/client.ts';
+import { faultOf } from '../api/fault.ts';
+import { hostsQuery, sharedStoreQuery } from '../api/queries.ts';
+import { Confirm } from '../parts/dialog.tsx';
+import { Count, Size, Time } from '../parts/figures.tsx';
+import { Name } from '../parts/name.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { Answered, Empty } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+
+export function Hosts() {
+  const hosts = useQuery(hostsQuery);
+  return <Page title="Hosts">{isAlone(hosts.error) ? <Alone /> : <Several hosts={hosts} />}</Page>;
+}
+
+function isAlone(error: unknown): boolean {
+  if (error === null) return false;
+  const fault = faultOf(error);
+  return fault.is === 'refused' && fault.status === 404;
+}
+
+function Alone() {
+  return (
+    <Empty>
+      <p>This machine shares its quota with no other.</p>
+      <p>
+        Several do with <code>[store] ADAPTER = redis</code>: what is stored on them adds up, and what is
+        ruled on one is in force on all.
+      </p>
+    </Empty>
+  );
+}
+
+function Several({ hosts }: { hosts: ReturnType<typeof useQuery<readonly Machine[]>> }) {
+  const store = useQuery(sharedStoreQuery);
+  const [forgetting, setForgetting] = useState<Machine | null>(null);
+  return (
+    <>
+      <Answered query={store} what="the shared store" rows={1}>
+        {({ awaySince, reason, distrust }) =>
+          awaySince === null && distrust === null ? null : (
+            <Panel title="The store that they share">
+              {awaySince !== null && (
+                <p>
+                  <span class="mark bad">away</span> since <Time at={awaySince} />: {printable(reason ?? '')}
+                </p>
+              )}
+              {distrust !== null && (
+                <p>
+                  <span class="mark bad">not trusted</span> {printable(distrust.message)}{' '}
+                  <code>softquota store repair</code>
+                </p>
+              )}
+            </Panel>
+          )
+        }
+      </Answered>
+      <Answered query={hosts} what="the machines">
+        {list => (
+          <Table
+            caption="Machines"
+            rows={list}
+            keyOf={({ id }) => id}
+            columns={[
+              { key: 'id', title: 'Machine', cell: ({ id }) => <Name>{id}</Name> },
+              {
+                key: 'alive',
+                title: 'State',
+                cell: ({ alive, seenAt }) =>
+                  alive ? (
+                    <span class="mark good">runs</span>
+                  ) : (
+                    <span>
+                      <span class="mark bad">silent</span> since <Time at={seenAt} />
+                    </span>
+                  ),
+              },
+              { key: 'version', title: 'Version', isWide: true, cell: ({ version }) => printable(version) },
+              {
+                key: 'owners',
+                title: 'Owners',
+                isNumber: true,
+                isWide: true,
+                cell: ({ owners }) => <Count>{owners}</Count>,
+              },
+              { key: 'bytes', title: 'Stored', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
+              {
+                key: 'forget',
+                title: 'Forget',
+                cell: machine =>
+                  machine.alive ? (
+                    ''
+                  ) : (
+                    <button type="button" class="quiet" onClick={() => setForgetting(machine)}>
+                      Forget
+                    </button>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Answered>
+      {forgetting !== null && (
+        <Confirm
+          title={`Forget the machine ${printable(forgetting.id)}?`}
+          action="Forget the machine"
+          done="The machine is forgotten."
+          isDangerous
+          act={async () => {
+            await ask(['admin', 'quota', 'hosts', forgetting.id], { method: 'DELETE' });
+            await refresh();
+          }}
+          onClose={() => setForgetting(null)}
+        >
+          <p>
+            What is stored there, <Size bytes={forgetting.bytes} />, counts no more. If it comes back, it says
+            all of it again.
+          </p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,143 @@
+/** The account of an owner: rank and name, changed and deleted. */
+
+import { useState } from 'preact/hooks';
+import { nameFault, printable } from '../../../src/quota/index.ts';
+import type { User, UserEdit } from '../../../src/wire/index.ts';
+import { ask } from '../api/ask.ts';
+import { refresh } from '../api/client.ts';
+import { Confirm } from '../parts/dialog.tsx';
+import { Time } from '../parts/figures.tsx';
+import { Name } from '../parts/name.tsx';
+import { Panel } from '../parts/page.tsx';
+import { NameField } from '../parts/rule-fields.tsx';
+import { go, to } from '../place.ts';
+
+export interface OwnerAccountProps {
+  readonly account: User;
+  /** Something is stored, so that it cannot be deleted. */
+  readonly hasUnits: boolean;
+}
+
+export function OwnerAccount({ account, hasUnits }: OwnerAccountProps) {
+  const [doing, setDoing] = useState<'nothing' | 'renaming' | 'ranking' | 'deleting'>('nothing');
+  const done = () => setDoing('nothing');
+  const { login, type, is_admin: isAdmin, email, full_name: fullName, created } = account;
+  return (
+    <Panel
+      title="Account"
+      actions={
+        <span class="row">
+          {type === 'user' && (
+            <button type="button" onClick={() => setDoing('ranking')}>
+              {isAdmin ? 'Make a plain user' : 'Make an administrator'}
+            </button>
+          )}
+          <button type="button" onClick={() => setDoing('renaming')}>
+            Rename
+          </button>
+          <button type="button" class="danger" onClick={() => setDoing('deleting')}>
+            Delete
+          </button>
+        </span>
+      }
+    >
+      <dl class="facts">
+        <dt>It is</dt>
+        <dd>{isAdmin ? 'an administrator' : type === 'organization' ? 'an organization' : 'a user'}</dd>
+        {fullName !== '' && (
+          <>
+            <dt>Full name</dt>
+            <dd>
+              <Name>{fullName}</Name>
+            </dd>
+          </>
+        )}
+        {email !== '' && (
+          <>
+            <dt>E-mail</dt>
+            <dd>
+              <Name>{email}</Name>
+            </dd>
+          </>
+        )}
+        <dt>Known since</dt>
+        <dd>
+          <Time at={created} />
+        </dd>
+      </dl>
+      {doing === 'renaming' && <Rename login={login} onClose={done} />}
+      {doing === 'ranking' && <Rank login={login} isAdmin={isAdmin} onClose={done} />}
+      {doing === 'deleting' && (
+        <Confirm
+          title={`Delete ${printable(login)}?`}
+          action="Delete the owner"
+          done="The owner is deleted."
+          isDangerous
+          act={async () => {
+            await ask(['admin', 'users', login], { method: 'DELETE' });
+            await refresh();
+          }}
+          onClose={isDone => (isDone ? go(to('owners'), { replace: true }) : done())}
+        >
+          <p>
+            Tokens, sessions, memberships and all assignments to groups go with it. Nothing on the disk is
+            touched.
+          </p>
+          {hasUnits && (
+            <p>Something is stored, so that it will not go: remove that first, and measure again.</p>
+          )}
+        </Confirm>
+      )}
+    </Panel>
+  );
+}
+
+function edit(login: string, change: UserEdit): Promise<User> {
+  return ask<User>(['admin', 'users', login], { method: 'PATCH', body: change });
+}
+
+function Rename({ login, onClose }: { login: string; onClose: () => void }) {
+  const [name, setName] = useState(login);
+  return (
+    <Confirm
+      title={`Rename ${printable(login)}`}
+      action="Rename"
+      done="The owner is renamed."
+      isReady={name !== login && nameFault(name) === null}
+      act={async () => {
+        await edit(login, { username: name });
+        await refresh();
+      }}
+      onClose={isDone => (isDone ? go(to('owner', name), { replace: true }) : onClose())}
+    >
+      <NameField label="New name" name={name} taken={new Set()} onInput={setName} />
+      <p>
+        Groups, tokens and memberships stay. Directories on the disk are to be renamed with it: whose they are
+        is what the disk says.
+      </p>
+    </Confirm>
+  );
+}
+
+function Rank({ login, isAdmin, onClose }: { login: string; isAdmin: boolean; onClose: () => void }) {
+  return (
+    <Confirm
+      title={
+        isAdmin ? `Make ${printable(login)} a plain user?` : `Make ${printable(login)} an administrator?`
+      }
+      action={isAdmin ? 'Make a plain user' : 'Make an administrator'}
+      done="It is so."
+      act={async () => {
+        await edit(login, { is_admin: !isAdmin });
+        await refresh();
+      }}
+      onClose={onClose}
+    >
+      <p>
+        {isAdmin
+          ? 'Rules, groups and other owners can no longer be seen or changed with this account, nor with its tokens.'
+          : 'All owners, rules, groups and tokens can then be seen and changed with this account, and with its tokens of scope all.'}
+      </p>
+    </Confirm>
+  );
+}

@@ -1,0 +1,77 @@
+/** "May they push now, and why": the decision about each kind of data, and the reasoning behind it. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { leaves } from '../../../src/quota/index.ts';
+import type { OwnerReport } from '../../../src/wire/index.ts';
+import { explanationQuery } from '../api/queries.ts';
+import { Kind } from '../parts/bar.tsx';
+import { Percent, Use } from '../parts/figures.tsx';
+import { Panel } from '../parts/page.tsx';
+import { Reasoning } from '../parts/reasoning.tsx';
+import { Answered } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+import { Allowed, DecidedBy } from '../parts/verdict.tsx';
+
+export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerReport }) {
+  const [asked, setAsked] = useState<string | null>(null);
+  const rows = leaves.flatMap(leaf => {
+    const verdict = decisions[leaf];
+    return verdict === undefined ? [] : [{ leaf, verdict }];
+  });
+  return (
+    <Panel title="May they push or upload now?">
+      <div class="stack">
+        <Table
+          caption="Decisions by kind of data"
+          rows={rows}
+          keyOf={({ leaf }) => leaf}
+          columns={[
+            { key: 'kind', title: 'Kind', cell: ({ leaf }) => <Kind leaf={leaf} /> },
+            { key: 'may', title: 'May grow', cell: ({ verdict }) => <Allowed allowed={verdict.allowed} /> },
+            {
+              key: 'use',
+              title: 'Counted',
+              isNumber: true,
+              isWide: true,
+              cell: ({ verdict }) => <Use {...verdict} />,
+            },
+            { key: 'of', title: 'Of it', isNumber: true, cell: ({ verdict }) => <Percent {...verdict} /> },
+            {
+              key: 'by',
+              title: 'Decided',
+              isWide: true,
+              cell: ({ verdict }) => <DecidedBy verdict={verdict} hasLinks />,
+            },
+            {
+              key: 'why',
+              title: 'Why',
+              cell: ({ leaf }) => (
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-expanded={asked === leaf}
+                  onClick={() => setAsked(asked === leaf ? null : leaf)}
+                >
+                  Why<span class="visually-hidden">: {leaf}</span>
+                </button>
+              ),
+            },
+          ]}
+        />
+        {asked !== null && <Why owner={name} subject={asked} />}
+      </div>
+    </Panel>
+  );
+}
+
+function Why({ owner, subject }: { owner: string; subject: string }) {
+  const explanation = useQuery(explanationQuery(owner, subject));
+  return (
+    <section class="effect" aria-label={`Why: ${subject}`} aria-live="polite">
+      <Answered query={explanation} what="the reasoning" rows={3}>
+        {whole => <Reasoning explanation={whole} />}
+      </Answered>
+    </section>
+  );
+}

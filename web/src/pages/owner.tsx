@@ -1,0 +1,95 @@
+/** One owner: what is stored, what may start and why, what it consists of, and everything that can be ruled of it. */
+
+import { useQuery } from '@tanstack/preact-query';
+import type { OwnerReport } from '../../../src/wire/index.ts';
+import { ownerQuery, userQuery } from '../api/queries.ts';
+import { Bar, Legend } from '../parts/bar.tsx';
+import { EventList } from '../parts/event-list.tsx';
+import { Size, Time } from '../parts/figures.tsx';
+import { Name } from '../parts/name.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { Sessions } from '../parts/sessions.tsx';
+import { Answered, Empty } from '../parts/states.tsx';
+import { Tokens } from '../parts/tokens.tsx';
+import { Units } from '../parts/units.tsx';
+import { Verdict } from '../parts/verdict.tsx';
+import { to } from '../place.ts';
+import { usageIn } from '../usage.ts';
+import { OwnerAccount } from './owner-account.tsx';
+import { OwnerGroups } from './owner-groups.tsx';
+import { OwnerMembers } from './owner-members.tsx';
+import { OwnerVerdicts } from './owner-verdicts.tsx';
+
+export function Owner({ name }: { name: string }) {
+  const owner = useQuery(ownerQuery(name));
+  return (
+    <Page title={name} heading={<Name>{name}</Name>} trail={<a href={to('owners')}>Owners</a>}>
+      <Answered query={owner} what="the owner" rows={10}>
+        {report =>
+          report.known ? (
+            <Known report={report} />
+          ) : (
+            <Empty>There is no owner of this name, or it was deleted or renamed.</Empty>
+          )
+        }
+      </Answered>
+    </Page>
+  );
+}
+
+function Known({ report }: { report: OwnerReport }) {
+  const { name, units } = report;
+  const user = useQuery(userQuery(name));
+  return (
+    <>
+      <Stored report={report} />
+      <OwnerVerdicts report={report} />
+      <OwnerGroups name={name} />
+      <Panel title="What it consists of">
+        {units.length === 0 ? <Empty>Nothing is stored.</Empty> : <Units units={units} />}
+      </Panel>
+      <Panel title="Events">
+        <EventList asked={{ kind: undefined, owner: name, limit: 10 }} isOfOne />
+      </Panel>
+      <Answered query={user} what="the account">
+        {account => (
+          <>
+            <OwnerAccount account={account} hasUnits={units.length > 0} />
+            {account.type === 'organization' ? (
+              <OwnerMembers organization={account.login} />
+            ) : (
+              <>
+                <Tokens user={account.login} isAdmin={account.is_admin} />
+                <Sessions user={account.login} />
+              </>
+            )}
+          </>
+        )}
+      </Answered>
+    </>
+  );
+}
+
+function Stored({ report }: { report: OwnerReport }) {
+  const { tree, total, measuredAt, partial, stale, type } = report;
+  const usage = usageIn(tree);
+  return (
+    <Panel title="Stored">
+      <div class="stack">
+        <div class="row">
+          <strong class="figure">
+            <Size bytes={total} />
+          </strong>
+          <Verdict verdict={report} hasLinks />
+        </div>
+        <Bar usage={usage} width={total} limit={report.limit ?? -1} />
+        <Legend usage={usage} />
+        <p class="quiet-text small">
+          {type === 'organization' ? 'An organization' : 'A user'}, measured <Time at={measuredAt} />.
+          {partial && ' Some of it could not be read, and is what was known before.'}
+          {stale && ' What other machines measured may be out of date.'}
+        </p>
+      </div>
+    </Panel>
+  );
+}

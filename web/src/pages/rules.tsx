@@ -1,0 +1,103 @@
+/** All rules: what they limit, and which groups have them. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { subjectWords } from '../../../src/quota/index.ts';
+import type { WholePolicy } from '../../../src/wire/index.ts';
+import { policyQuery } from '../api/queries.ts';
+import { Size } from '../parts/figures.tsx';
+import { Name } from '../parts/name.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { RuleForm } from '../parts/rule-form.tsx';
+import { Answered, Empty } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+import { go, to } from '../place.ts';
+import { groupsWith } from '../policy/edit.ts';
+
+export function Rules() {
+  const policy = useQuery(policyQuery);
+  const [isCreating, setCreating] = useState(false);
+  const create = (
+    <button type="button" class="primary" onClick={() => setCreating(true)}>
+      New rule
+    </button>
+  );
+  return (
+    <Page title="Rules" actions={isCreating ? undefined : create}>
+      <Answered query={policy} what="the rules">
+        {whole => (
+          <>
+            {isCreating && (
+              <Panel title="New rule">
+                <RuleForm
+                  policy={whole}
+                  onSaved={name => go(to('rule', name))}
+                  onCancel={() => setCreating(false)}
+                />
+              </Panel>
+            )}
+            <List policy={whole} />
+          </>
+        )}
+      </Answered>
+    </Page>
+  );
+}
+
+function List({ policy }: { policy: WholePolicy }) {
+  if (policy.rules.length === 0) {
+    return (
+      <Empty>
+        <p>
+          There is no rule. One limits some kinds of data, all together, for whoever is in a group that has
+          it.
+        </p>
+      </Empty>
+    );
+  }
+  return (
+    <Table
+      caption="Rules"
+      rows={policy.rules}
+      keyOf={({ name }) => name}
+      columns={[
+        {
+          key: 'name',
+          title: 'Rule',
+          cell: ({ name }) => (
+            <a href={to('rule', name)}>
+              <Name>{name}</Name>
+            </a>
+          ),
+        },
+        { key: 'limit', title: 'Limit', isNumber: true, cell: ({ limit }) => <Size bytes={limit} /> },
+        {
+          key: 'subjects',
+          title: 'Of',
+          cell: ({ subjects }) => (subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')),
+        },
+        {
+          key: 'groups',
+          title: 'Groups with it',
+          cell: ({ name }) => <GroupLinks names={groupsWith(policy, name)} />,
+        },
+      ]}
+    />
+  );
+}
+
+export function GroupLinks({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return <span class="quiet-text">none</span>;
+  return (
+    <>
+      {names.map((name, index) => (
+        <span key={name}>
+          {index > 0 && ', '}
+          <a href={to('group', name)}>
+            <Name>{name}</Name>
+          </a>
+        </span>
+      ))}
+    </>
+  );
+}

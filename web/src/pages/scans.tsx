@@ -1,0 +1,100 @@
+/** Scans: started here, and followed as they go on. */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ScanReport } from '../../../src/wire/index.ts';
+import { startScan, useScans } from '../api/scans.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Choice } from '../parts/field.tsx';
+import { OwnerPicker } from '../parts/owner-picker.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { ScanProgress, ScanState, ScanTimes } from '../parts/scan-progress.tsx';
+import { Empty, Fault, Loading } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+
+const kinds = {
+  sweep: 'what has changed',
+  verify: 'everything anew, and tell the drift',
+} as const satisfies Readonly<Record<ScanReport['kind'], string>>;
+
+export function Scans() {
+  const scans = useScans();
+  useEndings(scans);
+  return (
+    <Page title="Scans">
+      <Start />
+      {scans === null ? <Loading /> : <List scans={scans} />}
+    </Page>
+  );
+}
+
+function Start() {
+  const [kind, setKind] = useState<ScanReport['kind']>('sweep');
+  const [owners, setOwners] = useState<readonly string[]>([]);
+  const [failure, setFailure] = useState<unknown>(null);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await startScan({ kind, ...(owners.length === 0 ? {} : { owners }) });
+      setFailure(null);
+      announce('Measuring has been asked for.');
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  return (
+    <Panel title="Measure now">
+      <form class="stack" onSubmit={event => void submit(event)}>
+        <Choice
+          label="Measure"
+          value={kind}
+          onChoice={setKind}
+          options={[
+            ['sweep', kinds.sweep],
+            ['verify', kinds.verify],
+          ]}
+        />
+        <OwnerPicker
+          label="Of these owners"
+          none="Of all owners, unless you add some."
+          chosen={owners}
+          onChange={setOwners}
+        />
+        {failure !== null && <Fault of={failure} />}
+        <div class="actions">
+          <button type="submit" class="primary">
+            Start
+          </button>
+        </div>
+      </form>
+    </Panel>
+  );
+}
+
+function List({ scans }: { scans: readonly ScanReport[] }) {
+  if (scans.length === 0) return <Empty>Nothing was measured since the daemon started.</Empty>;
+  return (
+    <Table
+      caption="Scans, the newest first"
+      rows={scans}
+      keyOf={({ id }) => id}
+      columns={[
+        { key: 'kind', title: 'Measured', cell: ({ kind }) => kinds[kind] },
+        { key: 'state', title: 'State', cell: ({ state }) => <ScanState state={state} /> },
+        { key: 'when', title: 'Began, took', isWide: true, cell: scan => <ScanTimes scan={scan} /> },
+        { key: 'progress', title: 'Found', cell: scan => <ScanProgress scan={scan} /> },
+      ]}
+    />
+  );
+}
+
+/** Says aloud what has ended since the page was opened. */
+function useEndings(scans: readonly ScanReport[] | null): void {
+  const before = useRef<ReadonlyMap<number, ScanReport['state']>>(new Map());
+  useEffect(() => {
+    for (const { id, state } of scans ?? []) {
+      const was = before.current.get(id);
+      if (was === 'running' && state !== 'running') announce(`Measuring is ${state}.`);
+    }
+    before.current = new Map(scans?.map(({ id, state }) => [id, state]));
+  }, [scans]);
+}

@@ -1,0 +1,115 @@
+/** What another policy would change: who would newly be refused or allowed what, and what of it is hardly meant. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { subjectWords } from '../../../src/quota/index.ts';
+import type { ChangedOwner, Simulation } from '../../../src/wire/index.ts';
+import { overviewQuery } from '../api/queries.ts';
+import { to } from '../place.ts';
+import { counted, Size } from './figures.tsx';
+import { useWords } from './limit-words.ts';
+import { Name } from './name.tsx';
+import { PolicyFaults } from './policy-faults.tsx';
+import { Answered, type Asked } from './states.tsx';
+
+export interface EffectProps {
+  readonly trial: AskedTrial;
+  /** It tells of what is in the form now. */
+  readonly isCurrent: boolean;
+}
+
+interface AskedTrial extends Asked {
+  readonly data: Simulation | undefined;
+}
+
+export function Effect({ trial, isCurrent }: EffectProps) {
+  const overview = useQuery(overviewQuery);
+  return (
+    <section class="effect" aria-label="What would change" aria-live="polite" aria-busy={!isCurrent}>
+      <h3>What would change</h3>
+      {overview.data?.enabled === false && (
+        <p class="quiet-text">Quotas are switched off; this is as if they were on.</p>
+      )}
+      <Answered query={trial} what="what would change" rows={2}>
+        {simulation => <Changes simulation={simulation} />}
+      </Answered>
+    </section>
+  );
+}
+
+export function Changes({ simulation }: { readonly simulation: Simulation }) {
+  const { owners, refused, allowed, lint } = simulation;
+  return (
+    <div class="stack">
+      {refused.count === 0 && allowed.count === 0 ? (
+        <p>
+          Nobody of {counted(owners, 'owner', 'owners')} would be refused or allowed anything else than now.
+        </p>
+      ) : (
+        <>
+          <Changed what="newly refused something" owners={refused} side="after" isFuture isBad />
+          <Changed what="newly allowed something" owners={allowed} side="after" isFuture />
+        </>
+      )}
+      {lint.length > 0 && (
+        <div>
+          <h3>Hardly meant of this policy</h3>
+          <PolicyFaults faults={lint} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+export interface ChangedProps {
+  /** What they are: `newly refused something`. */
+  readonly what: string;
+  readonly owners: Simulation['refused'];
+  /** Which of the two decisions is shown. */
+  readonly side: 'before' | 'after';
+  /** It would be so, and is not yet. */
+  readonly isFuture?: boolean;
+  readonly isBad?: boolean;
+}
+
+export function Changed({
+  what,
+  owners: { count, first },
+  side,
+  isFuture = false,
+  isBad = false,
+}: ChangedProps) {
+  if (count === 0) return null;
+  const verb = isFuture ? 'would be' : count === 1 ? 'is' : 'are';
+  return (
+    <div>
+      <p>
+        <span class={`mark ${isBad ? 'bad' : 'good'}`}>
+          {counted(count, 'owner', 'owners')} {verb} {what}
+        </span>
+      </p>
+      <ul class="changed">
+        {first.map(owner => (
+          <li key={owner.user}>
+            <a href={to('owner', owner.user)}>
+              <Name>{owner.user}</Name>
+            </a>{' '}
+            <Size bytes={owner.total} /> <span class="quiet-text">{changeWords(owner, side)}</span>
+          </li>
+        ))}
+      </ul>
+      {count > first.length && (
+        <p class="quiet-text">and {counted(count - first.length, 'other', 'others')}</p>
+      )}
+    </div>
+  );
+}
+
+/** `Private repositories: 1.2 GB of 1 GB`, each use once with all the kinds that it is said of. */
+function changeWords({ changes }: ChangedOwner, side: ChangedProps['side']): string {
+  const kinds = new Map<string, string[]>();
+  for (const change of changes) {
+    const use = useWords(change[side]);
+    kinds.set(use, [...(kinds.get(use) ?? []), subjectWords(change.subject)]);
+  }
+  return [...kinds].map(([use, words]) => `${words.join(', ')}: ${use}`).join('; ');
+}

@@ -1,0 +1,93 @@
+/** A group in a form: its rules, of which one may be made with it, and who is in it. */
+
+import { useState } from 'preact/hooks';
+import { nameFault } from '../../../src/quota/index.ts';
+import type { WholePolicy } from '../../../src/wire/index.ts';
+import { type Group, withGroup, withRule } from '../policy/edit.ts';
+import { Check } from './field.tsx';
+import { limitWords } from './limit-words.ts';
+import { OwnerPicker } from './owner-picker.tsx';
+import { PolicyForm } from './policy-form.tsx';
+import { NameField, newRule, RuleFields, ruleIn, type TypedRule } from './rule-fields.tsx';
+
+export interface GroupFormProps {
+  readonly policy: WholePolicy;
+  /** Left out: a new one. */
+  readonly group?: Group;
+  readonly onSaved: (name: string) => void;
+  readonly onCancel: () => void;
+}
+
+const nobody: readonly string[] = [];
+
+export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) {
+  const [name, setName] = useState(group?.name ?? '');
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set(group?.rules));
+  const [rule, setRule] = useState<TypedRule | null>(null);
+  const [users, setUsers] = useState(group?.users ?? nobody);
+  const groupNames = new Set(policy.groups.map(each => each.name));
+  const ruleNames = new Set(policy.rules.map(each => each.name));
+  const isNew = group === undefined;
+  return (
+    <PolicyForm
+      policy={policy}
+      edited={editedBy()}
+      action={isNew ? 'Create the group' : 'Save the group'}
+      done={isNew ? 'The group is there.' : 'The group is saved.'}
+      onSaved={() => onSaved(name)}
+      onCancel={onCancel}
+    >
+      {isNew && <NameField label="Name of the group" name={name} taken={groupNames} onInput={setName} />}
+      <fieldset class="stack">
+        <legend>Rules</legend>
+        <div class="columns">
+          {policy.rules.map(each => (
+            <Check
+              key={each.name}
+              label={each.name}
+              note={limitWords(each)}
+              checked={chosen.has(each.name)}
+              onChange={isIn => setChosen(changed(chosen, each.name, isIn))}
+            />
+          ))}
+        </div>
+        {rule === null ? (
+          <div class="actions">
+            <button type="button" onClick={() => setRule(newRule)}>
+              Add a new rule
+            </button>
+          </div>
+        ) : (
+          <fieldset class="panel stack">
+            <legend>New rule of this group</legend>
+            <RuleFields rule={rule} onChange={setRule} taken={ruleNames} />
+            <div class="actions">
+              <button type="button" onClick={() => setRule(null)}>
+                Without a new rule
+              </button>
+            </div>
+          </fieldset>
+        )}
+      </fieldset>
+      <OwnerPicker label="Owners in it" chosen={users} onChange={setUsers} />
+    </PolicyForm>
+  );
+
+  function editedBy(): WholePolicy | null {
+    if (isNew && (nameFault(name) !== null || groupNames.has(name))) return null;
+    // In the order in which the group had them, then as the policy has them.
+    const kept = (group?.rules ?? []).filter(each => chosen.has(each));
+    const added = policy.rules
+      .map(each => each.name)
+      .filter(each => chosen.has(each) && !kept.includes(each));
+    const rules = [...kept, ...added];
+    if (rule === null) return withGroup(policy, { name, rules, users });
+    const made = ruleIn(rule);
+    if (made === null || ruleNames.has(made.name)) return null;
+    return withGroup(withRule(policy, made), { name, rules: [...rules, made.name], users });
+  }
+}
+
+export function changed(set: ReadonlySet<string>, member: string, isIn: boolean): ReadonlySet<string> {
+  return isIn ? new Set([...set, member]) : new Set([...set].filter(each => each !== member));
+}

@@ -1,0 +1,78 @@
+/** Owners chosen from all that there are, by a part of their names. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { printable } from '../../../src/quota/index.ts';
+import { usersQuery } from '../api/queries.ts';
+import { announce } from './announcer.tsx';
+import { Field } from './field.tsx';
+import { counted } from './figures.tsx';
+import { Name } from './name.tsx';
+import { useSettled } from './settled.ts';
+
+export interface OwnerPickerProps {
+  readonly label: string;
+  /** What it means that nobody is chosen. */
+  readonly none?: string;
+  readonly chosen: readonly string[];
+  readonly onChange: (chosen: readonly string[]) => void;
+}
+
+const shownChosen = 50;
+const settledMs = 120;
+
+export function OwnerPicker({ label, none = 'Nobody yet.', chosen, onChange }: OwnerPickerProps) {
+  const [text, setText] = useState('');
+  const asked = useSettled(text.trim(), settledMs);
+  const found = useQuery({ ...usersQuery(asked), enabled: asked !== '' });
+  const inIt = new Set(chosen);
+  const offered = (found.data?.entries ?? []).map(({ login }) => login).filter(login => !inIt.has(login));
+  const add = (login: string) => {
+    onChange([...chosen, login]);
+    setText('');
+    announce(`${printable(login)} is added.`);
+  };
+  const remove = (login: string) => {
+    onChange(chosen.filter(each => each !== login));
+    announce(`${printable(login)} is taken out.`);
+  };
+  return (
+    <fieldset class="stack">
+      <legend>{label}</legend>
+      {chosen.length === 0 ? (
+        <p class="quiet-text">{none}</p>
+      ) : (
+        <ul class="row">
+          {chosen.slice(0, shownChosen).map(login => (
+            <li key={login} class="mark">
+              <Name>{login}</Name>{' '}
+              <button type="button" class="quiet" onClick={() => remove(login)}>
+                <span aria-hidden="true">✕</span>
+                <span class="visually-hidden">
+                  Take out <Name>{login}</Name>
+                </span>
+              </button>
+            </li>
+          ))}
+          {chosen.length > shownChosen && (
+            <li class="quiet-text">and {counted(chosen.length - shownChosen, 'other', 'others')}</li>
+          )}
+        </ul>
+      )}
+      <Field label="Add an owner" type="search" value={text} onInput={setText} hint="A part of the name." />
+      {asked !== '' && found.data !== undefined && (
+        <ul class="row" aria-label="Owners found">
+          {offered.length === 0 && <li class="quiet-text">No other owner has this in the name.</li>}
+          {offered.map(login => (
+            <li key={login}>
+              <button type="button" onClick={() => add(login)}>
+                <span aria-hidden="true">+ </span>
+                <Name>{login}</Name>
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </fieldset>
+  );
+}

@@ -1,0 +1,28 @@
+/** What of a policy is hardly meant, each with the way to what mends it. */
+
+import { printable } from '../../../src/quota/index.ts';
+import type { LintFault } from '../../../src/wire/index.ts';
+import { to } from '../place.ts';
+
+export function PolicyFaults({ faults }: { readonly faults: readonly LintFault[] }) {
+  return (
+    <ul class="faults">
+      {faults.map(fault => (
+        <li key={fault.message}>
+          {printable(fault.message)} <Mend fault={fault} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Mend({ fault: { code, group, rule } }: { fault: LintFault }) {
+  if (rule !== undefined) return <a href={to('rule', rule)}>Open the rule</a>;
+  if (group !== undefined && code !== 'missing_default_group')
+    return <a href={to('group', group)}>Open the group</a>;
+  return code === 'missing_default_group' ? (
+    <a href={to('groups')}>Create it</a>
+  ) : (
+    <a href={to('rules')}>See the rules</a>
+  );
+}

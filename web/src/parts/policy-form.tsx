@@ -1,0 +1,80 @@
+/**
+ * An edit of the policy: a form, what it would change as it is typed, and the saving of exactly that.
+ *
+ * The edit is made anew on whatever policy is in force, so that a change by somebody else is seen before it is saved over.
+ */
+
+import { keepPreviousData, useQuery } from '@tanstack/preact-query';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { WholePolicy } from '../../../src/wire/index.ts';
+import { refresh } from '../api/client.ts';
+import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
+import { save, trialQuery } from '../policy/trial.ts';
+import { announce } from './announcer.tsx';
+import { Effect } from './effect.tsx';
+import { useSettled } from './settled.ts';
+import { Fault } from './states.tsx';
+
+export interface PolicyFormProps {
+  /** In force. */
+  readonly policy: WholePolicy;
+  /** What is in the form; null while it cannot be taken. */
+  readonly edited: WholePolicy | null;
+  /** What the button says: `Create the group`. */
+  readonly action: string;
+  /** What is told once it is saved. */
+  readonly done: string;
+  readonly onSaved: () => void;
+  readonly onCancel: () => void;
+  /** Its fields. */
+  readonly children: ComponentChildren;
+}
+
+const settledMs = 300;
+
+export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, children }: PolicyFormProps) {
+  const [isSaving, setSaving] = useState(false);
+  const [failure, setFailure] = useState<unknown>(null);
+  const isChanged = edited !== null && !isSame(policy, edited);
+  const draft = isChanged ? draftOf(policy, edited) : {};
+  const text = JSON.stringify(draft);
+  const isSettled = useSettled(text, settledMs) === text;
+  const trial = useQuery({
+    ...trialQuery({ settings: {}, ...draft }),
+    enabled: isChanged && isSettled,
+    placeholderData: keepPreviousData,
+  });
+  const isShown = isSettled && !trial.isPlaceholderData && !trial.isPending;
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (edited === null) return;
+    setSaving(true);
+    try {
+      await save(replacementOf(policy, edited));
+      announce(done);
+      onSaved();
+    } catch (error) {
+      setFailure(error);
+      // Somebody else may have saved: the effect is then told anew, on what is in force now.
+      await refresh();
+    } finally {
+      setSaving(false);
+    }
+  };
+  return (
+    <form class="stack" onSubmit={event => void submit(event)}>
+      {children}
+      {isChanged && <Effect trial={trial} isCurrent={isShown} />}
+      {failure !== null && <Fault of={failure} />}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={!isChanged || !isShown || isSaving}>
+          {action}
+        </button>
+        <button type="button" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+    </form>
+  );
+}

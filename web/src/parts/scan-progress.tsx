@@ -1,0 +1,94 @@
+/** How far a scan has come. */
+
+import { printable } from '../../../src/quota/index.ts';
+import type { ScanReport } from '../../../src/wire/index.ts';
+import { counted, Size, Time } from './figures.tsx';
+
+const states: Readonly<Record<ScanReport['state'], readonly [words: string, mark: string]>> = {
+  waiting: ['waits', ''],
+  running: ['measuring', 'near'],
+  done: ['done', 'good'],
+  stopped: ['stopped', 'near'],
+  failed: ['failed', 'bad'],
+};
+
+export function ScanState({ state }: { readonly state: ScanReport['state'] }) {
+  const [words, mark] = states[state];
+  return <span class={`mark ${mark}`}>{words}</span>;
+}
+
+/** A bar while it runs, then what it found. */
+export function ScanProgress({ scan }: { readonly scan: ScanReport }) {
+  const { state, progress, drift, error } = scan;
+  const { units, unitsFound, discovering, files, bytes, estimateSeconds } = progress;
+  return (
+    <div>
+      {state === 'running' && (
+        <progress
+          aria-label="Units measured"
+          max={Math.max(1, unitsFound)}
+          {...(discovering && units === 0 ? {} : { value: units })}
+        />
+      )}
+      <p>
+        {units.toLocaleString('en-US')} of {counted(unitsFound, 'unit', 'units')}
+        {discovering && ' or more'}, {counted(files, 'file', 'files')}, <Size bytes={bytes} />
+        {state === 'running' && estimateSeconds !== null && `, about ${Math.ceil(estimateSeconds)} s to go`}
+      </p>
+      {drift !== null && (
+        <p>
+          {drift.units === 0 ? (
+            'What was known was right, to the byte.'
+          ) : (
+            <>
+              {counted(drift.units, 'unit was', 'units were')} off, by <Size bytes={drift.bytes} /> together.
+            </>
+          )}
+        </p>
+      )}
+      {error !== null && <p class="fault-text">{printable(error)}</p>}
+      <Troubled title="could not be read" places={scan.unread} />
+      <Troubled title="could not be taken" places={scan.faults} />
+    </div>
+  );
+}
+
+export function ScanTimes({ scan: { startedAt, finishedAt } }: { readonly scan: ScanReport }) {
+  return (
+    <>
+      <Time at={startedAt} absent="not yet" />
+      {finishedAt !== null && startedAt !== null && (
+        <span class="quiet-text"> {secondsBetween(startedAt, finishedAt)}</span>
+      )}
+    </>
+  );
+}
+
+function secondsBetween(from: string, until: string): string {
+  const seconds = (Date.parse(until) - Date.parse(from)) / 1000;
+  return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds).toLocaleString('en-US')} s`;
+}
+
+function Troubled({ title, places: { first, count } }: { title: string; places: ScanReport['unread'] }) {
+  if (count === 0) return null;
+  return (
+    <details>
+      <summary>
+        {counted(count, 'place', 'places')} {title}
+      </summary>
+      <ul class="faults">
+        {first.map(({ path, why }) => (
+          <li key={path}>
+            <code>
+              <bdi>{printable(path)}</bdi>
+            </code>{' '}
+            <span class="quiet-text">{printable(why)}</span>
+          </li>
+        ))}
+        {count > first.length && (
+          <li class="quiet-text">and {counted(count - first.length, 'other', 'others')}</li>
+        )}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,62 @@
+/** The kinds of data that a rule limits, as a tree to tick. */
+
+import { useId } from 'preact/hooks';
+import type { RuleSubject } from '../../../src/quota/index.ts';
+import { type Branch, tickOf, toggled, wholeTree } from '../policy/subject-tree.ts';
+import { kindWords } from './bar.tsx';
+
+export interface SubjectPickerProps {
+  readonly chosen: readonly RuleSubject[];
+  readonly onChange: (chosen: readonly RuleSubject[]) => void;
+}
+
+export function SubjectPicker({ chosen, onChange }: SubjectPickerProps) {
+  const hint = useId();
+  return (
+    <fieldset aria-describedby={hint}>
+      <legend>What it limits, all together</legend>
+      <div class="tree">
+        <Node branch={wholeTree} chosen={chosen} onChange={onChange} />
+      </div>
+      <p id={hint} class="quiet-text small">
+        {chosen.length === 0 ? (
+          'Nothing is chosen: the rule would limit nothing.'
+        ) : (
+          <code>{chosen.join(' ')}</code>
+        )}
+      </p>
+    </fieldset>
+  );
+}
+
+interface NodeProps extends SubjectPickerProps {
+  readonly branch: Branch;
+}
+
+function Node({ branch: { subject, below }, chosen, onChange }: NodeProps) {
+  const id = useId();
+  const tick = tickOf(chosen, subject);
+  return (
+    <>
+      <span class="check">
+        <input
+          id={id}
+          type="checkbox"
+          checked={tick === 'on'}
+          indeterminate={tick === 'partly'}
+          onChange={() => onChange(toggled(chosen, subject))}
+        />
+        <label for={id}>{kindWords(subject)}</label>
+      </span>
+      {below.length > 0 && (
+        <ul>
+          {below.map(each => (
+            <li key={each.subject}>
+              <Node branch={each} chosen={chosen} onChange={onChange} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+/** Whom a rule or a group hits: what would be different now without it. */
+
+import { useQuery } from '@tanstack/preact-query';
+import type { WholePolicy } from '../../../src/wire/index.ts';
+import { overviewQuery } from '../api/queries.ts';
+import { draftOf } from '../policy/edit.ts';
+import { trialQuery } from '../policy/trial.ts';
+import { Changed } from './effect.tsx';
+import { Answered } from './states.tsx';
+
+export interface WithoutItProps {
+  readonly policy: WholePolicy;
+  readonly without: WholePolicy;
+  /** `this group`. */
+  readonly what: string;
+}
+
+export function WithoutIt({ policy, without, what }: WithoutItProps) {
+  const overview = useQuery(overviewQuery);
+  const trial = useQuery(trialQuery(draftOf(policy, without)));
+  if (overview.data?.enabled === false) return <p>Quotas are switched off: nobody is refused anything.</p>;
+  return (
+    <Answered query={trial} what="whom it hits" rows={2}>
+      {({ refused, allowed }) =>
+        refused.count === 0 && allowed.count === 0 ? (
+          <p>Nobody is refused or allowed anything by {what} that would not be without it.</p>
+        ) : (
+          <div class="stack">
+            <Changed what={`refused something by ${what}`} owners={allowed} side="before" isBad />
+            <Changed what={`allowed something by ${what}`} owners={refused} side="before" />
+          </div>
+        )
+      }
+    </Answered>
+  );
+}

@@ -1,0 +1,43 @@
+/** A policy as a file, such as `softquota policy export` writes. */
+
+import type { DraftPolicy, NewWholePolicy } from '../../../src/wire/index.ts';
+
+export type ReadPolicy =
+  | { readonly ok: true; readonly policy: NewWholePolicy }
+  | { readonly ok: false; readonly reason: string };
+
+/** What is wrong inside the lists is for the daemon to say, which knows everything that can be. */
+export function readPolicy(text: string): ReadPolicy {
+  let document: unknown;
+  try {
+    document = JSON.parse(text);
+  } catch (error) {
+    return { ok: false, reason: `It is no JSON: ${error instanceof Error ? error.message : String(error)}` };
+  }
+  if (
+    typeof document !== 'object' ||
+    document === null ||
+    !('rules' in document) ||
+    !('groups' in document)
+  ) {
+    return { ok: false, reason: 'It has no "rules" and "groups", as softquota policy export writes them.' };
+  }
+  const { rules, groups } = document;
+  if (!Array.isArray(rules) || !Array.isArray(groups)) {
+    return { ok: false, reason: '"rules" and "groups" are to be lists.' };
+  }
+  return { ok: true, policy: { rules, groups } };
+}
+
+/** The same, to be tried. */
+export function trialOf({ rules, groups }: NewWholePolicy): DraftPolicy {
+  return {
+    rules,
+    groups: groups.map(({ name, rules: named, users }) => ({
+      name,
+      rules: (named ?? []).map(rule => ({ name: rule })),
+      ...(users === undefined || users === null ? {} : { users }),
+    })),
+    settings: {},
+  };
+}

@@ -1,0 +1,31 @@
+/** What another policy would change, asked of the daemon before anything is saved; and the saving. */
+
+import { queryOptions } from '@tanstack/preact-query';
+import type { DraftPolicy, NewWholePolicy, ReplacedPolicy, Simulation } from '../../../src/wire/index.ts';
+import { ask } from '../api/ask.ts';
+import { refresh } from '../api/client.ts';
+
+const namedOwners = 20;
+
+export const trialQuery = (draft: DraftPolicy) =>
+  queryOptions({
+    queryKey: ['trial', draft],
+    queryFn: ({ signal }) =>
+      ask<Simulation>(['admin', 'quota', 'simulate'], {
+        method: 'POST',
+        query: { limit: namedOwners },
+        body: draft,
+        signal,
+      }),
+  });
+
+/** All of it or nothing; with `createUsers` those whom nobody knows are made. Rejects as `ask` does. */
+export async function save(policy: NewWholePolicy, { createUsers = false } = {}): Promise<ReplacedPolicy> {
+  const replaced = await ask<ReplacedPolicy>(['admin', 'quota', 'policy'], {
+    method: 'PUT',
+    query: createUsers ? { create_users: true } : {},
+    body: policy,
+  });
+  await refresh();
+  return replaced;
+}
