@@ -1,20 +1,9 @@
 /** What accounts' pages ask: tokens and sessions, one's own or, for administrators, anybody's. */
 
 import { queryOptions } from '@tanstack/preact-query';
-import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
+import type { CreatedToken, NewToken, SessionRow, Token } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
 import { live } from './client.ts';
-
-/** Somewhere one is signed in. */
-export interface SignedIn {
-  readonly id: string;
-  readonly created_at: string;
-  readonly last_used_at: string | null;
-  readonly expires_at: string;
-  readonly via: string;
-  /** It is the one that asks. */
-  readonly current: boolean;
-}
 
 export const tokensQuery = (user: string) =>
   queryOptions({
@@ -34,7 +23,7 @@ export function revokeToken(user: string, id: number): Promise<void> {
 export const sessionsQuery = (user: string) =>
   queryOptions({
     queryKey: ['sessions', user],
-    queryFn: ({ signal }) => ask<readonly SignedIn[]>(['users', user, 'sessions'], { signal }),
+    queryFn: ({ signal }) => ask<readonly SessionRow[]>(['users', user, 'sessions'], { signal }),
     refetchInterval: live(),
   });
 

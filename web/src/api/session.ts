@@ -1,21 +1,14 @@
 /** Who is signed in. */
 
 import { queryOptions, useQuery } from '@tanstack/preact-query';
+import type { Session } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
 import { client, live } from './client.ts';
 import { daemonVersion } from './connection.ts';
 
-export interface Session {
-  readonly login: string;
-  readonly full_name: string;
-  readonly is_admin: boolean;
-  /** Names of those that the user owns. */
-  readonly organizations: readonly string[];
-  readonly expires_at: string | null;
-  readonly version: string;
-}
-
 const lookEveryMs = 60_000;
+
+export type { Session };
 
 export const sessionQuery = queryOptions({
   queryKey: ['session'],

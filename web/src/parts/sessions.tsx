@@ -2,7 +2,8 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { endSession, type SignedIn, sessionsQuery } from '../api/account-queries.ts';
+import type { SessionRow } from '../../../src/wire/index.ts';
+import { endSession, sessionsQuery } from '../api/account-queries.ts';
 import { refresh } from '../api/client.ts';
 import { Confirm } from './dialog.tsx';
 import { Time } from './figures.tsx';
@@ -10,15 +11,15 @@ import { Panel } from './page.tsx';
 import { Answered, Empty } from './states.tsx';
 import { Table } from './table.tsx';
 
-const ways: Readonly<Record<string, string>> = {
+const ways: Readonly<Record<SessionRow['via'], string>> = {
   token: 'with a token',
   link: 'by a link',
-  source: 'by another server',
+  source: 'by a provider of identities',
 };
 
 export function Sessions({ user }: { readonly user: string }) {
   const sessions = useQuery(sessionsQuery(user));
-  const [ending, setEnding] = useState<SignedIn | null>(null);
+  const [ending, setEnding] = useState<SessionRow | null>(null);
   return (
     <Panel title="Sessions">
       <Answered query={sessions} what="the sessions" rows={2}>
@@ -36,7 +37,7 @@ export function Sessions({ user }: { readonly user: string }) {
                   title: 'Signed in',
                   cell: ({ created_at, via }) => (
                     <>
-                      <Time at={created_at} /> {ways[via] ?? via}
+                      <Time at={created_at} /> {ways[via]}
                     </>
                   ),
                 },
