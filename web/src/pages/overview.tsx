@@ -190,6 +190,7 @@ function Disks({ disks }: { disks: readonly Disk[] }) {
                   </span>
                 </>
               )}
+              {disk.size === null && ' '}
               {disk.size === null && <span class="mark near">did not answer</span>}
               <br />
               <span class="quiet-text small">{disk.subjects.map(kindOf).join(', ')}</span>

@@ -115,7 +115,7 @@ function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
 }
 
 function changeWords({ what, name, owner, by }: Of<'policy'>): string {
-  const whose = owner === null ? '' : ` of ${printable(owner)}`;
+  const whose = owner === null || owner === name ? '' : ` of ${printable(owner)}`;
   const who =
     by === null ? 'softquota' : by.name === null ? "this machine's administrator" : printable(by.name);
   return `${what}${name === null ? '' : ` ${printable(name)}`}${whose}, by ${who}`;

@@ -3,7 +3,7 @@
 import type { RefusalsOfDay } from '../../../src/wire/index.ts';
 import { Empty } from './states.tsx';
 
-const dayWords = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric', timeZone: 'UTC' });
+const dayWords = new Intl.DateTimeFormat(undefined, { day: 'numeric', timeZone: 'UTC' });
 
 export function Refusals({ days }: { readonly days: readonly RefusalsOfDay[] }) {
   const most = Math.max(0, ...days.map(({ count }) => count));
