@@ -6,6 +6,9 @@ import { Events } from './events.tsx';
 import { Group } from './group.tsx';
 import { Groups } from './groups.tsx';
 import { Hosts } from './hosts.tsx';
+import { Mine } from './mine.tsx';
+import { MyTokens } from './my-tokens.tsx';
+import { Organization } from './organization.tsx';
 import { Overview } from './overview.tsx';
 import { Owner } from './owner.tsx';
 import { Owners } from './owners.tsx';
@@ -13,6 +16,7 @@ import { Policy } from './policy.tsx';
 import { Rule } from './rule.tsx';
 import { Rules } from './rules.tsx';
 import { Scans } from './scans.tsx';
+import { SignIn } from './sign-in.tsx';
 import { TokensOfAnybody } from './tokens.tsx';
 
 export type View = FunctionComponent<{ readonly name: string }>;
@@ -30,6 +34,10 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   scans: Scans,
   events: Events,
   hosts: Hosts,
+  mine: Mine,
+  myTokens: MyTokens,
+  organization: Organization,
+  signIn: SignIn,
 };
 
 /** Pages that are not for administrators only. */

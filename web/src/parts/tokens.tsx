@@ -52,7 +52,12 @@ export function Tokens({ user, isAdmin }: TokensProps) {
                   cell: token => <code>{token.token_last_eight}</code>,
                 },
                 { key: 'scopes', title: 'May', cell: ({ scopes }) => scopes.join(', ') },
-                { key: 'used', title: 'Last used', cell: token => <Time at={token.last_used_at} /> },
+                {
+                  key: 'used',
+                  title: 'Last used',
+                  isWide: true,
+                  cell: token => <Time at={token.last_used_at} />,
+                },
                 {
                   key: 'expires',
                   title: 'Expires',

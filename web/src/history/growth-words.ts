@@ -1,0 +1,34 @@
+/** How usage grows, and what comes of it, in words. */
+
+import { formatBytes } from '../../../src/quota/index.ts';
+import type { Growth } from '../../../src/wire/index.ts';
+
+/** Whole sentences. */
+export function growthWords(growth: Growth | null): string {
+  if (growth === null) return 'How it grows can be told once there are figures of two days.';
+  const { per_day: perDay, used, limit, reached_at: reachedAt } = growth;
+  const aWeek = `${formatBytes(Math.abs(perDay) * 7)} a week`;
+  const isLimited = used !== null && limit !== null && limit >= 0;
+  if (isLimited && used >= limit) return `${atLimit(limit)} ${rate(perDay, aWeek)}`;
+  if (perDay <= 0 || !isLimited) return rate(perDay, aWeek);
+  const end = reachedAt === null ? 'not reached within ten years' : `reached on ${dayWords(reachedAt)}`;
+  return `At the present growth of ${aWeek} the limit is ${end}.`;
+}
+
+function atLimit(limit: number): string {
+  return limit === 0 ? 'The limit is 0.' : `The limit of ${formatBytes(limit)} is reached.`;
+}
+
+function rate(perDay: number, aWeek: string): string {
+  if (perDay === 0) return 'In the last weeks it has not grown.';
+  return perDay > 0
+    ? `In the last weeks it has grown by ${aWeek}.`
+    : `In the last weeks it has become less by ${aWeek}.`;
+}
+
+/** The day where the reader is: `2027-02-03`. */
+export function dayWords(at: string): string {
+  const date = new Date(at);
+  const two = (number: number) => String(number).padStart(2, '0');
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+}

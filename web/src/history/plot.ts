@@ -1,0 +1,185 @@
+/**
+ * Where everything in a plot of usage over time stands, in pixels from its upper left corner.
+ *
+ * Two pictures of the same figures: by kind, areas on top of each other; and against the limit, a line for all kinds
+ * together, with the limit and, dashed, the present growth up to the day on which the limit is reached, where that day is
+ * not farther off than half of the time that is shown.
+ */
+
+import { scaleLinear, scaleTime } from 'd3-scale';
+import { area, line, stack } from 'd3-shape';
+import { formatBytes, type Leaf } from '../../../src/quota/index.ts';
+import type { History } from '../../../src/wire/index.ts';
+
+export type HistoryPoint = History['points'][number];
+
+export type Picture = 'kinds' | 'limit';
+
+export interface Frame {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Plot {
+  /** The picture without its scales. */
+  readonly inner: {
+    readonly left: number;
+    readonly right: number;
+    readonly top: number;
+    readonly bottom: number;
+  };
+  /** From the lowest up; empty against the limit. */
+  readonly bands: readonly { readonly leaf: Leaf; readonly path: string }[];
+  /** Of all kinds together. */
+  readonly total: string;
+  readonly limitAt: number | null;
+  /** Dashed; null: the limit is not come to, or there is none. */
+  readonly ahead: string | null;
+  readonly sizes: readonly Tick[];
+  readonly times: readonly Tick[];
+  /** Where each point stands, in their order. */
+  readonly across: readonly number[];
+  /** The height of all kinds together, of each point. */
+  readonly heights: readonly number[];
+}
+
+export interface Tick {
+  readonly at: number;
+  readonly words: string;
+}
+
+const margin = { left: 56, right: 12, top: 12, bottom: 24 };
+const pixelsPerTime = 80;
+const sizeTicks = 4;
+const dayMs = 86_400_000;
+/** The limit is not the picture's edge. */
+const roomAbove = 1.05;
+/** Of the time that is shown, behind the last point. */
+const farthestAhead = 0.5;
+
+/** Of two points or more. */
+export function plotOf(history: History, picture: Picture, { width, height }: Frame): Plot {
+  const { points } = history;
+  const times = points.map(({ at }) => Date.parse(at));
+  const totals = points.map(totalOf);
+  const first = times[0] ?? 0;
+  const last = times.at(-1) ?? first;
+  const limit = picture === 'limit' ? limitIn(history) : null;
+  const ahead = limit === null ? null : aheadOf(history, { first, last, total: totals.at(-1) ?? 0, limit });
+
+  const inner = {
+    left: margin.left,
+    right: Math.max(margin.left + 1, width - margin.right),
+    top: margin.top,
+    bottom: height - margin.bottom,
+  };
+  const x = scaleTime()
+    .domain([first, ahead?.time ?? last])
+    .range([inner.left, inner.right]);
+  const y = scaleLinear()
+    .domain([0, Math.max(1, (limit ?? 0) * roomAbove, ahead?.bytes ?? 0, ...totals)])
+    .nice(sizeTicks)
+    .range([inner.bottom, inner.top]);
+
+  const across = times.map(time => x(time));
+  const heights = totals.map(bytes => y(bytes));
+  const present = history.leaves.flatMap((leaf, index) =>
+    points.some(({ bytes }) => (bytes[index] ?? 0) > 0) ? [{ leaf, index }] : [],
+  );
+  const layers = stack<HistoryPoint, number>()
+    .keys(present.map(({ index }) => index))
+    .value(({ bytes }, index) => bytes[index] ?? 0)([...points]);
+  const shape = area<{ readonly 0: number; readonly 1: number }>()
+    .x((_, index) => across[index] ?? 0)
+    .y0(layer => y(layer[0]))
+    .y1(layer => y(layer[1]));
+  const drawn = line<number>()
+    .x((_, index) => across[index] ?? 0)
+    .y(at => at);
+
+  return {
+    inner,
+    bands:
+      picture === 'limit'
+        ? []
+        : layers.map((layer, index) => ({
+            leaf: present[index]?.leaf ?? 'size:git:lfs',
+            path: shape(layer) ?? '',
+          })),
+    total: drawn(heights) ?? '',
+    limitAt: limit === null ? null : y(limit),
+    ahead: ahead === null ? null : `M${across.at(-1)},${heights.at(-1)}L${x(ahead.time)},${y(ahead.bytes)}`,
+    sizes: y.ticks(sizeTicks).map(bytes => ({ at: y(bytes), words: formatBytes(bytes) })),
+    times: apart(
+      timeTicks(x.ticks(Math.max(2, Math.floor((inner.right - inner.left) / pixelsPerTime)))).map(
+        ({ date, words }) => ({ at: x(date), words }),
+      ),
+    ),
+    across,
+    heights,
+  };
+}
+
+export function totalOf({ bytes }: HistoryPoint): number {
+  return bytes.reduce((sum, each) => sum + each, 0);
+}
+
+/** What is to be drawn as the limit; null: there is none, or nothing may be stored at all. */
+export function limitIn({ growth }: History): number | null {
+  const limit = growth?.limit ?? null;
+  return limit === null || limit <= 0 ? null : limit;
+}
+
+interface Now {
+  readonly first: number;
+  readonly last: number;
+  readonly total: number;
+  readonly limit: number;
+}
+
+/** Where the dashed line ends. */
+function aheadOf({ growth }: History, { first, last, total, limit }: Now) {
+  const reached = growth?.reached_at ?? null;
+  if (growth === null || growth.per_day <= 0 || total >= limit) return null;
+  const edge = last + (last - first) * farthestAhead;
+  const reachedAt = reached === null ? Number.POSITIVE_INFINITY : Date.parse(reached);
+  if (reachedAt > edge) {
+    return { time: edge, bytes: Math.min(limit, total + (growth.per_day * (edge - last)) / dayMs) };
+  }
+  return reachedAt > last ? { time: reachedAt, bytes: limit } : null;
+}
+
+const hour = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+const month = new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric' });
+
+/** As exact as they are apart: hours, with the day at midnight; days; months. */
+function timeTicks(dates: readonly Date[]): readonly { readonly date: Date; readonly words: string }[] {
+  const apart = (dates[1]?.getTime() ?? 0) - (dates[0]?.getTime() ?? 0);
+  const format = apart > 27 * dayMs ? month : day;
+  return dates.map(date => {
+    const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
+    return { date, words: (isMidnight ? format : hour).format(date) };
+  });
+}
+
+const pixelsOfWords = 62;
+
+/** Without those that would run into the one before, as where a month begins. */
+function apart(ticks: readonly Tick[]): readonly Tick[] {
+  const kept: Tick[] = [];
+  for (const tick of ticks) {
+    const before = kept.at(-1);
+    if (before === undefined || tick.at - before.at >= pixelsOfWords) kept.push(tick);
+  }
+  return kept;
+}
+
+/** The point that stands nearest, by its place in the order. */
+export function nearest(across: readonly number[], at: number): number {
+  let best = 0;
+  for (const [index, place] of across.entries()) {
+    if (Math.abs(place - at) < Math.abs((across[best] ?? 0) - at)) best = index;
+  }
+  return best;
+}

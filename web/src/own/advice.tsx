@@ -1,0 +1,84 @@
+/** What to do to use less, the kind of data that takes most first, and whom to ask. */
+
+import type { Leaf, Usage } from '../../../src/quota/index.ts';
+import { Kind } from '../parts/bar.tsx';
+import { Size } from '../parts/figures.tsx';
+import { Name } from '../parts/name.tsx';
+import { Panel } from '../parts/page.tsx';
+import { portions } from '../usage.ts';
+
+/** Of all that is stored: what is less frees next to nothing. */
+const worthwhile = 0.05;
+
+const inRepositories =
+  'Delete repositories that nobody needs, and in others the branches and tags that hold large files. What only they held goes at the server’s next cleanup (git gc), not at once.';
+
+const advice: Readonly<Record<Leaf, string>> = {
+  'size:repos:public': inRepositories,
+  'size:repos:private': inRepositories,
+  'size:git:lfs':
+    'Objects that no branch needs any more stay until the server prunes them, or until their repository is deleted.',
+  'size:assets:attachments:issues': 'Delete large files from issues and comments.',
+  'size:assets:attachments:releases': 'Delete files of old releases, or the releases.',
+  'size:assets:artifacts': 'Delete artifacts of old runs, and have new ones kept for a shorter time.',
+  'size:assets:packages:all': 'Delete versions of packages that nobody installs any more.',
+  'size:assets:wiki':
+    'Large files in a wiki stay in its history: whoever runs the server can shorten it. Or delete the wiki.',
+};
+
+export interface AdviceProps {
+  readonly usage: Usage;
+  readonly contact: string | null;
+}
+
+export function Advice({ usage, contact }: AdviceProps) {
+  const largest = advised(usage);
+  return (
+    <Panel title="How to use less">
+      <div class="stack">
+        <p>Deleting is never refused, whatever the limit.</p>
+        {largest.length > 0 && (
+          <dl class="advice">
+            {largest.map(({ words, kinds }) => (
+              <div key={words}>
+                <dt class="row">
+                  {kinds.map(({ leaf, bytes }) => (
+                    <span key={leaf}>
+                      <Kind leaf={leaf} /> <Size bytes={bytes} />
+                    </span>
+                  ))}
+                </dt>
+                <dd>{words}</dd>
+              </div>
+            ))}
+          </dl>
+        )}
+        <p>
+          {contact === null ? (
+            'If that is not enough, ask whoever runs this server for more.'
+          ) : (
+            <>
+              If that is not enough, ask: <Contact>{contact}</Contact>
+            </>
+          )}
+        </p>
+      </div>
+    </Panel>
+  );
+}
+
+/** Kinds that the same is done about stand together. */
+function advised(usage: Usage) {
+  const total = usage.reduce((sum, bytes) => sum + bytes, 0);
+  const largest = portions(usage)
+    .filter(({ bytes }) => bytes >= total * worthwhile)
+    .toSorted((a, b) => b.bytes - a.bytes);
+  return [...Map.groupBy(largest, ({ leaf }) => advice[leaf])].map(([words, kinds]) => ({ words, kinds }));
+}
+
+/** Words, an address or a link, as the administrator has written it. */
+function Contact({ children }: { children: string }) {
+  if (/^https?:\/\/\S+$/.test(children)) return <a href={children}>{children}</a>;
+  if (/^[^\s@]+@[^\s@]+$/.test(children)) return <a href={`mailto:${children}`}>{children}</a>;
+  return <Name>{children}</Name>;
+}

@@ -1,0 +1,65 @@
+/** What an owner sees of themselves, or of an organization: as it is now, and as it changes. */
+
+import { useQuery } from '@tanstack/preact-query';
+import type { ComponentChildren } from 'preact';
+import type { OwnReport } from '../../../src/wire/index.ts';
+import { type Own, ownReportQuery } from '../api/own-queries.ts';
+import { counted } from '../parts/figures.tsx';
+import { History } from '../parts/history.tsx';
+import { Panel } from '../parts/page.tsx';
+import { Answered, Empty } from '../parts/states.tsx';
+import { Units } from '../parts/units.tsx';
+import { usageIn } from '../usage.ts';
+import { Advice } from './advice.tsx';
+import { Refusals } from './refusals.tsx';
+import { Standing } from './standing.tsx';
+import { rulingsIn, worst } from './verdicts.ts';
+
+export interface OwnUsageProps {
+  readonly own: Own;
+  /** Behind all else. */
+  readonly children?: ComponentChildren;
+}
+
+export function OwnUsage({ own, children }: OwnUsageProps) {
+  const report = useQuery(ownReportQuery(own));
+  return (
+    <Answered query={report} what="what is stored" rows={12}>
+      {figures => {
+        const rulings = rulingsIn(figures.decisions);
+        const isFine = worst(rulings, figures.warn_at) === 'fine';
+        const advice = <Advice usage={usageIn(figures.tree)} contact={figures.contact} />;
+        return (
+          <>
+            <Standing own={own} report={figures} />
+            {!isFine && advice}
+            <Largest report={figures} />
+            <History of={own} />
+            <Refusals own={own} />
+            {isFine && advice}
+            {children}
+          </>
+        );
+      }}
+    </Answered>
+  );
+}
+
+function Largest({ report: { units, unit_count: count } }: { report: OwnReport }) {
+  return (
+    <Panel title="What takes the space">
+      {units.length === 0 ? (
+        <Empty>Nothing is stored yet. What is pushed shows here once it was measured.</Empty>
+      ) : (
+        <div class="stack">
+          <Units units={units} />
+          {count > units.length && (
+            <p class="quiet-text">
+              These are the largest {counted(units.length, 'one', 'ones')} of {count.toLocaleString('en-US')}.
+            </p>
+          )}
+        </div>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,88 @@
+/** Why something is decided as it is, in plain words, and in every detail. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { formatBytes, formatUse, isSubject, type Subject } from '../../../src/quota/index.ts';
+import type { Explanation } from '../../../src/wire/index.ts';
+import { type Own, ownExplanationQuery } from '../api/own-queries.ts';
+import { Name } from '../parts/name.tsx';
+import { Reasoning } from '../parts/reasoning.tsx';
+import { Answered } from '../parts/states.tsx';
+import { listWords } from './verdicts.ts';
+
+export interface WhyProps {
+  readonly own: Own;
+  readonly subject: Subject;
+}
+
+export function Why({ own, subject }: WhyProps) {
+  const explanation = useQuery(ownExplanationQuery(own, subject));
+  return (
+    <Answered query={explanation} what="why" rows={3}>
+      {explained => (
+        <div class="stack">
+          <p>
+            <Reason explained={explained} />
+          </p>
+          <details>
+            <summary>Every group and rule that was asked</summary>
+            <Reasoning explanation={explained} hasLinks={false} />
+          </details>
+        </div>
+      )}
+    </Answered>
+  );
+}
+
+function Reason({ explained: { subject, decision, settings } }: { explained: Explanation }) {
+  if (decision.by === 'disabled') return <>Quotas are switched off: everything is allowed.</>;
+  const { used, limit, allowed } = decision;
+  if (used === null || limit === null) {
+    return <>No rule says anything about {listWords([subject])}, and what no rule covers is refused here.</>;
+  }
+  const what = counted(decision.subjects);
+  const rule = <ByRule decision={decision} />;
+  if (limit === -1) {
+    return (
+      <>
+        {rule} sets no limit for {what}.
+      </>
+    );
+  }
+  if (limit === 0) {
+    return (
+      <>
+        {rule} allows nothing of {what}: the limit is 0.
+      </>
+    );
+  }
+  const words = formatUse(used, limit);
+  const stored = `${words.limit} for ${what}. ${words.used} are stored (${words.percent})`;
+  return (
+    <>
+      {rule} allows {stored}
+      {allowed ? '.' : `, so what adds to it is refused ${untilWhen(used - limit, settings)}.`}
+    </>
+  );
+}
+
+function ByRule({ decision: { group, rule } }: Pick<Explanation, 'decision'>) {
+  if (group === null || rule === null) return <>The limit for everybody</>;
+  return (
+    <>
+      Rule “<Name>{rule}</Name>” of group “<Name>{group}</Name>”
+    </>
+  );
+}
+
+/** `over`: by how many bytes the limit is passed. */
+function untilWhen(over: number, { refuseWhen }: Explanation['settings']): string {
+  if (over > 0)
+    return `until ${formatBytes(over)} ${refuseWhen === 'reached' ? 'and a little more ' : ''}are gone`;
+  return 'until it is less';
+}
+
+/** What a rule counts. */
+function counted(subjects: readonly string[]): string {
+  const known = subjects.filter(isSubject);
+  return known.includes('size:all') ? 'everything together' : listWords(known);
+}

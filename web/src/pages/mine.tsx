@@ -1,0 +1,31 @@
+/** What one uses oneself, and the organizations whose usage one may see. */
+
+import { useSession } from '../api/session.ts';
+import { OwnUsage } from '../own/own-usage.tsx';
+import { Name } from '../parts/name.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { to } from '../place.ts';
+
+export function Mine() {
+  const session = useSession();
+  const organizations = session.data?.organizations ?? [];
+  return (
+    <Page title="My usage">
+      <OwnUsage own={{ is: 'me' }}>
+        {organizations.length > 0 && (
+          <Panel title="My organizations">
+            <ul class="columns">
+              {organizations.map(name => (
+                <li key={name}>
+                  <a href={to('organization', name)}>
+                    <Name>{name}</Name>
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </Panel>
+        )}
+      </OwnUsage>
+    </Page>
+  );
+}

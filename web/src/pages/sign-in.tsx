@@ -1,0 +1,60 @@
+/** Where one signs in: by a provider of identities, by a token that is pasted, or by a link. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useSession } from '../api/session.ts';
+import { sourcesQuery } from '../api/sign-in-queries.ts';
+import { Name } from '../parts/name.tsx';
+import { Page, Panel } from '../parts/page.tsx';
+import { SignInForm } from '../parts/sign-in.tsx';
+import { go, useQueryPart } from '../place.ts';
+import { ByLink } from '../sign-in/by-link.tsx';
+import { useCode } from '../sign-in/code.ts';
+import { wayBack } from '../sign-in/way-back.ts';
+
+export function SignIn() {
+  const [query] = useQueryPart();
+  const session = useSession();
+  const code = useCode();
+  const back = wayBack(query.get('back'), new URL(document.baseURI));
+  const leave = () => go(back, { replace: true });
+  return (
+    <Page title="Sign in">
+      <div class="narrow stack">
+        {code !== null && <ByLink code={code} onSignedIn={leave} />}
+        {code === null && session.data !== undefined && (
+          <p class="state">
+            You are signed in as <Name>{session.data.login}</Name>. <a href={back}>Go on</a>, or sign in as
+            somebody else.
+          </p>
+        )}
+        <Sources back={back} />
+        <Panel title="With a token">
+          <SignInForm onSignedIn={leave} />
+        </Panel>
+        <p class="quiet-text small">
+          Who runs this server makes tokens with <code>softquota token create --user NAME</code>, and links
+          that are good once with <code>softquota sign-in-link --user NAME</code>.
+        </p>
+      </div>
+    </Page>
+  );
+}
+
+/** Nothing where there are none. */
+function Sources({ back }: { back: string }) {
+  const sources = useQuery(sourcesQuery);
+  if (sources.data === undefined || sources.data.length === 0) return null;
+  return (
+    <Panel title="With an account elsewhere">
+      <ul class="stack">
+        {sources.data.map(({ id, name, href }) => (
+          <li key={id}>
+            <a class="button" href={`${href}?${new URLSearchParams({ return_to: back })}`}>
+              Sign in with <Name>{name}</Name>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,138 @@
+/** Usage as it was, of an owner or of all together: a plot, what its growth leads to in words, and the figures themselves. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import type { History as Figures, HistoryRange } from '../../../src/wire/index.ts';
+import { type HistoryOf, historyQuery } from '../api/own-queries.ts';
+import { growthWords } from '../history/growth-words.ts';
+import { type HistoryPoint, limitIn, type Picture, totalOf } from '../history/plot.ts';
+import { kindWords } from './bar.tsx';
+import { Size, Time } from './figures.tsx';
+import { HistoryPlot } from './history-plot.tsx';
+import { Panel } from './page.tsx';
+import { Answered, Empty } from './states.tsx';
+import { Table } from './table.tsx';
+
+export interface HistoryProps {
+  readonly of: HistoryOf;
+}
+
+const ranges: readonly (readonly [HistoryRange, string])[] = [
+  ['day', 'Day'],
+  ['week', 'Week'],
+  ['month', 'Month'],
+  ['year', 'Year'],
+  ['all', 'All'],
+];
+
+const pictures: readonly (readonly [Picture, string])[] = [
+  ['limit', 'Against the limit'],
+  ['kinds', 'By kind'],
+];
+
+export function History({ of }: HistoryProps) {
+  const [range, setRange] = useState<HistoryRange>('month');
+  const [chosen, setChosen] = useState<Picture | null>(null);
+  const history = useQuery(historyQuery(of, range));
+  const hasLimit = history.data !== undefined && limitIn(history.data) !== null;
+  const picture = hasLimit ? (chosen ?? 'limit') : 'kinds';
+  return (
+    <Panel
+      title="History"
+      actions={
+        <div class="row">
+          {hasLimit && <Choices label="Picture" now={picture} options={pictures} onChoice={setChosen} />}
+          <Choices label="Time shown" now={range} options={ranges} onChoice={setRange} />
+        </div>
+      }
+    >
+      <Answered query={history} what="the history" rows={8}>
+        {figures => (
+          <div class="stack">
+            <p>{growthWords(figures.growth)}</p>
+            <Drawn figures={figures} picture={picture} />
+          </div>
+        )}
+      </Answered>
+    </Panel>
+  );
+}
+
+function Drawn({ figures, picture }: { figures: Figures; picture: Picture }) {
+  const [only] = figures.points;
+  if (only === undefined)
+    return <Empty>There are no figures yet: history begins with the next full hour.</Empty>;
+  if (figures.points.length === 1) {
+    return (
+      <Empty>
+        So far there is one figure, <Size bytes={totalOf(only)} /> at <Time at={only.at} />. A plot begins
+        with the next one, at the full hour.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <HistoryPlot history={figures} picture={picture} />
+      <AllFigures figures={figures} />
+    </>
+  );
+}
+
+function AllFigures({ figures: { leaves, points, kept } }: { figures: Figures }) {
+  const [isOpen, setOpen] = useState(false);
+  const present = leaves.flatMap((leaf, index) =>
+    points.some(({ bytes }) => (bytes[index] ?? 0) > 0) ? [{ leaf, index }] : [],
+  );
+  return (
+    <details onToggle={event => setOpen(event.currentTarget.open)}>
+      <summary>The figures as a table</summary>
+      {isOpen && (
+        <div class="stack">
+          <Table<HistoryPoint>
+            caption="Usage as it was, latest first"
+            rows={points.toReversed()}
+            keyOf={({ at }) => at}
+            columns={[
+              { key: 'at', title: 'When', cell: ({ at }) => <Time at={at} /> },
+              {
+                key: 'total',
+                title: 'Together',
+                isNumber: true,
+                cell: point => <Size bytes={totalOf(point)} />,
+              },
+              ...present.map(({ leaf, index }) => ({
+                key: leaf,
+                title: kindWords(leaf),
+                isNumber: true,
+                cell: ({ bytes }: HistoryPoint) => <Size bytes={bytes[index] ?? 0} />,
+              })),
+            ]}
+          />
+          <p class="quiet-text small">
+            Kept by the hour for {kept.hourly_days} days, and by the day for {kept.daily_days}.
+          </p>
+        </div>
+      )}
+    </details>
+  );
+}
+
+interface ChoicesProps<Value extends string> {
+  readonly label: string;
+  readonly now: Value;
+  readonly options: readonly (readonly [value: Value, words: string])[];
+  readonly onChoice: (value: Value) => void;
+}
+
+function Choices<Value extends string>({ label, now, options, onChoice }: ChoicesProps<Value>) {
+  return (
+    <fieldset class="choices">
+      <legend class="visually-hidden">{label}</legend>
+      {options.map(([value, words]) => (
+        <button key={value} type="button" aria-pressed={value === now} onClick={() => onChoice(value)}>
+          {words}
+        </button>
+      ))}
+    </fieldset>
+  );
+}

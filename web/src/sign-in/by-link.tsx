@@ -1,0 +1,68 @@
+/** Signs in with the code of a link: at once where nobody is signed in, else after asking. */
+
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { faultOf, wordsOf } from '../api/fault.ts';
+import { signIn, useSession } from '../api/session.ts';
+import { Name } from '../parts/name.tsx';
+import { Panel } from '../parts/page.tsx';
+import { Loading } from '../parts/states.tsx';
+
+export interface ByLinkProps {
+  readonly code: string;
+  readonly onSignedIn: () => void;
+}
+
+export function ByLink({ code, onSignedIn }: ByLinkProps) {
+  const session = useSession();
+  const [failure, setFailure] = useState<unknown>(null);
+  const used = useRef<string | null>(null);
+  const enter = async () => {
+    // It is good once.
+    if (used.current === code) return;
+    used.current = code;
+    try {
+      await signIn({ code });
+      onSignedIn();
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  const isNobody = session.data === undefined && session.error !== null;
+  useEffect(() => {
+    if (isNobody) void enter();
+  }, [isNobody, code]);
+
+  if (failure !== null) {
+    return (
+      <p class="state failed" role="alert">
+        {whyNot(failure)}
+      </p>
+    );
+  }
+  if (session.data === undefined || used.current !== null) return <Loading rows={2} />;
+  return (
+    <Panel title="Sign in by this link?">
+      <div class="stack">
+        <p>
+          You are signed in as <Name>{session.data.login}</Name>. The link signs this browser in as whom it
+          was made for, and ends that session.
+        </p>
+        <div class="actions">
+          <button type="button" onClick={onSignedIn}>
+            Stay as I am
+          </button>
+          <button type="button" class="primary" onClick={() => void enter()}>
+            Sign in by the link
+          </button>
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+function whyNot(failure: unknown): string {
+  const fault = faultOf(failure);
+  return fault.is === 'signed-out'
+    ? 'The link is not known, was used, or is too old. An administrator can make another one.'
+    : wordsOf(fault);
+}
