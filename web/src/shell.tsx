@@ -3,8 +3,9 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { PageId } from '../../src/wire/pages.ts';
+import { faultOf, wordsOf } from './api/fault.ts';
 import { type Session, signOut } from './api/session.ts';
-import { Announcer } from './parts/announcer.tsx';
+import { Announcer, announce } from './parts/announcer.tsx';
 import { Banners } from './parts/banners.tsx';
 import { Name } from './parts/name.tsx';
 import { go, to } from './place.ts';
@@ -124,8 +125,12 @@ function isHere(address: string): boolean {
 
 function SignOut() {
   const leave = async () => {
-    await signOut();
-    go(to('signIn'));
+    try {
+      await signOut();
+      go(to('signIn'));
+    } catch (error) {
+      announce(wordsOf(faultOf(error)));
+    }
   };
   return (
     <button type="button" class="quiet" onClick={() => void leave()}>

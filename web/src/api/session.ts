@@ -5,6 +5,7 @@ import type { Session } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
 import { client, live } from './client.ts';
 import { daemonVersion } from './connection.ts';
+import { faultOf } from './fault.ts';
 
 const lookEveryMs = 60_000;
 
@@ -35,8 +36,12 @@ export async function signIn(
   client.setQueryData(sessionQuery.queryKey, session);
 }
 
-/** Rejects as `ask` does. */
+/** Done as well where the session has ended already. Else rejects as `ask` does. */
 export async function signOut(): Promise<void> {
-  await ask(['session'], { method: 'DELETE' });
+  try {
+    await ask(['session'], { method: 'DELETE' });
+  } catch (error) {
+    if (faultOf(error).is !== 'signed-out') throw error;
+  }
   client.clear();
 }

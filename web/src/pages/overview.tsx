@@ -6,6 +6,7 @@ import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
 import { counted, Percent, Size, Time } from '../parts/figures.tsx';
+import { History } from '../parts/history.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Refusals } from '../parts/refusals.tsx';
@@ -40,6 +41,7 @@ export function Overview() {
           </>
         )}
       </Answered>
+      <History of={{ is: 'all' }} />
     </Page>
   );
 }

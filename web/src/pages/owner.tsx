@@ -6,6 +6,7 @@ import { ownerQuery, userQuery } from '../api/queries.ts';
 import { Bar, Legend } from '../parts/bar.tsx';
 import { EventList } from '../parts/event-list.tsx';
 import { Size, Time } from '../parts/figures.tsx';
+import { History } from '../parts/history.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Sessions } from '../parts/sessions.tsx';
@@ -48,6 +49,7 @@ function Known({ report }: { report: OwnerReport }) {
       <Panel title="What it consists of">
         {units.length === 0 ? <Empty>Nothing is stored.</Empty> : <Units units={units} />}
       </Panel>
+      <History of={{ is: 'owner', name }} />
       <Panel title="Events">
         <EventList asked={{ kind: undefined, owner: name, limit: 10 }} isOfOne />
       </Panel>

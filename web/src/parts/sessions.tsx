@@ -19,9 +19,19 @@ const ways: Readonly<Record<SessionRow['via'], string>> = {
 
 export function Sessions({ user }: { readonly user: string }) {
   const sessions = useQuery(sessionsQuery(user));
-  const [ending, setEnding] = useState<SessionRow | null>(null);
+  const [ending, setEnding] = useState<readonly SessionRow[]>([]);
+  const others = sessions.data?.filter(({ current }) => !current) ?? [];
   return (
-    <Panel title="Sessions">
+    <Panel
+      title="Sessions"
+      actions={
+        others.length > 1 && (
+          <button type="button" onClick={() => setEnding(others)}>
+            {others.length === sessions.data?.length ? 'End all' : 'End all others'}
+          </button>
+        )
+      }
+    >
       <Answered query={sessions} what="the sessions" rows={2}>
         {list =>
           list.length === 0 ? (
@@ -55,8 +65,12 @@ export function Sessions({ user }: { readonly user: string }) {
                     session.current ? (
                       'this one'
                     ) : (
-                      <button type="button" class="quiet" onClick={() => setEnding(session)}>
+                      <button type="button" class="quiet" onClick={() => setEnding([session])}>
                         End
+                        <span class="visually-hidden">
+                          {' '}
+                          the session begun <Time at={session.created_at} />
+                        </span>
                       </button>
                     ),
                 },
@@ -65,18 +79,21 @@ export function Sessions({ user }: { readonly user: string }) {
           )
         }
       </Answered>
-      {ending !== null && (
+      {ending.length > 0 && (
         <Confirm
-          title="End this session?"
-          action="End the session"
-          done="The session has ended."
+          title={ending.length === 1 ? 'End this session?' : `End ${ending.length} sessions?`}
+          action={ending.length === 1 ? 'End the session' : 'End them'}
+          done={ending.length === 1 ? 'The session has ended.' : 'The sessions have ended.'}
           act={async () => {
-            await endSession(user, ending.id);
+            for (const { id } of ending) await endSession(user, id);
             await refresh();
           }}
-          onClose={() => setEnding(null)}
+          onClose={() => setEnding([])}
         >
-          <p>Whoever uses it is signed out at once, and has to sign in again.</p>
+          <p>
+            Whoever uses {ending.length === 1 ? 'it' : 'them'} is signed out at once, and has to sign in
+            again.
+          </p>
         </Confirm>
       )}
     </Panel>

@@ -8,7 +8,7 @@ import { placeAt } from '../../../src/wire/pages.ts';
  */
 export function wayBack(asked: string | null, base: URL): string {
   const first = './';
-  if (asked === null || !URL.canParse(asked, base)) return first;
+  if (asked === null || !URL.canParse(asked, base.href)) return first;
   const url = new URL(asked, base);
   if (url.origin !== base.origin || !url.pathname.startsWith(base.pathname)) return first;
   const place = placeAt(url.pathname.slice(base.pathname.length - 1));

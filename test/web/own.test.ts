@@ -1,0 +1,86 @@
+/** What users' pages make of what the daemon says, without a browser. */
+
+import fc from 'fast-check';
+import t from 'tap';
+import { leaves, subjects } from '../../src/quota/index.ts';
+import type { Verdict } from '../../src/wire/index.ts';
+import { listWords, nearness, rulingsIn, worst } from '../../web/src/own/verdicts.ts';
+import { wayBack } from '../../web/src/sign-in/way-back.ts';
+
+const free: Verdict = { allowed: false, used: 12, limit: 10, group: 'free', rule: 'total' };
+const lfs: Verdict = { allowed: true, used: 3, limit: 50, group: 'media', rule: 'lfs' };
+
+t.test('kinds of data that the same rule decides for alike are told once, in the fewest words', async t => {
+  const decisions = Object.fromEntries(
+    subjects.map(subject => [subject, subject === 'size:git:lfs' ? { ...lfs } : { ...free }]),
+  );
+  const [first, second, ...rest] = rulingsIn(decisions);
+  t.same(rest, []);
+  t.same(first?.verdict, free);
+  t.same(first?.subjects, ['size:repos:all', 'size:assets:all']);
+  t.same(second?.leaves, ['size:git:lfs']);
+  const everything = rulingsIn(Object.fromEntries(leaves.map(leaf => [leaf, free])));
+  t.equal(listWords(everything[0]?.subjects ?? []), 'everything');
+});
+
+t.test(
+  'a limit is near from the lowest threshold on, and what is refused comes before what is near',
+  async t => {
+    t.equal(nearness({ ...lfs, used: 40 }, [80, 90]), 'near');
+    t.equal(nearness({ ...lfs, used: 39 }, [80, 90]), 'fine');
+    t.equal(nearness({ ...lfs, limit: -1 }, [80]), 'fine');
+    t.equal(nearness({ ...lfs, used: null, limit: null }, [80]), 'fine');
+    t.equal(nearness({ ...lfs, used: 50 }, []), 'fine');
+    t.equal(nearness(free, [80]), 'refused');
+    const rulings = (...verdicts: Verdict[]) =>
+      verdicts.map(verdict => ({ verdict, leaves: [], subjects: [] }));
+    t.equal(worst(rulings({ ...lfs, used: 45 }, free, lfs), [80]), 'refused');
+    t.equal(worst(rulings({ ...lfs, used: 45 }, lfs), [80]), 'near');
+    t.equal(worst([], [80]), 'fine');
+  },
+);
+
+t.test('every kind of data is told of exactly once', async _t => {
+  const verdict = fc.constantFrom(free, lfs, { ...lfs, allowed: false });
+  fc.assert(
+    fc.property(fc.array(verdict, { minLength: leaves.length, maxLength: leaves.length }), verdicts => {
+      const decisions = Object.fromEntries(leaves.map((leaf, index) => [leaf, verdicts[index] ?? free]));
+      const told = rulingsIn(decisions);
+      return (
+        told
+          .flatMap(ruling => ruling.leaves)
+          .toSorted()
+          .join() === leaves.toSorted().join() &&
+        told.every(ruling => ruling.leaves.every(leaf => decisions[leaf]?.rule === ruling.verdict.rule))
+      );
+    }),
+  );
+});
+
+t.test('whoever has signed in goes to a page of ours and nowhere else', async t => {
+  const base = new URL('https://git.example/quota/');
+  t.equal(wayBack('owners/a%2Fb?sort=name', base), './owners/a%2Fb?sort=name');
+  t.equal(wayBack('./mine', base), './mine');
+  for (const elsewhere of [
+    null,
+    '',
+    'https://evil.example/quota/mine',
+    '//evil.example/quota/mine',
+    '/mine',
+    '../mine',
+    'api/v1/session',
+    'sign-in?back=mine',
+    'javascript:alert(1)',
+    '\\\\evil.example\\quota\\mine',
+    'https://git.example:8443/quota/mine',
+    'http://',
+    'no-page',
+  ]) {
+    t.equal(wayBack(elsewhere, base), './', String(elsewhere));
+  }
+  fc.assert(
+    fc.property(fc.oneof(fc.webUrl(), fc.string()), asked =>
+      new URL(wayBack(asked, base), base).href.startsWith(base.href),
+    ),
+  );
+});
