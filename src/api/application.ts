@@ -6,11 +6,13 @@ import type { Caller } from '../identity/index.ts';
 import { mustBeAllowed } from './access.ts';
 import { type AskerOptions, askerOf } from './asker.ts';
 import { jsonOf } from './body.ts';
+import type { Built } from './built.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import type { Call, Following, Method, Route } from './route.ts';
 import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
+import { noSuchPage, webPages } from './web.ts';
 
 export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 'browsers'> {
   readonly routes: readonly Route[];
@@ -18,14 +20,16 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
   readonly streams: Streams;
+  /** Null: no browser comes here. */
+  readonly web: Built | null;
 }
 
 /**
- * Serves the API both at `/api` and below the path of the base URL, so that it does not matter whether a proxy takes
- * that path off.
+ * Serves the API, and pages, both from `/` on and below the path of the base URL, so that it does not matter whether a
+ * proxy takes that path off.
  */
 export function application(options: ApplicationOptions): express.Express {
-  const { services, trustedProxies } = options;
+  const { services, trustedProxies, web } = options;
   const app = express();
   app.set('trust proxy', [...trustedProxies]);
   app.set('query parser', firstValues);
@@ -35,13 +39,16 @@ export function application(options: ApplicationOptions): express.Express {
   const served = Router({ caseSensitive: true });
   served.use('/api/v1', api(options));
   served.use(swaggerPage());
+  if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
   app.use(served);
   app.use((request, response, next) => {
     const below = new URL(services.baseUrl()).pathname;
+    if (web !== null && `${request.url}/` === below) return response.redirect(below);
     if (below === '/' || !request.url.startsWith(below)) return next();
     request.url = request.url.slice(below.length - 1);
     served(request, response, next);
   });
+  if (web !== null) app.use(noSuchPage(services.baseUrl));
   app.use(() => {
     throw new SoftquotaError('not_found', 'no such address');
   });

@@ -6,6 +6,7 @@ import { SoftquotaError } from '../errors.ts';
 import { localAdministrator } from '../identity/index.ts';
 import { listen, type SocketPlace } from '../sockets/index.ts';
 import { type ApplicationOptions, application } from './application.ts';
+import { Built, builtFolder } from './built.ts';
 import { sayGoodbye } from './faults.ts';
 import { allRoutes } from './routes/index.ts';
 import type { ApiServices } from './services.ts';
@@ -49,6 +50,7 @@ export class ApiServer {
       services,
       authenticate: () => local,
       browsers: null,
+      web: null,
       trustedProxies: [],
     });
     await listen(server, place);
@@ -66,6 +68,7 @@ export class ApiServer {
       services,
       authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
       browsers: services.identity,
+      web: new Built(builtFolder),
       trustedProxies,
     });
     await new Promise<void>((resolve, reject) => {

@@ -40,6 +40,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       services: { baseUrl: () => 'http://git.example/', unforeseen: error => logged.push(error) },
       authenticate: () => ({ is: 'none' }),
       browsers: null,
+      web: null,
       trustedProxies: [],
       streams: new Streams(),
     }),

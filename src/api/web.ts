@@ -1,0 +1,115 @@
+/**
+ * The web UI for browsers: one page for all addresses that are pages (wire/pages.ts), and the files that it loads. What is
+ * neither is 404, so that a wrong address is told as such.
+ */
+
+import { extname } from 'node:path';
+import type { Request, RequestHandler, Response } from 'express';
+import { SoftquotaError } from '../errors.ts';
+import { placeAt } from '../wire/index.ts';
+import type { Built, BuiltFile } from './built.ts';
+import { pageHeaders } from './headers.ts';
+
+export interface WebOptions {
+  readonly built: Built;
+  /** Ends with a slash. */
+  baseUrl(): string;
+}
+
+/** The app's own files have names that tell what is in them, so that one of a name is never another. */
+const hashed = /^\/assets\//;
+
+export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
+  return async (request, response, next) => {
+    const { path } = request;
+    const isPage = placeAt(path) !== null;
+    const found = await built.files();
+    const file = found?.files.get(path);
+    if (!isPage && file === undefined) return next();
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.set('Allow', 'GET, HEAD');
+      throw new SoftquotaError('wrong_method', `${request.method} is not for this address; GET, HEAD are`);
+    }
+    if (file !== undefined) return sendFile(request, response, path, file);
+    if (found === null) return tellNotBuilt(request, response);
+    pageHeaders(request, response, error => {
+      if (error !== undefined) return next(error);
+      response.set('Cache-Control', 'no-cache').type('html').send(placedAt(found.page, baseUrl()));
+    });
+  };
+}
+
+/** What is at none of the addresses: a page for a browser, for all others the fault that `next` is told. */
+export function noSuchPage(baseUrl: () => string): RequestHandler {
+  return (request, response, next) => {
+    if (request.path.startsWith('/api/') || !isForReader(request)) return next();
+    const start = escaped(new URL(baseUrl()).pathname);
+    tell(response, 404, 'There is no such page', `<a href="${start}">Go to the start</a>.`);
+  };
+}
+
+function sendFile(request: Request, response: Response, path: string, { bytes, br, gzip }: BuiltFile): void {
+  response.set('Cache-Control', hashed.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache');
+  response.type(extname(path));
+  if (br === null && gzip === null) return void response.send(bytes);
+  response.vary('Accept-Encoding');
+  const chosen =
+    br !== null && request.acceptsEncodings('br') !== false
+      ? (['br', br] as const)
+      : gzip !== null && request.acceptsEncodings('gzip') !== false
+        ? (['gzip', gzip] as const)
+        : null;
+  if (chosen === null) return void response.send(bytes);
+  const [encoding, compressed] = chosen;
+  response.set('Content-Encoding', encoding).send(compressed);
+}
+
+/** All addresses in the page are relative to where the base URL lies. */
+function placedAt(page: string, baseUrl: string): string {
+  const base = `<base href="${escaped(new URL(baseUrl).pathname)}">`;
+  return page.replace(/<head>/i, head => `${head}${base}`);
+}
+
+function tellNotBuilt(request: Request, response: Response): void {
+  const message = 'the web UI is not built: run npm run build in the checkout of softquota';
+  if (!isForReader(request)) throw new SoftquotaError('not_ready', message);
+  const text = 'Run <code>npm run build</code> in the checkout of softquota, and load this page again.';
+  tell(response, 503, 'The web UI is not built', text);
+}
+
+/** It asks for pages, not only for anything. */
+function isForReader(request: Request): boolean {
+  return request.accepts(['json', 'html']) === 'html';
+}
+
+function tell(response: Response, status: number, title: string, html: string): void {
+  response
+    .status(status)
+    .set('Cache-Control', 'no-store')
+    .type('html')
+    .send(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · softquota</title>
+</head>
+<body>
+<h1>${title}</h1>
+<p>${html}</p>
+</body>
+</html>
+`);
+}
+
+const references: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '"': '&quot;',
+  '<': '&lt;',
+  '>': '&gt;',
+};
+
+function escaped(text: string): string {
+  return text.replace(/[&"<>]/g, character => references[character] ?? character);
+}
