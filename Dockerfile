@@ -1,7 +1,7 @@
 # softquota in a container; docs/docker.md tells how it stands beside a git server.
 #
-# The first stage compiles, the second keeps what runs: Node.js, softquota and the packages it needs, git and curl
-# for the playground and the hooks.
+# The first stage compiles, and builds the web UI; the second keeps what runs: Node.js, softquota and the packages it
+# needs, git and curl for the playground and the hooks.
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
@@ -9,6 +9,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY web ./web
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-bookworm-slim

@@ -65,7 +65,11 @@ function authorization(): Readonly<Record<string, string>> {
 }
 
 /** To the administrator's API of this machine's daemon, wherever SOFTQUOTA_URL leads. */
-export function localAdminClient({ server }: Config): Client {
+export function localAdminClient({
+  server,
+}: {
+  readonly server: Pick<Config['server'], 'adminSocket'>;
+}): Client {
   return clientAt({ socketPath: server.adminSocket }, '/api/v1', server.adminSocket);
 }
 

@@ -18,6 +18,7 @@ import { addReceivePack } from './receive-pack.ts';
 import { addRule } from './rule.ts';
 import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
+import { addSignInLink } from './sign-in-link.ts';
 import { addStore } from './store.ts';
 import { addToken } from './token.ts';
 import { addUsage } from './usage.ts';
@@ -51,6 +52,7 @@ export function buildProgram(exit: Exit): Command {
     addGroup,
     addUser,
     addToken,
+    addSignInLink,
     addPolicy,
     addHooks,
     addReceivePack,

@@ -15,6 +15,7 @@ export interface World {
   readonly directory: string;
   readonly config: string;
   readonly socket: string;
+  readonly adminSocket: string;
   /** Takes away what lies outside `directory`. */
   readonly clear: () => Promise<void>;
 }
@@ -59,7 +60,8 @@ export async function makeWorld(directory: string): Promise<World> {
   for (const result of installed) {
     if ('fault' in result) throw new SoftquotaError('internal', `${result.repository}: ${result.fault}`);
   }
-  return { directory: place, config, socket, clear: sockets.clear };
+  const adminSocket = join(sockets.directory, 'admin.sock');
+  return { directory: place, config, socket, adminSocket, clear: sockets.clear };
 }
 
 /** Beside the data, unless the path would be longer than a socket's may be. */
@@ -81,6 +83,8 @@ DATA_PATH = ${join(place, 'data')}
 SOCKET = ${join(sockets, 'gate.sock')}
 TRUSTED_SOCKET = ${join(sockets, 'trusted.sock')}
 ADMIN_SOCKET = ${join(sockets, 'admin.sock')}
+; Any free one.
+HTTP_PORT = 0
 
 [quota]
 ENABLED = true

@@ -53,6 +53,7 @@ const commands = [
   'hooks install',
   'hooks status',
   'hooks remove',
+  'sign-in-link',
   'backup',
   'restore',
   'doctor',

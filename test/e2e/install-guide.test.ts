@@ -59,6 +59,8 @@ for (const way of names) {
       t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
       t.match(stdout, shows[step.heading] ?? /^/, step.heading);
       if (step.heading !== 'Check') continue;
+      const page = await machine.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
+      t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
       const told = await rightsTold();
       t.equal(told.size, 7);
       const stats = await machine.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);

@@ -31,6 +31,8 @@ export async function packed(folder: string): Promise<string> {
   const outDir = join(place, 'dist');
   const compiler = join(checkout, 'node_modules/.bin/tsc');
   await clean(checkout, compiler, '-p', 'tsconfig.build.json', '--noCheck', '--outDir', outDir);
+  const bundler = join(checkout, 'node_modules/.bin/vite');
+  await clean(checkout, bundler, 'build', 'web', '--logLevel', 'warn', '--outDir', join(outDir, 'web'));
   const whole = { ...rest, name, version, files, bundleDependencies: true };
   await writeFile(join(place, 'package.json'), JSON.stringify(whole));
   await clean(place, 'npm', 'pack', '--ignore-scripts', '--silent', '--pack-destination', folder);

@@ -1,8 +1,11 @@
 /** The playground's story, and that it would tell when something went another way. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
 import { launcher } from './daemon.ts';
 import { plainEnvironment, type Run, run } from './run.ts';
@@ -28,6 +31,43 @@ t.test('playground --exit plays the story, exits 0, and takes less than half a m
   t.match(stdout, /\[deleted\]/);
   t.match(stdout, /All of it went as told\.\n$/);
   t.ok(elapsedMs < 30_000, `${Math.round(elapsedMs)} ms`);
+});
+
+t.test('its links open it signed in: one as its administrator, one as who is over the limit', async t => {
+  const folder = await folderOf(t);
+  const args = [launcher, 'playground', '--dir', join(folder, 'world')];
+  const cwd = new URL('../..', import.meta.url).pathname;
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...plainEnvironment, HOME: folder },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  t.teardown(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
+  const links: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.startsWith('    http://')) links.push(line.trim());
+    if (line.includes('Ctrl-C')) break;
+  }
+  t.equal(links.length, 2);
+  const signIn = async (link = '') => {
+    const { origin, hash } = new URL(link);
+    const answer = await fetch(new URL('/api/v1/session', origin), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: origin },
+      body: JSON.stringify({ code: hash.replace('#code=', '') }),
+    });
+    return { status: answer.status, who: await answer.json() };
+  };
+  const [administrator = '', owner] = links;
+  const page = await fetch(administrator, { headers: { Accept: 'text/html' } });
+  t.match(await page.text(), /<base href="\/">/);
+  t.match(await signIn(administrator), { status: 201, who: { login: 'admin', is_admin: true } });
+  t.match(await signIn(owner), { status: 201, who: { login: 'alice', is_admin: false } });
+  t.match(await signIn(administrator), { status: 401 });
 });
 
 t.test('where a step goes another way it says which, and exits with 1', async t => {

@@ -30,6 +30,31 @@ async function done(running: Promise<Run>): Promise<string> {
   return stdout;
 }
 
+t.test('one command prints a link that signs a user in once', async t => {
+  const server = await Server.open(t);
+  await done(server.softquota(['user', 'create', 'alice']));
+  const url = await urlOf(server);
+  const link = await done(server.softquota(['sign-in-link', '--user', 'alice']));
+  t.ok(link.startsWith(`${url}sign-in#code=`) && link.endsWith('\n'), link);
+  const signIn = () =>
+    fetch(new URL('api/v1/session', url), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: new URL(url).origin },
+      body: JSON.stringify({ code: link.trim().replace(/.*#code=/, '') }),
+    });
+  const answer = await signIn();
+  t.equal(answer.status, 201);
+  t.match(await answer.json(), { login: 'alice', via: 'link' });
+  t.equal((await signIn()).status, 401);
+  const json = await done(server.softquota(['sign-in-link', '--user', 'alice', '--json']));
+  t.match(JSON.parse(json), { url: /#code=/, expires_at: /^\d{4}-/ });
+  t.match(await server.softquota(['sign-in-link', '--user', 'nobody']), {
+    code: 2,
+    stdout: '',
+    stderr: /no user or organization nobody/,
+  });
+});
+
 t.test('one command leads from a new installation to the token of an administrator', async t => {
   const server = await Server.open(t);
   const first = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
