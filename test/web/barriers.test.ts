@@ -1,0 +1,42 @@
+/** axe, on every page of the administrators, in both colour schemes, on a desk and on a phone. */
+
+import t from 'tap';
+import { administratorsPages, oddNames, realm } from './realm.ts';
+import { barriers, isLoaded, lookAs, looks, reads, Web } from './world.ts';
+
+t.setTimeout(900_000);
+
+const world = await realm(t);
+const web = await Web.open(t);
+const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
+
+/** What is only there once somebody asks for it: a page, what to press, and what is then to be read. */
+const opened = [
+  ['groups', 'New group', 'Name of the group'],
+  ['rules', 'New rule', 'What it limits'],
+  ['groups/free', 'Edit', 'Owners in it'],
+  ['groups/free', 'Delete', 'What would change'],
+  ['owners', 'New owner', 'It is'],
+  ['owners/bob', 'Edit groups', 'In these groups'],
+  ['owners/bob', 'Rename', 'New name'],
+  ['owners/bob', 'New token', 'Last day'],
+] as const;
+
+for (const look of looks) {
+  t.test(`nothing keeps anybody out: ${look.scheme}, ${look.width} pixels wide`, async t => {
+    await lookAs(tab, look);
+    for (const path of administratorsPages(['bob', 'free', 'one-gigabyte', oddNames.long])) {
+      await tab.go(new URL(path, world.url).href);
+      await isLoaded(tab);
+      t.same(await barriers(tab), [], path === './' ? 'overview' : path);
+    }
+    for (const [path, button, words] of opened) {
+      await tab.go(new URL(path, world.url).href);
+      await isLoaded(tab);
+      await tab.click(`main ::-p-text(${button})`);
+      await reads(tab, words, 'main');
+      await isLoaded(tab);
+      t.same(await barriers(tab), [], `${path}: ${button}`);
+    }
+  });
+}

@@ -1,0 +1,45 @@
+/** Names that strangers chose, on every page of the administrators. */
+
+import t from 'tap';
+import { printable } from '../../src/quota/index.ts';
+import { administratorsPages, odd, oddNames, realm } from './realm.ts';
+import { isLoaded, reads, Web } from './world.ts';
+
+t.setTimeout(600_000);
+
+const world = await realm(t);
+const web = await Web.open(t);
+const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
+
+t.test('a name with script, quotes, reading direction or emoji is only text, wherever it stands', async t => {
+  for (const path of administratorsPages(odd)) {
+    await tab.go(new URL(path, world.url).href);
+    await isLoaded(tab);
+    const text = String(await tab.page.evaluate('document.body.innerText'));
+    t.notMatch(text, /[\u202a-\u202e\u2066-\u2069\u200d]/, `${path} shows nothing that misleads`);
+    t.match(await tab.page.title(), / · softquota$/, `${path} runs nothing`);
+    t.notOk(await tab.page.$('main img, main script'), `${path} has no element of a name`);
+  }
+  t.same(
+    tab.complaints.filter(complaint => !/status of 404/.test(complaint)),
+    [],
+    'the browser complains of nothing; that there is no fleet is told by a 404',
+  );
+});
+
+t.test('each can be found, and leads to its own page', async t => {
+  for (const name of odd) {
+    await tab.go(new URL('owners', world.url).href);
+    await tab.fill('input[type=search]', name);
+    await tab.page.waitForFunction('document.querySelectorAll("tbody tr").length === 1');
+    await tab.click('tbody a');
+    await reads(tab, printable(name), 'h1');
+    t.equal(await tab.page.title(), `${printable(name)} · softquota`);
+  }
+});
+
+t.test('a name that turns the reading direction is shown with the mark spelled out', async t => {
+  await tab.go(new URL('owners', world.url).href);
+  await reads(tab, 'x\\u{202e}gnp.exe');
+  t.ok(printable(oddNames.override).includes('\\u{202e}'));
+});

@@ -1,0 +1,105 @@
+/**
+ * The web UI as people have it: Chromium on a daemon's own address. Whose page it is was signed in from that very
+ * address, as the sign-in page does it.
+ */
+
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import axe from 'axe-core';
+import type { Test } from 'tap';
+import { z } from 'zod';
+import { Browser, type Tab } from '../e2e/browser.ts';
+
+const build = fileURLToPath(new URL('../../scripts/build-web', import.meta.url));
+
+export class Web {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  /** It ends with the test. What the pages are made of is built anew where that is not current. */
+  static async open(t: Test): Promise<Web> {
+    await promisify(execFile)(build);
+    return new Web(await Browser.open(t));
+  }
+
+  /** A tab of nobody's. */
+  tab(): Promise<Tab> {
+    return this.#browser.tab();
+  }
+
+  /** A tab in which whoever has this token is signed in, at a page of the daemon at `url`, an address below that. */
+  async signedIn(url: URL, token: string, path = ''): Promise<Tab> {
+    const tab = await this.tab();
+    // Any address will do; this one asks nothing that is refused.
+    await tab.go(new URL('api/v1/version', url).href);
+    await signIn(tab, token);
+    await tab.go(new URL(path, url).href);
+    return tab;
+  }
+}
+
+/** From a page of the daemon's. */
+export async function signIn(tab: Tab, token: string): Promise<void> {
+  const status = await tab.page.evaluate(
+    `fetch('/api/v1/session', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token: ${JSON.stringify(token)} }),
+    }).then(answer => answer.status)`,
+  );
+  if (status !== 201) throw new Error(`signing in: ${status}`);
+}
+
+/** Resolves once nothing on the page is still on its way. */
+export async function isLoaded(tab: Tab): Promise<void> {
+  await tab.page.waitForFunction('document.querySelector("h1") && !document.querySelector(".skeleton")');
+}
+
+/** Resolves once this can be read somewhere below the selector. */
+export async function reads(tab: Tab, text: string, selector = 'body'): Promise<void> {
+  const found = `[...document.querySelectorAll(${JSON.stringify(selector)})]
+    .some(element => element.innerText.includes(${JSON.stringify(text)}))`;
+  await tab.page.waitForFunction(found);
+}
+
+/** Resolves once this can no longer be read below the selector. */
+export async function readsNoMore(tab: Tab, text: string, selector = 'body'): Promise<void> {
+  const gone = `![...document.querySelectorAll(${JSON.stringify(selector)})]
+    .some(element => element.innerText.includes(${JSON.stringify(text)}))`;
+  await tab.page.waitForFunction(gone);
+}
+
+export const looks = [
+  { scheme: 'light', width: 1280 },
+  { scheme: 'dark', width: 1280 },
+  { scheme: 'light', width: 360 },
+  { scheme: 'dark', width: 360 },
+] as const;
+
+export type Look = (typeof looks)[number];
+
+export async function lookAs({ page }: Tab, { scheme, width }: Look): Promise<void> {
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+  await page.setViewport({ width, height: 800 });
+}
+
+const axeResults = z.object({
+  violations: z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) })),
+});
+
+/** What keeps people out of the page as it is: axe's findings, and whether it is wider than the window. */
+export async function barriers({ page }: Tab): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = axeResults.parse(
+    await page.evaluate('axe.run(document, { resultTypes: ["violations"] })'),
+  );
+  const isCut = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth');
+  return [
+    ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`),
+    ...(isCut === true ? ['the page is wider than the window'] : []),
+  ];
+}
