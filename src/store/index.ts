@@ -6,10 +6,21 @@
  * test/store/contract.ts.
  */
 
+import type { HistoryStore } from './history.ts';
 import { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 
 export { newGeneration, newMark } from './generation.ts';
+export type {
+  HistoryQuery,
+  HistoryStore,
+  HourRecord,
+  OwnerUsageRecord,
+  PastUsage,
+  ThinnedOwners,
+  Thinning,
+  UsageStep,
+} from './history.ts';
 export type { SharedStoreLog } from './redis/connection.ts';
 export { openRedisStore, type RedisSettings } from './redis/store.ts';
 export type {
@@ -43,7 +54,7 @@ export type { Changes, DeltaRecord, Kept, RootRecord, Store, SweepRecord, UnitRe
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 
 /** Opens the store that the settings name; rejects with `store_refused` where it cannot be used. */
-export function openStore(settings: StoreSettings): Promise<Store> {
+export function openStore(settings: StoreSettings): Promise<Store & HistoryStore> {
   switch (settings.adapter) {
     case 'sqlite':
       return openSqliteStore(settings);

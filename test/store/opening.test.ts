@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
+import { noUsage } from '../../src/quota/index.ts';
 import { batch, batchIn } from './batches.ts';
 import { refusedWriter, writerProgram } from './killing.ts';
 import { event, unit } from './records.ts';
@@ -160,6 +161,11 @@ t.test('a store of the first version is brought up to date, and keeps all that w
     t.strictSame([await store.events({ limit: 9 }), await store.levels()], [[], []]);
     await store.write({ events: [event('a', 1)], levels: [{ ownerId: 1, text: '{}' }] });
     await store.write({ goneEventsBefore: 2, goneLevels: [1] });
+    await store.recordHour({ hour: 1, at: 2, usage: noUsage });
+    t.match(await store.history({ ownerId: 1, fromHour: 0, toHour: 1 }), {
+      hours: [{ hour: 1, at: 2 }],
+      steps: [],
+    });
     await store.write({ documents: [{ kind: 'rule', key: 'r', text: '{}' }], goneDocuments: [] });
     await store.write({ goneDocuments: [{ kind: 'rule', key: 'r' }] });
     await store.close();

@@ -5,14 +5,14 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { openStore, type Store } from '../../src/store/index.ts';
+import { type HistoryStore, openStore, type Store } from '../../src/store/index.ts';
 import { batch } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
 
 /** How the daemon ended: in order, or killed, with the newest batches in the log only. */
 export type Left = 'closed' | 'killed';
 
-export const open = (file: string): Promise<Store> => openStore({ adapter: 'sqlite', file });
+export const open = (file: string): Promise<Store & HistoryStore> => openStore({ adapter: 'sqlite', file });
 
 /** Opens and loads, as a daemon does when it starts. */
 export async function begin(file: string): Promise<void> {

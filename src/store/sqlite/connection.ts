@@ -13,6 +13,7 @@ import type {
 } from '../register.ts';
 import type { Changes, DeltaRecord, Kept, RootRecord, SweepRecord, UnitRecord } from '../store.ts';
 import { away } from './faults.ts';
+import type { HistoryAnswer, HistoryAnswers, HistoryQuestion } from './history.ts';
 import {
   type Answer,
   type Chunk,
@@ -108,6 +109,17 @@ export class Connection {
       found.push(...levels);
     });
     return found;
+  }
+
+  async history<Question extends HistoryQuestion>(
+    question: Question,
+  ): Promise<HistoryAnswers[Question['is']]> {
+    let answer: HistoryAnswer = null;
+    await this.#ask({ id: ++this.#lastId, ask: 'history', question }, ({ history = null }) => {
+      answer = history;
+    });
+    // The thread answers what was asked.
+    return answer as HistoryAnswers[Question['is']];
   }
 
   /** Ends the thread after it has done what was asked before. */

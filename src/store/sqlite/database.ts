@@ -26,6 +26,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
 import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
+import { historian } from './history.ts';
 import type { ThreadSettings } from './messages.ts';
 import { reader } from './records.ts';
 import { applicationId, schema, schemaVersion, upgradeFrom } from './schema.ts';
@@ -179,6 +180,7 @@ function checkContent(db: DatabaseSync, file: string): void {
   if (version < schemaVersion) return;
   try {
     reader(db, file);
+    historian(db);
   } catch (error) {
     throw damaged(file, error instanceof Error ? error.message : String(error), error);
   }

@@ -3,6 +3,7 @@
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
 import type { Changes, Kept } from '../store.ts';
+import type { HistoryAnswer, HistoryQuestion } from './history.ts';
 
 /** What a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
@@ -20,7 +21,13 @@ export type Reading =
   | { readonly id: number; readonly ask: 'events'; readonly query: EventQuery }
   | { readonly id: number; readonly ask: 'levels' };
 
-export type Question = Write | Reading;
+export type HistoryRequest = {
+  readonly id: number;
+  readonly ask: 'history';
+  readonly question: HistoryQuestion;
+};
+
+export type Question = Write | Reading | HistoryRequest;
 
 /** `close` has no answer but the thread's end. */
 export type Request = Question | { readonly ask: 'close' };
@@ -29,6 +36,7 @@ export type Request = Question | { readonly ask: 'close' };
 export interface Chunk extends Partial<Kept> {
   readonly events?: readonly EventRecord[];
   readonly levels?: readonly LevelRecord[];
+  readonly history?: HistoryAnswer;
 }
 
 /** To each question any number of chunks, then `done` or `fault`. */

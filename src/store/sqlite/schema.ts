@@ -9,13 +9,14 @@
  * version before. What the policy consists of is no table's business: a new kind of it is a document.
  */
 
+import { leaves } from '../../quota/index.ts';
 import { ownerIdBits } from '../register.ts';
 
 /** `PRAGMA application_id`: "sqta". A database without it belongs to another program. */
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -83,6 +84,24 @@ CREATE TABLE adopted (
 ) STRICT, WITHOUT ROWID;
 `;
 
+const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
+
+/** Usage as it was (see history.ts): of all owners together at every hour that was recorded, and of an owner from an hour on. */
+const history = `
+CREATE TABLE history_hours (
+  ${size('hour')} PRIMARY KEY,
+  ${whole('at')},
+  ${leafSizes}
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE history (
+  ${whole('owner_id')},
+  ${size('hour')},
+  ${leafSizes},
+  PRIMARY KEY (owner_id, hour)
+) STRICT, WITHOUT ROWID;
+`;
+
 export const schema = `
 PRAGMA application_id = ${applicationId};
 PRAGMA user_version = ${schemaVersion};
@@ -113,6 +132,7 @@ ${owners('owners')}
 ${documents}
 ${events}
 ${shared}
+${history}
 
 CREATE TABLE roots (
   path BLOB NOT NULL PRIMARY KEY,
@@ -142,6 +162,7 @@ ${documents}
 ${events}`,
   ],
   [2, shared],
+  [3, history],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */

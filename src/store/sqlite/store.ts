@@ -9,6 +9,15 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
+import type {
+  HistoryQuery,
+  HistoryStore,
+  HourRecord,
+  OwnerUsageRecord,
+  PastUsage,
+  ThinnedOwners,
+  Thinning,
+} from '../history.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
 import type { Changes, Kept, Store } from '../store.ts';
 import { Connection } from './connection.ts';
@@ -29,7 +38,7 @@ export interface SqliteSettings {
  * Rejects with `store_refused` where the file is damaged, of a newer version, another program's,
  * in use, or not to be read and written; it is then left exactly as it was.
  */
-export async function openSqliteStore({ file, log }: SqliteSettings): Promise<Store> {
+export async function openSqliteStore({ file, log }: SqliteSettings): Promise<Store & HistoryStore> {
   const path = physical(resolve(file));
   // The lock on the file is the process's, and would be lost if the file were even looked at again.
   if (openHere.has(path)) throw inUse(file);
@@ -55,7 +64,7 @@ function physical(path: string): string {
   }
 }
 
-class SqliteStore implements Store {
+class SqliteStore implements Store, HistoryStore {
   readonly #file: string;
   readonly #log: StoreLog | undefined;
   /** Null when a thread has ended, until the next request. */
@@ -92,6 +101,31 @@ class SqliteStore implements Store {
   async write(changes: Changes): Promise<void> {
     const connection = await this.#connected();
     await connection.write(changes);
+  }
+
+  async recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void> {
+    const connection = await this.#connected();
+    await connection.history({ is: 'record owners', hour, owners });
+  }
+
+  async recordHour(record: HourRecord): Promise<void> {
+    const connection = await this.#connected();
+    await connection.history({ is: 'record hour', record });
+  }
+
+  async history(query: HistoryQuery): Promise<PastUsage> {
+    const connection = await this.#connected();
+    return connection.history({ is: 'read', query });
+  }
+
+  async thinHistory(thinning: Thinning): Promise<ThinnedOwners> {
+    const connection = await this.#connected();
+    return connection.history({ is: 'thin', thinning });
+  }
+
+  async forgetHistory(ownerIds: readonly number[]): Promise<void> {
+    const connection = await this.#connected();
+    await connection.history({ is: 'forget', ownerIds });
   }
 
   close(): Promise<void> {

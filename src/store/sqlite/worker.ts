@@ -11,9 +11,11 @@ import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from './database.ts';
 import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
+import { historian } from './history.ts';
 import {
   type Answer,
   faultOf,
+  type HistoryRequest,
   opening,
   type Reading,
   type Request,
@@ -33,6 +35,7 @@ const answer = (message: Answer) => port.postMessage(message);
 function serve(db: DatabaseSync): void {
   const apply = writer(db);
   const read = reader(db, file);
+  const history = historian(db);
   let waiting: Request[] = [];
 
   port.on('message', (request: Request) => {
@@ -53,6 +56,7 @@ function serve(db: DatabaseSync): void {
       write(writes);
       writes = [];
       if (request.ask === 'close') close();
+      else if (request.ask === 'history') remember(request);
       else look(request);
     }
     write(writes);
@@ -105,6 +109,15 @@ function serve(db: DatabaseSync): void {
     const { id } = asked;
     try {
       read(asked, chunk => answer({ id, is: 'chunk', chunk }));
+      answer({ id, is: 'done' });
+    } catch (error) {
+      answer({ id, is: 'fault', fault: faultOf(failureOf(file, error)) });
+    }
+  }
+
+  function remember({ id, question }: HistoryRequest): void {
+    try {
+      answer({ id, is: 'chunk', chunk: { history: history(question) } });
       answer({ id, is: 'done' });
     } catch (error) {
       answer({ id, is: 'fault', fault: faultOf(failureOf(file, error)) });

@@ -1,0 +1,173 @@
+/**
+ * Usage as it was, as rows: a column for each leaf, since SQLite keeps a 0 in no byte and a size in as many as it takes.
+ */
+
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import { leaves, noUsage, type Usage } from '../../quota/index.ts';
+import type { HistoryQuery, HourRecord, OwnerUsageRecord, PastUsage, Thinning } from '../history.ts';
+
+/** What is asked of the history; each is one transaction. */
+export type HistoryQuestion =
+  | { readonly is: 'record owners'; readonly hour: number; readonly owners: readonly OwnerUsageRecord[] }
+  | { readonly is: 'record hour'; readonly record: HourRecord }
+  | { readonly is: 'read'; readonly query: HistoryQuery }
+  | { readonly is: 'thin'; readonly thinning: Thinning }
+  | { readonly is: 'forget'; readonly ownerIds: readonly number[] };
+
+/** By the question. */
+export interface HistoryAnswers {
+  readonly 'record owners': null;
+  readonly 'record hour': null;
+  readonly read: PastUsage;
+  readonly thin: readonly number[];
+  readonly forget: null;
+}
+
+export type HistoryAnswer = HistoryAnswers[keyof HistoryAnswers];
+
+/** Owners thinned at a time: other writes wait for so long. */
+const ownersAtOnce = 200;
+/** Hours before now from which thinning reckons, by those that were recorded. */
+const hoursOfDoubt = 24;
+const hoursOfDay = 24;
+
+const columns = leaves.map(leaf => `"${leaf}"`).join(', ');
+const places = leaves.map(() => '?').join(', ');
+
+/** The statements that it takes; throws where a table or a column is missing. */
+export function historian(db: DatabaseSync): (question: HistoryQuestion) => HistoryAnswer {
+  const put = db.prepare(`REPLACE INTO history (owner_id, hour, ${columns}) VALUES (?, ?, ${places})`);
+  const putHour = db.prepare(`REPLACE INTO history_hours (hour, at, ${columns}) VALUES (?, ?, ${places})`);
+  const held = db.prepare(
+    `SELECT hour, ${columns} FROM history WHERE owner_id = ? AND hour <= ? ORDER BY hour DESC LIMIT 1`,
+  );
+  const steps = db.prepare(
+    `SELECT hour, ${columns} FROM history WHERE owner_id = ? AND hour > ? AND hour <= ? ORDER BY hour`,
+  );
+  const hours = db.prepare(
+    `SELECT hour, at, ${columns} FROM history_hours WHERE hour BETWEEN ? AND ? ORDER BY hour`,
+  );
+  const nextHour = db.prepare('SELECT min(hour) AS hour FROM history_hours WHERE hour > ?');
+  const nextOwners = db.prepare(
+    `WITH RECURSIVE some (id, n) AS (
+       SELECT min(owner_id), 1 FROM history WHERE owner_id > :after
+       UNION ALL
+       SELECT (SELECT min(owner_id) FROM history WHERE owner_id > id), n + 1 FROM some
+         WHERE id IS NOT NULL AND n < ${ownersAtOnce}
+     ) SELECT id FROM some WHERE id IS NOT NULL`,
+  );
+  const reckoned = db.prepare(
+    `SELECT hour FROM history_hours WHERE hour <= ? ORDER BY hour DESC LIMIT 1 OFFSET ${hoursOfDoubt}`,
+  );
+  const laterOfDay = (table: string, same: string) =>
+    `EXISTS (SELECT 1 FROM ${table} later WHERE ${same} later.hour > ${table}.hour
+       AND later.hour < (${table}.hour / ${hoursOfDay} + 1) * ${hoursOfDay})`;
+  const firstHourly = db.prepare(
+    `SELECT min(hour) AS hour FROM history_hours WHERE hour < ? AND ${laterOfDay('history_hours', '')}`,
+  );
+  const thin = db.prepare(
+    `DELETE FROM history WHERE owner_id = ? AND hour >= ? AND hour < ?
+       AND ${laterOfDay('history', 'later.owner_id = history.owner_id AND')}`,
+  );
+  const expire = db.prepare(
+    `DELETE FROM history WHERE owner_id = :id AND hour <
+       (SELECT max(hour) FROM history WHERE owner_id = :id AND hour <= :from)`,
+  );
+  const thinHours = db.prepare(
+    `DELETE FROM history_hours WHERE hour < ? AND ${laterOfDay('history_hours', '')}`,
+  );
+  const expireHours = db.prepare('DELETE FROM history_hours WHERE hour < ?');
+  const forget = db.prepare('DELETE FROM history WHERE owner_id = ?');
+
+  function recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): void {
+    const next = nextHour.get(hour)?.hour ?? null;
+    for (const { ownerId, usage } of owners) {
+      const before = held.get(ownerId, hour);
+      const was = before === undefined ? noUsage : usageIn(before);
+      if (usage.every((bytes, index) => bytes === was[index])) continue;
+      // What held at the next recorded hour goes on holding there.
+      if (next !== null && held.get(ownerId, next)?.hour === before?.hour) put.run(ownerId, next, ...was);
+      put.run(ownerId, hour, ...usage);
+    }
+  }
+
+  function past({ ownerId, fromHour, toHour }: HistoryQuery): PastUsage {
+    const found = hours.all(fromHour, toHour);
+    const first = ownerId === null ? undefined : held.get(ownerId, fromHour);
+    const rest = ownerId === null ? [] : steps.all(ownerId, fromHour, toHour);
+    return {
+      hours: found.map(row => ({ hour: whole(row, 'hour'), at: whole(row, 'at'), usage: usageIn(row) })),
+      steps: [...(first === undefined ? [] : [first]), ...rest].map(row => ({
+        hour: whole(row, 'hour'),
+        usage: usageIn(row),
+      })),
+    };
+  }
+
+  function thinned({ afterOwner, nowHour, hourlyDays, dailyDays }: Thinning): readonly number[] {
+    const owners = nextOwners.all({ after: afterOwner }).map(row => whole(row, 'id'));
+    const reckonedFrom = reckoned.get(nowHour)?.hour;
+    if (typeof reckonedFrom !== 'number') return owners;
+    const daysBefore = (days: number) => (Math.floor(reckonedFrom / hoursOfDay) - days) * hoursOfDay;
+    const hourlyFrom = daysBefore(hourlyDays);
+    const dailyFrom = daysBefore(dailyDays);
+    const begun = firstHourly.get(hourlyFrom)?.hour;
+    const thinFrom = typeof begun === 'number' ? Math.floor(begun / hoursOfDay) * hoursOfDay : hourlyFrom;
+    for (const id of owners) {
+      thin.run(id, thinFrom, hourlyFrom);
+      expire.run({ id, from: dailyFrom });
+    }
+    // They tell what is left to be thinned, and so go last.
+    if (owners.length === 0) {
+      thinHours.run(hourlyFrom);
+      expireHours.run(dailyFrom);
+    }
+    return owners;
+  }
+
+  function answerTo(question: HistoryQuestion): HistoryAnswer {
+    switch (question.is) {
+      case 'record owners':
+        recordOwners(question.hour, question.owners);
+        return null;
+      case 'record hour': {
+        const { hour, at, usage } = question.record;
+        putHour.run(hour, at, ...usage);
+        return null;
+      }
+      case 'read':
+        return past(question.query);
+      case 'thin':
+        return thinned(question.thinning);
+      case 'forget':
+        for (const id of question.ownerIds) forget.run(id);
+        return null;
+    }
+  }
+
+  return question => {
+    db.exec(question.is === 'read' ? 'BEGIN' : 'BEGIN IMMEDIATE');
+    try {
+      const answer = answerTo(question);
+      db.exec('COMMIT');
+      return answer;
+    } catch (error) {
+      // On some faults SQLite has rolled back by itself.
+      if (db.isTransaction) db.exec('ROLLBACK');
+      throw error;
+    }
+  };
+}
+
+type Row = Readonly<Record<string, SQLOutputValue>>;
+
+function usageIn(row: Row): Usage {
+  return leaves.map(leaf => whole(row, leaf));
+}
+
+/** The tables take no other. */
+function whole(row: Row, column: string): number {
+  const value: SQLInputValue | undefined = row[column];
+  if (typeof value !== 'number') throw new TypeError(`${column} is no whole number`);
+  return value;
+}
