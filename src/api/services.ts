@@ -3,8 +3,10 @@
 import type { Backup } from '../backup/index.ts';
 import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
+import type { History } from '../history/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Totals } from '../overview/index.ts';
 import type { Scanner } from '../scan/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
@@ -13,7 +15,11 @@ export interface ApiServices extends FaultServices {
   readonly ledger: Ledger;
   readonly scanner: Scanner;
   readonly identity: Identity;
-  readonly events: Pick<Events, 'list'>;
+  readonly events: Pick<Events, 'list' | 'listOf' | 'refusalsByDay'>;
+  readonly history: Pick<History, 'of'>;
+  readonly totals: Pick<Totals, 'figures' | 'settled'>;
+  /** `[hooks] CONTACT`, as it is now. */
+  contact(): string | null;
   /** Null: the quota is this machine's own. */
   readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state'> | null;
   /** This machine's name. */

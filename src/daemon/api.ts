@@ -5,8 +5,10 @@ import { backupOf } from '../backup/index.ts';
 import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import { findings, type ObservedFleet } from '../health/index.ts';
+import type { History } from '../history/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Totals } from '../overview/index.ts';
 import type { Refusals } from '../refusals/index.ts';
 import type { SocketPlace } from '../sockets/index.ts';
 import type { Current } from './current.ts';
@@ -20,10 +22,12 @@ export interface ServedParts {
   readonly host: string;
   readonly events: Events;
   readonly fleet: Fleet | null;
+  readonly history: History;
   readonly identity: Identity;
   readonly ledger: Ledger;
   readonly measuring: Measuring;
   readonly refusals: Refusals;
+  readonly totals: Totals;
   readonly unasked: Unasked;
 }
 
@@ -60,7 +64,20 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
-  const { current, host, events, fleet, identity, ledger, measuring, refusals, unasked, unforeseen } = parts;
+  const {
+    current,
+    host,
+    events,
+    fleet,
+    history,
+    identity,
+    ledger,
+    measuring,
+    refusals,
+    totals,
+    unasked,
+    unforeseen,
+  } = parts;
   return {
     ledger,
     identity,
@@ -69,6 +86,9 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
     host,
     now: Date.now,
     scanner: measuring.scanner,
+    history,
+    totals,
+    contact: () => current.config.hooks.contact,
     autoCreate: current.config.users.autoCreate,
     baseUrl,
     findings: async () => {

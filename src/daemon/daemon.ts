@@ -15,10 +15,12 @@ import {
 } from '../config/index.ts';
 import type { SoftquotaError } from '../errors.ts';
 import { Events } from '../events/index.ts';
+import { History } from '../history/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
+import { Totals } from '../overview/index.ts';
 import { Refusals } from '../refusals/index.ts';
-import { openStore } from '../store/index.ts';
+import { type HistoryStore, openStore } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
 import { ConfigFile, type Current } from './current.ts';
@@ -76,7 +78,7 @@ export class Daemon {
     const opened: Opened = [];
     const { promise: ended, resolve: ousted } = Promise.withResolvers<SoftquotaError>();
     try {
-      const ledger = await openLedger(config, host, log);
+      const { ledger, store } = await openLedger(config, host, log);
       opened.push(ledger);
       const fleet = await joinFleet({ config, host, ledger, log, ousted });
       if (fleet !== null) opened.push(fleet);
@@ -102,16 +104,22 @@ export class Daemon {
         turn: fleet,
       });
       opened.push(events);
+      const totals = new Totals({ ledger, log });
+      opened.push(totals);
+      const history = new History({ store, ledger, totals, log, now: Date.now });
+      opened.push(history);
       const servers = await openServers({
         current,
         env,
         host,
         events,
         fleet,
+        history,
         identity,
         ledger,
         measuring,
         refusals,
+        totals,
         unasked,
         log,
       });
@@ -124,6 +132,8 @@ export class Daemon {
       measuring.start();
       events.start();
       identity.start();
+      totals.start();
+      history.start(measuring.isMeasured);
       fleet?.start(() => events.takeTurn());
       return new Daemon(current, log, { ledger, measuring, events }, opened, ended);
     } catch (error) {
@@ -174,11 +184,15 @@ export class Daemon {
   }
 }
 
-async function openLedger(config: Config, host: string, log: Logger): Promise<Ledger> {
+async function openLedger(
+  config: Config,
+  host: string,
+  log: Logger,
+): Promise<{ readonly ledger: Ledger; readonly store: HistoryStore }> {
   const file = storeFile(config.server.dataPath);
   const store = await openStore({ adapter: 'sqlite', file, log });
   try {
-    return await Ledger.open({
+    const ledger = await Ledger.open({
       store,
       host,
       settings: config.quota,
@@ -186,6 +200,7 @@ async function openLedger(config: Config, host: string, log: Logger): Promise<Le
       foldCase: config.users.foldCase,
       log,
     });
+    return { ledger, store };
   } catch (error) {
     await store.close();
     throw error;

@@ -25,6 +25,8 @@ const locateDeadlineMs = 1000;
 
 export class Measuring {
   readonly scanner: Scanner;
+  /** Resolves once a sweep of all there is has ended, in this life. */
+  readonly isMeasured: Promise<void>;
   readonly #ledger: Ledger;
   readonly #log: Logger;
   #config: Config;
@@ -33,11 +35,13 @@ export class Measuring {
   #sweptAt: number | null = null;
   #rootsAway: Observed['rootsAway'] = [];
   #hangingThreads = 0;
+  readonly #measured = Promise.withResolvers<void>();
 
   constructor({ config, ledger, log }: { config: Config; ledger: Ledger; log: Logger }) {
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
+    this.isMeasured = this.#measured.promise;
     this.scanner = createScanner({
       storages: config.storages,
       exclude: config.scan.exclude,
@@ -174,6 +178,7 @@ export class Measuring {
     );
     const configured = new Set(roots.map(({ path }) => path));
     this.#ledger.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
+    this.#measured.resolve();
   }
 }
 

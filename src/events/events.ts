@@ -2,11 +2,11 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { EventRecord } from '../store/index.ts';
-import type { Event, EventKind } from '../wire/index.ts';
+import type { EventQuery, EventRecord } from '../store/index.ts';
+import { type Event, type EventKind, eventKinds, type RefusalsOfDay } from '../wire/index.ts';
 import { Crossings, type Turn } from './crossings.ts';
-import { eventOf } from './record.ts';
-import { Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
+import { eventOf, fieldsIn, isoOf } from './record.ts';
+import { dayKind, dayOf, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
 export type { ToldRefusal } from './tally.ts';
 
@@ -28,7 +28,7 @@ export interface EventsOptions {
 
 export interface EventsQuery {
   readonly kind?: EventKind | undefined;
-  /** The name of an owner. */
+  /** The name of an owner: what was told under it, and what was told of who has it now. */
   readonly owner?: string | undefined;
   /** Where the page before ended; see `EventsPage.next`. */
   readonly after?: string | undefined;
@@ -36,14 +36,17 @@ export interface EventsQuery {
   readonly limit: number;
 }
 
-export interface EventsPage {
+export interface EventsPage<Told extends Event = Event> {
   /** Newest first. */
-  readonly events: readonly Event[];
+  readonly events: readonly Told[];
   /** The place from which it goes on; null: there is no more. */
   readonly next: string | null;
 }
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const daysTold = 14;
+const daysAtOnce = 1000;
 /** More than one hour of one machine can have. */
 const mostOfAnHour = 10_000;
 
@@ -105,23 +108,63 @@ export class Events {
    */
   async list({ kind, owner, after, limit }: EventsQuery): Promise<EventsPage> {
     const { ledger } = this.#options;
-    const records = await ledger.events({
-      ...(kind === undefined ? {} : { kind }),
-      ...(owner === undefined
-        ? {}
-        : {
-            owner: {
-              ownerId: ledger.ownerRecord(owner)?.id ?? null,
-              ownerKey: ledger.book.keyOf(owner),
-            },
-          }),
+    const whose =
+      owner === undefined
+        ? null
+        : { ownerId: ledger.ownerRecord(owner)?.id ?? null, ownerKey: ledger.book.keyOf(owner) };
+    return this.#page(kind === undefined ? eventKinds : [kind], whose, { after, limit });
+  }
+
+  /** The same of these kinds, and only what was told of this very owner: not of others who had the name before. */
+  listOf<Kind extends EventKind>(
+    ownerId: number,
+    kinds: readonly Kind[],
+    page: Pick<EventsQuery, 'after' | 'limit'>,
+  ): Promise<EventsPage<Extract<Event, { readonly kind: Kind }>>> {
+    return this.#page(kinds, { ownerId, ownerKey: null }, page);
+  }
+
+  /** How many refusals there were on each of the last days, today's last, as far as they are kept. */
+  async refusalsByDay(): Promise<readonly RefusalsOfDay[]> {
+    const { ledger, now } = this.#options;
+    const today = dayOf(now());
+    const counts = new Map(Array.from({ length: daysTold }, (_, ago) => [today - daysTold + 1 + ago, 0]));
+    const from = (today - daysTold + 1) * dayMs;
+    for (let after: EventRecord | undefined; ; ) {
+      const records = await ledger.events({
+        kind: dayKind,
+        limit: daysAtOnce,
+        ...(after === undefined ? {} : { after }),
+      });
+      for (const { at, text } of records) {
+        const { count } = fieldsIn(text);
+        const before = counts.get(dayOf(at));
+        if (before !== undefined && typeof count === 'number') counts.set(dayOf(at), before + count);
+      }
+      after = records.at(-1);
+      if (records.length < daysAtOnce || after === undefined || after.at < from) break;
+    }
+    return [...counts].map(([day, count]) => ({ day: isoOf(day * dayMs).slice(0, 10), count }));
+  }
+
+  /** Of several kinds: each is found along an index of its own, and they are told as one. */
+  async #page<Kind extends EventKind>(
+    kinds: readonly Kind[],
+    owner: NonNullable<EventQuery['owner']> | null,
+    { after, limit }: Pick<EventsQuery, 'after' | 'limit'>,
+  ): Promise<EventsPage<Extract<Event, { readonly kind: Kind }>>> {
+    const { ledger } = this.#options;
+    const query = {
+      ...(owner === null ? {} : { owner }),
       ...(after === undefined ? {} : { after: placeIn(after) }),
       limit: limit + 1,
-    });
+    };
+    const found = await Promise.all(kinds.map(kind => ledger.events({ ...query, kind })));
+    const records = found.flat().sort(newestFirst);
     const page = records.slice(0, limit);
     const last = page.at(-1);
     return {
-      events: page.map(toldOf),
+      events: page.map(record => toldOf(record, kinds)),
       next: records.length > limit && last !== undefined ? `${last.at}.${last.id}` : null,
     };
   }
@@ -152,9 +195,18 @@ export class Events {
   }
 }
 
-function toldOf(record: EventRecord): Event {
+function newestFirst(a: EventRecord, b: EventRecord): number {
+  return b.at - a.at || (a.id < b.id ? 1 : -1);
+}
+
+function toldOf<Kind extends EventKind>(
+  record: EventRecord,
+  kinds: readonly Kind[],
+): Extract<Event, { readonly kind: Kind }> {
   const event = eventOf(record);
-  if (event !== null) return event;
+  const isAsked = (told: Event): told is Extract<Event, { readonly kind: Kind }> =>
+    kinds.some(kind => kind === told.kind);
+  if (event !== null && isAsked(event)) return event;
   throw new SoftquotaError('store_refused', `the store is damaged: its event ${record.id} cannot be read`);
 }
 

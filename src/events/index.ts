@@ -7,3 +7,4 @@
  */
 
 export { Events, type EventsOptions, type EventsPage, type EventsQuery, type ToldRefusal } from './events.ts';
+export { atLimit, belowAll, type Level, nextLevel } from './levels.ts';

@@ -45,6 +45,14 @@ interface Sum extends Omit<EventRecord, 'text' | 'kind'> {
   body: Body;
 }
 
+/** What was refused on one day, in one life of the daemon: what the overview of all days is made of. */
+export const dayKind = 'refusals';
+
+interface DaySum extends Pick<EventRecord, 'id' | 'at'> {
+  readonly day: number;
+  count: number;
+}
+
 /** For whom refusals are added up. */
 type Place = Pick<Body, 'actor' | 'subject' | 'mode' | 'others'> & Pick<EventRecord, 'ownerId' | 'ownerKey'>;
 
@@ -57,6 +65,8 @@ export class Tally {
   /** How many sums owners have of their own, by key. */
   #ofOwners = new Map<string, number>();
   readonly #changed = new Set<Sum>();
+  #day: DaySum | null = null;
+  readonly #changedDays = new Set<DaySum>();
 
   constructor(host: string, limits: TallyLimits = usualLimits) {
     this.#host = host;
@@ -92,6 +102,7 @@ export class Tally {
       lastAt: isoOf(now),
     };
     this.#changed.add(sum);
+    this.#addToDay(now);
   }
 
   /** What has changed since it was taken last. */
@@ -102,7 +113,23 @@ export class Tally {
       text: JSON.stringify(body),
     }));
     this.#changed.clear();
-    return taken;
+    const days = [...this.#changedDays].map(({ id, at, count }) => ({
+      id,
+      kind: dayKind,
+      at,
+      ownerId: null,
+      ownerKey: null,
+      text: JSON.stringify({ count }),
+    }));
+    this.#changedDays.clear();
+    return [...taken, ...days];
+  }
+
+  #addToDay(now: number): void {
+    const day = dayOf(now);
+    if (this.#day?.day !== day) this.#day = { id: this.#ids.next(), at: now, day, count: 0 };
+    this.#day.count += 1;
+    this.#changedDays.add(this.#day);
   }
 
   #turnTo(now: number): void {
@@ -160,6 +187,11 @@ export class Tally {
  */
 function nameOf({ others, ownerId, ownerKey, actor, subject, mode }: Place): string {
   return `${others}\0${ownerId ?? ''}\0${ownerKey ?? ''}\0${actor ?? ''}\0${subject}\0${mode}`;
+}
+
+/** Counted in UTC since 1970. */
+export function dayOf(time: number): number {
+  return Math.floor(time / (24 * hourMs));
 }
 
 function hourOf(time: number): number {

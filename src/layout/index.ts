@@ -18,3 +18,4 @@ export {
   type Unit,
   type Visibility,
 } from './unit.ts';
+export { leavesOf } from './units.ts';

@@ -131,6 +131,13 @@ const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {
   packages: 'size:assets:packages:all',
 };
 
+/** All leaves that units of a track may be of. */
+export function leavesOf({ kind, visibility }: Pick<Track, 'kind' | 'visibility'>): readonly Leaf[] {
+  if (kind !== 'repos') return [leafOfKind[kind]];
+  const leaves = { public: 'size:repos:public', private: 'size:repos:private' } as const;
+  return visibility === 'export-ok' ? [leaves.public, leaves.private] : [leaves[visibility]];
+}
+
 function leafOf({ kind, visibility }: Track, path: string): Leaf {
   if (kind !== 'repos') return leafOfKind[kind];
   const isPublic =

@@ -167,6 +167,11 @@ export class Sharing {
     return [...account.units, ...elsewhere].sort((a, b) => b.bytes - a.bytes);
   }
 
+  /** How many units an owner has, on all machines. */
+  unitCountOf(ownerName: string): number {
+    return this.#options.book.account(ownerName)?.unitCount ?? 0;
+  }
+
   /** How many owners store something on each machine, and how much altogether. */
   async storedByHost(): Promise<ReadonlyMap<string, { readonly owners: number; readonly bytes: number }>> {
     const { book } = this.#options;

@@ -3,10 +3,11 @@
  * disk may hang, and a thread with it; whoever asks waits only as long as it wants to.
  */
 
+import { lstatSync, statfsSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { discover, type Found, type Layout, locate, resolveLayout } from '../layout/index.ts';
+import { discover, encodePath, type Found, type Layout, locate, resolveLayout } from '../layout/index.ts';
 import { openCache, prepareCache } from './cache.ts';
-import type { Answers, DeskReport, Grounds, Question } from './messages.ts';
+import type { Answers, DeskReport, DiskSpace, Grounds, Question } from './messages.ts';
 import { monotonic } from './shared.ts';
 
 const port = parentPort;
@@ -34,6 +35,8 @@ function answerTo(question: Question): Answers[keyof Answers] {
       return find(question.layout);
     case 'locate':
       return unitOf(question.grounds, question.path);
+    case 'disk':
+      return spaceAt(question.path);
     case 'prune cache': {
       const cache = openCache(question.file, why => {
         throw new Error(why);
@@ -70,4 +73,16 @@ function unitOf(grounds: Grounds, path: string): Answers['locate'] {
   const isSure = located.found === 'unit' || grounds.layout.roots.every(root => root.state === 'present');
   // What was mounted since the layout was made is not missing any more.
   return isSure ? located : locate(resolveLayout(grounds.storages, grounds.exclude), path);
+}
+
+function spaceAt(path: string): DiskSpace | null {
+  const place = encodePath(path);
+  const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return null;
+  const { bsize, blocks, bavail } = statfsSync(place, { bigint: true });
+  return { device: stats.dev, sizeBytes: exact(bsize * blocks), freeBytes: exact(bsize * bavail) };
+}
+
+function exact(bytes: bigint): number {
+  return Number(bytes < Number.MAX_SAFE_INTEGER ? bytes : Number.MAX_SAFE_INTEGER);
 }

@@ -6,6 +6,7 @@
  * disk on the main thread, and nothing here decides or keeps figures.
  */
 
+export type { Disk } from './disks.ts';
 export type {
   Drift,
   MeasuredUnit,

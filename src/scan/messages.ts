@@ -64,6 +64,13 @@ export interface WalkerStart {
   readonly cacheFile: string | null;
 }
 
+/** What the file system says of itself on which a path lies; bytes beyond 2^53 - 1 stand at that. */
+export interface DiskSpace {
+  readonly device: bigint;
+  readonly sizeBytes: number;
+  readonly freeBytes: number;
+}
+
 /** Questions to a desk, a thread that answers one at a time. */
 export type Question =
   | { readonly ask: 'prepare cache'; readonly file: string }
@@ -74,7 +81,8 @@ export type Question =
     }
   | { readonly ask: 'discover'; readonly layout: Layout }
   | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
-  | { readonly ask: 'locate'; readonly grounds: Grounds; readonly path: string };
+  | { readonly ask: 'locate'; readonly grounds: Grounds; readonly path: string }
+  | { readonly ask: 'disk'; readonly path: string };
 
 /** What a desk answers, by the question. */
 export interface Answers {
@@ -85,6 +93,8 @@ export interface Answers {
   discover: null;
   'prune cache': null;
   locate: Located;
+  /** Null where there is nothing at the path. */
+  disk: DiskSpace | null;
 }
 
 export type DeskReport =

@@ -7,6 +7,7 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Layout, Located } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
+import { type Disk, openDisks } from './disks.ts';
 import { openLookups } from './lookups.ts';
 import { Measuring } from './measuring.ts';
 import type { Grounds } from './messages.ts';
@@ -37,6 +38,8 @@ export interface Scanner {
   measureSoon(path: string): Promise<TargetOutcome>;
   /** The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time. */
   locate(path: string, deadlineMs: number): Promise<Located>;
+  /** The file systems that the storage lies on, as they answer in time; none before the storage is resolved. Never rejects. */
+  disks(deadlineMs: number): Promise<readonly Disk[]>;
   /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
   reconfigure(settings: ScanSettings): ScanRun;
   status(): ScannerStatus;
@@ -66,6 +69,7 @@ export function createScanner(options: ScannerOptions): Scanner {
   const waiting: Run[] = [];
   const runs: Run[] = [];
   const lookups = openLookups({ code: options.code?.desk });
+  const disks = openDisks(options.code?.desk);
   const measuring = new Measuring({
     scanner: options,
     grounds: () => {
@@ -194,6 +198,7 @@ export function createScanner(options: ScannerOptions): Scanner {
   return {
     sweep: request,
     locate,
+    disks: async deadlineMs => (grounds === null ? [] : disks.spaces(grounds.layout, deadlineMs)),
     runs: () => runs,
     measureSoon: async path => {
       await ready;
@@ -221,6 +226,7 @@ export function createScanner(options: ScannerOptions): Scanner {
         desksLeft.then(ended => ended.filter(hasEnded => !hasEnded).length),
         measuring.close(closeMs),
         lookups.close(closeMs),
+        disks.close(closeMs),
       ]);
       return left.reduce((sum, count) => sum + count, 0);
     },

@@ -3,18 +3,29 @@
 import { z } from 'zod';
 import { event, eventKinds, knownName } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
-import { type Route, route } from '../route.ts';
+import { type Call, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const mostEvents = 1000;
+
+/** What says which page. */
+export const eventsPage = {
+  limit: z.coerce.number<string>().int().min(1).max(mostEvents).default(50),
+  after: z.string().optional().meta({ description: 'Where the page before ended, as its `Link` has it.' }),
+} as const;
+
+export const eventsAnswer = {
+  status: 200,
+  description: 'One page',
+  headers: { Link: 'The address of the page `next`, where there are older ones.' },
+} as const;
 
 const listQuery = z.strictObject({
   kind: z.enum(eventKinds).optional().meta({ description: 'Only these.' }),
   owner: knownName.min(1).optional().meta({
     description: 'Only of this owner: what was told under the name, and what was told of who has it now.',
   }),
-  limit: z.coerce.number<string>().int().min(1).max(mostEvents).default(50),
-  after: z.string().optional().meta({ description: 'Where the page before ended, as its `Link` has it.' }),
+  ...eventsPage,
 });
 
 export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] {
@@ -30,23 +41,22 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
         'here about a second after they happened, a change of policy at once.',
       access: administrators.read,
       query: listQuery,
-      answer: {
-        status: 200,
-        description: 'One page',
-        schema: z.array(event).readonly(),
-        headers: { Link: 'The address of the page `next`, where there are older ones.' },
-      },
-      handle: async ({ query }, { header }) => {
+      answer: { ...eventsAnswer, schema: z.array(event).readonly() },
+      handle: async ({ query }, call) => {
         const page = await events.list(query);
-        if (page.next !== null) {
-          const address = new URL('api/v1/admin/quota/events', baseUrl());
-          for (const [name, value] of Object.entries({ ...query, after: page.next })) {
-            if (value !== undefined) address.searchParams.set(name, String(value));
-          }
-          header('Link', `<${address}>; rel="next"`);
-        }
+        tellNext(call, new URL('api/v1/admin/quota/events', baseUrl()), query, page.next);
         return page.events;
       },
     }),
   ];
+}
+
+/** `address` is that of the list, `query` what was asked, `next` where the page ended. */
+export function tellNext(call: Call, address: URL, query: object, next: string | null): void {
+  if (next === null) return;
+  const to = new URL(address);
+  for (const [name, value] of Object.entries({ ...query, after: next })) {
+    if (value !== undefined) to.searchParams.set(name, String(value));
+  }
+  call.header('Link', `<${to}>; rel="next"`);
 }

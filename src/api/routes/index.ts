@@ -10,6 +10,8 @@ import { groupUserRoutes } from './group-users.ts';
 import { groupRoutes } from './groups.ts';
 import { installationRoutes } from './installation.ts';
 import { memberRoutes } from './members.ts';
+import { overviewRoutes } from './overview.ts';
+import { ownFigureRoutes } from './own-figures.ts';
 import { ownQuotaRoutes } from './own-quotas.ts';
 import { policyRoutes } from './policy.ts';
 import { ruleRoutes } from './rules.ts';
@@ -28,6 +30,8 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...groupUserRoutes(services),
     ...userQuotaRoutes(services),
     ...ownQuotaRoutes(services),
+    ...ownFigureRoutes(services),
+    ...overviewRoutes(services),
     ...usageRoutes(services),
     ...policyRoutes(services),
     ...trialRoutes(services),

@@ -1,16 +1,12 @@
 /** `/user/quota` and `/orgs/{org}/quota`: what owners see of their own, without the names of rules and groups. */
 
 import { z } from 'zod';
-import { SoftquotaError } from '../../errors.ts';
-import { type Caller, mustBeOrganization } from '../../identity/index.ts';
-import type { OwnerUsage } from '../../ledger/index.ts';
 import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
-import { askedSubject, knownName, ownQuotaInfo, usedUnit } from '../../wire/index.ts';
-import type { Access } from '../access.ts';
-import { knownOwner } from '../owners.ts';
-import { type Route, route, type Tag } from '../route.ts';
+import { askedSubject, ownQuotaInfo, usedUnit } from '../../wire/index.ts';
+import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { ownQuotaShown } from './shapes.ts';
+import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
 
 /** Lists of units, each with the subject of what is in it. */
 const lists = {
@@ -19,56 +15,10 @@ const lists = {
   packages: 'size:assets:packages:all',
 } as const satisfies Readonly<Record<string, Subject>>;
 
-/** Whose quota it is. */
-interface Whose<Params extends z.ZodType> {
-  /** Ends the names of its operations. */
-  readonly of: string;
-  readonly path: string;
-  readonly tag: Tag;
-  readonly access: Access;
-  readonly params: Params;
-  /** Throws `not_found` or `not_permitted`. */
-  owner(params: z.output<Params>, caller: Caller): OwnerUsage & { readonly id: number };
-}
-
 export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
-  const { ledger, identity } = services;
   return [
-    ...quotaRoutes(services, {
-      of: 'Caller',
-      path: '/user/quota',
-      tag: 'own',
-      access: { area: 'user', to: 'read' },
-      params: z.object({}),
-      owner: (_params, caller) => {
-        const owner = caller.name === null ? null : ledger.ownerUsage(caller.name);
-        if (owner === null || owner.id === null) {
-          throw new SoftquotaError(
-            'not_found',
-            "this machine's administrator is no user; /admin/users/{user}/quota has any user's quota",
-          );
-        }
-        return { ...owner, id: owner.id };
-      },
-    }),
-    ...quotaRoutes(services, {
-      of: 'Organization',
-      path: '/orgs/{org}/quota',
-      tag: 'organizations',
-      access: { area: 'organization', to: 'read' },
-      params: z.object({ org: knownName }),
-      owner: ({ org }, caller) => {
-        const owner = knownOwner(ledger, org);
-        mustBeOrganization(owner);
-        if (
-          caller.isAdmin ||
-          (caller.ownerId !== null && identity.isOrganizationOwner(owner.id, caller.ownerId))
-        ) {
-          return owner;
-        }
-        throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');
-      },
-    }),
+    ...quotaRoutes(services, callersOwn(services)),
+    ...quotaRoutes(services, organizationsOwn(services)),
   ];
 }
 

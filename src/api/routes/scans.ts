@@ -2,14 +2,13 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import type { ScanRun } from '../../scan/index.ts';
-import { type ScanReport, scanOrder, scanReport } from '../../wire/index.ts';
+import { scanOrder, scanReport } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route, streamRoute } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { scanShown } from './shapes.ts';
 
 const eventEveryMs = 250;
-const mostListed = 20;
 
 export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
   return [
@@ -24,7 +23,7 @@ export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
       answer: { status: 202, description: 'The scan, which goes on by itself', schema: scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
         const keys = owners?.map(name => ledger.book.keyOf(name));
-        return reportOf(
+        return scanShown(
           scanner.sweep({ kind, acceptMoved, ...(keys === undefined ? {} : { owners: keys }) }),
         );
       },
@@ -37,7 +36,7 @@ export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
       summary: 'Scans that wait, run, or ended lately',
       access: administrators.read,
       answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
-      handle: () => scanner.runs().map(reportOf),
+      handle: () => scanner.runs().map(scanShown),
     }),
     streamRoute({
       id: 'followScans',
@@ -55,7 +54,7 @@ export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
         const tell = () => {
           const now = new Map<number, string>();
           for (const run of scanner.runs()) {
-            const data = reportOf(run);
+            const data = scanShown(run);
             const text = JSON.stringify(data);
             const before = told.get(run.id);
             const isTold = before === text || send({ event: 'scan', id: run.id, data });
@@ -84,36 +83,8 @@ export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
         if (run === undefined) {
           throw new SoftquotaError('not_found', 'there is no such scan, or it is long past');
         }
-        return reportOf(run);
+        return scanShown(run);
       },
     }),
   ];
-}
-
-function reportOf(run: ScanRun): ScanReport {
-  const { id, kind, state, drift, error, problems } = run;
-  return {
-    id,
-    kind,
-    state,
-    startedAt: isoOf(run.startedAt),
-    finishedAt: isoOf(run.finishedAt),
-    progress: run.progress(),
-    unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
-    faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
-    drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
-    error,
-  };
-}
-
-/** The first few of what may be thousands; the log and doctor have more. */
-function shortened<Entry, Told>(
-  { first, count }: { readonly first: readonly Entry[]; readonly count: number },
-  tell: (entry: Entry) => Told,
-): { first: Told[]; count: number } {
-  return { first: first.slice(0, mostListed).map(tell), count };
-}
-
-function isoOf(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }

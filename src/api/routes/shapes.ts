@@ -4,8 +4,9 @@ import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import type * as policy from '../../policy/index.ts';
 import { asTree, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
+import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
-import type { Group, OwnQuotaInfo, QuotaInfo, Rule, RuleEdit, User } from '../../wire/index.ts';
+import type { Group, OwnQuotaInfo, QuotaInfo, Rule, RuleEdit, ScanReport, User } from '../../wire/index.ts';
 
 export function ruleShown({ name, limitBytes, subjects }: HeldRule): Rule {
   return { name, limit: limitBytes, subjects };
@@ -48,4 +49,34 @@ export function editOf({ limit, subjects }: RuleEdit): policy.RuleEdit {
     ...(limit === undefined || limit === null ? {} : { limitBytes: limit }),
     ...(subjects === undefined || subjects === null ? {} : { subjects }),
   };
+}
+
+const mostListed = 20;
+
+export function scanShown(run: ScanRun): ScanReport {
+  const { id, kind, state, drift, error, problems } = run;
+  return {
+    id,
+    kind,
+    state,
+    startedAt: isoOf(run.startedAt),
+    finishedAt: isoOf(run.finishedAt),
+    progress: run.progress(),
+    unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
+    faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
+    drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
+    error,
+  };
+}
+
+/** The first few of what may be thousands; the log and doctor have more. */
+function shortened<Entry, Told>(
+  { first, count }: { readonly first: readonly Entry[]; readonly count: number },
+  tell: (entry: Entry) => Told,
+): { first: Told[]; count: number } {
+  return { first: first.slice(0, mostListed).map(tell), count };
+}
+
+function isoOf(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
 }

@@ -2,21 +2,13 @@
 
 import { z } from 'zod';
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
-import { asTree, leafIndex, leaves, subjects } from '../../quota/index.ts';
-import {
-  askedSubject,
-  explanation,
-  knownName,
-  type OwnerReport,
-  type OwnerRow,
-  ownerReport,
-  ownerRow,
-  type UnitRow,
-} from '../../wire/index.ts';
+import { leafIndex, leaves } from '../../quota/index.ts';
+import { askedSubject, explanation, knownName, ownerReport, ownerRow } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { pageHeaders, pageOf, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { type Filling, percentOf, reportOf, rowOf, totalOf } from './reports.ts';
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const mostRows = 1000;
@@ -113,62 +105,6 @@ function ranking(ledger: Ledger, sort: (typeof sortable)[number]): (owner: Owner
 
 function byName(a: Ranked, b: Ranked): number {
   return a.owner.name < b.owner.name ? -1 : Number(a.owner.name > b.owner.name);
-}
-
-function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
-  const decision = ledger.decideFor(owner, 'size:all');
-  const { allowed, used, limit, group, rule } = decision;
-  return {
-    name: owner.name,
-    type: owner.type,
-    tree: asTree(owner.usage),
-    total: totalOf(owner),
-    used,
-    limit,
-    percent: percentOf(decision),
-    group,
-    rule,
-    allowed,
-    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
-    partial: owner.partial,
-    stale: owner.stale,
-  };
-}
-
-function reportOf(ledger: Ledger, name: string): OwnerReport {
-  const owner = ledger.ownerUsage(name);
-  const decisions = subjects.map(subject => {
-    const { allowed, used, limit, group, rule } = ledger.decideFor(owner, subject);
-    return [subject, { allowed, used, limit, group, rule }];
-  });
-  const units = ledger.sharing.unitsOf(owner.name).map(
-    (unit): UnitRow => ({
-      host: unit.host,
-      name: unit.name,
-      kind: unit.kind,
-      subject: unit.leaf,
-      bytes: unit.bytes,
-      files: unit.files,
-      partial: unit.partial,
-      measuredAt: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
-    }),
-  );
-  return {
-    ...rowOf(ledger, owner),
-    known: owner.id !== null,
-    units,
-    decisions: Object.fromEntries(decisions),
-  };
-}
-
-function totalOf({ usage }: OwnerUsage): number {
-  return usage.reduce((sum, bytes) => sum + bytes, 0);
-}
-
-type Filling = Pick<OwnerRow, 'used' | 'limit'>;
-
-function percentOf({ used, limit }: Filling): number | null {
-  return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
 }
 
 /** The percentage, where it can be told; who stores something where nothing may be stored is fuller than all others. */

@@ -1,0 +1,92 @@
+/** `/overview` and `/history`: all owners together, and usage as it was. */
+
+import { z } from 'zod';
+import { totalOf } from '../../history/index.ts';
+import { asTree } from '../../quota/index.ts';
+import { history, historyRanges, knownName, overview } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { knownOwner } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { pastShown } from './past.ts';
+import { scanShown } from './shapes.ts';
+
+/** For each disk that hangs, and only the first time. */
+const diskDeadlineMs = 1000;
+
+export const range = z
+  .enum(historyRanges)
+  .default('week')
+  .meta({ description: '`day` and `week`: by the hour; the others: by the day.' });
+
+export function overviewRoutes(services: ApiServices): readonly Route[] {
+  const { ledger, totals, events, scanner, now } = services;
+  return [
+    route({
+      id: 'getOverview',
+      method: 'get',
+      path: '/admin/quota/overview',
+      tag: 'owners',
+      summary: 'All owners together, the disks, and the refusals of the last days',
+      access: administrators.read,
+      answer: { status: 200, description: 'The overview', schema: overview },
+      handle: async () => {
+        const [disks, refusals] = await Promise.all([
+          scanner.disks(diskDeadlineMs),
+          events.refusalsByDay(),
+          totals.settled(),
+        ]);
+        const { owners, over, near, usage } = totals.figures;
+        const running = scanner.runs().find(({ state }) => state === 'running');
+        const { mode, enabled } = ledger.settings;
+        const sweep = ledger.lastSweep;
+        return {
+          mode,
+          enabled,
+          stale: ledger.sharing.isStale,
+          owners: { total: owners, over, near },
+          total: totalOf(usage),
+          tree: asTree(usage),
+          disks: disks.map(({ path, leaves, sizeBytes, freeBytes }) => ({
+            path,
+            subjects: leaves,
+            size: sizeBytes,
+            free: freeBytes,
+          })),
+          refusals,
+          measuring: running === undefined ? null : scanShown(running),
+          measured_at: sweep === null ? null : new Date(sweep.finishedAt).toISOString(),
+        };
+      },
+    }),
+    route({
+      id: 'getHistory',
+      method: 'get',
+      path: '/admin/quota/history',
+      tag: 'owners',
+      summary: 'Usage as it was, of one owner or of all together',
+      access: administrators.read,
+      query: z.strictObject({
+        owner: knownName.min(1).optional().meta({ description: 'Left out: all owners together.' }),
+        range,
+      }),
+      faults: [404],
+      answer: { status: 200, description: 'Points for a plot, at most some 400', schema: history },
+      handle: async ({ query }) => {
+        if (query.owner !== undefined) {
+          const owner = knownOwner(ledger, query.owner);
+          const against = ledger.decideFor(owner, 'size:all');
+          return pastShown(services.history, {
+            ownerId: owner.id,
+            range: query.range,
+            against,
+            now: now(),
+          });
+        }
+        await totals.settled();
+        const against = { used: totalOf(totals.figures.usage), limit: null };
+        return pastShown(services.history, { ownerId: null, range: query.range, against, now: now() });
+      },
+    }),
+  ];
+}

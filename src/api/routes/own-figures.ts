@@ -1,0 +1,105 @@
+/** What owners see of their own beyond Forgejo's addresses: all that a refused push is told, and more of it. */
+
+import { z } from 'zod';
+import {
+  askedSubject,
+  explanation,
+  history,
+  type OwnReport,
+  ownEvent,
+  ownEventKinds,
+  ownReport,
+} from '../../wire/index.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { eventsAnswer, eventsPage, tellNext } from './events.ts';
+import { range } from './overview.ts';
+import { pastShown } from './past.ts';
+import { reportOf } from './reports.ts';
+import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
+
+const mostUnits = 100;
+
+export function ownFigureRoutes(services: ApiServices): readonly Route[] {
+  return [
+    ...figureRoutes(services, callersOwn(services)),
+    ...figureRoutes(services, organizationsOwn(services)),
+  ];
+}
+
+function figureRoutes<Params extends z.ZodObject>(
+  services: ApiServices,
+  { of, path, tag, access, params, owner }: Whose<Params>,
+): readonly Route[] {
+  const { ledger, events, baseUrl, now } = services;
+  const common = { method: 'get', tag, access, params, faults: [404] } as const;
+  return [
+    route({
+      ...common,
+      id: `getReportOf${of}`,
+      path: `${path}/report`,
+      summary: 'All there is to say of it, with the names of the groups and rules that decide',
+      answer: { status: 200, description: 'The report', schema: ownReport },
+      handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
+    }),
+    route({
+      ...common,
+      id: `explainDecisionOf${of}`,
+      path: `${path}/explain`,
+      summary: 'The whole reasoning of a decision',
+      query: z.strictObject({ subject: askedSubject }),
+      answer: { status: 200, description: 'The reasoning', schema: explanation },
+      handle: (input, { caller }) => ledger.explain(owner(input.params, caller).name, input.query.subject),
+    }),
+    route({
+      ...common,
+      id: `getHistoryOf${of}`,
+      path: `${path}/history`,
+      summary: 'Usage as it was',
+      query: z.strictObject({ range }),
+      answer: { status: 200, description: 'Points for a plot, at most some 400', schema: history },
+      handle: (input, { caller }) => {
+        const found = owner(input.params, caller);
+        return pastShown(services.history, {
+          ownerId: found.id,
+          range: input.query.range,
+          against: ledger.decideFor(found, 'size:all'),
+          now: now(),
+        });
+      },
+    }),
+    route({
+      ...common,
+      id: `listEventsOf${of}`,
+      path: `${path}/events`,
+      summary: 'Refusals, and thresholds come to, newest first',
+      description: 'Of this very owner: who had the name before is another one.',
+      query: z.strictObject({
+        kind: z.enum(ownEventKinds).optional().meta({ description: 'Only these.' }),
+        ...eventsPage,
+      }),
+      answer: { ...eventsAnswer, schema: z.array(ownEvent).readonly() },
+      handle: async (input, call) => {
+        const { kind, ...place } = input.query;
+        const { id, name } = owner(input.params, call.caller);
+        const page = await events.listOf(id, kind === undefined ? ownEventKinds : [kind], place);
+        const address = new URL(`api/v1${path.replace('{org}', encodeURIComponent(name))}/events`, baseUrl());
+        tellNext(call, address, input.query, page.next);
+        return page.events;
+      },
+    }),
+  ];
+}
+
+function ownReportOf({ ledger, contact }: ApiServices, name: string): OwnReport {
+  const { known, units, ...report } = reportOf(ledger, name);
+  const { mode, warnAt } = ledger.settings;
+  return {
+    ...report,
+    units: units.slice(0, mostUnits),
+    unit_count: ledger.sharing.unitCountOf(name),
+    mode,
+    contact: contact(),
+    warn_at: warnAt,
+  };
+}

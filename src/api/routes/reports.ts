@@ -1,0 +1,61 @@
+/** What is told of one owner, to administrators and to the owner. */
+
+import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
+import { asTree, subjects } from '../../quota/index.ts';
+import type { OwnerReport, OwnerRow, UnitRow } from '../../wire/index.ts';
+
+export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
+  const decision = ledger.decideFor(owner, 'size:all');
+  const { allowed, used, limit, group, rule } = decision;
+  return {
+    name: owner.name,
+    type: owner.type,
+    tree: asTree(owner.usage),
+    total: totalOf(owner),
+    used,
+    limit,
+    percent: percentOf(decision),
+    group,
+    rule,
+    allowed,
+    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    partial: owner.partial,
+    stale: owner.stale,
+  };
+}
+
+export function reportOf(ledger: Ledger, name: string): OwnerReport {
+  const owner = ledger.ownerUsage(name);
+  const decisions = subjects.map(subject => {
+    const { allowed, used, limit, group, rule } = ledger.decideFor(owner, subject);
+    return [subject, { allowed, used, limit, group, rule }];
+  });
+  const units = ledger.sharing.unitsOf(owner.name).map(
+    (unit): UnitRow => ({
+      host: unit.host,
+      name: unit.name,
+      kind: unit.kind,
+      subject: unit.leaf,
+      bytes: unit.bytes,
+      files: unit.files,
+      partial: unit.partial,
+      measuredAt: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
+    }),
+  );
+  return {
+    ...rowOf(ledger, owner),
+    known: owner.id !== null,
+    units,
+    decisions: Object.fromEntries(decisions),
+  };
+}
+
+export function totalOf({ usage }: OwnerUsage): number {
+  return usage.reduce((sum, bytes) => sum + bytes, 0);
+}
+
+export type Filling = Pick<OwnerRow, 'used' | 'limit'>;
+
+export function percentOf({ used, limit }: Filling): number | null {
+  return limit === null || limit <= 0 || used === null ? null : Math.floor((used / limit) * 100);
+}

@@ -1,0 +1,68 @@
+/** Whose quota the addresses `/user/quota…` and `/orgs/{org}/quota…` are about, and who may see it. */
+
+import { z } from 'zod';
+import { SoftquotaError } from '../../errors.ts';
+import { type Caller, mustBeOrganization } from '../../identity/index.ts';
+import type { OwnerUsage } from '../../ledger/index.ts';
+import { knownName } from '../../wire/index.ts';
+import type { Access } from '../access.ts';
+import { knownOwner } from '../owners.ts';
+import type { Tag } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+export interface Whose<Params extends z.ZodType> {
+  /** Ends the names of its operations. */
+  readonly of: string;
+  readonly path: string;
+  readonly tag: Tag;
+  readonly access: Access;
+  readonly params: Params;
+  /** Throws `not_found` or `not_permitted`. */
+  owner(params: z.output<Params>, caller: Caller): OwnerUsage & { readonly id: number };
+}
+
+type Services = Pick<ApiServices, 'ledger' | 'identity'>;
+
+const nobody = z.object({});
+const organization = z.object({ org: knownName });
+
+export function callersOwn({ ledger }: Services): Whose<typeof nobody> {
+  return {
+    of: 'Caller',
+    path: '/user/quota',
+    tag: 'own',
+    access: { area: 'user', to: 'read' },
+    params: nobody,
+    owner: (_params, caller) => {
+      const owner = caller.name === null ? null : ledger.ownerUsage(caller.name);
+      if (owner === null || owner.id === null) {
+        throw new SoftquotaError(
+          'not_found',
+          "this machine's administrator is no user; /admin/users/{user}/quota has any user's quota",
+        );
+      }
+      return { ...owner, id: owner.id };
+    },
+  };
+}
+
+export function organizationsOwn({ ledger, identity }: Services): Whose<typeof organization> {
+  return {
+    of: 'Organization',
+    path: '/orgs/{org}/quota',
+    tag: 'organizations',
+    access: { area: 'organization', to: 'read' },
+    params: organization,
+    owner: ({ org }, caller) => {
+      const owner = knownOwner(ledger, org);
+      mustBeOrganization(owner);
+      if (
+        caller.isAdmin ||
+        (caller.ownerId !== null && identity.isOrganizationOwner(owner.id, caller.ownerId))
+      ) {
+        return owner;
+      }
+      throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');
+    },
+  };
+}

@@ -1,0 +1,11 @@
+/**
+ * Usage as it was: recorded every hour, kept by the hour for days and by the day for years, and carried forward.
+ *
+ * It is this machine's own record of the sums that it knew, other machines' usage among them. Recording is bounded: an
+ * owner takes room only for hours in which the usage became another. A clock that is set costs at most the hours in
+ * which it was wrong.
+ */
+
+export { type DayPoint, type Growth, growthOf, reachedAt } from './growth.ts';
+export { History, type HistoryOptions, type Past } from './history.ts';
+export { dailyDays, hourlyDays, type Point, type Range, totalOf } from './points.ts';

@@ -1,0 +1,89 @@
+/** Which of the recorded hours are shown, and what was used then. */
+
+import type { Usage } from '../quota/index.ts';
+import type { PastUsage } from '../store/index.ts';
+import type { HistoryRange } from '../wire/index.ts';
+
+export type Range = HistoryRange;
+
+export interface Point {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly usage: Usage;
+}
+
+/** Days of which each hour is kept; after them the last of each day. */
+export const hourlyDays = 14;
+/** Days of which anything is kept. */
+export const dailyDays = 1826;
+
+const hourMs = 3_600_000;
+const hoursOfDay = 24;
+const mostPoints = 400;
+const growthDays = 28;
+
+/** The hours that a range is about; a point for each `step` of them. */
+export interface Span {
+  readonly fromHour: number;
+  readonly toHour: number;
+  readonly step: number;
+}
+
+const days: Readonly<Record<Range, number>> = { day: 1, week: 7, month: 31, year: 366, all: dailyDays };
+
+export function hourOf(time: number): number {
+  return Math.floor(time / hourMs);
+}
+
+export function spanOf(range: Range, now: number): Span {
+  const toHour = hourOf(now);
+  const step = range === 'day' || range === 'week' ? 1 : hoursOfDay;
+  return { fromHour: hoursBack(days[range], toHour, step), toHour, step };
+}
+
+/** The days that growth follows from. */
+export function growthSpan(now: number): Span {
+  const toHour = hourOf(now);
+  return { fromHour: hoursBack(growthDays, toHour, hoursOfDay), toHour, step: hoursOfDay };
+}
+
+/** The beginning of the `step` in which the hour lies that was so many days before. */
+function hoursBack(count: number, hour: number, step: number): number {
+  return Math.max(0, Math.floor((hour - count * hoursOfDay) / step) * step);
+}
+
+/**
+ * The last recorded hour of each `step`, oldest first. Of an owner only what there is since the first record of it, and what
+ * held until the next one; without `ofOwner` that of all owners.
+ */
+export function pointsOf(
+  { hours, steps }: PastUsage,
+  { step }: Pick<Span, 'step'>,
+  ofOwner: boolean,
+): Point[] {
+  const points: Point[] = [];
+  let held: Usage | null = null;
+  let next = 0;
+  for (const [index, { hour, at, usage }] of hours.entries()) {
+    for (let due = steps[next]; due !== undefined && due.hour <= hour; due = steps[++next]) held = due.usage;
+    const following = hours[index + 1];
+    if (following !== undefined && Math.floor(following.hour / step) === Math.floor(hour / step)) continue;
+    if (!ofOwner) points.push({ at, usage });
+    else if (held !== null) points.push({ at, usage: held });
+  }
+  return points;
+}
+
+/** As many as a plot has room for: the last of each few, so that the newest is always among them. */
+export function fewOf(points: readonly Point[]): readonly Point[] {
+  const each = Math.ceil(points.length / mostPoints);
+  return points.filter((_, index) => (points.length - 1 - index) % each === 0);
+}
+
+/** All kinds together; what passes 2^53 - 1 stands at that. */
+export function totalOf(usage: Usage): number {
+  return Math.min(
+    usage.reduce((sum, bytes) => sum + bytes, 0),
+    Number.MAX_SAFE_INTEGER,
+  );
+}

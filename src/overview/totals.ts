@@ -1,0 +1,156 @@
+/** Sums over all owners, each taken out and put in again when it has become another. */
+
+import { SoftquotaError } from '../errors.ts';
+import { atLimit, belowAll, nextLevel } from '../events/index.ts';
+import { type Ledger, Rounds } from '../ledger/index.ts';
+import { leaves, noUsage, type Usage } from '../quota/index.ts';
+
+export interface TotalsOptions {
+  readonly ledger: Ledger;
+  readonly log: { error(fields: object, message: string): void };
+}
+
+export interface TotalFigures {
+  readonly owners: number;
+  /** Owners of whom some kind of data is refused by a limit. Who may store nothing of a kind, and does not, is not among them. */
+  readonly over: number;
+  /** Owners who are not, and have come to the lowest of WARN_AT somewhere. */
+  readonly near: number;
+  /** Bytes of each leaf; what passes 2^53 - 1 stands at that. */
+  readonly usage: Usage;
+}
+
+/** Owners who have become others since this was asked for last. */
+export interface Moved {
+  /** What each uses now, by id. */
+  readonly usage: ReadonlyMap<number, Usage>;
+  /** The ids of owners who are no more. */
+  readonly gone: readonly number[];
+}
+
+type Standing = 'over' | 'near' | 'fine';
+
+/** What an owner is counted with. */
+interface Counted {
+  readonly id: number;
+  readonly usage: Usage;
+  readonly standing: Standing;
+}
+
+const most = BigInt(Number.MAX_SAFE_INTEGER);
+
+export class Totals {
+  readonly #ledger: Ledger;
+  readonly #rounds: Rounds;
+  /** By key. */
+  readonly #counted = new Map<string, Counted>();
+  readonly #standings: Record<Standing, number> = { over: 0, near: 0, fine: 0 };
+  /** Exact, whatever they come to. */
+  readonly #sums = leaves.map(() => 0n);
+  #moved = new Map<number, Usage>();
+  #gone = new Set<number>();
+
+  constructor({ ledger, log }: TotalsOptions) {
+    this.#ledger = ledger;
+    this.#rounds = new Rounds({
+      ledger,
+      look: ownerKey => this.#look(ownerKey),
+      finish: async everybody => {
+        if (everybody) this.#forgetGone();
+      },
+      failed: error => log.error({ err: error }, 'the owners could not be added up'),
+    });
+  }
+
+  start(): void {
+    this.#rounds.start();
+  }
+
+  /** Resolves once all that has changed by now is counted. */
+  settled(): Promise<void> {
+    return this.#rounds.settled();
+  }
+
+  get figures(): TotalFigures {
+    const { over, near } = this.#standings;
+    const usage = this.#sums.map(sum => Number(sum < most ? sum : most));
+    return { owners: this.#counted.size, over, near, usage };
+  }
+
+  /** To be asked by one only, and given back with `putBack` where it came to nothing. */
+  takeMoved(): Moved {
+    const moved = { usage: this.#moved, gone: [...this.#gone] };
+    this.#moved = new Map();
+    this.#gone = new Set();
+    return moved;
+  }
+
+  /** What has moved again since stays as it is. */
+  putBack({ usage, gone }: Moved): void {
+    for (const [id, used] of usage) if (!this.#moved.has(id)) this.#moved.set(id, used);
+    for (const id of gone) this.#gone.add(id);
+  }
+
+  close(): Promise<void> {
+    return this.#rounds.close();
+  }
+
+  #look(ownerKey: string): void {
+    const before = this.#counted.get(ownerKey);
+    const now = this.#countedNow(ownerKey, before);
+    if (now === undefined) this.#counted.delete(ownerKey);
+    else this.#counted.set(ownerKey, now);
+    this.#count(before, -1);
+    this.#count(now, 1);
+    const isSame = before?.usage === now?.usage;
+    if (!isSame) this.#add(before?.usage ?? noUsage, now?.usage ?? noUsage);
+    if (now !== undefined && (!isSame || before?.id !== now.id)) this.#moved.set(now.id, now.usage);
+    if (before !== undefined && before.id !== now?.id) this.#leave(before.id);
+  }
+
+  #countedNow(ownerKey: string, before: Counted | undefined): Counted | undefined {
+    const owner = this.#ledger.ownerRecord(ownerKey);
+    if (owner === undefined) return undefined;
+    try {
+      const { usage } = this.#ledger.ownerUsage(ownerKey);
+      const isSame = before !== undefined && usage.every((bytes, index) => bytes === before.usage[index]);
+      return { id: owner.id, usage: isSame ? before.usage : usage, standing: this.#standingOf(ownerKey) };
+    } catch (error) {
+      // Whoever's bytes cannot be added up counts with what they were when they last could.
+      if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
+      return { id: owner.id, usage: before?.usage ?? noUsage, standing: 'fine' };
+    }
+  }
+
+  #standingOf(ownerKey: string): Standing {
+    const owner = this.#ledger.ownerUsage(ownerKey);
+    const { settings } = this.#ledger;
+    let highest = belowAll;
+    for (const leaf of leaves) {
+      highest = Math.max(highest, nextLevel(settings, this.#ledger.decideFor(owner, leaf), belowAll));
+    }
+    if (highest === atLimit) return 'over';
+    return highest === belowAll ? 'fine' : 'near';
+  }
+
+  #count(counted: Counted | undefined, step: 1 | -1): void {
+    if (counted !== undefined) this.#standings[counted.standing] += step;
+  }
+
+  #add(before: Usage, now: Usage): void {
+    for (const [index, sum] of this.#sums.entries()) {
+      this.#sums[index] = sum + BigInt(now[index] ?? 0) - BigInt(before[index] ?? 0);
+    }
+  }
+
+  /** Whoever was renamed is there under another key. */
+  #leave(id: number): void {
+    if (this.#ledger.book.owner(id) !== undefined) return;
+    this.#moved.delete(id);
+    this.#gone.add(id);
+  }
+
+  #forgetGone(): void {
+    for (const key of this.#counted.keys()) if (this.#ledger.ownerRecord(key) === undefined) this.#look(key);
+  }
+}

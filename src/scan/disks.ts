@@ -1,0 +1,102 @@
+/**
+ * How full the file systems are that the storage lies on.
+ *
+ * A file server that hangs takes the desk that asks it with it, and no other disk's answer: it is told as
+ * unknown, and is not asked again before that desk has come back.
+ */
+
+import type { Layout } from '../layout/index.ts';
+import { leavesOf } from '../layout/index.ts';
+import type { Leaf } from '../quota/index.ts';
+import type { DiskSpace } from './messages.ts';
+import { type Desk, openDesk } from './questions.ts';
+
+/** A file system with storage roots on it; a root of which nothing is known stands for itself. */
+export interface Disk {
+  /** The first of its roots. */
+  readonly path: string;
+  /** What is stored below any of them. */
+  readonly leaves: readonly Leaf[];
+  /** In bytes, as `freeBytes`, which leaves out what is kept for root; null: it did not say. */
+  readonly sizeBytes: number | null;
+  readonly freeBytes: number | null;
+}
+
+export interface Disks {
+  /** Each file system once. Takes at most `deadlineMs` for each root that hangs, once. Never rejects. */
+  spaces(layout: Layout, deadlineMs: number): Promise<readonly Disk[]>;
+  /** Ends the desks, and gives how many had to be left. */
+  close(withinMs: number): Promise<number>;
+}
+
+/** So many desks may hang; then no other root is asked. */
+const mostHanging = 4;
+
+export function openDisks(code?: URL): Disks {
+  let idle: Desk | null = null;
+  const desks = new Set<Desk>();
+  /** The roots that have not answered. */
+  const hanging = new Set<string>();
+  let asking: Promise<readonly Disk[]> | null = null;
+  let isClosed = false;
+
+  function newDesk(): Desk {
+    const desk = openDesk('disks', code);
+    desks.add(desk);
+    desk.ended.then(() => {
+      desks.delete(desk);
+      if (idle === desk) idle = null;
+    });
+    return desk;
+  }
+
+  async function spaceAt(path: string, deadlineMs: number): Promise<DiskSpace | null> {
+    if (isClosed || hanging.has(path) || hanging.size >= mostHanging) return null;
+    idle ??= newDesk();
+    const desk = idle;
+    const { promise: late, resolve } = Promise.withResolvers<'late'>();
+    const deadline = setTimeout(resolve, deadlineMs, 'late');
+    const answer = await Promise.race([desk.ask({ ask: 'disk', path }).catch(() => null), late]);
+    clearTimeout(deadline);
+    if (answer !== 'late') return answer;
+    hanging.add(path);
+    idle = null;
+    void desk.close(0);
+    desk.ended.then(() => hanging.delete(path));
+    return null;
+  }
+
+  async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly Disk[]> {
+    const disks = new Map<string, { path: string; leaves: Set<Leaf>; space: DiskSpace | null }>();
+    for (const [index, { path }] of roots.entries()) {
+      const space = await spaceAt(path, deadlineMs);
+      const name = space === null ? path : `device ${space.device}`;
+      const disk = disks.get(name) ?? { path, leaves: new Set(), space };
+      disks.set(name, disk);
+      for (const track of tracks) {
+        if (track.root === index) for (const leaf of leavesOf(track)) disk.leaves.add(leaf);
+      }
+    }
+    return [...disks.values()].map(({ path, leaves, space }) => ({
+      path,
+      leaves: [...leaves],
+      sizeBytes: space?.sizeBytes ?? null,
+      freeBytes: space?.freeBytes ?? null,
+    }));
+  }
+
+  return {
+    // Several who ask at the same time are told the same.
+    spaces: (layout, deadlineMs) => {
+      asking ??= ask(layout, deadlineMs).finally(() => {
+        asking = null;
+      });
+      return asking;
+    },
+    close: async withinMs => {
+      isClosed = true;
+      const ended = await Promise.all([...desks].map(desk => desk.close(withinMs)));
+      return ended.filter(hasEnded => !hasEnded).length;
+    },
+  };
+}

@@ -1,0 +1,253 @@
+/** All owners together, usage as it was, and what owners see of their own. */
+
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { usageOf } from '../../src/quota/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import {
+  type History,
+  history,
+  type Overview,
+  overview,
+  ownEvent,
+  ownReport,
+  type RefusalsOfDay,
+} from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
+import { measure, messageOf, repository } from './people.ts';
+import { World } from './world.ts';
+
+const small = { 'quota.default': { TOTAL: '1000' } } as const;
+const lfs = 'size:git:lfs';
+
+async function overviewOf(world: World): Promise<Overview> {
+  return overview.parse((await world.must(200, 'GET', '/admin/quota/overview')).json);
+}
+
+async function historyAt(world: World, path: string, as: 'admin1' | 'alice' = 'admin1'): Promise<History> {
+  return history.parse((await world.must(200, 'GET', path, { as })).json);
+}
+
+/** The recording of the first hour, which follows the first sweep. */
+async function recorded(world: World): Promise<void> {
+  await until(async () => {
+    const { points } = await historyAt(world, '/admin/quota/history');
+    return points.length > 0 ? true : null;
+  });
+}
+
+t.test('the overview tells sums, who is over and near, the disks, and when it was measured', async t => {
+  const world = await World.open(t, { settings: small });
+  await measure(world);
+  await world.report('alice', lfs, 1001);
+  await world.report('bob', lfs, 800);
+  await world.report('carol', 'size:assets:wiki', 799);
+  const found = await overviewOf(world);
+  t.match(found, {
+    mode: 'enforce',
+    enabled: true,
+    stale: false,
+    owners: { total: 5, over: 1, near: 1 },
+    total: 2600,
+    tree: { size: { git: { LFS: 1801 }, assets: { wiki: 799 } } },
+    measuring: null,
+    measured_at: /^20/,
+  });
+  t.match(found.disks, [
+    { path: `${world.directory}/git`, subjects: ['size:repos:private'], size: Number, free: Number },
+  ]);
+  const [disk] = found.disks;
+  t.ok(disk !== undefined && Number(disk.size) > Number(disk.free));
+  await world.report('alice', lfs, 0);
+  t.match(await overviewOf(world), { owners: { total: 5, over: 0, near: 1 }, total: 1599 }, 'at once');
+  world.reload({ 'quota.default': { TOTAL: '799' }, quota: { MODE: 'report' } });
+  t.match(await overviewOf(world), { mode: 'report', owners: { over: 1, near: 1 } });
+  world.reload({ quota: { ENABLED: 'false' } });
+  t.match(await overviewOf(world), { enabled: false, owners: { over: 0, near: 0 } });
+});
+
+t.test('a disk that holds several roots is told once, with all that is stored on it', async t => {
+  const world = await World.open(t, {
+    settings: {
+      'storage.lfs': { PATH: 'lfs/{owner}' },
+      'storage.wiki': { PATH: 'none/{owner}/{repo}.wiki.git' },
+    },
+  });
+  mkdirSync(join(world.directory, 'lfs'));
+  await measure(world);
+  t.match((await overviewOf(world)).disks, [
+    { path: `${world.directory}/git`, subjects: ['size:repos:private', lfs], size: Number, free: Number },
+    { path: `${world.directory}/none`, subjects: ['size:assets:wiki'], size: null, free: null },
+  ]);
+});
+
+t.test('refusals are told by the day, also after a restart', async t => {
+  const world = await World.open(t, { settings: small });
+  await world.report('alice', lfs, 1001);
+  const refuse = () => world.gate('POST', '/v1/check', { owner: 'alice', subject: lfs, actor: 'bob' });
+  const counted = (count: number) =>
+    until(async (): Promise<readonly RefusalsOfDay[] | null> => {
+      const { refusals } = await overviewOf(world);
+      return refusals.at(-1)?.count === count ? refusals : null;
+    });
+  for (let each = 0; each < 3; each++) await refuse();
+  const days = await counted(3);
+  t.equal(days.length, 14);
+  t.ok(
+    days.every(({ day }, at) => at === 0 || day > (days[at - 1]?.day ?? '')),
+    'oldest first',
+  );
+  t.ok(days.slice(0, -1).every(({ count }) => count === 0));
+  await world.restart();
+  await refuse();
+  await counted(4);
+  t.notMatch((await world.must(200, 'GET', '/admin/quota/events')).text, /"refusals"/, 'and as nothing else');
+});
+
+/** As if the daemon had recorded so many bytes in alice's LFS store at this time of the last days, today's last. */
+async function remember(world: World, sizes: readonly number[]): Promise<void> {
+  await world.close();
+  const store = await openStore({ adapter: 'sqlite', file: join(world.directory, 'data/softquota.db') });
+  const { owners } = await store.load();
+  const ownerId = owners.find(({ name }) => name === 'alice')?.id ?? 0;
+  for (const [ago, bytes] of sizes.toReversed().entries()) {
+    const at = Date.now() - ago * 86_400_000;
+    const hour = Math.floor(at / 3_600_000);
+    const usage = usageOf({ [lfs]: bytes });
+    await store.recordOwners(hour, [{ ownerId, usage }]);
+    await store.recordHour({ hour, at, usage });
+  }
+  await store.close();
+  await world.start();
+}
+
+t.test('the history has all owners and each of them, and where their growth leads', async t => {
+  const world = await World.open(t, { settings: { 'quota.default': { TOTAL: '9000' } } });
+  await world.report('alice', lfs, 5000);
+  await recorded(world);
+  await remember(world, [1000, 2000, 3000, 4000, 5000]);
+  const growth = { per_day: 1000, used: 5000, limit: 9000, reached_at: String };
+  for (const range of ['day', 'week', 'month', 'year', 'all']) {
+    const alices = await historyAt(world, `/admin/quota/history?owner=Alice&range=${range}`);
+    t.equal(alices.leaves.length, 8);
+    const sizes = alices.points.map(({ bytes }) => bytes[alices.leaves.indexOf(lfs)]);
+    // A day has the last of them only, and where a new hour has begun it has been recorded, too.
+    const known = range === 'day' ? [5000] : [1000, 2000, 3000, 4000, 5000];
+    t.strictSame(sizes.slice(range === 'day' ? -1 : 0).slice(0, known.length), known, range);
+    t.strictSame(alices.kept, { hourly_days: 14, daily_days: 1826 });
+    t.match(alices.growth, growth);
+    const inDays = (Date.parse(alices.growth?.reached_at ?? '') - Date.now()) / 86_400_000;
+    t.ok(inDays > 3.9 && inDays < 4.1, `the limit is reached in four days: ${inDays}`);
+    const own = await historyAt(world, `/user/quota/history?range=${range}`, 'alice');
+    t.strictSame(own.points, alices.points);
+    const all = await historyAt(world, `/admin/quota/history?range=${range}`);
+    t.strictSame(all.points, alices.points, 'nobody else uses anything');
+    t.match(all.growth, { per_day: 1000, used: 5000, limit: null, reached_at: null });
+  }
+  t.match(await historyAt(world, '/orgs/acme/quota/history', 'alice'), { points: [], growth: null });
+  world.reload({ quota: { ENABLED: 'false' } });
+  t.match((await historyAt(world, '/user/quota/history', 'alice')).growth, { limit: -1, reached_at: null });
+  t.equal((await world.call('GET', '/admin/quota/history?owner=nobody')).status, 404);
+  t.equal((await world.call('GET', '/admin/quota/history?range=hour')).status, 422);
+});
+
+t.test('owners see all about their own, with the names of what decides', async t => {
+  const world = await World.open(t, { settings: { hooks: { CONTACT: 'ask at the desk' } } });
+  const rules = [{ name: 'lfs', limit: 100, subjects: [lfs] }];
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free', rules } });
+  for (const owner of ['alice', 'acme']) {
+    await world.must(204, 'PUT', `/admin/quota/groups/free/users/${owner}`);
+    for (let unit = 0; unit < 103; unit++) await world.report(owner, lfs, unit + 1, `unit ${unit}`);
+  }
+  for (const [path, name] of [
+    ['/user/quota', 'alice'],
+    ['/orgs/acme/quota', 'acme'],
+  ] as const) {
+    const report = ownReport.parse((await world.must(200, 'GET', `${path}/report`, { as: 'alice' })).json);
+    t.match(report, {
+      name,
+      total: 5356,
+      decisions: { [lfs]: { allowed: false, used: 5356, limit: 100, group: 'free', rule: 'lfs' } },
+      unit_count: 103,
+      mode: 'enforce',
+      contact: 'ask at the desk',
+      warn_at: [80, 90],
+    });
+    t.equal(report.units.length, 100);
+    t.match(report.units[0], { name: 'unit 102', bytes: 103, subject: lfs });
+    const explained = await world.must(200, 'GET', `${path}/explain?subject=${lfs}`, { as: 'alice' });
+    t.match(explained.json, { decision: { allowed: false, group: 'free', rule: 'lfs' } });
+    t.equal((await world.call('GET', `${path}/explain?subject=none`, { as: 'alice' })).status, 422);
+  }
+});
+
+t.test('owners see what happened to them, and nobody else does', async t => {
+  const world = await World.open(t, { settings: small });
+  const happen = async (owner: string) => {
+    await world.report(owner, lfs, 1001);
+    await world.gate('POST', '/v1/check', { owner, subject: lfs, actor: 'bob' });
+  };
+  const told = (path: string, as: 'alice' | 'bob', count: number) =>
+    until(async () => {
+      const { json } = await world.must(200, 'GET', path, { as });
+      const events = ownEvent.array().parse(json);
+      return events.length === count ? events : null;
+    });
+  for (const owner of ['alice', 'acme', 'bob']) await happen(owner);
+  for (const [path, owner] of [
+    ['/user/quota/events', 'alice'],
+    ['/orgs/acme/quota/events', 'acme'],
+  ] as const) {
+    const events = await told(path, 'alice', 2);
+    t.strictSame(events.map(({ kind }) => kind).toSorted(), ['refusal', 'threshold']);
+    t.ok(events.every(event => event.owner === owner));
+    const page = await world.must(200, 'GET', `${path}?limit=1`, { as: 'alice' });
+    const next = /<([^>]*)>; rel="next"/.exec(String(page.headers.link))?.[1] ?? '';
+    const { pathname, search } = new URL(next);
+    const rest = await world.must(200, 'GET', pathname.replace('/api/v1', '') + search, { as: 'alice' });
+    t.strictSame([...ownEvent.array().parse(page.json), ...ownEvent.array().parse(rest.json)], events);
+    await told(`${path}?kind=refusal`, 'alice', 1);
+    t.equal((await world.call('GET', `${path}?kind=policy`, { as: 'alice' })).status, 422);
+  }
+  // Whoever has the name now is somebody else.
+  await world.report('bob', lfs, 0);
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'bob' } });
+  const token = await world.newToken('bob', ['all']);
+  t.strictSame((await world.must(200, 'GET', '/user/quota/events', { token })).json, []);
+  t.strictSame((await world.must(200, 'GET', '/user/quota/history', { token })).json, {
+    ...(await historyAt(world, '/user/quota/history', 'alice')),
+    points: [],
+  });
+  await told('/user/quota/events', 'bob', 3);
+});
+
+t.test('what is of an organization is for its owners, and what is of all for administrators', async t => {
+  const world = await World.open(t);
+  for (const what of ['report', `explain?subject=${lfs}`, 'history', 'events']) {
+    for (const as of ['bob', 'carol'] as const) {
+      const refused = await world.must(403, 'GET', `/orgs/acme/quota/${what}`, { as });
+      t.match(messageOf(refused), /only owners of the organization/);
+    }
+    await world.must(200, 'GET', `/orgs/acme/quota/${what}`, { as: 'admin1' });
+    await world.must(404, 'GET', `/orgs/nobody/quota/${what}`, { as: 'admin1' });
+    await world.must(404, 'GET', `/user/quota/${what}`, { as: 'machine' });
+    await world.must(401, 'GET', `/user/quota/${what}`, { as: 'nobody' });
+    const others = await world.newToken('alice', ['read:repository']);
+    await world.must(403, 'GET', `/user/quota/${what}`, { token: others });
+  }
+  for (const path of ['/admin/quota/overview', '/admin/quota/history']) {
+    await world.must(403, 'GET', path, { as: 'alice' });
+  }
+});
+
+t.test('while a sweep runs the overview has it', async t => {
+  const world = await World.open(t);
+  for (let each = 0; each < 300; each++) repository(world, `alice/repo-${each}`);
+  await world.must(202, 'POST', '/admin/quota/scans', { body: { kind: 'verify' } });
+  const { measuring } = await overviewOf(world);
+  if (measuring !== null) t.match(measuring, { kind: /sweep|verify/, state: 'running' });
+  await measure(world);
+  t.equal((await overviewOf(world)).measuring, null);
+});

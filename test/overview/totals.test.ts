@@ -1,0 +1,139 @@
+/** The sums of all owners are those of the ledger at any time, whatever has happened. */
+
+import { join } from 'node:path';
+import fc from 'fast-check';
+import t, { type Test } from 'tap';
+import { Ledger } from '../../src/ledger/index.ts';
+import { Totals } from '../../src/overview/index.ts';
+import { leaves, noUsage } from '../../src/quota/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import { directoryFor, lfs, repos, settings, silentLog, walk } from '../ledger/world.ts';
+
+/** Of everybody 10,000 bytes at most; warned of from 80 percent on. */
+async function world(t: Test, file = join(directoryFor(t), 'softquota.db')) {
+  const store = await openStore({ adapter: 'sqlite', file });
+  const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
+  const totals = new Totals({ ledger, log: silentLog });
+  totals.start();
+  t.teardown(async () => {
+    await totals.close();
+    await ledger.close();
+  });
+  return { ledger, totals };
+}
+
+t.test('owners are over a limit, near one, or neither', async t => {
+  const { ledger, totals } = await world(t);
+  walk(ledger, 'over/app', 10_001);
+  walk(ledger, 'near/app', 8000);
+  walk(ledger, 'fine/app', 7999);
+  await totals.settled();
+  t.match(totals.figures, { owners: 3, over: 1, near: 1 });
+  walk(ledger, 'over/app', 1);
+  await totals.settled();
+  t.match(totals.figures, { owners: 3, over: 0, near: 1 });
+  ledger.reconfigure({ ...settings, totalBytes: 0 });
+  await ledger.govern(amendment => amendment.createOwner('empty'));
+  await totals.settled();
+  t.match(totals.figures, { owners: 4, over: 3, near: 0 }, 'who may store nothing and does not is not over');
+  ledger.reconfigure({ ...settings, enabled: false });
+  await totals.settled();
+  t.match(totals.figures, { owners: 4, over: 0, near: 0 });
+});
+
+t.test('what passes 2^53 - 1 together stands at that, and comes down to the byte', async t => {
+  const { ledger, totals } = await world(t);
+  const most = Number.MAX_SAFE_INTEGER;
+  walk(ledger, 'alice/app', most);
+  walk(ledger, 'bob/app', most);
+  await totals.settled();
+  t.equal(totals.figures.usage[leaves.indexOf(repos)], most);
+  walk(ledger, 'alice/app', 3);
+  walk(ledger, 'bob/app', 4);
+  await totals.settled();
+  t.equal(totals.figures.usage[leaves.indexOf(repos)], 7);
+});
+
+t.test('whoever cannot be added up counts with what was known last', async t => {
+  const { ledger, totals } = await world(t);
+  walk(ledger, 'alice/app', 5);
+  await totals.settled();
+  walk(ledger, 'alice/app', Number.MAX_SAFE_INTEGER);
+  walk(ledger, 'alice/other', 1);
+  await totals.settled();
+  t.match(totals.figures, { owners: 1 });
+  t.equal(totals.figures.usage[leaves.indexOf(repos)], 5);
+});
+
+t.test('who has become another is told once, and again where it came to nothing', async t => {
+  const { ledger, totals } = await world(t);
+  await ledger.reportUnit('alice', lfs, 'store', 5);
+  await ledger.reportUnit('bob', lfs, 'store', 6);
+  await totals.settled();
+  const [alice = 0, bob = 0] = ['alice', 'bob'].map(name => ledger.ownerUsage(name).id ?? 0);
+  const first = totals.takeMoved();
+  t.strictSame([...first.usage.keys()].sort(), [alice, bob].sort());
+  t.strictSame(first.usage.get(alice), noUsage.with(leaves.indexOf(lfs), 5));
+  t.strictSame([...totals.takeMoved().usage], []);
+  await ledger.reportUnit('bob', lfs, 'store', 7);
+  await totals.settled();
+  totals.putBack(first);
+  const again = totals.takeMoved().usage;
+  t.strictSame(again.get(bob), noUsage.with(leaves.indexOf(lfs), 7), 'what it is now');
+  t.strictSame(again.get(alice), first.usage.get(alice));
+  await ledger.reportUnit('bob', lfs, 'store', 0);
+  await ledger.govern(amendment => amendment.deleteOwner('bob'));
+  await totals.settled();
+  t.strictSame(totals.takeMoved(), { usage: new Map(), gone: [bob] });
+  t.match(totals.figures, { owners: 1 });
+});
+
+t.test('after any changes it is as if it were added up anew', async t => {
+  const names = ['a', 'b', 'c'] as const;
+  const anyStep = fc.oneof(
+    fc.record({ is: fc.constant('report'), who: fc.constantFrom(...names), bytes: fc.nat(12_000) }),
+    fc.record({ is: fc.constant('rename'), who: fc.constantFrom(...names), bytes: fc.nat(2) }),
+    fc.record({ is: fc.constant('delete'), who: fc.constantFrom(...names), bytes: fc.constant(0) }),
+    fc.record({ is: fc.constant('limit'), who: fc.constantFrom(...names), bytes: fc.nat(20_000) }),
+    fc.record({ is: fc.constant('look'), who: fc.constantFrom(...names), bytes: fc.constant(0) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async steps => {
+      await t.test('a sequence of changes', async t => {
+        const { ledger, totals } = await world(t);
+        for (const { is, who, bytes } of steps) {
+          if (is === 'report') await ledger.reportUnit(who, lfs, 'store', bytes);
+          if (is === 'limit') ledger.reconfigure({ ...settings, totalBytes: bytes });
+          if (is === 'look') await totals.settled();
+          const to = names[bytes % names.length] ?? who;
+          const change = ledger.govern(amendment => {
+            if (is === 'rename') amendment.renameOwner(who, to, () => true);
+            if (is === 'delete') amendment.deleteOwner(who);
+          });
+          // Of one who is not there, or has units.
+          await change.catch(() => {});
+        }
+        await totals.settled();
+        const anew = new Totals({ ledger, log: silentLog });
+        anew.start();
+        await anew.settled();
+        t.strictSame(totals.figures, anew.figures);
+        const { usage, gone } = totals.takeMoved();
+        const known = ledger.ownerRecords().map(({ id }) => id);
+        t.ok(
+          known.every(id => usage.has(id)),
+          'all who are there have been told',
+        );
+        t.strictSame(
+          gone.filter(id => known.includes(id)),
+          [],
+        );
+        for (const { id, name } of ledger.ownerRecords()) {
+          t.strictSame(usage.get(id), ledger.ownerUsage(name).usage);
+        }
+        await anew.close();
+      });
+    }),
+    { numRuns: 12 },
+  );
+});

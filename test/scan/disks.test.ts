@@ -1,0 +1,71 @@
+/** How full the disks are: asked off the main thread, and one that hangs costs no other its answer. */
+
+import { execFileSync } from 'node:child_process';
+import { statfsSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { resolveLayout } from '../../src/layout/index.ts';
+import { openDisks } from '../../src/scan/disks.ts';
+import { fill, storage, temporary } from './world.ts';
+
+const code = new URL('odd-desk.ts', import.meta.url);
+
+function world(t: Test, names: readonly string[]) {
+  const root = temporary(t);
+  const storages = names.map(name => {
+    fill(join(root, name, 'alice/file'), 1);
+    return storage(name.startsWith('packages') ? 'packages' : 'lfs', `${root}/${name}/{owner}`);
+  });
+  const disks = openDisks(code);
+  t.teardown(() => disks.close(60_000));
+  const layout = resolveLayout(storages, []);
+  return { root, disks, layout };
+}
+
+t.test('file systems are told once, with size, room and what is stored on them', async t => {
+  const { root, disks, layout } = world(t, ['lfs', 'packages']);
+  const { bsize, blocks } = statfsSync(root);
+  const found = await disks.spaces(layout, 60_000);
+  t.match(found, [
+    {
+      path: join(root, 'lfs'),
+      leaves: ['size:git:lfs', 'size:assets:packages:all'],
+      sizeBytes: bsize * blocks,
+    },
+  ]);
+  t.ok(found[0] !== undefined && Number(found[0].freeBytes) <= bsize * blocks);
+});
+
+t.test(
+  'a disk that hangs is told as unknown, all others answer, and it is back when it answers again',
+  async t => {
+    const { root, disks, layout } = world(t, ['hang', 'packages']);
+    const pipe = join(root, 'hang-release');
+    execFileSync('mkfifo', [pipe]);
+    const letGo = async () => {
+      const opened = await open(pipe, 'r+');
+      t.teardown(() => opened.close());
+    };
+    t.teardown(letGo);
+    const unknown = { path: join(root, 'hang'), sizeBytes: null, freeBytes: null };
+    const known = { path: join(root, 'packages'), sizeBytes: Number, freeBytes: Number };
+    // A thread that is only being started when the deadline comes does not hang; it is asked again.
+    let found = await disks.spaces(layout, 2000);
+    while (found[1]?.sizeBytes == null) found = await disks.spaces(layout, 2000);
+    t.match(found, [unknown, known]);
+    const begun = performance.now();
+    t.match(await disks.spaces(layout, 60_000), [unknown, known]);
+    t.ok(performance.now() - begun < 30_000, 'nobody waits for it a second time');
+    await letGo();
+    do found = await disks.spaces(layout, 60_000);
+    while (found.some(({ sizeBytes }) => sizeBytes === null));
+    t.equal(found.length, 1, 'it is the same disk after all');
+  },
+);
+
+t.test('after the end nothing is asked any more', async t => {
+  const { disks, layout } = world(t, ['lfs']);
+  t.equal(await disks.close(60_000), 0);
+  t.match(await disks.spaces(layout, 60_000), [{ sizeBytes: null, freeBytes: null }]);
+});
