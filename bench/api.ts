@@ -73,6 +73,7 @@ const figures: Figure[] = [
     'the reasoning of a decision',
     `/api/v1/admin/quota/explain?user=${others[0]}&subject=size:git:lfs`,
   ),
+  await alone('the overview of all owners', '/api/v1/admin/quota/overview'),
   await alone('lint of the whole policy', '/api/v1/admin/quota/lint'),
   ...(await changing()),
   await waiting(),

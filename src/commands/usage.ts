@@ -4,7 +4,14 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { formatBytes, formatUse, printable } from '../quota/index.ts';
-import { type OwnerReport, type OwnerRow, ownerReport, ownerRow } from '../wire/index.ts';
+import {
+  type Growth,
+  history,
+  type OwnerReport,
+  type OwnerRow,
+  ownerReport,
+  ownerRow,
+} from '../wire/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { formatTime, print, printJson, table } from './output.ts';
@@ -22,7 +29,8 @@ export function addUsage(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('usage')))
     .summary('show who uses how much')
     .description(
-      'Shows the owners that use most, or one owner with every repository and store, largest first.',
+      'Shows the owners that use most, or one owner with every repository and store, largest first, how quickly it grows, and ' +
+        'when the limit is reached at that. Growth is known once there are figures of two days.',
     )
     .argument('[owner]', "an owner's name")
     .option('--top <n>', 'how many rows', String(defaultTop))
@@ -39,8 +47,10 @@ export function addUsage(program: Command, _exit: Exit): void {
       const report = ownerReport.parse(await client.get({ path }));
       if (!report.known)
         throw new SoftquotaError('not_found', `nothing is known of an owner named "${owner}"`);
-      if (options.json === true) printJson(report);
-      else print(ownerText(report, top));
+      const past = `/admin/quota/history?owner=${encodeURIComponent(owner)}&range=day`;
+      const { growth } = history.parse(await client.get({ path: past }));
+      if (options.json === true) printJson({ ...report, growth });
+      else print(ownerText(report, growth, top));
     });
 }
 
@@ -83,7 +93,7 @@ export function ownersTable(rows: readonly OwnerRow[]): string {
   );
 }
 
-function ownerText(report: OwnerReport, top: number): string {
+function ownerText(report: OwnerReport, growth: Growth | null, top: number): string {
   const use = useOf(report);
   const decidedBy = report.rule === null ? '' : ` (rule ${report.rule} of group ${report.group})`;
   const shown = report.units.slice(0, top);
@@ -91,6 +101,7 @@ function ownerText(report: OwnerReport, top: number): string {
   const lines = [
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateOf(report)}.`,
     `Measured: ${formatTime(report.measuredAt)}.`,
+    ...(growth === null ? [] : [growthText(growth)]),
   ];
   const isShared = new Set(report.units.map(({ host }) => host)).size > 1;
   const units = table(
@@ -103,6 +114,14 @@ function ownerText(report: OwnerReport, top: number): string {
     ]),
   );
   return `${lines.map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+}
+
+function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {
+  const days = `a day since ${since.slice(0, 10)}`;
+  if (perDay === 0) return `It stays as it is (since ${since.slice(0, 10)}).`;
+  if (perDay < 0) return `It shrinks by ${formatBytes(-perDay)} ${days}.`;
+  const until = reachedAt === null ? '' : `: the limit is reached on ${reachedAt.slice(0, 10)}`;
+  return `It grows by ${formatBytes(perDay)} ${days}${until}.`;
 }
 
 function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly percent: string } {

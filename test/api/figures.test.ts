@@ -1,7 +1,9 @@
 /** All owners together, usage as it was, and what owners see of their own. */
 
+import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { usageOf } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -18,6 +20,7 @@ import { until } from '../e2e/ask.ts';
 import { measure, messageOf, repository } from './people.ts';
 import { World } from './world.ts';
 
+const run = promisify(execFile);
 const small = { 'quota.default': { TOTAL: '1000' } } as const;
 const lfs = 'size:git:lfs';
 
@@ -146,6 +149,11 @@ t.test('the history has all owners and each of them, and where their growth lead
     t.match(all.growth, { per_day: 1000, used: 5000, limit: null, reached_at: null });
   }
   t.match(await historyAt(world, '/orgs/acme/quota/history', 'alice'), { points: [], growth: null });
+  const command = ['bin/softquota.js', 'usage', 'alice', '--config', join(world.directory, 'app.ini')];
+  const { stdout: text } = await run(process.execPath, command);
+  t.match(text, /^It grows by 1 kB a day since 20..-..-..: the limit is reached on 20..-..-..\.$/m);
+  const { stdout: json } = await run(process.execPath, [...command, '--json']);
+  t.match(JSON.parse(json), { name: 'alice', growth });
   world.reload({ quota: { ENABLED: 'false' } });
   t.match((await historyAt(world, '/user/quota/history', 'alice')).growth, { limit: -1, reached_at: null });
   t.equal((await world.call('GET', '/admin/quota/history?owner=nobody')).status, 404);

@@ -256,10 +256,14 @@ t.test('whatever comes, every refusal is counted once, and an hour has bounded r
   });
   const story = fc.property(fc.array(refusal, { maxLength: 200 }), refusals => {
     const kept = new Map<string, { readonly at: number; readonly text: string }>();
+    const days = new Map<string, number>();
     let tally = new Tally('here', limits);
     let now = 0;
     const write = () => {
-      for (const record of tally.take()) kept.set(record.id, record);
+      for (const record of tally.take()) {
+        if (record.kind === 'refusal') kept.set(record.id, record);
+        else days.set(record.id, JSON.parse(record.text).count);
+      }
     };
     for (const { laterMs, after, ...told } of refusals) {
       now += laterMs;
@@ -288,6 +292,11 @@ t.test('whatever comes, every refusal is counted once, and an hour has bounded r
     assert.equal(
       rows.reduce((sum, { count }) => sum + count, 0),
       refusals.length,
+    );
+    assert.equal(
+      [...days.values()].reduce((sum, count) => sum + count, 0),
+      refusals.length,
+      'by the day',
     );
     for (const { hour } of rows) {
       const ofHour = rows.filter(row => row.hour === hour);
