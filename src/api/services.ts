@@ -21,7 +21,7 @@ export interface ApiServices extends FaultServices {
   /** `[hooks] CONTACT`, as it is now. */
   contact(): string | null;
   /** Null: the quota is this machine's own. */
-  readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state'> | null;
+  readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state' | 'walkers'> | null;
   /** This machine's name. */
   readonly host: string;
   /** `[users] AUTO_CREATE`. */

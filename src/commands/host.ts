@@ -31,8 +31,8 @@ export function addHost(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(host.command('list')))
     .summary('list the machines')
     .description(
-      'Lists the machines, with what is stored on each. One that is silent counts with what it last\n' +
-        'said, until it is forgotten.',
+      'Lists the machines, with what is stored on each, and what each walks of what several mount. One that\n' +
+        'is silent counts with what it last said, until it is forgotten.',
     )
     .action(async (options: ListOptions) => {
       const found = z.array(machine).parse(await getShared(clientOf(options), { path: hosts }));
@@ -44,7 +44,8 @@ export function addHost(program: Command, exit: Exit): void {
     .summary('have a machine that is gone count no more')
     .description(
       'Takes a machine that is gone out, with all that it said of usage. One whose daemon runs cannot be\n' +
-        'forgotten; one that comes back says again what is stored on it.',
+        'forgotten; one that comes back says again what is stored on it. What it walked for all that mount it\n' +
+        '([storage.*] SHARED) another one walks.',
     )
     .argument('<id>', 'its [server] HOST_ID')
     .option('--yes', 'do not ask')
@@ -75,6 +76,7 @@ function machinesTable(machines: readonly Machine[]): string {
     { title: 'owners', align: 'right' },
     { title: 'stored', align: 'right' },
     { title: 'version' },
+    { title: 'walks' },
   ] as const;
   return table(
     columns,
@@ -84,6 +86,7 @@ function machinesTable(machines: readonly Machine[]): string {
       formatCount(each.owners),
       formatBytes(each.bytes),
       each.version,
+      each.walks.join(', '),
     ]),
   );
 }

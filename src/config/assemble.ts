@@ -78,6 +78,7 @@ export function assemble(entries: readonly Entry[], file: string | null, base: s
   };
   refuseBadSockets(config, values);
   refuseNamelessHost(config, values);
+  refuseSharingAlone(config, values);
   return {
     config: deepFreeze(config),
     faults: [...values.faults, ...uploadFaults(entries)],
@@ -116,6 +117,15 @@ function refuseNamelessHost(config: Config, values: Values): void {
   values.refuse(store.adapter, where);
 }
 
+/** Who walks is agreed upon in the store that machines share. */
+function refuseSharingAlone(config: Config, values: Values): void {
+  if (config.store.adapter === 'redis') return;
+  for (const { shared } of storages) {
+    if (values.take(shared) === null) continue;
+    values.refuse(shared, 'this machine has its quota for itself. SHARED needs [store] ADAPTER = redis.');
+  }
+}
+
 /** The sections of the gate for uploads have no place in a Config yet, but what they say is checked. */
 function uploadFaults(entries: readonly Entry[]): ConfigFault[] {
   return entries.flatMap(entry => {
@@ -128,8 +138,12 @@ function uploadFaults(entries: readonly Entry[]): ConfigFault[] {
 
 function notesOn(config: Config, values: Values): string[] {
   const idle = storages
-    .filter(({ path, owner }) => values.isGiven(owner) && !values.isGiven(path))
-    .map(({ storage }) => `[storage.${storage}] has no PATH, so that its OWNER says nothing.`);
+    .filter(({ path }) => !values.isGiven(path))
+    .flatMap(({ storage, owner, shared }) =>
+      [owner, shared]
+        .filter(key => values.isGiven(key))
+        .map(({ name }) => `[storage.${storage}] has no PATH, so that its ${name} says nothing.`),
+    );
   const blind =
     config.quota.enabled && config.storages.length === 0
       ? ['No [storage.*] section has a PATH: only what trusted programs report is counted.']

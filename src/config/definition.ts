@@ -36,10 +36,10 @@ export const sections: readonly Section[] = [
     doc: 'The limit of every owner to whom no group applies.',
     keys: Object.values(quotaDefault),
   },
-  ...storages.map(({ storage, path, owner }) => ({
+  ...storages.map(({ storage, path, owner, shared }) => ({
     name: `storage.${storage}`,
     doc: storageDocs[storage],
-    keys: storage === 'repos' ? [path, owner, visibility] : [path, owner],
+    keys: storage === 'repos' ? [path, owner, visibility, shared] : [path, owner, shared],
   })),
   { name: 'scan', doc: 'How and when everything is measured.', keys: Object.values(scan) },
   { name: 'hooks', doc: 'What pushers read.', keys: Object.values(hooks) },

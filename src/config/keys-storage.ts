@@ -23,6 +23,14 @@ const examples = {
   packages: '/srv/packages/{owner}',
 } as const;
 
+const name = kind.textKind(
+  z
+    .string()
+    .trim()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'not a name'),
+  'Write at most 64 letters, digits, - or _',
+);
+
 const byPath: OwnerSource = { by: 'path' };
 
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
@@ -41,7 +49,13 @@ export const storages = storageKinds.map(storage => {
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.owner ?? byPath,
   });
-  return { storage, path, owner };
+  const shared = key('SHARED', kind.optional(name), {
+    words: 'none',
+    doc: 'What you call the file system that all of it lies on, where several machines mount it: those that give the same name walk it once. Only with `[store] ADAPTER = redis`.',
+    reloads: true,
+    of: config => config.storages.find(one => one.kind === storage)?.shared ?? null,
+  });
+  return { storage, path, owner, shared };
 });
 
 export const visibility = keysOf('storage.repos')(

@@ -9,11 +9,12 @@ import type { Values } from './values.ts';
 export function storageSettings(values: Values, base: string): readonly StorageSettings[] {
   const seen = new Map<string, string>();
   const visible = values.take(visibility);
-  return storages.flatMap(({ storage, path, owner }) => {
+  return storages.flatMap(({ storage, path, owner, shared: sharedKey }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
       values.refuse(owner, 'there is no git-config here. Only [storage.repos] and [storage.wiki] have one.');
     }
+    const shared = values.take(sharedKey);
     const templates: Template[] = [];
     for (const text of values.take(path)) {
       const parsed = parseTemplate(absoluteTemplate(text, base));
@@ -39,6 +40,7 @@ export function storageSettings(values: Values, base: string): readonly StorageS
       templates: templates.map(template => template.text),
       owner: source,
       visibility: storage === 'repos' ? visible : 'export-ok',
+      ...(shared === null ? {} : { shared }),
     };
     return [settings];
   });

@@ -96,7 +96,7 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
       return findings({
         ...measuring.observed(),
         ledger,
-        fleet: fleet === null ? null : await observedFleet(fleet),
+        fleet: fleet === null ? null : await observedFleet(fleet, measuring),
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
@@ -113,9 +113,13 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
   };
 }
 
-async function observedFleet(fleet: Fleet): Promise<ObservedFleet> {
-  const { state } = fleet;
+async function observedFleet(fleet: Fleet, measuring: Measuring): Promise<ObservedFleet> {
+  const { state, walkers } = fleet;
   // While it is away there may be nothing more to see than that.
-  const [advice, hosts] = await Promise.all([fleet.advice().catch(() => []), fleet.hosts().catch(() => [])]);
-  return { state, advice, hosts };
+  const [advice, hosts, unshared] = await Promise.all([
+    fleet.advice().catch(() => []),
+    fleet.hosts().catch(() => []),
+    measuring.unshared(),
+  ]);
+  return { state, advice, hosts, elsewhere: walkers.elsewhere, unshared };
 }

@@ -15,6 +15,7 @@ import {
 } from '../config/index.ts';
 import type { SoftquotaError } from '../errors.ts';
 import { Events } from '../events/index.ts';
+import type { Fleet } from '../fleet/index.ts';
 import { History } from '../history/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
@@ -25,7 +26,7 @@ import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
 import { ConfigFile, type Current } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
-import { joinFleet } from './fleet.ts';
+import { joinFleet, mountedIn } from './fleet.ts';
 import { hostIdIn } from './host-id.ts';
 import { Measuring } from './measuring.ts';
 import { openServers } from './servers.ts';
@@ -45,6 +46,7 @@ interface Parts {
   readonly ledger: Ledger;
   readonly measuring: Measuring;
   readonly events: Events;
+  readonly fleet: Fleet | null;
 }
 
 export class Daemon {
@@ -90,7 +92,7 @@ export class Daemon {
         log,
       });
       opened.push(refusals);
-      const measuring = new Measuring({ config, ledger, log });
+      const measuring = new Measuring({ config, ledger, log, fleet });
       opened.push(measuring);
       const unasked = new Unasked(log);
       const identity = new Identity({ ledger, now: Date.now, log });
@@ -134,8 +136,12 @@ export class Daemon {
       identity.start();
       totals.start();
       history.start(measuring.isMeasured);
+      fleet?.walkers.start({
+        changed: () => measuring.walkersChanged(),
+        heard: (name, path) => void measuring.heard(name, path),
+      });
       fleet?.start(() => events.takeTurn());
-      return new Daemon(current, log, { ledger, measuring, events }, opened, ended);
+      return new Daemon(current, log, { ledger, measuring, events, fleet }, opened, ended);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();
       throw error;
@@ -160,8 +166,9 @@ export class Daemon {
         .map(({ section, key }) => `[${section}] ${key}`);
     const next = merged(this.#current.config, loaded.config);
     this.#current.config = next;
-    const { ledger, measuring, events } = this.#parts;
+    const { ledger, measuring, events, fleet } = this.#parts;
     ledger.reconfigure(next.quota);
+    fleet?.walkers.configure(mountedIn(next));
     measuring.reconfigure(next);
     events.reconfigure(next.events);
     this.#log.level = next.log.level;

@@ -2,12 +2,13 @@
 
 import type { Config } from '../config/index.ts';
 import type { SoftquotaError } from '../errors.ts';
-import { Fleet } from '../fleet/index.ts';
+import { Fleet, type Mounted } from '../fleet/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { openRedisStore } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
 import { hostTokenIn } from './host-id.ts';
+import { leavesThere } from './mounted.ts';
 
 export interface FleetParts {
   readonly config: Config;
@@ -27,5 +28,19 @@ export async function joinFleet({ config, host, ledger, log, ousted }: FleetPart
   }
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
-  return Fleet.open({ ledger, store, host, token, version, log, now: Date.now, ousted });
+  const mounted = mountedIn(config);
+  return Fleet.open({ ledger, store, host, token, version, mounted, log, now: Date.now, ousted });
+}
+
+/** What `[storage.*] SHARED` names, and the kinds of data that lie there. */
+export function mountedIn({ storages }: Config): Mounted {
+  const sections = storages.flatMap(one =>
+    one.shared === undefined ? [] : [{ ...one, shared: one.shared }],
+  );
+  return new Map(
+    [...Map.groupBy(sections, ({ shared }) => shared)].map(([name, its]) => [
+      name,
+      new Set(its.flatMap(leavesThere)),
+    ]),
+  );
 }

@@ -2,13 +2,16 @@
  * Between the scanner, which measures and knows no ledger, and the ledger, which records and knows no disk.
  */
 
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { Fleet } from '../fleet/index.ts';
 import type { PlacedUnit } from '../gate/index.ts';
-import type { Observed } from '../health/index.ts';
+import { networkTypeAt, type Observed, type ObservedFleet } from '../health/index.ts';
+import type { StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { printable } from '../quota/index.ts';
+import { type Leaf, printable } from '../quota/index.ts';
 import {
   createScanner,
   isCovered,
@@ -19,9 +22,20 @@ import {
   startSchedule,
 } from '../scan/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
 
 /** How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check. */
 const locateDeadlineMs = 1000;
+
+/** The same for what another machine says, for which nobody waits. */
+const heardDeadlineMs = 15_000;
+
+interface MeasuringParts {
+  readonly config: Config;
+  readonly ledger: Ledger;
+  readonly log: Logger;
+  readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
+}
 
 export class Measuring {
   readonly scanner: Scanner;
@@ -29,7 +43,13 @@ export class Measuring {
   readonly isMeasured: Promise<void>;
   readonly #ledger: Ledger;
   readonly #log: Logger;
+  /** Null: this machine walks all that it has. */
+  readonly #fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
   #config: Config;
+  /** All that is configured, and what of it is walked here. */
+  #storages: readonly StorageSettings[] = [];
+  /** What other machines walk. */
+  #leavesElsewhere: ReadonlySet<Leaf> = new Set();
   #schedule: Schedule | null = null;
   /** On the monotonic clock. */
   #sweptAt: number | null = null;
@@ -37,13 +57,15 @@ export class Measuring {
   #hangingThreads = 0;
   readonly #measured = Promise.withResolvers<void>();
 
-  constructor({ config, ledger, log }: { config: Config; ledger: Ledger; log: Logger }) {
+  constructor({ config, ledger, log, fleet }: MeasuringParts) {
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
     this.isMeasured = this.#measured.promise;
+    this.#fleet = fleet;
+    this.#divide();
     this.scanner = createScanner({
-      storages: config.storages,
+      storages: this.#storages,
       exclude: config.scan.exclude,
       workers: config.scan.workers,
       measure: config.scan.measure,
@@ -68,9 +90,10 @@ export class Measuring {
   reconfigure(config: Config): void {
     const before = this.#config;
     this.#config = config;
+    this.#divide();
     const { storages } = config;
     const { exclude, measure, schedule, verify } = config.scan;
-    this.scanner.reconfigure({ storages, exclude, measure });
+    this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
     if (schedule !== before.scan.schedule || verify !== before.scan.verify) {
       this.#schedule?.close();
       this.#schedule = this.#startSchedule();
@@ -81,15 +104,46 @@ export class Measuring {
     if (measuredOtherwise) this.scanner.sweep({ kind: 'sweep' });
   }
 
+  /** It has become another machine that walks, or this one: all is measured that this one walks now. */
+  walkersChanged(): void {
+    this.#divide();
+    const { exclude, measure } = this.#config.scan;
+    this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
+  }
+
+  /** Measures the unit at this path, or has it measured by the machine that walks it. */
   measureSoon(path: string): void {
+    const places = pathsOf(path, this.scanner.places(), this.#storages);
+    for (const { shared, below } of places.elsewhere) this.#fleet?.walkers.passOn(shared, below);
+    if (places.isHere || places.elsewhere.length === 0) this.#measureHere(path);
+  }
+
+  /** Another machine says that something changed at this path below where the templates of that name begin. */
+  async heard(shared: string, below: string): Promise<void> {
+    for (const path of pathsIn(shared, below, this.scanner.places(), this.#storages)) {
+      try {
+        const known = this.#ledger.book.unitAt(path);
+        const unit =
+          known === null ? await this.locate(path, heardDeadlineMs) : { path: known.name, exists: true };
+        if (unit.exists) this.#measureHere(unit.path);
+      } catch {
+        // There may be none, or the disk does not answer: the next sweep finds what there is.
+      }
+    }
+  }
+
+  #measureHere(path: string): void {
     this.scanner
       .measureSoon(path)
       .catch(error => this.#log.error({ err: error, path }, 'a unit could not be measured'));
   }
 
   /** As `GateServices.locate`. */
-  async locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }> {
-    const located = await this.scanner.locate(path, locateDeadlineMs);
+  async locate(
+    path: string,
+    deadlineMs = locateDeadlineMs,
+  ): Promise<PlacedUnit & { readonly exists: boolean }> {
+    const located = await this.scanner.locate(path, deadlineMs);
     switch (located.found) {
       case 'none':
         throw new SoftquotaError(
@@ -101,7 +155,8 @@ export class Measuring {
       case 'unit': {
         const { path: unitPath, owner, leaf } = located.unit;
         const bytes = this.#ledger.book.unit(unitPath)?.bytes ?? null;
-        return { path: unitPath, owner, leaf, bytes, exists: located.exists };
+        const exists = located.exists || this.#leavesElsewhere.has(leaf);
+        return { path: unitPath, owner, leaf, bytes, exists };
       }
     }
   }
@@ -129,6 +184,12 @@ export class Measuring {
     };
   }
 
+  /** Roots on file systems that other machines may mount, for which no name is given. */
+  async unshared(): Promise<ObservedFleet['unshared']> {
+    const mountinfo = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+    return unsharedIn(this.scanner.places(), this.#storages, path => networkTypeAt(path, mountinfo));
+  }
+
   /** How many threads were left behind by `close`, because a disk never answered them. */
   get hangingThreads(): number {
     return this.#hangingThreads;
@@ -137,6 +198,16 @@ export class Measuring {
   async close(): Promise<void> {
     this.#schedule?.close();
     this.#hangingThreads = await this.scanner.close();
+  }
+
+  /** Finds out what of all that is configured this machine walks. */
+  #divide(): void {
+    this.#storages = this.#config.storages.map(storage => {
+      const isWalked = storage.shared === undefined || (this.#fleet?.walkers.isOwn(storage.shared) ?? true);
+      return { ...storage, isWalked };
+    });
+    const elsewhere = this.#storages.filter(({ isWalked }) => isWalked === false);
+    this.#leavesElsewhere = new Set(elsewhere.flatMap(leavesThere));
   }
 
   #startSchedule(): Schedule {
@@ -153,12 +224,15 @@ export class Measuring {
     }
     const { unit, bytes, files, partial, measuredAt, seq } = measurement;
     const { path, owner, leaf } = unit;
+    // A walk may end when it is another machine's to walk there.
+    if (this.#leavesElsewhere.has(leaf)) return;
     this.#ledger.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
   }
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
     for (const unit of this.#ledger.walkedBefore(sweep.startSeq)) {
+      if (this.#leavesElsewhere.has(unit.leaf)) continue;
       const standing = sweep.standing(unit.name);
       if (standing === 'gone') this.#ledger.recordGone(unit.name, sweep.startSeq);
       else if (standing !== 'seen') this.#ledger.recordUnread(unit.name);
@@ -169,6 +243,7 @@ export class Measuring {
     }
     if (sweep.whole) this.#recordWhole(sweep);
     await this.#ledger.kept();
+    if (sweep.whole && this.#rootsAway.length === 0) void this.#fleet?.swept();
   }
 
   #recordWhole({ startedAt, finishedAt, units, roots }: Sweep): void {

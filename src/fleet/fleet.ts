@@ -16,6 +16,7 @@ import { Advised } from './advised.ts';
 import { Following } from './following.ts';
 import { Outbox } from './outbox.ts';
 import type { Distrust } from './trust.ts';
+import { type Mounted, Walkers } from './walkers.ts';
 
 export interface FleetOptions {
   readonly ledger: Ledger;
@@ -26,6 +27,8 @@ export interface FleetOptions {
   readonly token: string;
   /** Of softquota. */
   readonly version: string;
+  /** What other machines mount, too; nothing unless given. */
+  readonly mounted?: Mounted;
   readonly log: {
     error(details: object, message: string): void;
     warn(details: object, message: string): void;
@@ -59,6 +62,8 @@ export interface FleetState {
 const usualMs = 1000;
 
 export class Fleet implements SharedPolicy {
+  /** Who walks what several machines mount. */
+  readonly walkers: Walkers;
   readonly #options: FleetOptions;
   readonly #outbox: Outbox;
   readonly #following: Following;
@@ -82,12 +87,15 @@ export class Fleet implements SharedPolicy {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const { ledger, store, host, log, adviceEveryMs = 30_000 } = options;
+    const { ledger, store, host, log, mounted = new Map(), adviceEveryMs = 30_000 } = options;
+    this.walkers = new Walkers({ ledger, store, host, mounted, log });
     this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
     this.#outbox = new Outbox({
       ledger,
       store,
       host,
+      // Who was forgotten meanwhile, and walks no more what it walked, must not tell of it.
+      before: () => this.#keepName(),
       met: owners => this.#following.meet(owners),
       failed: error => this.#failed(error),
     });
@@ -165,6 +173,12 @@ export class Fleet implements SharedPolicy {
     await this.#following.sync();
   }
 
+  /** A sweep of all that this machine stores has ended: what it no longer names as shared others may walk. */
+  async swept(): Promise<void> {
+    await this.#outbox.settled();
+    await this.walkers.leave().catch(() => {});
+  }
+
   advice(): Promise<readonly ServerAdvice[]> {
     return this.#options.store.advice();
   }
@@ -206,6 +220,7 @@ export class Fleet implements SharedPolicy {
     if (this.#timer !== null) clearTimeout(this.#timer);
     await this.#syncing;
     await this.#outbox.close();
+    this.walkers.close();
     await this.#options.ledger.sharing.close();
     if (this.#away === null) {
       if (this.isTelling) await store.leaveTask(telling, host).catch(() => {});
@@ -263,6 +278,7 @@ export class Fleet implements SharedPolicy {
     const now = performance.now();
     if (now - this.#claimedAt < everyMs) return;
     if (await store.claim({ host, token, life: this.#life, version })) {
+      await this.walkers.look();
       this.#claimedAt = now;
       return;
     }

@@ -8,3 +8,4 @@
 
 export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
 export type { Distrust } from './trust.ts';
+export { type Mounted, Walkers } from './walkers.ts';

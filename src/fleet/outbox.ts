@@ -15,6 +15,8 @@ export interface OutboxOptions {
   readonly ledger: Pick<Ledger, 'sharing' | 'watch'>;
   readonly store: Pick<SharedStore, 'enroll' | 'write'>;
   readonly host: string;
+  /** Called before anything is told; where it rejects, nothing is. */
+  before?(): Promise<void>;
   /** Others knew these owners before. */
   met(owners: readonly OwnerRecord[]): void;
   /** What could not be written is tried again. */
@@ -157,6 +159,7 @@ export class Outbox {
 
   async #tellSome(): Promise<void> {
     const { ledger, store, host } = this.#options;
+    await this.#options.before?.();
     if (this.#isAllDue) await this.#noteAll();
     const shares: ShareRecord[] = [];
     const goneShares: { ownerKey: string; host: string }[] = [];

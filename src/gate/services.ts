@@ -44,7 +44,8 @@ export interface GateServices {
   readonly ledger: Ledger;
   /**
    * The unit that an unknown path is or lies in, or would. Rejects with `unknown_path` where no template
-   * matches, with `not_ready` where the disk does not answer in time.
+   * matches, with `not_ready` where the disk does not answer in time. Where another machine walks, only that one knows
+   * what was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }>;
   /** The unit at this path is walked again soon. */

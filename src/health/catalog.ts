@@ -47,6 +47,18 @@ export const daemonFindings = {
     meaning: 'A machine has not been heard of for more than a day. What it last said of usage still counts.',
     mend: 'start its daemon; where the machine is gone for good: `softquota host forget ID`',
   },
+  shared_unwalked: {
+    severity: 'wrong',
+    meaning:
+      'What several machines mount is not measured at the moment: the machine that walks it is silent, or it is not known which one does.',
+    mend: "start that machine's daemon; where it is gone for good: `softquota host forget ID`, and another one walks it",
+  },
+  shared_unnamed: {
+    severity: 'notice',
+    meaning:
+      'A storage root is on a network file system. Where another machine that shares the quota mounts it, too, it counts twice.',
+    mend: 'set `SHARED` in the `[storage.*]` section, to the same name on all machines that mount it',
+  },
   unpublished: {
     severity: 'wrong',
     meaning:

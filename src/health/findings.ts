@@ -5,7 +5,7 @@ import { formatBytes, printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
-import type { Listed, Observed, TroubledPlace } from './observed.ts';
+import type { Listed, Observed, ObservedFleet, TroubledPlace } from './observed.ts';
 import { notKept, sharedAway } from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
@@ -58,14 +58,54 @@ function machines({ fleet, now }: Observed): Finding[] {
           ),
         ]),
     ...fleet.advice.map(({ message, mend }) => finding('shared_store', message, mend)),
+    ...unwalked(fleet),
+    ...unnamed(fleet),
     ...silent.map(({ host, seenAt }) =>
       finding(
         'host_silent',
         `${printable(host)} has not been heard of since ${new Date(seenAt).toISOString()}; what it said of usage still counts`,
-        `start its daemon; where it is gone for good: ${commandLine('softquota', 'host', 'forget', '--', host)}`,
+        `start its daemon; where it is gone for good: ${forgetting(host)}`,
       ),
     ),
   ];
+}
+
+function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
+  return elsewhere.flatMap(({ name, walker }) => {
+    if (walker === null) {
+      const mend =
+        state.away === null
+          ? 'wait some seconds; if it stays so: start the machine that walked it, or softquota host forget its ID'
+          : 'start the server at [store] HOST; it goes on by itself';
+      return [
+        finding('shared_unwalked', `it is not known who walks ${name}, so this machine does not`, mend),
+      ];
+    }
+    const host = hosts.find(one => one.host === walker);
+    if (host === undefined || host.isAlive) return [];
+    const since = new Date(host.seenAt).toISOString();
+    return [
+      finding(
+        'shared_unwalked',
+        `${printable(walker)}, which walks ${name}, has not been heard of since ${since}: what changes there is not measured`,
+        `start its daemon; where it is gone for good: ${forgetting(walker)}`,
+      ),
+    ];
+  });
+}
+
+function unnamed({ unshared }: ObservedFleet): Finding[] {
+  return unshared.map(({ path, type, section }) =>
+    finding(
+      'shared_unnamed',
+      `${printable(path)} is on a file system of type ${type}: where another machine mounts it, too, it counts twice`,
+      `set [${section}] SHARED in app.ini, to the same name on all machines that mount it, then reload the daemon`,
+    ),
+  );
+}
+
+function forgetting(host: string): string {
+  return commandLine('softquota', 'host', 'forget', '--', host);
 }
 
 /** Missing one sweep is a slow disk; missing three is a fault. */

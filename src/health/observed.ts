@@ -23,6 +23,10 @@ export interface ObservedFleet {
   /** None while it is away. */
   readonly advice: readonly ServerAdvice[];
   readonly hosts: readonly HostRecord[];
+  /** What several machines mount and this one does not walk, and who does; null: nobody, as far as it is known. */
+  readonly elsewhere: readonly { readonly name: string; readonly walker: string | null }[];
+  /** Storage roots on file systems that other machines may mount, for which no name is given. */
+  readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
 }
 
 export interface Observed {

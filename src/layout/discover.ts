@@ -1,16 +1,17 @@
 /**
  * Finds all units of a layout by walking the directories above them.
  *
- * One walk serves all templates: each directory is listed once, and only where some template can
- * still match below. Never follows a link, never looks into a unit for more than the literal
+ * One walk serves all templates: each directory is listed once, and only where some template that
+ * is walked here can still match below. Never follows a link, never looks into a unit for more than the literal
  * places that other templates name, and never throws for what is on the disk. Synchronous, for
  * worker threads; a caller that wants to stop stops taking values.
  */
 
 import { directoriesIn, entryAt } from './disk.ts';
-import { isUnchanged, type Layout, type Root } from './layout.ts';
+import { isUnchanged, type Layout, type Root, walkedRoots } from './layout.ts';
 import { advance, isComplete, onlyNext, type State, statesAt } from './match.ts';
 import { below, isWithin, namesOf } from './path.ts';
+import type { Unit } from './unit.ts';
 import { type PlacedUnit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
 
 export type Found =
@@ -24,8 +25,9 @@ export type Found =
 
 /** Every unit exactly once, and what could not be told. */
 export function* discover(layout: Layout): Generator<Found, void> {
-  const present = layout.roots.filter(root => root.state === 'present');
-  for (const { state, path, error } of layout.roots) {
+  const roots = walkedRoots(layout);
+  const present = roots.filter(root => root.state === 'present');
+  for (const { state, path, error } of roots) {
     if (state !== 'present') yield { type: 'unread', path, error: error ?? absence[state] };
   }
   const told = new Set<string>();
@@ -66,7 +68,8 @@ function* walk(layout: Layout, root: string): Generator<Found, void> {
     for (const place of unread) yield { type: 'unread', ...place };
     for (const name of names) {
       const states = advance(layout, directory.states, name);
-      if (states.length > 0) yield* look(layout, { path: below(directory.path, name), states }, pending);
+      if (states.some(({ track }) => track.isWalked))
+        yield* look(layout, { path: below(directory.path, name), states }, pending);
     }
     yield { type: 'listed', path: directory.path };
   }
@@ -83,8 +86,10 @@ function* look(layout: Layout, { path, states }: Directory, pending: Directory[]
       return;
     }
     if (here !== null) {
-      for (const placed of here.units) yield { type: 'unit', ...placed };
+      const walked = here.units.filter(({ unit }) => isWalked(layout, unit));
+      for (const placed of walked) yield { type: 'unit', ...placed };
       for (const place of here.unread) yield { type: 'unread', ...place };
+      if (walked.length === 0) return;
       for (const fault of here.ownerFaults) yield { type: 'fault', ...fault };
       yield* lostTemplates(layout, path, here.takers);
       return;
@@ -92,6 +97,10 @@ function* look(layout: Layout, { path, states }: Directory, pending: Directory[]
   }
   const unfinished = states.filter(state => !isComplete(state));
   if (unfinished.length > 0) pending.push({ path, states: unfinished });
+}
+
+function isWalked({ tracks }: Layout, { kind }: Unit): boolean {
+  return tracks.some(track => track.kind === kind && track.isWalked);
 }
 
 /** The names of the directories in one that may lead to a unit, and what could not be read. */

@@ -38,6 +38,8 @@ export interface Track {
   readonly kind: StorageKind;
   readonly owner: OwnerSource;
   readonly visibility: Visibility;
+  /** Whether its units are looked for here. */
+  readonly isWalked: boolean;
   readonly template: Template;
   /** Its fixed part, as an index into the layout's roots. */
   readonly root: number;
@@ -75,12 +77,13 @@ export function resolveLayout(storages: readonly StorageSettings[], exclude: rea
   const fixedParts = [...new Set(written.map(({ template }) => template.fixed))];
   const roots = fixedParts.map(rootAt);
   const tracks = written
-    .map(({ settings: { kind, owner, visibility }, template }): Track => {
+    .map(({ settings: { kind, owner, visibility, isWalked = true }, template }): Track => {
       const root = fixedParts.indexOf(template.fixed);
       const fixed = namesOf(roots[root]?.path ?? template.fixed);
       const pattern = [...fixed.map((text): Segment => ({ is: 'literal', text })), ...template.segments];
       const fixedLength = fixed.length;
-      return { kind, owner, visibility, template, root, pattern, fixedLength, continuations: [] };
+      const section = { kind, owner, visibility, isWalked };
+      return { ...section, template, root, pattern, fixedLength, continuations: [] };
     })
     .sort(byPrecedence);
   return {
@@ -102,6 +105,11 @@ export function underRoots(layout: Layout, path: string): string {
     .sort((a, b) => b.written.length - a.written.length);
   if (nearest === undefined) return normalized;
   return pathOf([...namesOf(nearest.path), ...names.slice(namesOf(nearest.written).length)]);
+}
+
+/** The roots below which units are looked for here. */
+export function walkedRoots({ roots, tracks }: Layout): readonly Root[] {
+  return roots.filter((_, index) => tracks.some(({ root, isWalked }) => root === index && isWalked));
 }
 
 /** Whether a root is still the directory that it was when the layout was made. */

@@ -43,6 +43,7 @@ import { rekeyed } from './kept.ts';
 import type { Noted } from './notes.ts';
 import { Reports } from './reports.ts';
 import { Sharing } from './sharing.ts';
+import { inSlices } from './slices.ts';
 import { type WalkedUnit, Walks } from './walks.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
@@ -288,6 +289,13 @@ export class Ledger {
   /** A walk that began at `seq` found no unit there any more. */
   recordGone(path: string, seq: number): void {
     this.#walks.gone(path, seq);
+  }
+
+  /** What walks found of these kinds counts here no more, nor does what a walk under way will find. */
+  async dropWalked(leaves: ReadonlySet<Leaf>): Promise<void> {
+    const seq = this.nextSeq();
+    const dropped = [...this.#book.units].filter(({ kind, leaf }) => kind === 'walked' && leaves.has(leaf));
+    await inSlices(dropped, ({ name }) => this.recordGone(name, seq));
   }
 
   /** It could not be measured: what is known of it goes on counting, and is marked. */

@@ -219,6 +219,13 @@ export class Sharing {
     return [...this.#options.book.accounts].flatMap(({ shares }) => [...shares]);
   }
 
+  /** The other machines that count here. */
+  get others(): ReadonlySet<string> {
+    const hosts = new Set<string>();
+    for (const { shares } of this.#options.book.accounts) for (const { host } of shares) hosts.add(host);
+    return hosts;
+  }
+
   /** Owners whom others put on record, in place of those of the same keys. */
   takeOwners(owners: readonly OwnerRecord[]): void {
     const { book, keeper } = this.#options;

@@ -22,6 +22,6 @@ export type { Busy } from './pool.ts';
 export type { Fault, Listed, Problems } from './problems.ts';
 export type { RootIdentity } from './roots.ts';
 export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
-export { createScanner, type Scanner, type ScannerStatus } from './scanner.ts';
+export { createScanner, type Place, type Scanner, type ScannerStatus } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule } from './schedule.ts';
 export type { TargetOutcome } from './targets.ts';

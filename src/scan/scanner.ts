@@ -5,7 +5,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Layout, Located } from '../layout/index.ts';
+import type { Layout, Located, StorageKind } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import { type Disk, openDisks } from './disks.ts';
 import { openLookups } from './lookups.ts';
@@ -40,6 +40,8 @@ export interface Scanner {
   locate(path: string, deadlineMs: number): Promise<Located>;
   /** The file systems that the storage lies on, as they answer in time; none before the storage is resolved. Never rejects. */
   disks(deadlineMs: number): Promise<readonly Disk[]>;
+  /** Where the directories are that the templates begin with; none before that was found out. */
+  places(): readonly Place[];
   /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
   reconfigure(settings: ScanSettings): ScanRun;
   status(): ScannerStatus;
@@ -50,6 +52,12 @@ export interface Scanner {
    * as there is one, the process cannot exit but by a signal.
    */
   close(): Promise<number>;
+}
+
+/** A directory that a template begins with, links resolved. */
+export interface Place {
+  readonly kind: StorageKind;
+  readonly path: string;
 }
 
 const mostRuns = 50;
@@ -204,6 +212,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       await ready;
       return isClosed || grounds === null ? 'stopped' : measuring.measure(path, 'change');
     },
+    places: () => (grounds === null ? [] : placesIn(grounds.layout)),
     reconfigure: changed => {
       settings = changed;
       current?.abort.abort();
@@ -231,6 +240,13 @@ export function createScanner(options: ScannerOptions): Scanner {
       return left.reduce((sum, count) => sum + count, 0);
     },
   };
+}
+
+function placesIn({ roots, tracks }: Layout): readonly Place[] {
+  return tracks.flatMap(({ kind, root: index }) => {
+    const root = roots[index];
+    return root === undefined ? [] : [{ kind, path: root.path }];
+  });
 }
 
 /** Whether a promise is fulfilled within the time. */

@@ -5,7 +5,7 @@
  * and after, since one that went away meanwhile looks as if its units were gone.
  */
 
-import type { Found, Layout } from '../layout/index.ts';
+import { type Found, type Layout, walkedRoots } from '../layout/index.ts';
 import type { Measuring } from './measuring.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
 import type { Desk } from './questions.ts';
@@ -72,7 +72,7 @@ async function survey(options: SweepOptions, desk: Desk): Promise<void> {
   await walks.none();
 
   const { roots: rootsAfter } = await desk.ask(resolve);
-  const roots = sweptRoots(layout.roots, rootsAfter, seen, scanner, run.acceptMoved);
+  const roots = sweptRoots(walkedRoots(layout), rootsAfter, seen, scanner, run.acceptMoved);
   for (const { path, away } of roots) {
     if (away === null) continue;
     if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);

@@ -118,6 +118,19 @@ export interface SharedStore extends Register {
   takeTask(task: string, host: string): Promise<boolean>;
   /** Gives it up, where the machine has it. */
   leaveTask(task: string, host: string): Promise<void>;
+  /**
+   * Who walks what several machines mount, by its name. Whoever has taken it walks it until it is left, or the machine
+   * forgotten.
+   */
+  walkers(): Promise<ReadonlyMap<string, string>>;
+  /** Takes it for a machine that has its name, unless another has it; gives the one that has it now. */
+  takeWalk(name: string, host: string): Promise<string>;
+  /** Gives it up, where the machine has it. */
+  leaveWalk(name: string, host: string): Promise<void>;
+  /** Calls all that listen at this moment, this machine too; nobody keeps what was said. */
+  say(text: string): Promise<void>;
+  /** Calls with what is said, as far as it arrives, until what it gives is called. */
+  listen(heard: (text: string) => void): () => void;
   hosts(): Promise<readonly HostRecord[]>;
   /** Takes a machine out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is none. */
   forgetHost(host: string): Promise<void>;

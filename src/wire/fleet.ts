@@ -13,6 +13,9 @@ export const machine = z
       .int()
       .meta({ description: 'How long it has not been heard of; 0 while it is alive.' }),
     version: z.string().meta({ description: 'Of the softquota that ran there last.' }),
+    walks: z.array(z.string()).meta({
+      description: 'What it walks of what several machines mount, by the names in `[storage.*] SHARED`.',
+    }),
     owners: z.number().int().meta({ description: 'How many store something there.' }),
     bytes,
   })

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { formatFaults } from '../../src/config/index.ts';
-import { configOf, faultsOf, loadText } from './written.ts';
+import { configOf, faultsOf, load, loadText } from './written.ts';
 
 t.test('a file with six different faults names all six, each with its line', async t => {
   const ini = `[quota]
@@ -131,4 +131,18 @@ t.test('storage that contradicts itself is refused', async t => {
   t.match(message('[storage.lfs]\nPATH = {owner}/../b\n'), 'is no template');
   t.same(faultsOf(t, '[storage.lfs]\nPATH = /a\nOWNER = fixed bob\n'), []);
   t.same(faultsOf(t, '[storage.wiki]\nPATH = /a/{repo}\nOWNER = git-config softquota.owner\n'), []);
+});
+
+t.test('what several machines mount has a name only where they share a quota', async t => {
+  const shared = '[storage.lfs]\nPATH = /mnt/nas/lfs/{owner}\nSHARED = nas1\n';
+  t.same(faultsOf(t, shared), [
+    'app.ini:3: [storage.lfs] SHARED = "nas1": this machine has its quota for itself. SHARED needs [store] ADAPTER = redis.',
+  ]);
+  const fleet = '[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n';
+  t.match(configOf(t, fleet + shared).storages, [{ kind: 'lfs', shared: 'nas1' }]);
+  t.notOk('shared' in (configOf(t, fleet + shared.replace('nas1', '')).storages[0] ?? {}));
+  t.match(faultsOf(t, fleet + shared.replace('nas1', 'nas 1')), [/not a name\. Write at most 64 letters/]);
+  t.match(load(t, `${fleet}[storage.lfs]\nSHARED = nas1\n`).notes, [
+    '[storage.lfs] has no PATH, so that its SHARED says nothing.',
+  ]);
 });

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Fleet, type FleetOptions } from '../../src/fleet/index.ts';
+import { Fleet, type FleetOptions, type Mounted } from '../../src/fleet/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
 import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
 import { directoryFor, settings, silentLog } from '../ledger/world.ts';
@@ -15,6 +15,8 @@ export interface MemberOptions {
   /** Where its own store lies; a new place unless given. */
   readonly directory?: string;
   readonly waitReplicas?: number;
+  /** What other machines mount, too; who has such looks at each look who walks it. */
+  readonly mounted?: Mounted;
   /** What lies between it and the shared store. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
@@ -37,7 +39,14 @@ export async function sharedStore(t: Test, address: string): Promise<SharedStore
 
 export async function member(
   t: Test,
-  { address, host, directory = directoryFor(t), waitReplicas = 0, through = store => store }: MemberOptions,
+  {
+    address,
+    host,
+    directory = directoryFor(t),
+    waitReplicas = 0,
+    mounted = new Map(),
+    through = store => store,
+  }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
   const shared = await openRedisStore({ address, prefix, waitReplicas, writer: host });
@@ -52,7 +61,8 @@ export async function member(
     ousted: error => {
       throw error;
     },
-    everyMs: 1e9,
+    mounted,
+    everyMs: mounted.size > 0 ? 0 : 1e9,
   };
   const fleet = await Fleet.open(options);
   let closed: Promise<void> | null = null;
@@ -96,6 +106,11 @@ function methodsOf(store: SharedStore): SharedStore {
     release: claim => store.release(claim),
     takeTask: (task, host) => store.takeTask(task, host),
     leaveTask: (task, host) => store.leaveTask(task, host),
+    walkers: () => store.walkers(),
+    takeWalk: (name, host) => store.takeWalk(name, host),
+    leaveWalk: (name, host) => store.leaveWalk(name, host),
+    say: text => store.say(text),
+    listen: heard => store.listen(heard),
     hosts: () => store.hosts(),
     forgetHost: host => store.forgetHost(host),
     advice: () => store.advice(),

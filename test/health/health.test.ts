@@ -175,7 +175,9 @@ t.test('what hooks decided without the daemon is a notice', async t => {
 t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {
   const away = { since: Date.parse('2026-11-21T09:14:03Z'), reason: 'connection refused \u001b[1m' };
   const distrust = { why: 'emptied', message: 'the store holds no policy' } as const;
-  const seen = await observed(t, { fleet: { state: { away, distrust }, advice: [], hosts: [] } });
+  const seen = await observed(t, {
+    fleet: { state: { away, distrust }, advice: [], hosts: [], elsewhere: [], unshared: [] },
+  });
   t.match(notReady(seen), [
     /^the shared store cannot be used since 2026-11-21T09:14:03.000Z, .*: connection refused \\u\{1b\}\[1m$/,
     'the store holds no policy',
@@ -195,7 +197,8 @@ t.test('a machine that has been silent for more than a day is a notice, and how 
     { ...host, host: 'here', isAlive: true },
   ];
   const advice = [{ code: 'evicts', message: 'it may evict', mend: 'maxmemory-policy noeviction' }] as const;
-  const seen = await observed(t, { now, fleet: { state: { away: null, distrust: null }, advice, hosts } });
+  const state = { away: null, distrust: null };
+  const seen = await observed(t, { now, fleet: { state, advice, hosts, elsewhere: [], unshared: [] } });
   const told = findings(seen).filter(({ code }) => ['host_silent', 'shared_store'].includes(code));
   t.match(told, [
     { severity: 'notice', message: 'it may evict', mend: 'maxmemory-policy noeviction' },
@@ -207,4 +210,47 @@ t.test('a machine that has been silent for more than a day is a notice, and how 
   ]);
   t.equal(told.length, 2);
   t.strictSame(notReady(seen), []);
+});
+
+t.test('what several machines mount and nobody measures is told, and what has no name', async t => {
+  const now = Date.parse('2026-11-21T09:00:00Z');
+  const host = { version: '1', seenAt: now - 60_000, isAlive: false };
+  const hosts = [
+    { ...host, host: 'gone' },
+    { ...host, host: 'here', isAlive: true },
+  ];
+  const state = { away: null, distrust: null };
+  const elsewhere = [
+    { name: 'nas1', walker: 'gone' },
+    { name: 'nas2', walker: 'here' },
+    { name: 'nas3', walker: null },
+  ];
+  const unshared = [{ path: '/mnt/nas/lfs', type: 'nfs4', section: 'storage.lfs' }];
+  const seen = await observed(t, { now, fleet: { state, advice: [], hosts, elsewhere, unshared } });
+  t.match(
+    findings(seen).filter(({ code }) => code.startsWith('shared_')),
+    [
+      {
+        severity: 'wrong',
+        message: /^gone, which walks nas1, has not been heard of since 2026-11-21/,
+        mend: /start its daemon; .*softquota host forget -- gone$/,
+      },
+      { severity: 'wrong', message: /^it is not known who walks nas3/, mend: /^wait some seconds/ },
+      {
+        severity: 'notice',
+        message: /^\/mnt\/nas\/lfs is on a file system of type nfs4: .* counts twice$/,
+        mend: /^set \[storage\.lfs\] SHARED in app\.ini/,
+      },
+    ],
+  );
+  t.strictSame(notReady(seen), [], 'what is known can be relied on');
+  const away = { since: now, reason: 'refused' };
+  const withoutStore = await observed(t, {
+    now,
+    fleet: { state: { ...state, away }, advice: [], hosts: [], elsewhere, unshared: [] },
+  });
+  t.match(
+    findings(withoutStore).filter(({ code }) => code === 'shared_unwalked'),
+    [{ message: /nas3/, mend: /^start the server at \[store\] HOST/ }],
+  );
 });

@@ -42,12 +42,22 @@ t.test('who measures only needs no right to change the policy', async t => {
     'log',
     'order',
     'hosts',
+    'walkers',
     'alive:*',
   ]
     .map(name => `~{${place.prefix}}:${name}`)
     .join(' ');
   const user = (name: string, rights: string) =>
-    servers[0].cli('acl', 'setuser', name, 'on', '>x', `&{${place.prefix}}:news`, ...rights.split(' '));
+    servers[0].cli(
+      'acl',
+      'setuser',
+      name,
+      'on',
+      '>x',
+      `&{${place.prefix}}:news`,
+      `&{${place.prefix}}:said`,
+      ...rights.split(' '),
+    );
   await user('measures', `${onlyRead} ${written} ~${place.prefix}:share:* ${commands}`);
   await user('governs', `${keys} ${commands} +unlink +rename +wait`);
   const as = (name: string) => placeIn(address.replace('redis://', `redis://${name}:x@`), place.prefix);
@@ -68,6 +78,10 @@ t.test('who measures only needs no right to change the policy', async t => {
   t.strictSame([documents.length, shares.length], [2, 1]);
   t.equal((await measuring.changesAfter((await measuring.state()).lastChange, 1))?.length, 0);
   t.equal((await measuring.hosts()).length, 1);
+  t.equal(await measuring.takeWalk('nas', 'one'), 'one');
+  t.equal((await measuring.walkers()).get('nas'), 'one');
+  await measuring.leaveWalk('nas', 'one');
+  await measuring.say('a');
   await measuring.release(claim);
   await measuring.advice();
   for (const name of ['govern', 'replace', 'write of policy']) {

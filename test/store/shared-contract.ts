@@ -5,7 +5,7 @@
  */
 
 import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { Change, Position, RedisSettings, SharedStore } from '../../src/store/index.ts';
 import { sortedRegister } from './model.ts';
@@ -370,6 +370,66 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     );
     t.strictSame(told.toSorted(), keys.toSorted());
     await t.rejects(store.forgetHost('gone'), { code: 'not_found' });
+  });
+
+  t.test(
+    'what several machines mount is walked by the one that took it first, until it is forgotten',
+    async t => {
+      const place = newPlace();
+      const [one, two] = [await opened(t, place), await opened(t, place)];
+      const odd = 'odd\ud800 name/{}';
+      const claimed = (host: string) => ({ host, token: host, life: host, version: '1' });
+      for (const host of ['one', odd]) t.equal(await one.claim(claimed(host)), true);
+      t.strictSame([...(await one.walkers())], []);
+      const took = await Promise.all([one.takeWalk(odd, 'one'), two.takeWalk(odd, odd)]);
+      const [walker = ''] = took;
+      t.strictSame(took, [walker, walker], 'both are told the same');
+      t.equal(await one.takeWalk(odd, walker), walker, 'who has it keeps it');
+      t.equal(await two.takeWalk('second', 'one'), 'one');
+      t.strictSame((await two.walkers()).get(odd), walker);
+      const other = walker === 'one' ? odd : 'one';
+      await two.leaveWalk(odd, other);
+      t.equal(await two.takeWalk(odd, other), walker, 'nobody gives up what is not theirs');
+      await one.release(claimed(walker));
+      t.equal(await two.takeWalk(odd, other), walker, 'a machine that is gone has it still');
+      await two.forgetHost(walker);
+      t.equal((await two.walkers()).get(odd), undefined);
+      t.equal(await two.takeWalk(odd, other), other);
+      t.equal(await one.claim(claimed(walker)), true);
+      t.equal(await one.takeWalk(odd, walker), other, 'and does not take it back');
+      await two.leaveWalk(odd, other);
+      t.equal(await one.takeWalk(odd, walker), walker);
+    },
+  );
+
+  t.test('what is said is heard by those who listen, until they no longer want it', async t => {
+    const place = newPlace();
+    const [store, other] = [await opened(t, place), await opened(t, place)];
+    const heard: string[] = [];
+    const words = new EventTarget();
+    const unlisten = other.listen(text => {
+      heard.push(text);
+      words.dispatchEvent(new Event('heard'));
+    });
+    const both: string[] = [];
+    other.listen(text => both.push(text));
+    let told = 0;
+    other.follow(() => told++);
+    const hears = async (text: string) => {
+      while (!heard.includes(text)) {
+        const next = once(words, 'heard');
+        await store.say(text);
+        await Promise.race([next, delay(50)]);
+      }
+    };
+    await hears('{"first":"\u2028"}');
+    const before = told;
+    await hears('second');
+    t.equal(told, before, 'it is no news of a change');
+    unlisten();
+    await store.say('third');
+    while (!both.includes('third')) await setImmediate();
+    t.notOk(heard.includes('third'));
   });
 
   t.test('of too many events the oldest go', async t => {

@@ -24,10 +24,10 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       answer: { status: 200, description: 'Machines, by id', schema: z.array(machine) },
       handle: async () => {
         const stored = await ledger.sharing.storedByHost();
-        const hosts = await fleet.hosts();
+        const [hosts, walks] = await Promise.all([fleet.hosts(), fleet.walkers.byHost()]);
         return hosts
           .toSorted((a, b) => (a.host < b.host ? -1 : 1))
-          .map(host => machineShown(host, stored.get(host.host), now()));
+          .map(host => machineShown(host, stored.get(host.host), walks.get(host.host), now()));
       },
     }),
     route({
@@ -94,6 +94,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
 function machineShown(
   { host, isAlive, seenAt, version }: HostRecord,
   stored: { readonly owners: number; readonly bytes: number } | undefined,
+  walks: readonly string[] = [],
   now: number,
 ): Machine {
   return {
@@ -102,6 +103,7 @@ function machineShown(
     seenAt: new Date(seenAt).toISOString(),
     silentSeconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
     version,
+    walks: [...walks],
     owners: stored?.owners ?? 0,
     bytes: stored?.bytes ?? 0,
   };

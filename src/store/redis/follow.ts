@@ -1,4 +1,7 @@
-/** Being told of changes as they are made, as far as messages arrive: whoever must not miss any reads the log too. */
+/**
+ * Being told of changes as they are made, and of what others say, as far as messages arrive: whoever must not miss a
+ * change reads the log too.
+ */
 
 import type { Address, Client } from './address.ts';
 import { Connection } from './connection.ts';
@@ -6,17 +9,25 @@ import { Connection } from './connection.ts';
 /** Asking anew tells a connection that has died silently from one where nothing happens. */
 const renewMs = 5000;
 
+export interface Channels {
+  /** That there is something new. */
+  readonly news: string;
+  /** What machines say to one another. */
+  readonly said: string;
+}
+
 export class Follower {
   readonly #address: Address;
-  readonly #channel: string;
+  readonly #channels: Channels;
   readonly #told = new Set<() => void>();
+  readonly #heard = new Set<(text: string) => void>();
   #connection: Connection | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(address: Address, channel: string) {
+  constructor(address: Address, { news, said }: Channels) {
     this.#address = address;
-    this.#channel = channel;
+    this.#channels = { news, said };
   }
 
   follow(told: () => void): () => void {
@@ -25,6 +36,13 @@ export class Follower {
     this.#told.add(one);
     if (!this.#isClosed) this.#connection ??= this.#connect();
     return () => this.#told.delete(one);
+  }
+
+  listen(heard: (text: string) => void): () => void {
+    const one = (text: string) => heard(text);
+    this.#heard.add(one);
+    if (!this.#isClosed) this.#connection ??= this.#connect();
+    return () => this.#heard.delete(one);
   }
 
   tell(): void {
@@ -36,6 +54,7 @@ export class Follower {
     clearInterval(this.#timer);
     this.#connection?.close();
     this.#told.clear();
+    this.#heard.clear();
   }
 
   #connect(): Connection {
@@ -43,7 +62,7 @@ export class Follower {
     const connection = new Connection({
       address: this.#address,
       ready: client => {
-        if (!heard.has(client)) client.on('message', () => this.tell());
+        if (!heard.has(client)) client.on('message', (channel, text) => this.#hear(channel, text));
         heard.add(client);
         void this.#subscribe(connection).then(() => this.tell());
       },
@@ -54,6 +73,14 @@ export class Follower {
 
   /** Where it fails, the connection is made anew, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
-    await connection.run(client => client.subscribe(this.#channel)).catch(() => undefined);
+    // One after the other: there may be a right to one of them only.
+    for (const channel of [this.#channels.news, this.#channels.said]) {
+      await connection.run(client => client.subscribe(channel)).catch(() => undefined);
+    }
+  }
+
+  #hear(channel: unknown, text: unknown): void {
+    if (channel !== this.#channels.said) this.tell();
+    else for (const heard of [...this.#heard]) heard(String(text));
   }
 }

@@ -11,10 +11,12 @@
  *     {PREFIX}:log           stream  the changes, by number
  *     {PREFIX}:order         hash    what is said by numbers: see order.ts
  *     {PREFIX}:hosts         hash    HOST -> JSON
+ *     {PREFIX}:walkers       hash    NAME, of a file system that several machines mount -> HOST
  *     {PREFIX}:alive:HOST    string  "token life number", with an expiry
  *     {PREFIX}:task:NAME     string  HOST, which has it, with an expiry
  *     {PREFIX}:staged:*      hash    a policy on its way, with an expiry
  *     {PREFIX}:news          channel the number of each change
+ *     {PREFIX}:said          channel what machines say to one another, which nobody keeps
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
  *
  * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has neither
@@ -28,7 +30,8 @@
  * HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE, XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST,
  * PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER INFO, CLUSTER KEYSLOT and ASKING. Of who governs also
  * UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is
- * `{PREFIX}:news`; without a right to it, changes are noticed by asking only.
+ * `{PREFIX}:news`; without a right to it, changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed
+ * to a file system that another machine walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
@@ -44,8 +47,10 @@ export interface Keys {
   readonly log: string;
   readonly order: string;
   readonly hosts: string;
-  /** A channel. */
+  readonly walkers: string;
+  /** Channels. */
   readonly news: string;
+  readonly said: string;
   alive(host: string): string;
   task(name: string): string;
   staged(id: string, what: 'documents' | 'owners'): string;
@@ -65,7 +70,9 @@ export function keysOf(prefix: string): Keys {
     log: `${common}:log`,
     order: `${common}:order`,
     hosts: `${common}:hosts`,
+    walkers: `${common}:walkers`,
     news: `${common}:news`,
+    said: `${common}:said`,
     alive: host => `${common}:alive:${nameOf(host)}`,
     task: name => `${common}:task:${nameOf(name)}`,
     staged: (id, what) => `${common}:staged:${id}:${what}`,

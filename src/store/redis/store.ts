@@ -43,6 +43,7 @@ import { nextNumber } from './order.ts';
 import { readPolicy, readState } from './policy.ts';
 import { allShares, editsOf, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
+import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
 export interface RedisSettings {
   /** `redis://`, `rediss://`, `redis+sentinel://H1:P,H2:P/MASTER/0` or `redis+cluster://H1:P,H2:P`. */
@@ -97,7 +98,7 @@ class RedisStore implements SharedStore {
   constructor({ address: text, prefix, waitReplicas = 0, log, aliveMs = 10_000, ...rest }: RedisSettings) {
     const address = addressOf(text);
     const keys = keysOf(prefix);
-    const follower = new Follower(address, keys.news);
+    const follower = new Follower(address, keys);
     this.#follower = follower;
     this.#aliveMs = aliveMs;
     const look = { address, examine: examine(keys, address) };
@@ -227,6 +228,30 @@ class RedisStore implements SharedStore {
   async leaveTask(task: string, host: string): Promise<void> {
     const { main, keys } = this.#open();
     await leaveTask(main, keys, task, host);
+  }
+
+  async walkers(): Promise<ReadonlyMap<string, string>> {
+    const { main, keys } = this.#open();
+    return readWalkers(main, keys);
+  }
+
+  async takeWalk(name: string, host: string): Promise<string> {
+    const { main, keys } = this.#open();
+    return takeWalk(main, keys, name, host);
+  }
+
+  async leaveWalk(name: string, host: string): Promise<void> {
+    const { main, keys } = this.#open();
+    await leaveWalk(main, keys, name, host);
+  }
+
+  async say(text: string): Promise<void> {
+    const { main, keys } = this.#open();
+    await main.run(client => client.publish(keys.said, text));
+  }
+
+  listen(heard: (text: string) => void): () => void {
+    return this.#follower.listen(heard);
   }
 
   async hosts(): Promise<readonly HostRecord[]> {

@@ -1,0 +1,64 @@
+/**
+ * Paths of what several machines mount, each at a place of its own: what they have in common is the part below the
+ * directory that a template begins with.
+ */
+
+import { join } from 'node:path';
+import { leavesOf, type StorageSettings } from '../layout/index.ts';
+import type { Leaf } from '../quota/index.ts';
+import type { Place } from '../scan/index.ts';
+
+/** What it is that lies in a section; VISIBILITY may have been another when it was measured. */
+export function leavesThere({ kind }: StorageSettings): readonly Leaf[] {
+  return leavesOf({ kind, visibility: 'export-ok' });
+}
+
+export interface Paths {
+  /** Something that this machine walks may lie there. */
+  readonly isHere: boolean;
+  /** What the path is to other machines that walk there. */
+  readonly elsewhere: readonly { readonly shared: string; readonly below: string }[];
+}
+
+/** What a path, links resolved, may be: templates of several sections may begin with the same directory. */
+export function pathsOf(path: string, places: readonly Place[], storages: readonly StorageSettings[]): Paths {
+  const around = places.filter(place => path.startsWith(`${place.path}/`));
+  const sections = around.map(place => ({
+    place,
+    storage: storages.find(({ kind }) => kind === place.kind),
+  }));
+  return {
+    isHere: sections.some(({ storage }) => storage?.isWalked !== false),
+    elsewhere: sections.flatMap(({ place, storage }) =>
+      storage?.isWalked === false && storage.shared !== undefined
+        ? [{ shared: storage.shared, below: path.slice(place.path.length + 1) }]
+        : [],
+    ),
+  };
+}
+
+/** The paths here of what another machine tells by its path below: one for each directory that a template begins with. */
+export function pathsIn(
+  shared: string,
+  below: string,
+  places: readonly Place[],
+  storages: readonly StorageSettings[],
+): readonly string[] {
+  const kinds = storages.filter(storage => storage.shared === shared).map(({ kind }) => kind);
+  return [...new Set(places.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => join(path, below)))];
+}
+
+/** The directories that templates begin with, where `typeAt` gives a type of file system and SHARED no name. */
+export function unsharedIn(
+  places: readonly Place[],
+  storages: readonly StorageSettings[],
+  typeAt: (path: string) => string | null,
+): readonly { readonly path: string; readonly type: string; readonly section: string }[] {
+  const named = new Set(storages.filter(({ shared }) => shared !== undefined).map(({ kind }) => kind));
+  const told = new Set<string>();
+  return places.flatMap(({ kind, path }) => {
+    const type = named.has(kind) || told.has(`${kind} ${path}`) ? null : typeAt(path);
+    told.add(`${kind} ${path}`);
+    return type === null ? [] : [{ path, type, section: `storage.${kind}` }];
+  });
+}

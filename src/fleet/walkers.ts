@@ -1,0 +1,164 @@
+/**
+ * Who walks what several machines mount: one of them, which the shared store names, so that it counts once.
+ *
+ * The machine that took it first keeps it until it is forgotten, or its configuration no longer has the name. Who does
+ * not walk it has none of its units: what was counted before goes as soon as another walks it, and before anything
+ * more is told. So while the store is away whoever has units of it walked it last, and goes on.
+ */
+
+import type { Ledger } from '../ledger/index.ts';
+import type { Leaf } from '../quota/index.ts';
+import type { SharedStore } from '../store/index.ts';
+import { Errands } from './errands.ts';
+
+/** The names of what several machines mount, and the kinds of data that lie there. */
+export type Mounted = ReadonlyMap<string, ReadonlySet<Leaf>>;
+
+export interface WalkersOptions {
+  readonly ledger: Pick<Ledger, 'book' | 'dropWalked' | 'sharing'>;
+  readonly store: Pick<SharedStore, 'hosts' | 'leaveWalk' | 'listen' | 'say' | 'takeWalk' | 'walkers'>;
+  readonly host: string;
+  readonly mounted: Mounted;
+  readonly log: { info(details: object, message: string): void };
+}
+
+export interface WalkersHooks {
+  /** This machine walks something that it did not walk, or the other way round. */
+  changed(): void;
+  /** Something changed in what this machine walks: a path below the directory that its templates begin with. */
+  heard(name: string, path: string): void;
+}
+
+/** For so long nobody takes what another walked when the store was emptied, which has lost who that is. */
+const leftMs = 3000;
+
+export class Walkers {
+  readonly #options: WalkersOptions;
+  readonly #errands: Errands;
+  #mounted: Mounted;
+  #own: Set<string>;
+  /** What other machines walk, as far as it is known. */
+  readonly #others = new Map<string, string>();
+  /** Since when nobody walks it, on the monotonic clock. */
+  readonly #freeSince = new Map<string, number>();
+  #hooks: WalkersHooks | null = null;
+  #looking: Promise<void> | null = null;
+
+  constructor(options: WalkersOptions) {
+    this.#options = options;
+    this.#mounted = options.mounted;
+    this.#own = this.#counted();
+    this.#errands = new Errands({
+      store: options.store,
+      isFor: name => this.isOwn(name),
+      heard: (name, path) => this.#hooks?.heard(name, path),
+    });
+  }
+
+  start(hooks: WalkersHooks): void {
+    this.#hooks = hooks;
+    this.#errands.start();
+  }
+
+  /** Takes what the configuration says now; who walks what is new in it is found out at the next look. */
+  configure(mounted: Mounted): void {
+    this.#mounted = mounted;
+    this.#own = new Set([...this.#own, ...this.#counted()].filter(name => mounted.has(name)));
+  }
+
+  /** Whether this machine walks it. */
+  isOwn(name: string): boolean {
+    return this.#own.has(name);
+  }
+
+  /** What this machine does not walk, and who does; null: nobody, as far as it is known. */
+  get elsewhere(): readonly { readonly name: string; readonly walker: string | null }[] {
+    return [...this.#mounted.keys()]
+      .filter(name => !this.#own.has(name))
+      .map(name => ({ name, walker: this.#others.get(name) ?? null }));
+  }
+
+  /** What each machine walks for all. Rejects with `store_away`. */
+  async byHost(): Promise<ReadonlyMap<string, readonly string[]>> {
+    const walkers = [...(await this.#options.store.walkers())];
+    const byHost = Map.groupBy(walkers, ([, host]) => host);
+    return new Map([...byHost].map(([host, its]) => [host, its.map(([name]) => name).sort()]));
+  }
+
+  /** Tells the machine that walks it, as far as it can be told: what is lost its next sweep finds. */
+  passOn(name: string, path: string): void {
+    this.#errands.passOn(name, path);
+  }
+
+  /** Finds out who walks what, and takes what nobody does. To be called by a machine that has its name. */
+  look(): Promise<void> {
+    if (this.#mounted.size === 0) return Promise.resolve();
+    // Whoever waits for it may go on only when all is dropped that another walks.
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const walkers = await this.#options.store.walkers();
+    for (const name of this.#mounted.keys()) {
+      const walker = walkers.get(name) ?? (await this.#take(name));
+      if (walker !== null) await this.#walks(name, walker);
+    }
+  }
+
+  /** Gives up what the configuration no longer names. To be called when nothing of it is told any more. */
+  async leave(): Promise<void> {
+    const { store, host } = this.#options;
+    for (const [name, walker] of await store.walkers()) {
+      if (walker === host && !this.#mounted.has(name)) await store.leaveWalk(name, host);
+    }
+  }
+
+  close(): void {
+    this.#errands.close();
+  }
+
+  /** The one who walks it now; null: it is left to the one who did. */
+  async #take(name: string): Promise<string | null> {
+    const { ledger, store, host } = this.#options;
+    const since = this.#freeSince.get(name) ?? performance.now();
+    this.#freeSince.set(name, since);
+    if (!this.#own.has(name)) {
+      if (this.#others.has(name) && performance.now() - since < leftMs) return null;
+      // A store that was emptied does not know of machines that have ended, one of which may have walked it: what that
+      // one said of it counts until it is forgotten.
+      const listed = new Set((await store.hosts()).map(each => each.host));
+      if ([...ledger.sharing.others].some(other => !listed.has(other))) return null;
+    }
+    return store.takeWalk(name, host);
+  }
+
+  async #walks(name: string, walker: string): Promise<void> {
+    const { ledger, host, log } = this.#options;
+    this.#freeSince.delete(name);
+    if (walker === host) {
+      this.#others.delete(name);
+      if (this.#own.has(name)) return;
+      this.#own.add(name);
+      log.info({ name }, `this machine walks ${name} from now on, for all that mount it`);
+      this.#hooks?.changed();
+      return;
+    }
+    if (this.#others.get(name) !== walker) log.info({ name, walker }, `${name} is walked by another machine`);
+    this.#others.set(name, walker);
+    if (!this.#own.delete(name)) return;
+    // Before its units are dropped, so that no walk brings one back.
+    this.#hooks?.changed();
+    await ledger.dropWalked(this.#mounted.get(name) ?? new Set());
+  }
+
+  /** What this machine has units of. */
+  #counted(): Set<string> {
+    const leaves = new Set<Leaf>();
+    for (const { kind, leaf } of this.#options.ledger.book.units) if (kind === 'walked') leaves.add(leaf);
+    const counted = [...this.#mounted].filter(([, its]) => [...its].some(leaf => leaves.has(leaf)));
+    return new Set(counted.map(([name]) => name));
+  }
+}

@@ -1,0 +1,125 @@
+/** A disk that several machines mount, each at a place of its own. */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { z } from 'zod';
+import { until } from './ask.ts';
+import type { Clone } from './clone.ts';
+import { counted } from './count.ts';
+import { machine } from './machines.ts';
+import { must, run } from './run.ts';
+import type { Ini, Server } from './server.ts';
+
+/** A machine, and where it mounts what others mount, too. */
+export interface Mounting {
+  readonly server: Server;
+  readonly place: string;
+}
+
+export interface Nas {
+  /** The disk itself. */
+  readonly disk: string;
+  machine(host: string): Promise<Mounting>;
+}
+
+/** A repository that is there from the beginning, as all of them have it. */
+export const app = 'git/alice/app.git';
+
+/** Sections of app.ini. */
+export const repositories = (place: string, SHARED: string | null = 'nas'): Ini => ({
+  'storage.repos': { PATH: `${place}/git/{owner}/{repo}.git`, SHARED },
+  'storage.lfs': { PATH: `${place}/git/{owner}/{repo}.git/lfs`, SHARED },
+});
+
+export async function nas(t: Test, address: string): Promise<Nas> {
+  const folder = t.testdir();
+  const disk = join(folder, 'disk');
+  await must('git', ['init', '-q', '--bare', '-b', 'main', join(disk, app)]);
+  return {
+    disk,
+    machine: async host => {
+      const place = join(folder, `mounted-on-${host}`);
+      await mkdir(place);
+      await must('mount', ['--bind', disk, place]);
+      t.teardown(async () => {
+        await run('umount', ['-l', place]);
+      });
+      return { server: await machine(t, { address, host, ini: repositories(place) }), place };
+    },
+  };
+}
+
+/** Pushes a file through a machine: its hooks ask and tell its daemon. */
+export async function pushThrough({ server, place }: Mounting, clone: Clone, bytes: number): Promise<string> {
+  const repository = join(place, app);
+  const { code, stderr } = await server.softquota(['hooks', 'install', repository]);
+  if (code !== 0) throw new Error(stderr);
+  await clone.git('remote', 'set-url', 'origin', repository);
+  await clone.commit(bytes);
+  return (await clone.push()).said;
+}
+
+/** Resolves once all of them know alice to store what lies on the disk, once. */
+export async function isCountedOnce(disk: string, ...machines: readonly Mounting[]): Promise<void> {
+  const bytes = await counted(join(disk, 'git/alice'));
+  for (const { server } of machines) await server.usageIs('alice', known => known === bytes);
+}
+
+/** Tells a machine that something changed there; gives the status. */
+export async function tell({ server, place }: Mounting, name: string): Promise<number> {
+  return (await server.ask('gate', '/v1/changed', { body: { path: join(place, name) } })).status;
+}
+
+/** The same, once something changed there of which this machine was told; a message may be lost, and is sent again. */
+export async function isPassedOn(
+  disk: string,
+  through: Mounting,
+  name: string,
+  ...machines: readonly Mounting[]
+): Promise<void> {
+  const bytes = await counted(join(disk, 'git/alice'));
+  let remindAt = performance.now() + remindMs;
+  await until(
+    async () => {
+      const known = await Promise.all(machines.map(({ server }) => server.usage('alice')));
+      if (known.every(one => one === bytes)) return true;
+      if (performance.now() < remindAt) return null;
+      remindAt += remindMs;
+      await tell(through, name);
+      return null;
+    },
+    () => `${name}: it was not heard of`,
+  );
+}
+
+const remindMs = 5000;
+
+/** What each machine walks for all, as one of them says. */
+export async function walks(on: Mounting): Promise<Readonly<Record<string, readonly string[]>>> {
+  const { stdout } = await on.server.softquota(['host', 'list', '--json']);
+  const machines = z
+    .array(z.object({ id: z.string(), walks: z.array(z.string()) }))
+    .parse(JSON.parse(stdout));
+  return Object.fromEntries(machines.map(({ id, walks }) => [id, walks]));
+}
+
+/** Resolves once that machine alone walks it. */
+export async function walksIs(on: Mounting, host: string): Promise<void> {
+  await until(async () => {
+    const all = Object.entries(await walks(on)).filter(([, names]) => names.length > 0);
+    return JSON.stringify(all) === JSON.stringify([[host, ['nas']]]) ? true : null;
+  });
+}
+
+/** Has a machine that is gone forgotten. */
+export async function forgets(on: Mounting, host: string): Promise<void> {
+  // A machine that was killed is taken to live for ten seconds.
+  await until(async () => {
+    const { code } = await on.server.softquota(['host', 'forget', '--yes', host]);
+    return code === 0 ? true : null;
+  });
+}
+
+/** What doctor says. */
+export const findings = async (on: Mounting) => (await on.server.softquota(['doctor'])).stdout;
