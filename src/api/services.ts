@@ -17,7 +17,7 @@ export interface ApiServices extends FaultServices {
   readonly identity: Identity;
   readonly events: Pick<Events, 'list' | 'listOf' | 'refusalsByDay'>;
   readonly history: Pick<History, 'of'>;
-  readonly totals: Pick<Totals, 'figures' | 'settled'>;
+  readonly totals: Pick<Totals, 'lately'>;
   /** `[hooks] CONTACT`, as it is now. */
   contact(): string | null;
   /** Null: the quota is this machine's own. */

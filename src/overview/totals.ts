@@ -2,7 +2,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { atLimit, belowAll, nextLevel } from '../events/index.ts';
-import { type Ledger, Rounds } from '../ledger/index.ts';
+import { inSlices, type Ledger, Rounds } from '../ledger/index.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 
 export interface TotalsOptions {
@@ -47,6 +47,8 @@ export class Totals {
   readonly #standings: Record<Standing, number> = { over: 0, near: 0, fine: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
+  /** Whether all have been counted in this life. */
+  #isCounted = false;
   #moved = new Map<number, Usage>();
   #gone = new Set<number>();
 
@@ -56,7 +58,8 @@ export class Totals {
       ledger,
       look: ownerKey => this.#look(ownerKey),
       finish: async everybody => {
-        if (everybody) this.#forgetGone();
+        if (everybody) await this.#forgetGone();
+        this.#isCounted = true;
       },
       failed: error => log.error({ err: error }, 'the owners could not be added up'),
     });
@@ -69,6 +72,19 @@ export class Totals {
   /** Resolves once all that has changed by now is counted. */
   settled(): Promise<void> {
     return this.#rounds.settled();
+  }
+
+  /**
+   * The figures of now; where all have to be counted anew and that takes longer than `mostMs`, those of a moment before.
+   * Of before all were counted once there are none.
+   */
+  async lately(mostMs: number): Promise<TotalFigures> {
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const deadline = setTimeout(resolve, mostMs);
+    const settled = this.settled();
+    await (this.#isCounted ? Promise.race([settled, late]) : settled);
+    clearTimeout(deadline);
+    return this.figures;
   }
 
   get figures(): TotalFigures {
@@ -150,7 +166,9 @@ export class Totals {
     this.#gone.add(id);
   }
 
-  #forgetGone(): void {
-    for (const key of this.#counted.keys()) if (this.#ledger.ownerRecord(key) === undefined) this.#look(key);
+  #forgetGone(): Promise<void> {
+    return inSlices(this.#counted.keys(), key => {
+      if (this.#ledger.ownerRecord(key) === undefined) this.#look(key);
+    });
   }
 }

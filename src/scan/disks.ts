@@ -56,14 +56,22 @@ export function openDisks(code?: URL): Disks {
     const desk = idle;
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
     const deadline = setTimeout(resolve, deadlineMs, 'late');
-    const answer = await Promise.race([desk.ask({ ask: 'disk', path }).catch(() => null), late]);
+    const asked = desk.ask({ ask: 'disk', path }).catch(() => null);
+    const answer = await Promise.race([asked, late]);
     clearTimeout(deadline);
     if (answer !== 'late') return answer;
     hanging.add(path);
     idle = null;
-    void desk.close(0);
-    desk.ended.then(() => hanging.delete(path));
+    void asked.then(() => comesBack(desk, path));
     return null;
+  }
+
+  /** Late, but it answers: a disk that was only slow, or a thread that was long in starting. */
+  function comesBack(desk: Desk, path: string): void {
+    hanging.delete(path);
+    if (!desks.has(desk)) return;
+    if (idle === null && !isClosed) idle = desk;
+    else void desk.close(0);
   }
 
   async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly Disk[]> {

@@ -41,6 +41,14 @@ t.test('owners are over a limit, near one, or neither', async t => {
   t.match(totals.figures, { owners: 4, over: 0, near: 0 });
 });
 
+t.test('whoever asks waits until all were counted once, and after that only so long', async t => {
+  const { ledger, totals } = await world(t);
+  walk(ledger, 'alice/app', 5);
+  t.match(await totals.lately(0), { owners: 1 });
+  walk(ledger, 'bob/app', 5);
+  t.match(await totals.lately(60_000), { owners: 2 });
+});
+
 t.test('what passes 2^53 - 1 together stands at that, and comes down to the byte', async t => {
   const { ledger, totals } = await world(t);
   const most = Number.MAX_SAFE_INTEGER;

@@ -13,6 +13,8 @@ import { scanShown } from './shapes.ts';
 
 /** For each disk that hangs, and only the first time. */
 const diskDeadlineMs = 1000;
+/** How long a page waits for a changed policy to be held against all owners. */
+const countingMs = 1000;
 
 export const range = z
   .enum(historyRanges)
@@ -31,12 +33,12 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
       access: administrators.read,
       answer: { status: 200, description: 'The overview', schema: overview },
       handle: async () => {
-        const [disks, refusals] = await Promise.all([
+        const [disks, refusals, figures] = await Promise.all([
           scanner.disks(diskDeadlineMs),
           events.refusalsByDay(),
-          totals.settled(),
+          totals.lately(countingMs),
         ]);
-        const { owners, over, near, usage } = totals.figures;
+        const { owners, over, near, usage } = figures;
         const running = scanner.runs().find(({ state }) => state === 'running');
         const { mode, enabled } = ledger.settings;
         const sweep = ledger.lastSweep;
@@ -83,8 +85,8 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
             now: now(),
           });
         }
-        await totals.settled();
-        const against = { used: totalOf(totals.figures.usage), limit: null };
+        const { usage } = await totals.lately(countingMs);
+        const against = { used: totalOf(usage), limit: null };
         return pastShown(services.history, { ownerId: null, range: query.range, against, now: now() });
       },
     }),
