@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { counted } from './count.ts';
-import { isCountedOnce, nas, repositories, walks, walksIs } from './nas.ts';
+import { app, asked, isCountedOnce, nas, repositories, walks, walksIs } from './nas.ts';
 
 t.setTimeout(300_000);
 
@@ -45,7 +45,7 @@ t.test('while the store is away, also at the start, who walked it last does', as
   for (const { server } of [one, two]) await server.scan();
   await isCountedOnce(disk, one);
   t.ok((await two.server.usage('alice')) > 0, 'the other one knows what it knew');
-  t.equal((await two.server.ask('gate', `/v1/check?path=${two.place}/git/alice/app.git`)).status, 200);
+  t.equal((await asked(two, app)).status, 200);
   await servers[0].start();
   for (const { server } of [one, two]) await server.ready();
   await isCountedOnce(disk, one, two);

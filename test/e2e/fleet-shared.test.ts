@@ -6,7 +6,18 @@ import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
-import { app, findings, forgets, isCountedOnce, isPassedOn, nas, pushThrough, tell, walks } from './nas.ts';
+import {
+  app,
+  asked,
+  findings,
+  forgets,
+  isCountedOnce,
+  isPassedOn,
+  nas,
+  pushThrough,
+  tell,
+  walks,
+} from './nas.ts';
 import { must } from './run.ts';
 
 t.setTimeout(300_000);
@@ -27,9 +38,12 @@ t.test('it counts once, and what is pushed through any machine is measured at on
     t.match(await pushThrough(through, clone, 10), /alice uses 1\.\d+ MB of 1 MB/, 'it is over the limit');
   }
 
-  const asked = await two.server.ask('gate', `/v1/check?path=${join(two.place, app)}`);
-  t.match(JSON.parse(asked.text), { owner: 'alice', subject: 'size:repos:private', allowed: false });
-  t.equal((await two.server.ask('gate', `/v1/check?path=${two.place}/git/bob/new.git`)).status, 200);
+  t.match(JSON.parse((await asked(two, app)).text), {
+    owner: 'alice',
+    subject: 'size:repos:private',
+    allowed: false,
+  });
+  t.equal((await asked(two, 'git/bob/new.git')).status, 200);
 
   await must('git', ['init', '-q', '--bare', join(disk, 'git/alice/new.git')]);
   t.equal(await tell(two, 'git/alice/new.git'), 202);

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { z } from 'zod';
-import { until } from './ask.ts';
+import { type Answer, until } from './ask.ts';
 import type { Clone } from './clone.ts';
 import { counted } from './count.ts';
 import { machine } from './machines.ts';
@@ -66,12 +66,23 @@ export async function isCountedOnce(disk: string, ...machines: readonly Mounting
   for (const { server } of machines) await server.usageIs('alice', known => known === bytes);
 }
 
-/** Tells a machine that something changed there; gives the status. */
+/** Tells a machine that something changed there; gives the status. A disk that answers late is asked again. */
 export async function tell({ server, place }: Mounting, name: string): Promise<number> {
-  return (await server.ask('gate', '/v1/changed', { body: { path: join(place, name) } })).status;
+  return until(async () => {
+    const { status } = await server.ask('gate', '/v1/changed', { body: { path: join(place, name) } });
+    return status === 503 ? null : status;
+  });
 }
 
-/** The same, once something changed there of which this machine was told; a message may be lost, and is sent again. */
+/** What its gate answers about a push there. */
+export async function asked({ server, place }: Mounting, name: string): Promise<Answer> {
+  return until(async () => {
+    const answer = await server.ask('gate', `/v1/check?path=${join(place, name)}`);
+    return answer.status === 503 ? null : answer;
+  });
+}
+
+/** As `isCountedOnce`, once something changed there of which this machine was told; a message may be lost, and is sent again. */
 export async function isPassedOn(
   disk: string,
   through: Mounting,
