@@ -29,7 +29,7 @@ export function Group({ name }: { name: string }) {
       }
       trail={<a href={to('groups')}>Groups</a>}
       actions={
-        doing === 'nothing' && (
+        doing !== 'editing' && (
           <>
             <button type="button" onClick={() => setDoing('editing')}>
               Edit

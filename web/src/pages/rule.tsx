@@ -29,7 +29,7 @@ export function Rule({ name }: { name: string }) {
       }
       trail={<a href={to('rules')}>Rules</a>}
       actions={
-        doing === 'nothing' && (
+        doing !== 'editing' && (
           <>
             <button type="button" onClick={() => setDoing('editing')}>
               Edit

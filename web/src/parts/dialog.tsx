@@ -19,11 +19,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    const element = dialog.current;
+    element?.showModal();
+    // Closing gives the focus back; what is only taken away does not.
+    return () => element?.close();
   }, []);
   return (
     <dialog

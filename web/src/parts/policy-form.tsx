@@ -6,7 +6,7 @@
 
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WholePolicy } from '../../../src/wire/index.ts';
 import { refresh } from '../api/client.ts';
 import { draftOf, isSame, replacementOf } from '../policy/edit.ts';
@@ -36,6 +36,12 @@ const settledMs = 300;
 export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, children }: PolicyFormProps) {
   const [isSaving, setSaving] = useState(false);
   const [failure, setFailure] = useState<unknown>(null);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // What opened it is gone while it is there, and so is it afterwards.
+    form.current?.querySelector('input')?.focus();
+    return () => document.querySelector('h1')?.focus({ preventScroll: true });
+  }, []);
   const isChanged = edited !== null && !isSame(policy, edited);
   const draft = isChanged ? draftOf(policy, edited) : {};
   const text = JSON.stringify(draft);
@@ -63,7 +69,7 @@ export function PolicyForm({ policy, edited, action, done, onSaved, onCancel, ch
     }
   };
   return (
-    <form class="stack" onSubmit={event => void submit(event)}>
+    <form ref={form} class="stack" onSubmit={event => void submit(event)}>
       {children}
       {isChanged && <Effect trial={trial} isCurrent={isShown} />}
       {failure !== null && <Fault of={failure} />}
