@@ -32,7 +32,8 @@ export function addBackup(program: Command, _exit: Exit): void {
       const backup = parseBackup(text, 'what the daemon answered');
       if (file === '-') print(text);
       else writeWhole(resolve(file), text, 0o600);
-      const beside = [config.file, join(config.server.dataPath, 'host.id')].filter(isThere);
+      const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
+      const beside = [config.file, ...kept].filter(isThere);
       process.stderr.write(
         `Saved ${contents(backup)}.\nSave beside it: ${beside.map(printable).join(', ')}\n`,
       );

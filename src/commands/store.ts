@@ -1,5 +1,6 @@
 /** `softquota store`: the store that several machines share. */
 
+import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { type Backup, copyTo, parseBackup } from '../backup/index.ts';
 import { type Config, isStoreAddress, maskBeforeAt, maskPassword } from '../config/index.ts';
@@ -141,7 +142,7 @@ function clientOf(options: ConfigOption): Client {
 function copiedText(
   copied: CopiedTo,
   { reportedUnits }: Backup,
-  { server, store }: Config,
+  { server, store, security }: Config,
   { to, prefix }: { readonly to: string; readonly prefix: string },
 ): string {
   const { owners, policy, events } = copied;
@@ -154,6 +155,9 @@ function copiedText(
     'ADAPTER = redis',
     `HOST = ${shown}`,
     ...(prefix === store.prefix ? [] : [`PREFIX = ${prefix}`]),
+    ...(security.secretKeys.length === 0
+      ? ['', '[security]', `SECRET_KEY = what ${join(server.dataPath, 'secret.key')} has, on each machine`]
+      : []),
   ];
   return (
     `Copied ${what} to ${shown}.${sameText(copied)}\n` +

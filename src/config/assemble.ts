@@ -72,13 +72,14 @@ export function assemble(entries: readonly Entry[], file: string | null, base: s
     },
     hooks: { contact: take(hooks.contact) },
     events: { keepMs: take(events.keep) },
-    security: { secretKey: take(security.secretKey) },
+    security: { secretKeys: take(security.secretKeys) },
     metrics: { enabled: take(metrics.enabled), token: take(metrics.token) },
     log: { level: take(log.level), format: take(log.format) },
   };
   refuseBadSockets(config, values);
   refuseNamelessHost(config, values);
   refuseSharingAlone(config, values);
+  refuseUnsharedKey(config, values);
   return {
     config: deepFreeze(config),
     faults: [...values.faults, ...uploadFaults(entries)],
@@ -124,6 +125,14 @@ function refuseSharingAlone(config: Config, values: Values): void {
     if (values.take(shared) === null) continue;
     values.refuse(shared, 'this machine has its quota for itself. SHARED needs [store] ADAPTER = redis.');
   }
+}
+
+/** What one machine encrypts the others have to read. */
+function refuseUnsharedKey(config: Config, values: Values): void {
+  if (config.store.adapter === 'sqlite' || config.security.secretKeys.length > 0) return;
+  const where =
+    '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each machine. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
+  values.refuse(store.adapter, where);
 }
 
 /** The sections of the gate for uploads have no place in a Config yet, but what they say is checked. */

@@ -49,8 +49,8 @@ export interface Config {
   /** `contact` is one line. */
   readonly hooks: { readonly contact: string | null };
   readonly events: { readonly keepMs: number };
-  /** Null: the one kept under `dataPath`. */
-  readonly security: { readonly secretKey: string | null };
+  /** The newest first; none: what is kept under `dataPath`. */
+  readonly security: { readonly secretKeys: readonly string[] };
   readonly metrics: { readonly enabled: boolean; readonly token: string | null };
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };
 }

@@ -145,16 +145,12 @@ export const store = {
 const securityKey = keysOf('security');
 
 export const security = {
-  secretKey: securityKey(
-    'SECRET_KEY',
-    kind.optional(kind.textKind(z.string().min(32, 'too short'), 'Write at least 32 characters')),
-    {
-      words: 'made at the first start, kept in DATA_PATH/secret.key',
-      doc: 'What the secrets that the daemon keeps are encrypted with: at least 32 characters. This version keeps none.',
-      secret: 'whole',
-      of: config => config.security.secretKey,
-    },
-  ),
+  secretKeys: securityKey('SECRET_KEY', kind.secretKeys, {
+    words: 'made at the first start, kept in DATA_PATH/secret.key',
+    doc: 'What the secrets that the daemon keeps are encrypted with: at least 32 characters. Behind it, by commas, previous keys, which are still read. With `[store] ADAPTER = redis` it must be given, the same on each machine.',
+    secret: 'whole',
+    of: config => config.security.secretKeys,
+  }),
 };
 
 const metricsKey = keysOf('metrics');

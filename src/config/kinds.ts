@@ -130,6 +130,23 @@ export const line: Kind<string> = textKind(
   'Write one line of text without control characters',
 );
 
+const shortestKey = 32;
+
+/** Keys for secrets, the newest first, with commas or line breaks between. */
+export const secretKeys: Kind<readonly string[]> = {
+  expected: `Write at least ${shortestKey} characters without a comma; previous keys of that length may follow, by commas`,
+  parse: text => {
+    const keys = text
+      .split(/[,\r\n]/)
+      .map(key => key.trim())
+      .filter(key => key !== '');
+    return keys.every(key => key.length >= shortestKey)
+      ? { ok: true, value: [...new Set(keys)] }
+      : { ok: false, problem: 'too short' };
+  },
+  print: keys => keys.join(', '),
+};
+
 /** A socket's permissions, in octal. */
 export const mode: Kind<number> = kindOf(
   z

@@ -96,7 +96,9 @@ t.test('what this version does not have is known, checked, and refused', async t
 
 t.test('a machine that shares its store has to have a name', async t => {
   t.match(faultsOf(t, '[store]\nADAPTER = redis\n').join(), /ADAPTER = redis needs \[server\] HOST_ID/);
-  t.match(configOf(t, '[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n').store, { adapter: 'redis' });
+  const named = '[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n';
+  t.match(faultsOf(t, named).join(), /ADAPTER = redis needs \[security\] SECRET_KEY/);
+  t.match(configOf(t, `${named}[security]\nSECRET_KEY = ${'k'.repeat(32)}\n`).store, { adapter: 'redis' });
 });
 
 t.test('two sockets with one path are refused', async t => {

@@ -143,7 +143,10 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
     ['90d', '12h', '1 w', '30m', '1s', '36500d'],
     ['', '90', '0d', '-1d', '1.5d', '3y', '36501d', '90D'],
   ],
-  'security.SECRET_KEY': [['', 'x'.repeat(32)], ['x'.repeat(31)]],
+  'security.SECRET_KEY': [
+    ['', 'x'.repeat(32), `${'x'.repeat(32)}, ${'y'.repeat(32)}`],
+    ['x'.repeat(31), `${'x'.repeat(32)},y`, `y,${'x'.repeat(32)}`],
+  ],
   'log.LEVEL': [
     ['debug', 'WARN', 'silent'],
     ['', 'verbose'],

@@ -126,14 +126,27 @@ t.test('a value from the environment stands for itself', async t => {
 });
 
 t.test('with __FILE the value is what a file holds, without its last newline', async t => {
-  const key = ` ${'k'.repeat(32)}#;"`;
-  const folder = folderWith(t, { key: `${key}\n`, crlf: `${key}\r\n`, bare: key, two: `${key}\n\n` });
-  const secretIn = (name: string) =>
-    configOf(t, '', { SOFTQUOTA__SECURITY__SECRET_KEY__FILE: join(folder, name) }).security.secretKey;
-  t.equal(secretIn('key'), key);
-  t.equal(secretIn('crlf'), key);
-  t.equal(secretIn('bare'), key);
-  t.equal(secretIn('two'), `${key}\n`);
+  const path = '/ kept here#;"';
+  const folder = folderWith(t, { key: `${path}\n`, crlf: `${path}\r\n`, bare: path, two: `${path}\n\n` });
+  const pathIn = (name: string) =>
+    configOf(t, '', { SOFTQUOTA__SERVER__DATA_PATH__FILE: join(folder, name) }).server.dataPath;
+  t.equal(pathIn('key'), path);
+  t.equal(pathIn('crlf'), path);
+  t.equal(pathIn('bare'), path);
+  t.equal(pathIn('two'), `${path}\n`);
+});
+
+t.test('keys for secrets stand behind one another, the newest first', async t => {
+  const [newest, previous] = ['n'.repeat(32), 'p'.repeat(40)];
+  const keysIn = (text: string) =>
+    configOf(t, '', { SOFTQUOTA__SECURITY__SECRET_KEY: text }).security.secretKeys;
+  t.same(keysIn(''), []);
+  t.same(keysIn(newest), [newest]);
+  for (const between of [',', ' , ', '\n', ',\r\n'])
+    t.same(keysIn(newest + between + previous), [newest, previous]);
+  t.match(faultsOf(t, '', { SOFTQUOTA__SECURITY__SECRET_KEY: `${newest},short` }), [
+    /without a comma; previous keys/,
+  ]);
 });
 
 t.test('a __FILE that cannot be read, and both forms for one key, are faults of the variable', async t => {

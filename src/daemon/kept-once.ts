@@ -1,0 +1,81 @@
+/** What is made once and kept in DATA_PATH, each a small file that only the daemon's own user may read. */
+
+import { randomUUID } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { SoftquotaError, systemCode } from '../errors.ts';
+
+export interface KeptOnce<T> {
+  readonly file: string;
+  /** What the file says; null: that is nothing of this kind. */
+  read(text: string): T | null;
+  /** What such a file holds, behind the name of the file: `holds no host's name; remove it ...` */
+  readonly unread: string;
+  make(): string;
+}
+
+/** Throws `configuration` where it can be neither read nor made. */
+export function keptOnce<T>(kept: KeptOnce<T>): T {
+  return named(kept.file, () => readIn(kept) ?? made(kept));
+}
+
+/** Null: there is no such file. Throws `configuration` where it cannot be read, or holds something else. */
+export function keptIn<T>(kept: KeptOnce<T>): T | null {
+  return named(kept.file, () => readIn(kept));
+}
+
+function named<T>(file: string, use: () => T): T {
+  try {
+    return use();
+  } catch (error) {
+    if (error instanceof SoftquotaError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new SoftquotaError('configuration', `${file} cannot be read or made: ${why}`, { cause: error });
+  }
+}
+
+function readIn<T>({ file, read, unread }: KeptOnce<T>): T | null {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+  const found = read(text);
+  if (found === null) throw new SoftquotaError('configuration', `${file} ${unread}`);
+  return found;
+}
+
+/** Whole or not at all, also when two daemons start at once, and kept before it is used. */
+function made<T>(kept: KeptOnce<T>): T {
+  const { file, make } = kept;
+  const draft = `${file}.new-${randomUUID()}`;
+  const descriptor = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(descriptor, `${make()}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  try {
+    linkSync(draft, file);
+    syncDirectory(dirname(file));
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(draft);
+  }
+  const found = readIn(kept);
+  if (found === null) throw new SoftquotaError('configuration', `${file} was removed as soon as it was made`);
+  return found;
+}
+
+function syncDirectory(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
