@@ -9,12 +9,22 @@ import { nameFault, printable } from '../quota/index.ts';
 import type { Changes, OwnerRecord } from '../store/index.ts';
 import type { Book } from './book.ts';
 
+/** What a change is for, where it is one thing to those who read of it. */
+export interface Occasion {
+  /** The kind of its event. */
+  readonly kind: string;
+  readonly owner: OwnerRecord;
+  /** What the event says, as JSON, besides who did it and what became another. */
+  readonly facts: object;
+}
+
 export class Amendment {
   readonly draft: Draft;
   readonly #book: Book;
   readonly #now: number;
   /** By key; null: gone. */
   readonly #owners = new Map<string, OwnerRecord | null>();
+  #occasion: Occasion | null = null;
 
   constructor(draft: Draft, book: Book, now: number) {
     this.draft = draft;
@@ -83,8 +93,18 @@ export class Amendment {
     return owner;
   }
 
+  /** One event tells of all of this change, even where nothing becomes another. */
+  tellAs(occasion: Occasion): void {
+    this.#occasion = occasion;
+  }
+
+  /** Null: each thing that becomes another has an event of its own. */
+  get occasion(): Occasion | null {
+    return this.#occasion;
+  }
+
   get isEmpty(): boolean {
-    return this.draft.isEmpty && this.#owners.size === 0;
+    return this.draft.isEmpty && this.#owners.size === 0 && this.#occasion === null;
   }
 
   get changes(): Changes {

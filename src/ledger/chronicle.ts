@@ -1,6 +1,7 @@
 /**
  * What a change of what administrators rule is remembered by: an event for each thing that has become another,
- * with who did it, and what it was before and after.
+ * with who did it, and what it was before and after. What has an occasion, such as somebody's sign-in, is one event
+ * that lists them.
  *
  * It is read off the change itself, so that no change can go without, and none can say of itself what is not so.
  * Of a document only what its kind tells is told.
@@ -21,12 +22,8 @@ export interface Author {
   readonly tokenId: string | null;
 }
 
-/** What the text of an event of the kind `policy` says, as JSON. */
-export interface PolicyEvent {
-  /** Things that were changed together, which came into force as a whole, have the same. */
-  readonly change: string;
-  /** Null: softquota itself. */
-  readonly by: Author | null;
+/** What has become another. */
+export interface Become {
   readonly action: 'created' | 'edited' | 'deleted';
   /** The kind of document, or `owner`. */
   readonly what: string;
@@ -37,6 +34,14 @@ export interface PolicyEvent {
   readonly before: unknown;
   /** Null: it is no more. */
   readonly after: unknown;
+}
+
+/** What the text of an event of the kind `policy` says, as JSON. */
+export interface PolicyEvent extends Become {
+  /** Things that were changed together, which came into force as a whole, have the same. */
+  readonly change: string;
+  /** Null: softquota itself. */
+  readonly by: Author | null;
 }
 
 export interface ChronicleOptions {
@@ -67,27 +72,37 @@ export class Chronicle {
     const change = this.#ids.next();
     const author = by === null ? null : { ownerId: by.ownerId, name: by.name, tokenId: by.tokenId };
     const owners = ownersAround(amendment, options.book);
-    const nameOf = (id: number) => owners.get(id)?.name ?? options.book.owner(id)?.name ?? `#${id}`;
-    const found = [...changedOwners(owners), ...changedDocuments(amendment, nameOf, options)];
-    return found.map(({ what, before, after }, index) => {
-      const { name = null, ownerId = null } = after ?? before ?? {};
-      const owner = ownerId === null ? undefined : (owners.get(ownerId) ?? options.book.owner(ownerId));
-      const event: PolicyEvent = {
-        change,
-        by: author,
-        action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
-        what,
-        name,
-        owner: owner?.name ?? null,
-        before: before?.content ?? null,
-        after: after?.content ?? null,
-      };
+    const ownerOf = (id: number | null) =>
+      id === null ? null : (owners.get(id) ?? options.book.owner(id) ?? null);
+    const nameOf = (id: number) => ownerOf(id)?.name ?? `#${id}`;
+    const changes = [...changedOwners(owners), ...changedDocuments(amendment, nameOf, options)].map(
+      ({ what, before, after }) => {
+        const { name = null, ownerId = null } = after ?? before ?? {};
+        const told: Become = {
+          action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
+          what,
+          name,
+          owner: ownerOf(ownerId)?.name ?? null,
+          before: before?.content ?? null,
+          after: after?.content ?? null,
+        };
+        return { ownerId, told };
+      },
+    );
+    const { occasion } = amendment;
+    if (occasion !== null) {
+      const { kind, owner, facts } = occasion;
+      const event = { change, by: author, ...facts, changes: changes.map(({ told }) => told) };
+      return [{ id: change, kind, at, ownerId: owner.id, ownerKey: owner.key, text: JSON.stringify(event) }];
+    }
+    return changes.map(({ ownerId, told }, index) => {
+      const event: PolicyEvent = { change, by: author, ...told };
       return {
         id: `${change}-${String(index).padStart(indexDigits, '0')}`,
         kind: 'policy',
         at,
         ownerId,
-        ownerKey: owner?.key ?? null,
+        ownerKey: ownerOf(ownerId)?.key ?? null,
         text: JSON.stringify(event),
       };
     });

@@ -5,7 +5,7 @@
  * counting, keeps what it could not write, and says so.
  */
 
-export type { Amendment } from './amendment.ts';
+export type { Amendment, Occasion } from './amendment.ts';
 export type { Answer, OwnerUsage } from './answer.ts';
 export type { Author, PolicyEvent } from './chronicle.ts';
 export type { Clock } from './clock.ts';
