@@ -10,6 +10,7 @@ import type { Built } from './built.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
 import type { Call, Following, Method, Route } from './route.ts';
+import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
 import { noSuchPage, webPages } from './web.ts';
@@ -22,6 +23,7 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
   readonly streams: Streams;
   /** Null: no browser comes here. */
   readonly web: Built | null;
+  readonly signIn: SignInPagesOptions | null;
 }
 
 /**
@@ -40,6 +42,7 @@ export function application(options: ApplicationOptions): express.Express {
   served.use('/api/v1', api(options));
   served.use(swaggerPage());
   if (web !== null) served.use(webPages({ built: web, baseUrl: services.baseUrl }));
+  if (options.signIn !== null) served.use(signInPages(options.signIn));
   app.use(served);
   app.use((request, response, next) => {
     const below = new URL(services.baseUrl()).pathname;

@@ -20,6 +20,7 @@ export const tags = {
   own: "One's own quota",
   organizations: "An organization's quota",
   users: 'Users, organizations, tokens and sessions',
+  sources: 'Signing in by a provider of identities, and quota groups by what it claims',
   operation: 'Measuring, and looking after the installation',
   about: 'About this API',
 } as const;

@@ -51,6 +51,7 @@ export class ApiServer {
       authenticate: () => local,
       browsers: null,
       web: null,
+      signIn: null,
       trustedProxies: [],
     });
     await listen(server, place);
@@ -69,6 +70,7 @@ export class ApiServer {
       authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
       browsers: services.identity,
       web: new Built(builtFolder),
+      signIn: services,
       trustedProxies,
     });
     await new Promise<void>((resolve, reject) => {

@@ -8,6 +8,9 @@ import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Totals } from '../overview/index.ts';
 import type { Scanner } from '../scan/index.ts';
+import type { SecretKeys } from '../secrets/index.ts';
+import type { SignInFlow } from '../sign-in/index.ts';
+import type { SynchronizingLog } from '../sources/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
@@ -20,6 +23,9 @@ export interface ApiServices extends FaultServices {
   readonly totals: Pick<Totals, 'lately'>;
   /** `[hooks] CONTACT`, as it is now. */
   contact(): string | null;
+  readonly secretKeys: SecretKeys;
+  readonly signIn: SignInFlow;
+  readonly log: SynchronizingLog;
   /** Null: the quota is this machine's own. */
   readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state' | 'walkers'> | null;
   /** This machine's name. */

@@ -3,6 +3,7 @@
 import { Command } from 'commander';
 import { printable } from '../quota/index.ts';
 import { version } from '../version.ts';
+import { addAuth } from './auth.ts';
 import { addBackup, addRestore } from './backup.ts';
 import { addCheck } from './check.ts';
 import { addDoctor } from './doctor.ts';
@@ -53,6 +54,7 @@ export function buildProgram(exit: Exit): Command {
     addUser,
     addToken,
     addSignInLink,
+    addAuth,
     addPolicy,
     addHooks,
     addReceivePack,

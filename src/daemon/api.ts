@@ -10,7 +10,11 @@ import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Totals } from '../overview/index.ts';
 import type { Refusals } from '../refusals/index.ts';
+import type { SecretKeys } from '../secrets/index.ts';
+import type { SignInFlow } from '../sign-in/index.ts';
 import type { SocketPlace } from '../sockets/index.ts';
+import { sourcesWithLostSecrets } from '../sources/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import type { Current } from './current.ts';
 import type { Measuring } from './measuring.ts';
 import type { Unasked } from './unasked.ts';
@@ -28,7 +32,9 @@ export interface ServedParts {
   readonly measuring: Measuring;
   readonly refusals: Refusals;
   readonly totals: Totals;
+  readonly secretKeys: SecretKeys;
   readonly unasked: Unasked;
+  readonly log: Logger;
 }
 
 export interface ApiParts extends ServedParts {
@@ -42,10 +48,16 @@ export async function openApi(
   socket: SocketPlace,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   // What it is built on takes longer to load than all else: the gate answers before.
-  const { ApiServer } = await import('../api/index.ts');
+  const [{ ApiServer }, { SignInFlow }] = await Promise.all([
+    import('../api/index.ts'),
+    import('../sign-in/index.ts'),
+  ]);
   const { server } = parts.current.config;
   const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
-  const services = servicesOf(parts, () => server.rootUrl ?? bound.url);
+  const baseUrl = () => server.rootUrl ?? bound.url;
+  const { ledger, secretKeys: keys, log } = parts;
+  const signIn = new SignInFlow({ ledger, keys, log, baseUrl, now: Date.now });
+  const services = servicesOf(parts, signIn, baseUrl);
   const local: ApiServer = await ApiServer.onSocket(services, socket);
   try {
     const { httpAddr: host, httpPort: port, trustedProxies } = server;
@@ -63,7 +75,7 @@ export async function openApi(
   }
 }
 
-function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
+function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
   const {
     current,
     host,
@@ -75,7 +87,9 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
     measuring,
     refusals,
     totals,
+    secretKeys,
     unasked,
+    log,
     unforeseen,
   } = parts;
   return {
@@ -84,6 +98,9 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
     events,
     fleet,
     host,
+    secretKeys,
+    log,
+    signIn,
     now: Date.now,
     scanner: measuring.scanner,
     history,
@@ -103,6 +120,7 @@ function servicesOf(parts: ApiParts, baseUrl: () => string): ApiServices {
         unasked: unasked.tally,
         configWrittenAt: await file.writtenSince(),
         restartKeys,
+        lostSecrets: sourcesWithLostSecrets(ledger.view, secretKeys),
         pid: process.pid,
         uid: process.getuid?.() ?? -1,
         now: Date.now(),

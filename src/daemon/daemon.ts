@@ -21,6 +21,7 @@ import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { Totals } from '../overview/index.ts';
 import { Refusals } from '../refusals/index.ts';
+import { sourceKinds } from '../sources/index.ts';
 import { type HistoryStore, openStore } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
@@ -29,6 +30,7 @@ import { prepareDataPath, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
 import { hostIdIn } from './host-id.ts';
 import { Measuring } from './measuring.ts';
+import { secretKeysIn } from './secret-key.ts';
 import { openServers } from './servers.ts';
 import { Unasked } from './unasked.ts';
 
@@ -76,6 +78,7 @@ export class Daemon {
     const { dataPath, hostId, socket } = config.server;
     prepareDataPath(dataPath);
     const host = hostId ?? hostIdIn(dataPath);
+    const secretKeys = secretKeysIn(config);
     const current: Current = { config, file: ConfigFile.justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
     const { promise: ended, resolve: ousted } = Promise.withResolvers<SoftquotaError>();
@@ -122,6 +125,7 @@ export class Daemon {
         measuring,
         refusals,
         totals,
+        secretKeys,
         unasked,
         log,
       });
@@ -203,7 +207,7 @@ async function openLedger(
       store,
       host,
       settings: config.quota,
-      kinds: identityKinds,
+      kinds: [...identityKinds, ...sourceKinds],
       foldCase: config.users.foldCase,
       log,
     });

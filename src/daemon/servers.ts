@@ -3,13 +3,12 @@
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notReady } from '../health/index.ts';
 import { inheritedSockets, type SocketName, type SocketPlace } from '../sockets/index.ts';
-import type { Logger } from '../telemetry/index.ts';
+import { synchronizeClaimed } from '../sources/index.ts';
 import { openApi, type ServedParts } from './api.ts';
 
 export interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
   readonly env: NodeJS.ProcessEnv;
-  readonly log: Logger;
 }
 
 interface Open {
@@ -87,6 +86,8 @@ function gateServices({
 }: ServersOptions): GateServices {
   return {
     ledger,
+    synchronize: claimed =>
+      synchronizeClaimed({ ledger, autoCreate: current.config.users.autoCreate, log }, claimed, null),
     locate: path => measuring.locate(path),
     measureSoon: path => measuring.measureSoon(path),
     contact: () => current.config.hooks.contact,

@@ -12,6 +12,7 @@ import { SoftquotaError, systemCode } from '../errors.ts';
 import { listen, type SocketPlace } from '../sockets/index.ts';
 import { faultReply, type Reply, send } from './answer.ts';
 import { check } from './check.ts';
+import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { Connections } from './connections.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import { addressOf, bodyOf, hasBody, type Parameters, parametersOf } from './request.ts';
@@ -23,6 +24,10 @@ type Handler = (services: GateServices, parameters: Parameters) => Reply | Promi
 interface Route {
   readonly methods: readonly string[];
   readonly handle: Handler;
+  /** Parameters that may be whole JSON values. */
+  readonly nested?: ReadonlySet<string>;
+  /** How long a body may be, where that is more than usual. */
+  readonly mostBodyBytes?: number;
 }
 
 const asking = ['GET', 'HEAD', 'POST'];
@@ -40,6 +45,10 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/changed', { methods: ['POST'], handle: changedTrusted }],
   ['/v1/units', { methods: ['POST'], handle: units }],
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
+  [
+    '/v1/claims',
+    { methods: ['POST'], handle: claims, nested: claimsNested, mostBodyBytes: longestClaimsBytes },
+  ],
 ]);
 
 /** What one who connects can take up; times in milliseconds. */
@@ -146,7 +155,7 @@ function serve(
   const fail = (error: unknown) => send(request, response, faultReply(error, services.unforeseen));
   // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
   if (hasBody(request)) {
-    bodyOf(request)
+    bodyOf(request, routes.get(addressOf(request))?.mostBodyBytes)
       .then(body => answer(services, routes, request, response, body))
       .then(reply => send(request, response, reply))
       .catch(fail);
@@ -169,7 +178,7 @@ function answer(
   body: Buffer | null,
 ): Reply | Promise<Reply> {
   const route = routeOf(routes, request, response);
-  return route.handle(services, parametersOf(request, body));
+  return route.handle(services, parametersOf(request, body, route.nested));
 }
 
 function routeOf(

@@ -15,6 +15,7 @@ export type Parameters = ReadonlyMap<string, string>;
 export const longestBodyBytes = 64 * 1024;
 
 const none: Parameters = new Map();
+const noNames: ReadonlySet<string> = new Set();
 
 /** The address without its query. */
 export function addressOf(request: IncomingMessage): string {
@@ -39,18 +40,18 @@ export function hasBody(request: IncomingMessage): boolean {
  * The whole body. What is too long is read to its end all the same, and forgotten: who is cut off while
  * it sends does not listen. Rejects with `too_large`, or `bad_parameter` where the asker went away.
  */
-export function bodyOf(request: IncomingMessage): Promise<Buffer> {
+export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
     request.on('data', (chunk: Buffer) => {
       length += chunk.length;
-      if (length <= longestBodyBytes) chunks.push(chunk);
+      if (length <= mostBytes) chunks.push(chunk);
       else chunks.length = 0;
     });
     request.once('end', () => {
-      if (length <= longestBodyBytes) resolve(Buffer.concat(chunks));
-      else reject(new SoftquotaError('too_large', `the body has more than ${longestBodyBytes} bytes`));
+      if (length <= mostBytes) resolve(Buffer.concat(chunks));
+      else reject(new SoftquotaError('too_large', `the body has more than ${mostBytes} bytes`));
     });
     request.once('error', cause =>
       reject(new SoftquotaError('bad_parameter', 'the body breaks off', { cause })),
@@ -58,19 +59,26 @@ export function bodyOf(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** The parameters of query and body; throws `bad_parameter`. */
-export function parametersOf(request: IncomingMessage, body: Buffer | null): Parameters {
+/**
+ * The parameters of query and body; throws `bad_parameter`. Those in `nested` may be anything where the body is JSON, and
+ * stand as their JSON text.
+ */
+export function parametersOf(
+  request: IncomingMessage,
+  body: Buffer | null,
+  nested: ReadonlySet<string> = noNames,
+): Parameters {
   const url = request.url ?? '';
   const start = url.indexOf('?');
   const query = start === -1 ? none : parseForm(url.slice(start + 1));
   if (body === null || body.length === 0) return query;
-  return new Map([...query, ...parseBody(body, request.headers['content-type'] ?? '')]);
+  return new Map([...query, ...parseBody(body, request.headers['content-type'] ?? '', nested)]);
 }
 
-function parseBody(body: Buffer, contentType: string): Parameters {
+function parseBody(body: Buffer, contentType: string, nested: ReadonlySet<string>): Parameters {
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase();
   if (type === 'application/x-www-form-urlencoded') return parseForm(body.toString('latin1'));
-  if (type === 'application/json') return parseJson(body);
+  if (type === 'application/json') return parseJson(body, nested);
   throw bad(
     `Content-Type is "${contentType}", where application/x-www-form-urlencoded or application/json is expected`,
   );
@@ -88,7 +96,7 @@ function parseForm(text: string): Parameters {
 }
 
 /** JSON as flat parameters: texts, and numbers as they are written, so that none is rounded. */
-function parseJson(body: Buffer): Parameters {
+function parseJson(body: Buffer, nested: ReadonlySet<string>): Parameters {
   if (!isUtf8(body)) throw bad('the body is not UTF-8');
   const found = new Map<string, string>();
   let whole: unknown;
@@ -106,6 +114,7 @@ function parseJson(body: Buffer): Parameters {
     if (value === null) continue;
     if (typeof value === 'string') add(found, name, value);
     else if (value instanceof WrittenNumber) add(found, name, value.text);
+    else if (nested.has(name)) add(found, name, JSON.stringify(value));
     else throw bad(`${name} is neither a text nor a number`);
   }
   return found;
@@ -116,6 +125,11 @@ class WrittenNumber {
 
   constructor(text: string) {
     this.text = text;
+  }
+
+  /** Where it lies within something else. */
+  toJSON(): number {
+    return Number(this.text);
   }
 }
 

@@ -1,7 +1,9 @@
 /** What the gate needs of the rest of the daemon. */
 
+import type { Synchronization } from '../claims/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+import type { Claimed } from '../sources/index.ts';
 
 /** A unit that is known, or was found on the disk, or is about to be made. */
 export interface PlacedUnit {
@@ -50,6 +52,11 @@ export interface GateServices {
   locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }>;
   /** The unit at this path is walked again soon. */
   measureSoon(unitPath: string): void;
+  /**
+   * The synchronisation of a sign-in. Rejects with `not_found` where there is no such user or source, with `conflict` where
+   * the source is not active.
+   */
+  synchronize(claimed: Claimed): Promise<Synchronization>;
   /** `[hooks] CONTACT`. */
   contact(): string | null;
   /** For the record. */

@@ -97,6 +97,12 @@ export const daemonFindings = {
     meaning: 'Something was measured at a time that is yet to come: the clock was set back, or is wrong.',
     mend: 'set the clock, then `softquota scan`',
   },
+  secret_lost: {
+    severity: 'wrong',
+    meaning:
+      'The client secret of an OAuth2 source was encrypted with a key that the daemon does not have, so that nobody can sign in by it.',
+    mend: 'add that key to `[security] SECRET_KEY` and restart the daemon, or enter the secret of the source again',
+  },
   config_changed: {
     severity: 'wrong',
     meaning: 'app.ini was written since the daemon read it.',

@@ -178,8 +178,15 @@ function counted(count: number, one: string, several: string): string {
   return `${count} ${count === 1 ? one : several}`;
 }
 
-function settings({ configWrittenAt, restartKeys, pid }: Observed): Finding[] {
+function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Finding[] {
   return [
+    ...lostSecrets.map(name =>
+      finding(
+        'secret_lost',
+        `the client secret of the source ${printable(name)} cannot be read with any key of [security] SECRET_KEY`,
+        'add the key that it was encrypted with, behind the others, and restart the daemon; or enter the secret again',
+      ),
+    ),
     ...(configWrittenAt === null
       ? []
       : [

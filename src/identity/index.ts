@@ -17,6 +17,7 @@ export {
 } from './identity.ts';
 export {
   identityKinds,
+  type LinkDocument,
   type Profile,
   type Role,
   roles,
@@ -24,6 +25,16 @@ export {
   type TokenDocument,
   type Via,
 } from './kinds.ts';
+export {
+  hasLinks,
+  linkAt,
+  linkOf,
+  linksAt,
+  putLink,
+  removeLink,
+  type Subject,
+  setAdministrationBy,
+} from './links.ts';
 export {
   isOrganizationOwner,
   membersOf,
@@ -50,6 +61,7 @@ export {
   createUser,
   deleteUser,
   editUser,
+  isEmail,
   isOnlyFound,
   profileOf,
   type UserEdit,

@@ -112,5 +112,36 @@ export const sessionKind: Kind<SessionDocument> = {
   }),
 };
 
+const link = z.strictObject({
+  issuer: z.string(),
+  subject: z.string(),
+  owner: whole,
+  administrationBy: whole.nullable(),
+  createdAt: whole,
+});
+
+/**
+ * `owner` is an owner's id. `administrationBy` is the id of the source that made the owner an administrator, null where
+ * none did; `createdAt` is milliseconds since 1970.
+ */
+export type LinkDocument = Readonly<z.infer<typeof link>>;
+
+/** By the SHA-256 of issuer and subject, in hexadecimal digits. */
+export const linkKind: Kind<LinkDocument> = {
+  name: 'link',
+  schema: link,
+  told: (_key, { issuer, subject, owner, administrationBy }, nameOf) => ({
+    name: nameOf(owner),
+    ownerId: owner,
+    content: { issuer, subject, user: nameOf(owner), givesAdministration: administrationBy !== null },
+  }),
+};
+
 /** What the ledger keeps for this room. */
-export const identityKinds: readonly Kind<unknown>[] = [profileKind, membersKind, tokenKind, sessionKind];
+export const identityKinds: readonly Kind<unknown>[] = [
+  profileKind,
+  membersKind,
+  tokenKind,
+  sessionKind,
+  linkKind,
+];

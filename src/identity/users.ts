@@ -11,6 +11,7 @@ import { assignedGroups, forgetAssignments, type View } from '../policy/index.ts
 import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
+import { forgetAdministrationBy, forgetLinks, hasLinks } from './links.ts';
 import { forgetMemberships, membersOf, organizationsOf } from './members.ts';
 import { endSessions, sessionEntriesOf } from './sessions.ts';
 import { revokeAllTokens, tokensOf } from './tokens.ts';
@@ -63,6 +64,7 @@ export function editUser(amendment: Amendment, name: string, edit: UserEdit): Ow
     endSessions(draft, session => session.owner === before.id);
   }
   draft.put(profileKind, String(before.id), profile);
+  if (fields.isAdmin !== undefined) forgetAdministrationBy(draft, before.id);
   if (edit.name === undefined) return amendment.mustBeOwner(name);
   return amendment.renameOwner(name, newName, owner => isOnlyFound(draft, owner));
 }
@@ -75,6 +77,7 @@ export function deleteUser(amendment: Amendment, name: string): OwnerRecord {
   forgetMemberships(draft, owner.id);
   revokeAllTokens(draft, owner.id);
   endSessions(draft, session => session.owner === owner.id);
+  forgetLinks(draft, owner.id);
   draft.remove(profileKind, String(owner.id));
   return owner;
 }
@@ -87,6 +90,7 @@ export function isOnlyFound(view: View, { id, type }: OwnerRecord): boolean {
     assignedGroups(view, id).length === 0 &&
     tokensOf(view, id).length === 0 &&
     sessionEntriesOf(view, id).length === 0 &&
+    !hasLinks(view, id) &&
     organizationsOf(view, id).length === 0
   );
 }
@@ -103,7 +107,7 @@ function mustHaveNoFault(name: string, type: OwnerRecord['type'], profile: Profi
   if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
 }
 
-function isEmail(text: string): boolean {
+export function isEmail(text: string): boolean {
   return text.length <= longestEmail && text.isWellFormed() && /^[^\s\p{Cc}@]+@[^\s\p{Cc}@]+$/u.test(text);
 }
 
@@ -112,6 +116,7 @@ function mustFit(view: View, { id, name }: OwnerRecord, type: OwnerRecord['type'
   const has = [
     ...(type === 'user' && membersOf(view, id).length > 0 ? ['members'] : []),
     ...(type === 'organization' && tokensOf(view, id).length > 0 ? ['tokens'] : []),
+    ...(type === 'organization' && hasLinks(view, id) ? ['links to a provider'] : []),
     ...(type === 'organization' && organizationsOf(view, id).length > 0 ? ['memberships'] : []),
   ];
   if (has.length === 0) return;

@@ -38,6 +38,13 @@ export class Amendment {
     return changed === undefined ? this.#book.account(name)?.owner : (changed ?? undefined);
   }
 
+  /** Whatever the name is now. */
+  ownerById(id: number): OwnerRecord | undefined {
+    for (const owner of this.#owners.values()) if (owner?.id === id) return owner;
+    const known = this.#book.owner(id);
+    return known === undefined || this.#owners.has(known.key) ? undefined : known;
+  }
+
   /** Throws `invalid` where it is no name, `conflict` where somebody has it. */
   createOwner(name: string, type: OwnerRecord['type'] = 'user'): OwnerRecord {
     mustBeName(name);

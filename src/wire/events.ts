@@ -1,10 +1,10 @@
-/** What happened: refusals, crossings of thresholds, changes of policy. */
+/** What happened: refusals, crossings of thresholds, changes of policy, sign-ins. */
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
 import { bytes } from './bytes.ts';
 
-export const eventKinds = ['refusal', 'threshold', 'policy'] as const;
+export const eventKinds = ['refusal', 'threshold', 'policy', 'sign-in'] as const;
 
 const common = {
   id: z.string(),
@@ -75,28 +75,58 @@ const author = z
   })
   .meta({ id: 'Author' });
 
-export const policyEvent = z
+const become = {
+  action: z.enum(['created', 'edited', 'deleted']),
+  what: z
+    .string()
+    .meta({ description: 'Such as `rule`, `group`, `assignment`, `owner`, `token`, `session`.' }),
+  name: z.string().nullable(),
+  owner: z.string().nullable().meta({ description: "Whose it is, where it is one owner's." }),
+  before: z.unknown().meta({ description: 'An object; null where there was nothing.' }),
+  after: z.unknown().meta({ description: 'An object; null where there is nothing any more.' }),
+};
+
+const ruled = {
+  ...common,
+  change: z.string().meta({ description: 'The same for all that came into force together.' }),
+  by: author.nullable().meta({ description: 'Null: softquota itself.' }),
+};
+
+export const policyEvent = z.object({ ...ruled, kind: z.literal('policy'), ...become }).meta({
+  id: 'PolicyEvent',
+  description: 'Something of the policy, or an owner, became another. Secrets are left out.',
+});
+
+const names = z.array(z.string());
+
+export const signInEvent = z
   .object({
-    ...common,
-    kind: z.literal('policy'),
-    change: z.string().meta({ description: 'The same for all that came into force together.' }),
-    by: author.nullable().meta({ description: 'Null: softquota itself.' }),
-    action: z.enum(['created', 'edited', 'deleted']),
-    what: z
-      .string()
-      .meta({ description: 'Such as `rule`, `group`, `assignment`, `owner`, `token`, `session`.' }),
-    name: z.string().nullable(),
-    owner: z.string().nullable().meta({ description: "Whose it is, where it is one owner's." }),
-    before: z.unknown().meta({ description: 'An object; null where there was nothing.' }),
-    after: z.unknown().meta({ description: 'An object; null where there is nothing any more.' }),
+    ...ruled,
+    kind: z.literal('sign-in'),
+    owner: z.string(),
+    source: z.object({ id: z.number().int(), name: z.string() }),
+    via: z.enum(['sign-in', 'program']).meta({ description: '`program`: a program told the claims.' }),
+    outcome: z.enum(['synchronized', 'kept', 'overage', 'off']).meta({
+      description:
+        '`kept`: the claim is absent, which is to change nothing; `overage`: the provider had too many groups to name ' +
+        'them; `off`: the source names no claim.',
+    }),
+    groups: names.meta({ description: "The user's quota groups afterwards." }),
+    added: names,
+    removed: names,
+    skipped: names.meta({ description: 'Mapped and claimed quota groups that there are not.' }),
+    ignored: names.meta({ description: 'What of the claim could not be understood.' }),
+    administration: z.enum(['given', 'ended', 'unchanged']),
+    changes: z.array(z.object(become)).meta({ description: 'All that became another.' }),
   })
   .meta({
-    id: 'PolicyEvent',
-    description: 'Something of the policy, or an owner, became another. Secrets are left out.',
+    id: 'SignInEvent',
+    description:
+      'Somebody signed in by an OAuth2 source, or a program told what the source claims of somebody.',
   });
 
 export const event = z
-  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, policyEvent])
+  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, policyEvent, signInEvent])
   .meta({ id: 'Event' });
 
 /** Who changed what of the policy is for administrators. */
@@ -108,6 +138,7 @@ export const ownEvent = z
 
 export type OwnEvent = z.infer<typeof ownEvent>;
 export type RefusalEvent = z.infer<typeof refusalEvent>;
+export type SignInEvent = z.infer<typeof signInEvent>;
 export type ThresholdEvent = z.infer<typeof thresholdEvent>;
 export type Event = z.infer<typeof event>;
 export type EventKind = (typeof eventKinds)[number];

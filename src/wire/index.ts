@@ -4,6 +4,24 @@
  */
 
 export { type Finding, finding, versionReport } from './about.ts';
+export {
+  claimed,
+  type Link,
+  link,
+  type NewSource,
+  newLink,
+  newSource,
+  type Source,
+  type SourceEdit,
+  type Synchronization,
+  savedSource,
+  source,
+  sourceEdit,
+  synchronization,
+  triedClaims,
+  triedSource,
+  triedSynchronization,
+} from './auths.ts';
 export { bytes } from './bytes.ts';
 export {
   type Event,
@@ -15,6 +33,8 @@ export {
   ownEventKinds,
   type RefusalEvent,
   refusalEvent,
+  type SignInEvent,
+  signInEvent,
   type ThresholdEvent,
 } from './events.ts';
 export { type Fault, fault } from './fault.ts';
@@ -74,6 +94,7 @@ export {
 } from './reasoning.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
 export { type Session, type SessionRow, session, sessionRow, signIn, signInLink } from './sessions.ts';
+export { type OfferedSource, offeredSource, type SignInFaultCode, signInFaults } from './sign-in.ts';
 export { type CreatedToken, createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
 export {
   type OwnerReport,

@@ -41,6 +41,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
       authenticate: () => ({ is: 'none' }),
       browsers: null,
       web: null,
+      signIn: null,
       trustedProxies: [],
       streams: new Streams(),
     }),

@@ -32,6 +32,21 @@ const put = (path: string, body?: unknown): Example => ({ method: 'PUT', path, b
 const patch = (path: string, body: unknown): Example => ({ method: 'PATCH', path, body });
 const remove = (path: string): Example => ({ method: 'DELETE', path });
 
+/** Nothing listens there, which is a warning. */
+const company = {
+  name: 'company',
+  openid_connect_auto_discovery_url: 'http://127.0.0.1:2',
+  client_id: 'softquota',
+  quota_group_claim_name: 'groups',
+};
+
+/** Of the only source that there is. */
+async function sourcePath(world: World, below = ''): Promise<string> {
+  const { json } = await world.must(200, 'GET', '/admin/auths');
+  const [{ id }] = z.tuple([z.object({ id: z.number() })]).parse(json);
+  return `/admin/auths/${id}${below}`;
+}
+
 export const examples: Readonly<Record<string, Example | ((world: World) => Promise<Example>)>> = {
   createRule: post(rules, { name: 'total', limit: 1000, subjects: ['size:all'] }),
   listRules: get(rules),
@@ -121,6 +136,20 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
 
   listEvents: get('/admin/quota/events'),
   listFindings: get('/admin/quota/findings'),
+  createSource: post('/admin/auths', company),
+  listSources: get('/admin/auths'),
+  getSource: async world => get(await sourcePath(world)),
+  editSource: async world => patch(await sourcePath(world), { quota_group_map: { staff: ['free'] } }),
+  trySource: async world => post(await sourcePath(world, '/try'), { claims: { groups: ['staff'] } }),
+  trySourceDraft: post('/admin/auths/try', { source: company, claims: { groups: ['staff'] } }),
+  synchronizeUser: async world =>
+    post(await sourcePath(world, '/claims'), { user: 'bob', claims: { groups: ['staff'] } }),
+  linkUser: async world => put(await sourcePath(world, '/links/bob'), { subject: 'sub-bob' }),
+  listLinks: async world => get(await sourcePath(world, '/links')),
+  unlinkUser: async world => remove(await sourcePath(world, '/links/bob')),
+  listSignInSources: { method: 'GET', path: '/sign-in/sources', as: 'nobody' },
+  deleteSource: async world => remove(await sourcePath(world)),
+
   takeBackup: get('/admin/backup'),
   getVersion: get('/version'),
   getDescription: get('/openapi.json'),

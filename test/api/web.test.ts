@@ -50,6 +50,7 @@ async function served(
       services: { baseUrl: () => baseUrl, unforeseen: error => t.fail(String(error)) },
       authenticate: () => ({ is: 'none' }),
       browsers: null,
+      signIn: null,
       trustedProxies: [],
       streams: new Streams(),
       web: new Built(join(folder, 'web')),

@@ -140,7 +140,8 @@ t.test('what several machines mount has a name only where they share a quota', a
   t.same(faultsOf(t, shared), [
     'app.ini:3: [storage.lfs] SHARED = "nas1": this machine has its quota for itself. SHARED needs [store] ADAPTER = redis.',
   ]);
-  const fleet = '[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n';
+  const security = `[security]\nSECRET_KEY = ${'k'.repeat(32)}\n`;
+  const fleet = `[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n${security}`;
   t.match(configOf(t, fleet + shared).storages, [{ kind: 'lfs', shared: 'nas1' }]);
   t.notOk('shared' in (configOf(t, fleet + shared.replace('nas1', '')).storages[0] ?? {}));
   t.match(faultsOf(t, fleet + shared.replace('nas1', 'nas 1')), [/not a name\. Write at most 64 letters/]);

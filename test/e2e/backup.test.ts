@@ -44,7 +44,10 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
     stdout: '',
     stderr: /^Saved 3 owners, 0 records of policy, 1 reported units and [1-9]\d* events/,
   });
-  t.ok(taken.stderr.includes(`Save beside it: ${server.config}, ${data}/host.id, ${data}/secret.key`), taken.stderr);
+  t.ok(
+    taken.stderr.includes(`Save beside it: ${server.config}, ${data}/host.id, ${data}/secret.key`),
+    taken.stderr,
+  );
   t.equal((await stat(file)).mode & 0o777, 0o600);
   const text = await readFile(file, 'utf8');
   t.equal((await server.softquota(['backup', '-'])).stdout.slice(0, 30), text.slice(0, 30));

@@ -91,6 +91,9 @@ export async function openWorld(
   };
   const services: GateServices = {
     ledger,
+    synchronize: async () => {
+      throw new SoftquotaError('not_found', 'there is no source here');
+    },
     locate: path => told.locate(path),
     measureSoon: path => told.measured.push(path),
     contact: () => told.contact,

@@ -25,6 +25,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     sweepError: null,
     configWrittenAt: null,
     restartKeys: [],
+    lostSecrets: [],
     pid: 4711,
     uid: 1000,
     now: Date.now(),
@@ -126,6 +127,14 @@ t.test('a configuration that waits to be read, or for a restart, is named', asyn
       { message: /^app\.ini was written at 1970-01-01T00:00:00\.000Z/, mend: 'kill -HUP 4711' },
       { message: /\[server\] SOCKET$/, mend: 'restart the daemon' },
     ],
+  );
+});
+
+t.test('a secret that no key opens is named', async t => {
+  const seen = await observed(t, { lostSecrets: ['company'] });
+  t.match(
+    findings(seen).filter(({ code }) => code === 'secret_lost'),
+    [{ severity: 'wrong', message: /source company .*SECRET_KEY/, mend: /restart the daemon/ }],
   );
 });
 

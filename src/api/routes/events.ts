@@ -35,7 +35,7 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
       method: 'get',
       path: '/admin/quota/events',
       tag: 'operation',
-      summary: 'Refusals, thresholds come to, and changes of policy, newest first',
+      summary: 'Refusals, thresholds come to, changes of policy, and sign-ins, newest first',
       description:
         'As long as `[events] KEEP` says. Refusals are added up per owner, actor, subject and hour; they and thresholds are ' +
         'here about a second after they happened, a change of policy at once.',

@@ -4,6 +4,9 @@ import { describe } from '../openapi.ts';
 import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { aboutRoutes } from './about.ts';
+import { authLinkRoutes } from './auth-links.ts';
+import { authRoutes } from './auths.ts';
+import { claimRoutes } from './claims.ts';
 import { eventRoutes } from './events.ts';
 import { fleetRoutes } from './fleet.ts';
 import { groupUserRoutes } from './group-users.ts';
@@ -17,6 +20,7 @@ import { policyRoutes } from './policy.ts';
 import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
 import { sessionRoutes } from './sessions.ts';
+import { signInRoutes } from './sign-in.ts';
 import { tokenRoutes } from './tokens.ts';
 import { trialRoutes } from './trials.ts';
 import { usageRoutes } from './usage.ts';
@@ -41,6 +45,10 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...memberRoutes(services),
     ...tokenRoutes(services),
     ...sessionRoutes(services),
+    ...authRoutes(services),
+    ...authLinkRoutes(services),
+    ...claimRoutes(services),
+    ...signInRoutes(services),
     ...installationRoutes(services),
     ...fleetRoutes(services),
     ...aboutRoutes(() => describe(routes)),

@@ -1,0 +1,80 @@
+/** `/admin/auths/{id}/links`: who is who at the provider of a source. */
+
+import { z } from 'zod';
+import { linksAt, putLink } from '../../identity/index.ts';
+import { issuerOf, mustBeSource, unlink } from '../../sources/index.ts';
+import { knownName, link, newLink } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { knownOwner } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+const path = '/admin/auths/{id}/links';
+const params = z.object({ id: z.string() });
+const linkParams = z.object({ id: z.string(), user: knownName });
+
+export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listLinks',
+      method: 'get',
+      path,
+      tag: 'sources',
+      summary: 'Who is who at the provider of a source',
+      description: 'Other sources of the same provider have the same.',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Links, as they were made', schema: z.array(link) },
+      handle: named => {
+        const { discoveryUrl } = mustBeSource(ledger.view, named.params.id);
+        return linksAt(ledger.view, issuerOf(discoveryUrl)).map(each => ({
+          user: ledger.book.owner(each.owner)?.name ?? '',
+          subject: each.subject,
+          gives_administration: each.administrationBy !== null,
+          created_at: new Date(each.createdAt).toISOString(),
+        }));
+      },
+    }),
+    route({
+      id: 'linkUser',
+      method: 'put',
+      path: `${path}/{user}`,
+      tag: 'sources',
+      summary: 'Say who a user is at the provider of a source',
+      description: 'From then on whoever signs in there with that subject is this user.',
+      access: administrators.write,
+      params: linkParams,
+      body: newLink,
+      faults: [404, 409],
+      mustBe: named => {
+        mustBeSource(ledger.view, named.id);
+        knownOwner(ledger, named.user);
+      },
+      answer: { status: 204, description: 'They are linked' },
+      handle: async ({ params: { id, user }, body: { subject } }, { caller }) => {
+        await ledger.govern(amendment => {
+          const issuer = issuerOf(mustBeSource(amendment.draft, id).discoveryUrl);
+          putLink(amendment.draft, amendment.mustBeOwner(user), { issuer, subject }, now());
+        }, caller);
+      },
+    }),
+    route({
+      id: 'unlinkUser',
+      method: 'delete',
+      path: `${path}/{user}`,
+      tag: 'sources',
+      summary: 'Take away who a user is at the provider of a source',
+      description:
+        'Whoever signs in there with that subject comes as for the first time. What a source made of the user, an ' +
+        'administrator, ends.',
+      access: administrators.write,
+      params: linkParams,
+      faults: [404],
+      answer: { status: 204, description: 'It is gone' },
+      handle: async ({ params: { id, user } }, { caller }) => {
+        await ledger.govern(amendment => unlink(amendment, id, user), caller);
+      },
+    }),
+  ];
+}

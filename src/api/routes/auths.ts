@@ -1,0 +1,118 @@
+/** `/admin/auths`: OAuth2 sources. */
+
+import { z } from 'zod';
+import {
+  clientSecretOf,
+  createSource,
+  deleteSource,
+  editSource,
+  mustBeSource,
+  type SourceDocument,
+  sourcesIn,
+  unknownQuotaGroups,
+} from '../../sources/index.ts';
+import { newSource, type Source, savedSource, source, sourceEdit } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { editIn, mostMappingBytes as mostBytes, shownFields, wantedSource } from './source-fields.ts';
+
+const path = '/admin/auths';
+const params = z.object({ id: z.string() });
+
+export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
+  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.view, id);
+  const shown = (document: SourceDocument): Source => ({
+    ...shownFields(document),
+    client_secret_state: secretStates[clientSecretOf(document, keys).is],
+    unknown_quota_groups: unknownQuotaGroups(ledger.view, document.mapping),
+    redirect_uri: signIn.redirectUri(document.id),
+  });
+  const saved = async (document: SourceDocument) => ({
+    ...shown(document),
+    warning: document.isActive ? await signIn.trouble(document) : null,
+  });
+  return [
+    route({
+      id: 'listSources',
+      method: 'get',
+      path,
+      tag: 'sources',
+      summary: 'OAuth2 sources, as they were made',
+      access: administrators.read,
+      answer: { status: 200, description: 'Sources', schema: z.array(source) },
+      handle: () => sourcesIn(ledger.view).map(shown),
+    }),
+    route({
+      id: 'createSource',
+      method: 'post',
+      path,
+      tag: 'sources',
+      summary: 'Create an OAuth2 source',
+      description:
+        'It is saved whether or not the provider can be reached; `warning` says what is wrong. `redirect_uri` of the answer ' +
+        'is to be entered at the provider.',
+      access: administrators.write,
+      body: newSource,
+      faults: [409],
+      mostBytes,
+      answer: { status: 201, description: 'The source', schema: savedSource },
+      handle: async ({ body }, { caller }) => {
+        const wanted = wantedSource(body);
+        const making = { keys, now: now() };
+        return saved(await ledger.govern(({ draft }) => createSource(draft, wanted, making), caller));
+      },
+    }),
+    route({
+      id: 'getSource',
+      method: 'get',
+      path: `${path}/{id}`,
+      tag: 'sources',
+      summary: 'One OAuth2 source',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'The source', schema: source },
+      handle: named => shown(mustBeSource(ledger.view, named.params.id)),
+    }),
+    route({
+      id: 'editSource',
+      method: 'patch',
+      path: `${path}/{id}`,
+      tag: 'sources',
+      summary: 'Change an OAuth2 source',
+      access: administrators.write,
+      params,
+      body: sourceEdit,
+      faults: [404, 409],
+      mostBytes,
+      mustBe,
+      answer: { status: 200, description: 'The source as it is now', schema: savedSource },
+      handle: async (named, { caller }) => {
+        const edit = editIn(named.body);
+        const { id } = named.params;
+        const making = { keys, now: now() };
+        return saved(await ledger.govern(({ draft }) => editSource(draft, id, edit, making), caller));
+      },
+    }),
+    route({
+      id: 'deleteSource',
+      method: 'delete',
+      path: `${path}/{id}`,
+      tag: 'sources',
+      summary: 'Delete an OAuth2 source',
+      description:
+        'Who is an administrator by it is none any more, and who signed in by it is signed out. Links stay: another source ' +
+        'of the same provider goes by them.',
+      access: administrators.write,
+      params,
+      faults: [404],
+      answer: { status: 204, description: 'It is gone' },
+      handle: async (named, { caller }) => {
+        await ledger.govern(amendment => deleteSource(amendment, named.params.id), caller);
+      },
+    }),
+  ];
+}
+
+const secretStates = { none: 'none', known: 'set', lost: 'unreadable' } as const;

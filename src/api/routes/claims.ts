@@ -1,0 +1,77 @@
+/** What claims would make, or make, of a user's quota groups. */
+
+import { z } from 'zod';
+import { mustBeSource, synchronizeClaimed, tryClaims } from '../../sources/index.ts';
+import {
+  claimed,
+  synchronization,
+  triedClaims,
+  triedSource,
+  triedSynchronization,
+} from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { mostMappingBytes as mostBytes, wantedSource } from './source-fields.ts';
+
+const path = '/admin/auths';
+const params = z.object({ id: z.string() });
+
+export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): readonly Route[] {
+  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.view, id);
+  return [
+    route({
+      id: 'trySourceDraft',
+      method: 'post',
+      path: `${path}/try`,
+      tag: 'sources',
+      summary: 'What claims would change by a source that is not saved',
+      description: 'Changes nothing.',
+      access: administrators.read,
+      body: triedSource,
+      mostBytes,
+      answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
+      handle: ({ body: { source, user, claims } }) =>
+        tryClaims(ledger, { draft: wantedSource(source), now: now() }, user ?? null, claims),
+    }),
+    route({
+      id: 'trySource',
+      method: 'post',
+      path: `${path}/{id}/try`,
+      tag: 'sources',
+      summary: 'What claims would change by a source',
+      description: 'Changes nothing.',
+      access: administrators.read,
+      params,
+      body: triedClaims,
+      faults: [404],
+      mostBytes,
+      mustBe,
+      answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
+      handle: ({ params: { id }, body: { user, claims } }) =>
+        tryClaims(ledger, mustBeSource(ledger.view, id), user ?? null, claims),
+    }),
+    route({
+      id: 'synchronizeUser',
+      method: 'post',
+      path: `${path}/{id}/claims`,
+      tag: 'sources',
+      summary: "Synchronize a user's quota groups by claims",
+      description:
+        'As a sign-in does, in one change with one event; but nobody becomes an administrator by it. With `[users] ' +
+        'AUTO_CREATE = true` a user who is not there is created.',
+      access: administrators.write,
+      params,
+      body: claimed,
+      faults: [404, 409],
+      mostBytes,
+      mustBe,
+      answer: { status: 200, description: 'What became of the user', schema: synchronization },
+      handle: ({ params: { id }, body: { user, claims } }, { caller }) => {
+        const { name: source } = mustBeSource(ledger.view, id);
+        const asked = { user, source, claims, isTrial: false };
+        return synchronizeClaimed({ ledger, autoCreate, log }, asked, caller);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,21 @@
+/** `/sign-in/sources`: what the sign-in page offers. */
+
+import { z } from 'zod';
+import { offeredSource } from '../../wire/index.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+
+export function signInRoutes({ signIn }: ApiServices): readonly Route[] {
+  return [
+    route({
+      id: 'listSignInSources',
+      method: 'get',
+      path: '/sign-in/sources',
+      tag: 'sources',
+      summary: 'By what one can sign in',
+      access: 'anybody',
+      answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },
+      handle: () => [...signIn.offered()],
+    }),
+  ];
+}

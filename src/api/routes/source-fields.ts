@@ -1,0 +1,82 @@
+/** The fields of a source, between the API and what is kept. */
+
+import { mappingIn } from '../../claims/index.ts';
+import { SoftquotaError } from '../../errors.ts';
+import { printable } from '../../quota/index.ts';
+import type { SourceDocument, SourceFields, NewSource as WantedSource } from '../../sources/index.ts';
+import type { NewSource, Source, SourceEdit } from '../../wire/index.ts';
+
+/** A mapping of ten thousand groups. */
+export const mostMappingBytes = 4 * 1024 * 1024;
+
+export function shownFields(
+  document: SourceDocument,
+): Omit<Source, 'client_secret_state' | 'unknown_quota_groups' | 'redirect_uri'> {
+  return {
+    id: document.id,
+    name: document.name,
+    openid_connect_auto_discovery_url: document.discoveryUrl,
+    client_id: document.clientId,
+    scopes: document.scopes,
+    username_claim: document.usernameClaim,
+    trust_usernames: document.trustUsernames,
+    admin_group_claim_name: document.adminClaim ?? '',
+    admin_group: document.adminGroup ?? '',
+    quota_group_claim_name: document.groupClaim ?? '',
+    quota_group_map: Object.fromEntries(document.mapping),
+    quota_group_map_removal: document.removal,
+    missing_claim: document.missingClaim,
+    is_active: document.isActive,
+    created_at: new Date(document.createdAt).toISOString(),
+  };
+}
+
+/** Throws `invalid` with the places of a mapping's faults. */
+export function wantedSource(body: NewSource): WantedSource {
+  const { name, openid_connect_auto_discovery_url: discoveryUrl, client_id: clientId } = body;
+  return { ...editIn(body), name, discoveryUrl, clientId };
+}
+
+/** Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource` does. */
+export function editIn(body: SourceEdit): Partial<SourceFields> {
+  const mapping = mappingOf(body.quota_group_map);
+  return {
+    ...(isGiven(body.name) ? { name: body.name } : {}),
+    ...(isGiven(body.openid_connect_auto_discovery_url)
+      ? { discoveryUrl: body.openid_connect_auto_discovery_url }
+      : {}),
+    ...(isGiven(body.client_id) ? { clientId: body.client_id } : {}),
+    ...(isGiven(body.client_secret) ? { clientSecret: orNull(body.client_secret) } : {}),
+    ...(isGiven(body.scopes) ? { scopes: scopesOf(body.scopes) } : {}),
+    ...(isGiven(body.username_claim) ? { usernameClaim: body.username_claim } : {}),
+    ...(isGiven(body.trust_usernames) ? { trustUsernames: body.trust_usernames } : {}),
+    ...(isGiven(body.admin_group_claim_name) ? { adminClaim: orNull(body.admin_group_claim_name) } : {}),
+    ...(isGiven(body.admin_group) ? { adminGroup: orNull(body.admin_group) } : {}),
+    ...(isGiven(body.quota_group_claim_name) ? { groupClaim: orNull(body.quota_group_claim_name) } : {}),
+    ...(mapping === null ? {} : { mapping }),
+    ...(isGiven(body.quota_group_map_removal) ? { removal: body.quota_group_map_removal } : {}),
+    ...(isGiven(body.missing_claim) ? { missingClaim: body.missing_claim } : {}),
+    ...(isGiven(body.is_active) ? { isActive: body.is_active } : {}),
+  };
+}
+
+function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
+}
+
+function orNull(text: string): string | null {
+  return text === '' ? null : text;
+}
+
+function scopesOf(scopes: readonly string[] | string): readonly string[] {
+  return typeof scopes === 'string' ? scopes.split(/\s+/).filter(scope => scope !== '') : scopes;
+}
+
+/** Null: none is given. */
+function mappingOf(value: unknown): SourceFields['mapping'] | null {
+  if (value === undefined || value === null) return null;
+  const mapped = mappingIn(value);
+  if (mapped.ok) return mapped.mapping;
+  const faults = mapped.faults.map(fault => `quota_group_map: ${fault}`);
+  throw new SoftquotaError('invalid', printable(faults.join('; ')));
+}

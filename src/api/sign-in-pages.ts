@@ -1,0 +1,65 @@
+/**
+ * `/sign-in/oauth2/{source}`: to the provider, and back from it. For browsers, which are sent on whatever happens: a
+ * fault is a code for the page /sign-in, and the log has the reason.
+ */
+
+import { type RequestHandler, type Response, Router } from 'express';
+import { SignInFault, type SignInFlow } from '../sign-in/index.ts';
+import { sessionCookie } from './cookie.ts';
+
+export interface SignInPagesOptions {
+  readonly signIn: SignInFlow;
+  /** Ends with a slash. */
+  baseUrl(): string;
+  readonly log: { warn(details: object, message: string): void };
+}
+
+export function signInPages({ signIn, baseUrl, log }: SignInPagesOptions): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+
+  const sent =
+    (handle: (source: string, ...of: Parameters<RequestHandler>) => Promise<string>): RequestHandler =>
+    async (request, response, next) => {
+      response.set('Cache-Control', 'no-store');
+      const source = String(request.params.source);
+      try {
+        response.redirect(303, await handle(source, request, response, next));
+      } catch (error) {
+        if (!(error instanceof SignInFault)) throw error;
+        log.warn({ source, fault: error.code, reason: error.message }, 'a sign-in came to nothing');
+        response.redirect(303, signIn.faultPage(error));
+      }
+    };
+
+  router.get(
+    '/sign-in/oauth2/:source',
+    sent(async (source, request, response) => {
+      const returnTo = new URLSearchParams(queryOf(request.url)).get('return_to');
+      const { location, cookies } = await signIn.begin(source, returnTo, request.headers.cookie);
+      appendCookies(response, cookies);
+      return location;
+    }),
+  );
+  router.get(
+    '/sign-in/oauth2/:source/callback',
+    sent(async (source, request, response) => {
+      const cookie = sessionCookie(baseUrl());
+      const { cookie: cookies } = request.headers;
+      const held = cookie.read(cookies);
+      const back = await signIn.finish(source, { query: queryOf(request.url), cookies, held });
+      appendCookies(response, [...back.cookies, cookie.set(back.session)]);
+      return back.location;
+    }),
+  );
+  return router;
+}
+
+function appendCookies(response: Response, cookies: readonly string[]): void {
+  for (const cookie of cookies) response.append('Set-Cookie', cookie);
+}
+
+/** From the `?` on, as it came; empty where there is none. */
+function queryOf(url: string): string {
+  const start = url.indexOf('?');
+  return start === -1 ? '' : url.slice(start);
+}

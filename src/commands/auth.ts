@@ -1,0 +1,159 @@
+/** `softquota auth`: OAuth2 sources, and the synchronisation of a sign-in by hand or by a nightly job. */
+
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { exitCodes, SoftquotaError } from '../errors.ts';
+import { printable } from '../quota/index.ts';
+import { type Source, type Synchronization, source, synchronization } from '../wire/index.ts';
+import { adminClient, type Call, type Client } from './client.ts';
+import type { Exit } from './exit.ts';
+import { readWhole } from './files.ts';
+import { print, printJson, table } from './output.ts';
+import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+
+interface JsonOption extends ConfigOption {
+  readonly json?: boolean;
+}
+
+interface SyncOptions extends JsonOption {
+  readonly user?: string;
+  readonly try?: boolean;
+}
+
+const claims = z.record(z.string(), z.unknown(), {
+  error: 'expected an object, such as the payload of an ID token',
+});
+const claimed = z.object({ user: z.string(), claims });
+
+type Claimed = z.infer<typeof claimed>;
+
+export function addAuth(program: Command, exit: Exit): void {
+  const auths = program
+    .command('auth')
+    .summary('OAuth2 sources')
+    .description('Lists OAuth2 sources, and has claims synchronize quota groups as a sign-in does.');
+
+  withJsonOption(withConfigOption(auths.command('list')))
+    .summary('list the sources')
+    .action(async (options: JsonOption) => {
+      const found = await sourcesFrom(adminClient(() => configFrom(options)));
+      if (options.json === true) printJson(found);
+      else print(sourcesTable(found));
+    });
+
+  withJsonOption(withConfigOption(auths.command('sync')))
+    .summary("synchronize users' quota groups by claims")
+    .description(
+      'Does with claims what a sign-in by the source does with them: each user is one change with one event. With --user\n' +
+        'the file has the claims of that user, one JSON object. Without it has many users: a JSON list of\n' +
+        '{"user": NAME, "claims": {...}}, or one such object on each line. A user for whom it fails is told on\n' +
+        'standard error, the others are done; then the exit status is 1.',
+    )
+    .argument('<source>', 'its name')
+    .argument('<file>', 'the claims; - is standard input')
+    .option('--user <user>', 'whose claims they are')
+    .option('--try', 'show what would change, and change nothing')
+    .action(async (name: string, file: string, options: SyncOptions) => {
+      const client = adminClient(() => configFrom(options));
+      const wanted = claimedIn(readWhole(file), options.user ?? null);
+      const found = (await sourcesFrom(client)).find(one => one.name === name);
+      if (found === undefined) throw new SoftquotaError('not_found', `there is no source ${name}`);
+      const results = await synchronized(client, `/admin/auths/${found.id}`, wanted, options);
+      if (options.json === true) printJson(results);
+      if (results.length < wanted.length) exit(exitCodes.refused);
+    });
+}
+
+interface Result extends Synchronization {
+  readonly user: string;
+}
+
+/** One after the other; who fails is told at once and left out. Nobody can be done once there is no daemon. */
+async function synchronized(
+  client: Client,
+  path: string,
+  wanted: readonly Claimed[],
+  options: SyncOptions,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const body of wanted) {
+    try {
+      const call: Call = { method: 'POST', path: `${path}/${options.try === true ? 'try' : 'claims'}`, body };
+      const done = { user: body.user, ...synchronization.parse(await client.get(call)) };
+      results.push(done);
+      if (options.json !== true) print(`${printable(sentence(done))}\n`);
+    } catch (error) {
+      const isOfUser = error instanceof SoftquotaError && ofOne.has(error.code);
+      if (!isOfUser) throw error;
+      process.stderr.write(`softquota: ${printable(`${body.user}: ${error.message}`)}\n`);
+    }
+  }
+  return results;
+}
+
+/** What may be so for one user, and not for the next. */
+const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid']);
+
+async function sourcesFrom(client: Client): Promise<readonly Source[]> {
+  return z.array(source).parse(await client.get({ path: '/admin/auths' }));
+}
+
+/** Throws `usage`, with the place of each fault. */
+function claimedIn(text: string, user: string | null): readonly Claimed[] {
+  if (user !== null) return [{ user, claims: taken(claims, jsonIn(text, 'the claims'), 'the claims') }];
+  if (text.trimStart().startsWith('[')) {
+    return taken(z.array(claimed), jsonIn(text, 'the list'), 'the list');
+  }
+  return text.split('\n').flatMap((line, index) => {
+    const where = `line ${index + 1}`;
+    return line.trim() === '' ? [] : [taken(claimed, jsonIn(line, where), where)];
+  });
+}
+
+function jsonIn(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new SoftquotaError('usage', `${where}: no JSON: ${why}`, { cause });
+  }
+}
+
+function taken<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const faults = result.error.issues.map(issue => `${issue.path.map(String).join('.')}: ${issue.message}`);
+  throw new SoftquotaError('usage', `${where}: ${faults.join('; ')}`);
+}
+
+function sentence({ user, outcome, groups, added, removed, skipped, ignored }: Result): string {
+  const what = {
+    synchronized: added.length + removed.length === 0 ? 'nothing changes' : '',
+    kept: 'the claim is absent: nothing changes',
+    overage: 'the provider has too many groups to name them: nothing changes',
+    off: 'the source names no claim: nothing changes',
+  }[outcome];
+  return [
+    `${user}: ${[...added.map(group => `+${group}`), ...removed.map(group => `-${group}`), what].join(' ').trim()}`,
+    `in ${groups.length === 0 ? 'no group' : groups.join(', ')}`,
+    ...(skipped.length === 0 ? [] : [`there is no quota group ${skipped.join(', ')}`]),
+    ...ignored,
+  ].join('; ');
+}
+
+function sourcesTable(sources: readonly Source[]): string {
+  if (sources.length === 0) return 'There is none. docs/oauth.md tells how one is made.\n';
+  const columns = ['ID', 'NAME', 'PROVIDER', 'ACTIVE', 'CLAIM', 'REMOVAL', 'UNKNOWN QUOTA GROUPS'];
+  return table(
+    columns.map(title => ({ title })),
+    sources.map(one => [
+      String(one.id),
+      one.name,
+      one.openid_connect_auto_discovery_url,
+      one.is_active ? 'yes' : 'no',
+      one.quota_group_claim_name,
+      one.quota_group_map_removal ? 'on' : 'off',
+      one.unknown_quota_groups.join(', '),
+    ]),
+  );
+}

@@ -1,0 +1,56 @@
+/** `/v1/claims`: what a provider says of a user, told by a forge's own login, an SSO proxy or a job. */
+
+import type { Claims } from '../claims/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import { nameFault, printable } from '../quota/index.ts';
+import type { Reply } from './answer.ts';
+import { required } from './parameters.ts';
+import type { Parameters } from './request.ts';
+import type { GateServices } from './services.ts';
+
+export const claimsNested: ReadonlySet<string> = new Set(['claims', 'try']);
+
+/** Ten thousand groups with long names are less. */
+export const longestClaimsBytes = 4 * 1024 * 1024;
+
+export async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
+  const user = required(parameters, 'user');
+  const fault = nameFault(user);
+  if (fault !== null) throw bad(`user is no name: ${fault}`);
+  const source = required(parameters, 'source');
+  const isTrial = trialIn(parameters.get('try') ?? '');
+  const done = await services.synchronize({ user, source, claims: claimsIn(parameters), isTrial });
+  const { outcome, groups, added, removed, skipped, ignored } = done;
+  return {
+    status: 200,
+    json: () => ({ groups, added, removed, outcome, skipped, ignored }),
+    text: () => `${printable(groups.join(', '))}\n`,
+  };
+}
+
+/** An object, or, in a form, its JSON text. */
+function claimsIn(parameters: Parameters): Claims {
+  const text = required(parameters, 'claims');
+  const expected = 'where a JSON object is expected, such as the payload of an ID token';
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    throw bad(`claims is no JSON, ${expected}`);
+  }
+  if (typeof found !== 'object' || found === null || Array.isArray(found)) {
+    throw bad(`claims is something else, ${expected}`);
+  }
+  // Its names and values are looked at where they are read, and may be anything.
+  return found as Claims;
+}
+
+function trialIn(text: string): boolean {
+  if (text === 'true') return true;
+  if (text === 'false' || text === '') return false;
+  throw bad('try is something else than true or false');
+}
+
+function bad(message: string): SoftquotaError {
+  return new SoftquotaError('bad_parameter', message);
+}

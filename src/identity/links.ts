@@ -1,0 +1,108 @@
+/**
+ * Who somebody is at a provider: an issuer and a subject there are bound to one user here, whatever either side calls
+ * them later. A user has at most one subject at each issuer.
+ */
+
+import { hash } from 'node:crypto';
+import { SoftquotaError } from '../errors.ts';
+import type { Draft, View } from '../policy/index.ts';
+import { nameFault, printable } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import { type LinkDocument, linkKind } from './kinds.ts';
+
+/** A user at a provider. */
+export interface Subject {
+  /** Without a slash at its end. */
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** Null: the subject is nobody here. */
+export function linkOf(view: View, { issuer, subject }: Subject): LinkDocument | null {
+  return view.get(linkKind, keyOf({ issuer, subject })) ?? null;
+}
+
+/** The user's at this issuer; null: there is none. */
+export function linkAt(view: View, ownerId: number, issuer: string): LinkDocument | null {
+  return linksAt(view, issuer).find(({ owner }) => owner === ownerId) ?? null;
+}
+
+/** Everybody's at this issuer, as they came. */
+export function linksAt(view: View, issuer: string): readonly LinkDocument[] {
+  return linksIn(view)
+    .filter(link => link.issuer === issuer)
+    .sort((a, b) => a.createdAt - b.createdAt || a.owner - b.owner);
+}
+
+export function hasLinks(view: View, ownerId: number): boolean {
+  return linksIn(view).some(({ owner }) => owner === ownerId);
+}
+
+/**
+ * Binds a subject to a user. Throws `invalid` where it is no user or no subject, `conflict` where the subject is somebody
+ * else, or the user is another subject at this issuer.
+ */
+export function putLink(draft: Draft, user: OwnerRecord, who: Subject, now: number): LinkDocument {
+  const shown = printable(user.name);
+  if (user.type !== 'user') {
+    throw new SoftquotaError('invalid', `${shown} is an organization: only users sign in`);
+  }
+  const fault = nameFault(who.subject);
+  if (fault !== null) throw new SoftquotaError('invalid', `subject: ${fault}`);
+  const known = linkOf(draft, who);
+  if (known !== null && known.owner !== user.id) {
+    throw new SoftquotaError(
+      'conflict',
+      'subject: it is linked to another user already; delete that link first',
+    );
+  }
+  if (known !== null) return known;
+  if (linkAt(draft, user.id, who.issuer) !== null) {
+    throw new SoftquotaError(
+      'conflict',
+      `${shown} is linked to another subject at ${printable(who.issuer)} already; delete that link first`,
+    );
+  }
+  const link = { ...who, owner: user.id, administrationBy: null, createdAt: now };
+  draft.put(linkKind, keyOf(who), link);
+  return link;
+}
+
+/** What the source with this id made of the user: an administrator, or, with null, none. */
+export function setAdministrationBy(draft: Draft, link: LinkDocument, sourceId: number | null): void {
+  draft.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
+}
+
+/** Whoever says by hand whether a user is an administrator has the last word until a source says otherwise. */
+export function forgetAdministrationBy(draft: Draft, ownerId: number): void {
+  for (const link of linksIn(draft)) {
+    if (link.owner === ownerId && link.administrationBy !== null) setAdministrationBy(draft, link, null);
+  }
+}
+
+/** Throws `not_found`. */
+export function removeLink(draft: Draft, user: OwnerRecord, issuer: string): LinkDocument {
+  const link = linkAt(draft, user.id, issuer);
+  if (link === null) {
+    throw new SoftquotaError(
+      'not_found',
+      `${printable(user.name)} is linked to nobody at ${printable(issuer)}`,
+    );
+  }
+  draft.remove(linkKind, keyOf(link));
+  return link;
+}
+
+/** When an owner goes. */
+export function forgetLinks(draft: Draft, ownerId: number): void {
+  for (const link of linksIn(draft)) if (link.owner === ownerId) draft.remove(linkKind, keyOf(link));
+}
+
+function linksIn(view: View): readonly LinkDocument[] {
+  return [...view.all(linkKind)].map(([, link]) => link);
+}
+
+/** Whatever both are made of, no two pairs have the same. */
+function keyOf({ issuer, subject }: Subject): string {
+  return hash('sha256', JSON.stringify([issuer, subject]));
+}

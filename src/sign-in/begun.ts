@@ -1,0 +1,83 @@
+/**
+ * A sign-in that was begun, kept by the browser that began it, in a cookie that nobody but this installation can read or
+ * make. So nothing fills up here, whoever begins however many, each tab has its own, and any machine of several can
+ * finish it.
+ */
+
+import { hash } from 'node:crypto';
+import { z } from 'zod';
+import type { SecretKeys } from '../secrets/index.ts';
+
+export const begunSeconds = 600;
+const mostAtOnce = 8;
+const prefix = 'softquota-sign-in-';
+const purpose = 'a sign-in that was begun';
+
+const begun = z.strictObject({
+  state: z.string(),
+  nonce: z.string(),
+  verifier: z.string(),
+  sourceId: z.string(),
+  issuer: z.string(),
+  returnTo: z.string(),
+  /** Milliseconds since 1970. */
+  at: z.number(),
+});
+
+export type Begun = Readonly<z.infer<typeof begun>>;
+
+/** The cookies of sign-ins for pages below this base URL. */
+export class BegunCookies {
+  readonly #keys: SecretKeys;
+  readonly #attributes: string;
+
+  constructor(keys: SecretKeys, baseUrl: string) {
+    const { protocol, pathname } = new URL(baseUrl);
+    this.#keys = keys;
+    // Lax: the browser comes back from the provider by a link of another site.
+    this.#attributes = `Path=${pathname}sign-in/oauth2/; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`;
+  }
+
+  /** `Set-Cookie` headers: the new one, and the end of the oldest where a browser has too many. */
+  begin(header: string | undefined, one: Begun): readonly string[] {
+    const names = pairsIn(header).map(([name]) => name);
+    const sealed = this.#keys.seal(JSON.stringify(one), purpose);
+    return [
+      `${nameOf(one.state)}=${sealed}; Max-Age=${begunSeconds}; ${this.#attributes}`,
+      // Browsers send the oldest first.
+      ...names.slice(0, Math.max(names.length - mostAtOnce + 1, 0)).map(name => this.#ended(name)),
+    ];
+  }
+
+  /** The one with this state; null: this browser did not begin it, or too long ago. `now`: milliseconds since 1970. */
+  find(header: string | undefined, state: string, now: number): Begun | null {
+    const name = nameOf(state);
+    for (const [other, sealed] of pairsIn(header)) {
+      const text = other === name ? this.#keys.open(sealed, purpose) : null;
+      if (text === null) continue;
+      const found = begun.parse(JSON.parse(text));
+      if (found.state === state && now - found.at < begunSeconds * 1000) return found;
+    }
+    return null;
+  }
+
+  end(state: string): string {
+    return this.#ended(nameOf(state));
+  }
+
+  #ended(name: string): string {
+    return `${name}=; Max-Age=0; ${this.#attributes}`;
+  }
+}
+
+function nameOf(state: string): string {
+  return prefix + hash('sha256', state).slice(0, 16);
+}
+
+/** Of ours alone. */
+function pairsIn(header: string | undefined): readonly (readonly [name: string, value: string])[] {
+  return (header ?? '').split(';').flatMap(pair => {
+    const [name = '', value = ''] = pair.trim().split('=', 2);
+    return /^softquota-sign-in-[0-9a-f]{16}$/.test(name) ? [[name, value] as const] : [];
+  });
+}

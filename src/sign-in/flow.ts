@@ -1,0 +1,227 @@
+/**
+ * Signing in at a provider and coming back: authorization code with PKCE, state and nonce (OpenID Connect Core,
+ * RFC 7636, RFC 9207), by openid-client. Whatever goes wrong rejects with a `SignInFault`.
+ */
+
+import {
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import { SoftquotaError } from '../errors.ts';
+import { endBrought, type Held, startSession, type Via } from '../identity/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { printable } from '../quota/index.ts';
+import type { SecretKeys } from '../secrets/index.ts';
+import {
+  type Arrival,
+  type Arrived,
+  arrive,
+  isSafe,
+  issuerOf,
+  type SourceDocument,
+  type SynchronizingLog,
+  sourceById,
+  sourcesIn,
+  warn,
+} from '../sources/index.ts';
+import { type OfferedSource, placeAt } from '../wire/index.ts';
+import { type Begun, BegunCookies, begunSeconds } from './begun.ts';
+import { arrivalBy } from './exchange.ts';
+import { SignInFault } from './fault.ts';
+import { Providers, reasonOf } from './providers.ts';
+import { UsedOnce } from './used-once.ts';
+
+export interface SignInFlowOptions {
+  readonly ledger: Pick<Ledger, 'govern' | 'view'>;
+  readonly keys: SecretKeys;
+  readonly log: SynchronizingLog;
+  /** Ends with a slash. */
+  baseUrl(): string;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** What a browser is told. */
+export interface Onward {
+  readonly location: string;
+  /** `Set-Cookie` headers. */
+  readonly cookies: readonly string[];
+}
+
+export interface Finishing {
+  /** As it came, from the `?` on. */
+  readonly query: string;
+  /** The `Cookie` header. */
+  readonly cookies: string | undefined;
+  /** What the browser holds as its session; null: nothing. */
+  readonly held: string | null;
+}
+
+export class SignInFlow {
+  readonly #options: SignInFlowOptions;
+  readonly #providers: Providers;
+  readonly #used: UsedOnce;
+
+  constructor(options: SignInFlowOptions) {
+    this.#options = options;
+    this.#providers = new Providers(options.keys, () => options.now());
+    this.#used = new UsedOnce(begunSeconds * 1000);
+  }
+
+  /** The active sources, for those who are not signed in. */
+  offered(): readonly OfferedSource[] {
+    const active = sourcesIn(this.#options.ledger.view).filter(({ isActive }) => isActive);
+    return active.map(({ id, name }) => ({ id: String(id), name, href: `sign-in/oauth2/${id}` }));
+  }
+
+  /** Where the provider is to send browsers back to: what has to be entered there. */
+  redirectUri(sourceId: number): string {
+    return new URL(`sign-in/oauth2/${sourceId}/callback`, this.#options.baseUrl()).href;
+  }
+
+  /** Where the page is that shows why somebody was not signed in. */
+  faultPage({ code }: SignInFault): string {
+    return new URL(`sign-in?fault=${code}`, this.#options.baseUrl()).href;
+  }
+
+  /** Why nobody could sign in by this source now; null: they could. Waits for the provider, but not for long. */
+  async trouble(source: SourceDocument): Promise<string | null> {
+    try {
+      await this.#providers.of(source);
+      return null;
+    } catch (error) {
+      return printable(error instanceof SignInFault ? error.message : reasonOf(error));
+    }
+  }
+
+  /** Sends a browser to the provider. `returnTo` is where it wants to be afterwards; what is no page of ours does not count. */
+  async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
+    const source = this.#activeSource(sourceId);
+    const [configuration] = await this.#providers.of(source);
+    const begun: Begun = {
+      state: randomState(),
+      nonce: randomNonce(),
+      verifier: randomPKCECodeVerifier(),
+      sourceId,
+      issuer: issuerOf(source.discoveryUrl),
+      returnTo: returnTo !== null && placeAt(returnTo) !== null ? returnTo : '/',
+      at: this.#options.now(),
+    };
+    const location = buildAuthorizationUrl(configuration, {
+      redirect_uri: this.redirectUri(source.id),
+      scope: [...new Set(['openid', ...source.scopes])].join(' '),
+      state: begun.state,
+      nonce: begun.nonce,
+      code_challenge: await calculatePKCECodeChallenge(begun.verifier),
+      code_challenge_method: 'S256',
+    });
+    if (!isSafe(location)) {
+      throw new SignInFault(
+        'misconfigured',
+        `the provider would have people sign in at ${location.origin}, in the clear`,
+      );
+    }
+    return { location: location.href, cookies: this.#cookies.begin(cookies, begun) };
+  }
+
+  /** A browser comes back: who it is, and a session for that. Once for each that was begun. */
+  async finish(
+    sourceId: string,
+    { query, cookies, held }: Finishing,
+  ): Promise<Onward & { readonly session: Held }> {
+    const source = this.#activeSource(sourceId);
+    const begun = this.#begun(source, query, cookies);
+    const session = await this.#signedIn(source, await this.#asked(source, begun, query), held);
+    const location = new URL(begun.returnTo.slice(1), this.#options.baseUrl()).href;
+    return { location, cookies: [this.#cookies.end(begun.state)], session };
+  }
+
+  get #cookies(): BegunCookies {
+    return new BegunCookies(this.#options.keys, this.#options.baseUrl());
+  }
+
+  #activeSource(id: string): SourceDocument {
+    const source = sourceById(this.#options.ledger.view, id);
+    if (source === undefined) throw new SignInFault('unknown_source', 'there is no such source');
+    if (source.isActive) return source;
+    throw new SignInFault('inactive_source', `the source ${printable(source.name)} is not active`);
+  }
+
+  #begun(source: SourceDocument, query: string, cookies: string | undefined): Begun {
+    const state = new URLSearchParams(query).get('state') ?? '';
+    const now = this.#options.now();
+    const begun = this.#cookies.find(cookies, state, now);
+    if (begun === null) {
+      throw new SignInFault(
+        'not_started_here',
+        'this browser has begun no such sign-in, or it is too long ago',
+      );
+    }
+    // Each source has a redirect URI of its own, so what comes to another one's was sent astray (RFC 9700, 4.4).
+    if (begun.sourceId !== String(source.id) || begun.issuer !== issuerOf(source.discoveryUrl)) {
+      throw new SignInFault(
+        'not_believed',
+        'the sign-in was begun with another provider than the one that answers',
+      );
+    }
+    if (!this.#used.use(state, now)) {
+      throw new SignInFault('not_started_here', 'the sign-in was finished before');
+    }
+    return begun;
+  }
+
+  async #asked(source: SourceDocument, begun: Begun, query: string): Promise<Arrival> {
+    const provider = await this.#providers.of(source);
+    const address = new URL(this.redirectUri(source.id));
+    address.search = query;
+    return arrivalBy(provider, address, begun);
+  }
+
+  /** All of it is one change: who comes, what the claims make of that, and the session in place of the browser's last. */
+  async #signedIn(source: SourceDocument, arrival: Arrival, held: string | null): Promise<Held> {
+    const { ledger, log, now } = this.#options;
+    const at = now();
+    const via: Via = {
+      is: 'source',
+      source: source.id,
+      issuer: issuerOf(source.discoveryUrl),
+      subject: arrival.subject,
+    };
+    try {
+      const { told, session } = await ledger.govern(amendment => {
+        const arrived = arrive(amendment, source, arrival, at);
+        if (arrived.is === 'refused')
+          throw new SignInFault(arrived.why, refusedText(source, arrived, arrival));
+        const { draft } = amendment;
+        if (held !== null) endBrought(draft, held, at);
+        const wanted = { via, scopes: ['all'], endsAt: null };
+        return { told: arrived.told, session: startSession(draft, arrived.owner, wanted, at) };
+      });
+      warn(log, told);
+      return session;
+    } catch (error) {
+      if (error instanceof SoftquotaError) throw new SignInFault('not_now', error.message, error);
+      throw error;
+    }
+  }
+}
+
+/** For the log: also what an administrator does about it. */
+function refusedText(
+  source: SourceDocument,
+  { why, name }: Extract<Arrived, { readonly is: 'refused' }>,
+  { subject }: Arrival,
+): string {
+  const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links who that is to a user`;
+  switch (why) {
+    case 'nameless':
+      return `the claim ${source.usernameClaim} has no name; ${link}`;
+    case 'name_unusable':
+      return `${JSON.stringify(name)} or the subject cannot be a name here; ${link}`;
+    case 'name_taken':
+      return `there is an owner ${JSON.stringify(name)} already; ${link}`;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Providers as their discovery documents have them, each remembered for a while.
+ *
+ * A signature is believed only where it takes a private key to make it: nothing is signed with a secret that others know
+ * as well, or not at all. That an ID token came over TLS is not taken for a signature either.
+ */
+
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  clockTolerance,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  None,
+  type ServerMetadata,
+} from 'openid-client';
+import type { SecretKeys } from '../secrets/index.ts';
+import { clientSecretOf, discoveryOf, issuerOf, type SourceDocument } from '../sources/index.ts';
+import { SignInFault } from './fault.ts';
+import { boundedFetch } from './fetching.ts';
+
+const answerSeconds = 10;
+const toleranceSeconds = 30;
+/** Keys of the provider are asked for anew besides, whenever it signs with one that is not known. */
+const rememberedMs = 10 * 60_000;
+/** So that nobody has a provider asked all the time that does not answer. */
+const awayMs = 5000;
+
+const asymmetric = new Set([
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]);
+
+/** How a client says who it is, in the order in which it is tried. */
+export type Provider = readonly [Configuration, ...Configuration[]];
+
+interface Remembered {
+  readonly provider: Promise<Provider>;
+  until: number;
+}
+
+export class Providers {
+  readonly #keys: SecretKeys;
+  readonly #now: () => number;
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(keys: SecretKeys, now: () => number) {
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  /** Rejects with a `SignInFault`: `provider_away` or `misconfigured`. */
+  of(source: SourceDocument): Promise<Provider> {
+    const { id, discoveryUrl, clientId, clientSecret } = source;
+    const key = JSON.stringify([id, discoveryUrl, clientId, clientSecret]);
+    const now = this.#now();
+    for (const [other, { until }] of this.#remembered) if (until <= now) this.#remembered.delete(other);
+    const known = this.#remembered.get(key);
+    if (known !== undefined) return known.provider;
+    const provider = this.#found(source);
+    const remembered = { provider, until: now + rememberedMs };
+    this.#remembered.set(key, remembered);
+    provider.catch(() => {
+      remembered.until = this.#now() + awayMs;
+    });
+    return provider;
+  }
+
+  async #found(source: SourceDocument): Promise<Provider> {
+    const secret = clientSecretOf(source, this.#keys);
+    if (secret.is === 'lost') {
+      throw new SignInFault(
+        'misconfigured',
+        'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again',
+      );
+    }
+    const server = acceptable(await discovered(source), source);
+    const metadata = { [clockTolerance]: toleranceSeconds };
+    const configured = (auth: ClientAuth) => {
+      const configuration = new Configuration(server, source.clientId, metadata, auth);
+      configuration[customFetch] = boundedFetch;
+      configuration.timeout = answerSeconds;
+      if (isPlain(source)) allowInsecureRequests(configuration);
+      enableNonRepudiationChecks(configuration);
+      return configuration;
+    };
+    if (secret.is === 'none') return [configured(None())];
+    const ways = [ClientSecretBasic(secret.secret), ClientSecretPost(secret.secret)] as const;
+    const methods = server.token_endpoint_auth_methods_supported ?? [
+      'client_secret_basic',
+      'client_secret_post',
+    ];
+    if (!methods.includes('client_secret_post')) return [configured(ways[0])];
+    if (!methods.includes('client_secret_basic')) return [configured(ways[1])];
+    return [configured(ways[0]), configured(ways[1])];
+  }
+}
+
+async function discovered(source: SourceDocument): Promise<ServerMetadata> {
+  const address = discoveryOf(source.discoveryUrl);
+  try {
+    const found = await discovery(address, source.clientId, undefined, None(), {
+      [customFetch]: boundedFetch,
+      timeout: answerSeconds,
+      ...(isPlain(source) ? { execute: [allowInsecureRequests] } : {}),
+    });
+    return found.serverMetadata();
+  } catch (error) {
+    throw new SignInFault('provider_away', `${address} could not be read: ${reasonOf(error)}`, error);
+  }
+}
+
+/** As much of it as is believed. */
+function acceptable(server: ServerMetadata, source: SourceDocument): ServerMetadata {
+  const expected = issuerOf(source.discoveryUrl);
+  if (server.issuer.replace(/\/+$/, '') !== expected) {
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} says that it is ${server.issuer}: give that address to the source`,
+    );
+  }
+  const signing = (server.id_token_signing_alg_values_supported ?? ['RS256']).filter(alg =>
+    asymmetric.has(alg),
+  );
+  if (signing.length === 0) {
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} signs ID tokens with nothing that is believed here, such as RS256`,
+    );
+  }
+  for (const needed of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
+    if (server[needed] === undefined) {
+      throw new SignInFault('misconfigured', `the provider at ${expected} tells no ${needed}`);
+    }
+  }
+  return { ...server, id_token_signing_alg_values_supported: signing };
+}
+
+function isPlain({ discoveryUrl }: SourceDocument): boolean {
+  return new URL(discoveryUrl).protocol === 'http:';
+}
+
+/** With what lies below it: a library's error says little by itself. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const below = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
+  return error.message + below;
+}

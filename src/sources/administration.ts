@@ -1,0 +1,51 @@
+/**
+ * Who is an administrator because a source says so.
+ *
+ * A source takes only what it gave: who was made an administrator by hand stays one. What it gave ends as soon as
+ * it does not give it any more, whoever is left: this machine's administrator always is, over ADMIN_SOCKET.
+ */
+
+import { type Claims, namesIn } from '../claims/index.ts';
+import { editUser, type LinkDocument, profileOf, setAdministrationBy } from '../identity/index.ts';
+import type { Amendment } from '../ledger/index.ts';
+import type { SourceDocument } from './kinds.ts';
+
+export type Administration = 'given' | 'ended' | 'unchanged';
+
+/** What the claims make of the user of a link, who is an administrator or not, and by what. */
+export function administrationBy(
+  { id, adminClaim, adminGroup, missingClaim }: SourceDocument,
+  claims: Claims,
+  { isAdmin, by }: { readonly isAdmin: boolean; readonly by: number | null },
+): Administration {
+  const ended = by === id ? 'ended' : 'unchanged';
+  if (adminClaim === null || adminGroup === null) return ended;
+  const read = namesIn(claims, adminClaim);
+  if (read.is === 'overage' || (read.is === 'absent' && missingClaim === 'keep')) return 'unchanged';
+  if (read.is === 'absent' || !read.names.has(adminGroup)) return ended;
+  return isAdmin ? 'unchanged' : 'given';
+}
+
+export function applyAdministration(
+  amendment: Amendment,
+  source: SourceDocument,
+  link: LinkDocument,
+  claims: Claims,
+): Administration {
+  const { draft } = amendment;
+  const { isAdmin } = profileOf(draft, link.owner);
+  const found = administrationBy(source, claims, { isAdmin, by: link.administrationBy });
+  if (found === 'unchanged') return found;
+  setAdministrator(amendment, link.owner, found === 'given');
+  setAdministrationBy(draft, link, found === 'given' ? source.id : null);
+  return found;
+}
+
+export function endAdministration(amendment: Amendment, ownerId: number): void {
+  if (profileOf(amendment.draft, ownerId).isAdmin) setAdministrator(amendment, ownerId, false);
+}
+
+function setAdministrator(amendment: Amendment, ownerId: number, isAdmin: boolean): void {
+  const owner = amendment.ownerById(ownerId);
+  if (owner !== undefined) editUser(amendment, owner.name, { isAdmin });
+}

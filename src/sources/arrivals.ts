@@ -1,0 +1,105 @@
+/**
+ * Somebody signs in at a provider: who that is here, and what becomes of it.
+ *
+ * Whoever came before is known by issuer and subject. Who comes for the first time is created by the name that the provider
+ * tells, and bound. A name that somebody has here already is another one's, unless the source says that names at this
+ * provider are the same people; and never that of an administrator, or of one with tokens.
+ */
+
+import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';
+import {
+  createUser,
+  isEmail,
+  type LinkDocument,
+  linkAt,
+  linkOf,
+  profileOf,
+  putLink,
+  tokensOf,
+} from '../identity/index.ts';
+import type { Amendment } from '../ledger/index.ts';
+import { nameFault } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import { applyAdministration } from './administration.ts';
+import { issuerOf } from './issuer.ts';
+import type { SourceDocument } from './kinds.ts';
+import { applyClaims, factsOf, type SignInFacts, signInKind } from './synchronization.ts';
+
+export interface Arrival {
+  /** Who it is at the provider, never given to anybody else there. */
+  readonly subject: string;
+  /** Of the ID token and of userinfo. */
+  readonly claims: Claims;
+}
+
+export type Arrived =
+  | {
+      readonly is: 'known';
+      readonly owner: OwnerRecord;
+      readonly done: Synchronization;
+      readonly told: SignInFacts;
+    }
+  | { readonly is: 'refused'; readonly why: RefusedArrival; readonly name: string | null };
+
+/** `nameless`: no claim tells a name; `name_unusable`: nobody could have it here; `name_taken`: it is another's. */
+export type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
+
+/** With one event, also where nothing becomes another. `now`: milliseconds since 1970. */
+export function arrive(
+  amendment: Amendment,
+  source: SourceDocument,
+  { subject, claims }: Arrival,
+  now: number,
+): Arrived {
+  const who = { issuer: issuerOf(source.discoveryUrl), subject };
+  const known = linkOf(amendment.draft, who);
+  const knownOwner = known === null ? undefined : amendment.ownerById(known.owner);
+  if (known !== null && knownOwner !== undefined)
+    return settled(amendment, source, knownOwner, known, claims);
+  const name = textClaim(claims, source.usernameClaim);
+  if (name === null) return { is: 'refused', why: 'nameless', name };
+  if (nameFault(name) !== null || nameFault(subject) !== null) {
+    return { is: 'refused', why: 'name_unusable', name };
+  }
+  const there = amendment.owner(name);
+  if (there !== undefined && !mayBeTaken(amendment, source, there)) {
+    return { is: 'refused', why: 'name_taken', name };
+  }
+  const owner = there ?? createUser(amendment, { name, ...profileIn(claims) });
+  return settled(amendment, source, owner, putLink(amendment.draft, owner, who, now), claims);
+}
+
+function mayBeTaken({ draft }: Amendment, source: SourceDocument, owner: OwnerRecord): boolean {
+  return (
+    source.trustUsernames &&
+    owner.type === 'user' &&
+    !profileOf(draft, owner.id).isAdmin &&
+    tokensOf(draft, owner.id).length === 0 &&
+    // Somebody else at the same provider had this name before.
+    linkAt(draft, owner.id, issuerOf(source.discoveryUrl)) === null
+  );
+}
+
+function settled(
+  amendment: Amendment,
+  source: SourceDocument,
+  owner: OwnerRecord,
+  link: LinkDocument,
+  claims: Claims,
+): Arrived {
+  const done = applyClaims(amendment, source, owner, claims);
+  const administration = applyAdministration(amendment, source, link, claims);
+  const told = factsOf(source, owner, done, { via: 'sign-in', administration });
+  amendment.tellAs({ kind: signInKind, owner, facts: told });
+  return { is: 'known', owner, done, told };
+}
+
+/** What cannot be taken is left out: it is no reason to keep somebody out. */
+function profileIn(claims: Claims): { readonly email: string; readonly fullName: string } {
+  const email = textClaim(claims, 'email') ?? '';
+  const fullName = textClaim(claims, 'name') ?? '';
+  return {
+    email: isEmail(email) ? email : '',
+    fullName: fullName !== '' && nameFault(fullName) === null ? fullName : '',
+  };
+}

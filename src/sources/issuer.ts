@@ -1,0 +1,41 @@
+/** Where a provider is, and what it is known by. */
+
+import { isIPv4 } from 'node:net';
+
+const wellKnown = '/.well-known/openid-configuration';
+const longest = 2048;
+
+/** Why a provider cannot be at this address; null: it can. Nothing is sent in the clear, but to this machine itself. */
+export function addressFault(text: string): string | null {
+  const example = 'such as https://login.example/realms/git or its /.well-known/openid-configuration';
+  const url = text.length <= longest && URL.canParse(text) ? new URL(text) : null;
+  if (url === null) return `expected the address of a provider, ${example}`;
+  if (url.username !== '' || url.password !== '') return 'expected an address without user and password';
+  if (url.hash !== '' || url.search !== '') return `expected an address without ? and #, ${example}`;
+  return isSafe(url)
+    ? null
+    : 'expected https; plain http is only for an address of this machine itself, such as 127.0.0.1';
+}
+
+/** Whether what is sent there cannot be read on the way. */
+export function isSafe(url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
+}
+
+/** What a provider is known by, whichever of its two addresses is given: without a slash at its end. */
+export function issuerOf(address: string): string {
+  const { href } = new URL(address);
+  const issuer = href.endsWith(wellKnown) ? href.slice(0, -wellKnown.length) : href;
+  return issuer.replace(/\/+$/, '');
+}
+
+/** Where a provider tells what it is like. */
+export function discoveryOf(address: string): URL {
+  return new URL(issuerOf(address) + wellKnown);
+}
+
+function isLoopback(hostname: string): boolean {
+  return (
+    hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
+  );
+}

@@ -1,0 +1,48 @@
+/** The documents of OAuth2 sources. */
+
+import { z } from 'zod';
+import { missingClaims } from '../claims/index.ts';
+import type { Kind } from '../policy/index.ts';
+
+const whole = z.number().int();
+const texts = z.array(z.string()).readonly();
+
+const source = z.strictObject({
+  id: whole,
+  name: z.string(),
+  discoveryUrl: z.string(),
+  clientId: z.string(),
+  clientSecret: z.string().nullable(),
+  clientSecretAt: whole.nullable(),
+  scopes: texts,
+  usernameClaim: z.string(),
+  trustUsernames: z.boolean(),
+  adminClaim: z.string().nullable(),
+  adminGroup: z.string().nullable(),
+  groupClaim: z.string().nullable(),
+  mapping: z.array(z.tuple([z.string(), texts]).readonly()).readonly(),
+  removal: z.boolean(),
+  missingClaim: z.enum(missingClaims),
+  isActive: z.boolean(),
+  createdAt: whole,
+});
+
+/**
+ * `clientSecret` is sealed, null where the provider asks for none; `clientSecretAt` is when it was given. Times are
+ * milliseconds since 1970.
+ */
+export type SourceDocument = Readonly<z.infer<typeof source>>;
+
+/** By its id. */
+export const sourceKind: Kind<SourceDocument> = {
+  name: 'source',
+  schema: source,
+  told: (_key, { name, clientSecret, mapping, ...document }) => ({
+    name,
+    ownerId: null,
+    content: { ...document, name, mapping: Object.fromEntries(mapping) },
+  }),
+};
+
+/** What the ledger keeps for this room. */
+export const sourceKinds: readonly Kind<unknown>[] = [sourceKind];

@@ -1,0 +1,153 @@
+/** What claims make of a user's quota groups, as one change with one event that says from which source. */
+
+import { type Claims, type Synchronization, synchronize } from '../claims/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import type { Amendment, Author, Ledger } from '../ledger/index.ts';
+import { assignedGroups, groupNamed, setGroups, type View } from '../policy/index.ts';
+import { nameFault, printable } from '../quota/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
+import type { Administration } from './administration.ts';
+import type { SourceDocument } from './kinds.ts';
+import { sourceNamed } from './sources.ts';
+
+export interface SynchronizingLog {
+  warn(details: object, message: string): void;
+}
+
+/** What a program says of a user. */
+export interface Claimed {
+  readonly user: string;
+  /** The name of a source. */
+  readonly source: string;
+  readonly claims: Claims;
+  /** Tells what would become of it, and changes nothing. */
+  readonly isTrial: boolean;
+}
+
+export interface ClaimedOptions {
+  readonly ledger: Pick<Ledger, 'govern' | 'rehearse' | 'view'>;
+  /** `[users] AUTO_CREATE` */
+  readonly autoCreate: boolean;
+  readonly log: SynchronizingLog;
+}
+
+/** What the event of a sign-in says besides who and what changed. */
+export interface SignInFacts {
+  readonly owner: string;
+  readonly source: { readonly id: number; readonly name: string };
+  /** `program`: a program told the claims, and nobody signed in. */
+  readonly via: 'sign-in' | 'program';
+  readonly outcome: Synchronization['outcome'];
+  /** Quota groups. */
+  readonly groups: readonly string[];
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly skipped: readonly string[];
+  readonly ignored: readonly string[];
+  readonly administration: Administration;
+}
+
+export const signInKind = 'sign-in';
+
+/** What claims would make of somebody's quota groups; null: somebody who is not there yet. */
+export function plan(
+  view: View,
+  source: SourceDocument,
+  ownerId: number | null,
+  claims: Claims,
+): Synchronization {
+  const current = ownerId === null ? [] : assignedGroups(view, ownerId);
+  return synchronize(source, claims, current, group => groupNamed(view, group) !== undefined);
+}
+
+/** Groups that stay keep their order. */
+export function applyClaims(
+  { draft }: Amendment,
+  source: SourceDocument,
+  owner: OwnerRecord,
+  claims: Claims,
+): Synchronization {
+  const done = plan(draft, source, owner.id, claims);
+  if (done.added.length + done.removed.length > 0) {
+    const gone = new Set(done.removed);
+    const kept = assignedGroups(draft, owner.id).filter(group => !gone.has(group));
+    setGroups(draft, owner.id, [...kept, ...done.added]);
+  }
+  return done;
+}
+
+export function factsOf(
+  { id, name }: Pick<SourceDocument, 'id' | 'name'>,
+  owner: OwnerRecord,
+  { outcome, groups, added, removed, skipped, ignored }: Synchronization,
+  { via, administration }: Pick<SignInFacts, 'via' | 'administration'>,
+): SignInFacts {
+  const what = { outcome, groups, added, removed, skipped, ignored, administration };
+  return { owner: owner.name, source: { id, name }, via, ...what };
+}
+
+/**
+ * The synchronisation of a sign-in, where a program tells the claims. Never makes anybody an administrator: that is
+ * between the provider and the one who signs in there. Throws `not_found`, and `conflict` where the source is not
+ * active or the user is none.
+ */
+export async function synchronizeClaimed(
+  { ledger, autoCreate, log }: ClaimedOptions,
+  { user, source: sourceName, claims, isTrial }: Claimed,
+  by: Author | null,
+): Promise<Synchronization> {
+  const change = (amendment: Amendment) => {
+    const { draft } = amendment;
+    const source = sourceNamed(draft, sourceName);
+    if (source === undefined) {
+      throw new SoftquotaError('not_found', `there is no source ${printable(sourceName)}`);
+    }
+    if (!source.isActive) {
+      throw new SoftquotaError('conflict', `the source ${printable(sourceName)} is not active`);
+    }
+    const owner = userFor(amendment, user, autoCreate);
+    const done = applyClaims(amendment, source, owner, claims);
+    const told = factsOf(source, owner, done, { via: 'program', administration: 'unchanged' });
+    if (!amendment.isEmpty || done.outcome === 'overage') {
+      amendment.tellAs({ kind: signInKind, owner, facts: told });
+    }
+    return { done, told };
+  };
+  if (isTrial) return ledger.rehearse(change).done;
+  const { done, told } = await ledger.govern(change, by);
+  warn(log, told);
+  return done;
+}
+
+/** Tells what of the claims could not be followed. */
+export function warn(log: SynchronizingLog, { owner, source, outcome, skipped, ignored }: SignInFacts): void {
+  const what = { owner, source: source.name };
+  if (outcome === 'overage') {
+    log.warn(
+      what,
+      'the provider has too many groups of this user to name them: quota groups stay as they are',
+    );
+  }
+  if (skipped.length > 0) {
+    log.warn({ ...what, skipped }, 'a claimed group is mapped to quota groups that there are not');
+  }
+  if (ignored.length > 0)
+    log.warn({ ...what, ignored }, 'a part of the claim was not understood, and ignored');
+}
+
+function userFor(amendment: Amendment, name: string, create: boolean): OwnerRecord {
+  const owner = amendment.owner(name);
+  if (owner === undefined && !create) {
+    throw new SoftquotaError(
+      'not_found',
+      `there is no user ${printable(name)}; with [users] AUTO_CREATE = true one is created`,
+    );
+  }
+  if (owner === undefined) {
+    const fault = nameFault(name);
+    if (fault !== null) throw new SoftquotaError('invalid', `user: ${fault}`);
+    return amendment.createOwner(name);
+  }
+  if (owner.type === 'user') return owner;
+  throw new SoftquotaError('conflict', `${printable(owner.name)} is an organization: only users have claims`);
+}

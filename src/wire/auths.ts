@@ -1,0 +1,177 @@
+/**
+ * OAuth2 sources. Texts that are not set are empty; null is as good as left out.
+ *
+ * The mapping is looked at more closely where it is taken, since its faults are told with their places.
+ */
+
+import { z } from 'zod';
+import { newName } from './policy.ts';
+
+const text = z.string().nullish();
+const flag = z.boolean().nullish();
+
+const scopes = z
+  .union([z.array(z.string()), z.string()], {
+    error: 'expected a list of names, or one text with spaces between',
+  })
+  .nullish()
+  .meta({ description: 'A list, or one text with spaces between; `openid` is always asked for.' });
+
+const fields = {
+  client_secret: text.meta({ description: 'Never given back. Empty: the provider asks for none.' }),
+  scopes,
+  username_claim: text.meta({
+    description: 'Which claim is the user name; `preferred_username` unless given.',
+  }),
+  trust_usernames: flag.meta({
+    description: 'Names at this provider are the same people as on this server.',
+  }),
+  admin_group_claim_name: text,
+  admin_group: text.meta({ description: 'Who is in this group at the provider is an administrator here.' }),
+  quota_group_claim_name: text.meta({
+    description: 'Claim name providing group names for this source to be used for quota management.',
+  }),
+  quota_group_map: z.unknown().optional().meta({
+    description:
+      'Map claimed groups to quota groups: an object of lists, `{"group at the provider": ["quota group"]}`, or its JSON text.',
+  }),
+  quota_group_map_removal: flag.meta({
+    description:
+      'Remove users from synchronized quota groups if user does not belong to corresponding group.',
+  }),
+  missing_claim: z
+    .enum(['remove', 'keep'])
+    .nullish()
+    .meta({ description: 'Where the claim is absent: as if it named no group, or change nothing.' }),
+  is_active: flag,
+};
+
+export const newSource = z
+  .object({
+    name: newName,
+    openid_connect_auto_discovery_url: z
+      .string()
+      .meta({ description: 'The issuer, or its address with /.well-known/openid-configuration.' }),
+    client_id: z.string(),
+    ...fields,
+  })
+  .meta({ id: 'NewSource' });
+
+export type NewSource = z.output<typeof newSource>;
+
+export const sourceEdit = z
+  .object({ name: newName.nullish(), openid_connect_auto_discovery_url: text, client_id: text, ...fields })
+  .meta({
+    id: 'SourceEdit',
+    description: 'What is left out stays. With another provider the secret has to be given again.',
+  });
+
+export type SourceEdit = z.output<typeof sourceEdit>;
+
+const mapping = z
+  .record(z.string(), z.array(z.string()).readonly())
+  .meta({ description: 'Quota groups by groups at the provider.' });
+
+export const source = z
+  .object({
+    id: z.number().int(),
+    name: z.string(),
+    openid_connect_auto_discovery_url: z.string(),
+    client_id: z.string(),
+    client_secret_state: z.enum(['none', 'set', 'unreadable']).meta({
+      description: '`unreadable`: it was encrypted with a key that `[security] SECRET_KEY` does not have.',
+    }),
+    scopes: z.array(z.string()).readonly(),
+    username_claim: z.string(),
+    trust_usernames: z.boolean(),
+    admin_group_claim_name: z.string(),
+    admin_group: z.string(),
+    quota_group_claim_name: z.string(),
+    quota_group_map: mapping,
+    quota_group_map_removal: z.boolean(),
+    missing_claim: z.enum(['remove', 'keep']),
+    is_active: z.boolean(),
+    unknown_quota_groups: z
+      .array(z.string())
+      .readonly()
+      .meta({ description: 'Quota groups that the mapping names and that there are not.' }),
+    redirect_uri: z.string().meta({ description: 'What has to be entered at the provider.' }),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Source', description: 'A provider that people sign in by.' });
+
+export type Source = z.infer<typeof source>;
+
+export const savedSource = source
+  .extend({
+    warning: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why nobody could sign in by it at the moment; it is saved all the same.' }),
+  })
+  .meta({ id: 'SavedSource' });
+
+const claims = z
+  .custom<Readonly<Record<string, unknown>>>(
+    value => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'expected an object, as an ID token has it',
+  )
+  .meta({ type: 'object', description: 'As the provider gives them: the payload of an ID token.' });
+
+export const claimed = z
+  .object({ user: newName, claims })
+  .meta({ id: 'Claimed', description: 'What a provider says of a user.' });
+
+export const triedClaims = z
+  .object({ user: text.meta({ description: 'Nobody in particular unless given.' }), claims })
+  .meta({ id: 'TriedClaims' });
+
+export const triedSource = z.object({ source: newSource, user: text, claims }).meta({
+  id: 'TriedSource',
+  description: 'A source as it would be saved, and what it would say of a user.',
+});
+
+const names = z.array(z.string()).readonly();
+
+export const synchronization = z
+  .object({
+    outcome: z.enum(['synchronized', 'kept', 'overage', 'off']).meta({
+      description:
+        '`kept`: the claim is absent, which is to change nothing; `overage`: the provider has too many groups to name ' +
+        'them; `off`: the source names no claim. Nothing is changed in these three.',
+    }),
+    claimed: names.meta({ description: 'Groups at the provider.' }),
+    groups: names.meta({ description: "The user's quota groups afterwards." }),
+    added: names,
+    removed: names,
+    skipped: names.meta({ description: 'Mapped and claimed quota groups that there are not.' }),
+    ignored: names.meta({ description: 'What of the claim could not be understood, each with its place.' }),
+  })
+  .meta({ id: 'Synchronization' });
+
+export type Synchronization = z.infer<typeof synchronization>;
+
+export const triedSynchronization = synchronization
+  .extend({
+    is_known: z.boolean().meta({ description: 'Whether there is such a user.' }),
+    administration: z.enum(['given', 'ended', 'unchanged']).meta({
+      description: 'What signing in with these claims would make of the user, besides.',
+    }),
+    unknown_quota_groups: names,
+  })
+  .meta({ id: 'TriedSynchronization' });
+
+export const newLink = z
+  .object({ subject: newName.meta({ description: 'The claim `sub` of the user at this provider.' }) })
+  .meta({ id: 'NewLink' });
+
+export const link = z
+  .object({
+    user: z.string(),
+    subject: z.string(),
+    gives_administration: z.boolean().meta({ description: 'A source made the user an administrator.' }),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Link', description: 'Who somebody at the provider is here.' });
+
+export type Link = z.infer<typeof link>;

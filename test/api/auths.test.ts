@@ -1,0 +1,276 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { event, type SignInEvent, savedSource, source } from '../../src/wire/index.ts';
+import { groupsOf, messageOf, userOf } from './people.ts';
+import { World } from './world.ts';
+
+const secret = 'client-secret-that-nobody-may-see';
+
+const company = {
+  name: 'company',
+  // Nothing listens there.
+  openid_connect_auto_discovery_url: 'http://127.0.0.1:2/realms/git',
+  client_id: 'softquota',
+  client_secret: secret,
+  quota_group_claim_name: 'groups',
+  quota_group_map: { staff: ['gold', 'silver'], guests: ['bronze'], ['__proto__']: ['gold'] },
+  quota_group_map_removal: true,
+};
+
+async function openWorld(t: Test, settings = {}): Promise<World> {
+  const world = await World.open(t, { settings });
+  for (const name of ['gold', 'silver', 'bronze', 'manual']) {
+    await world.must(201, 'POST', '/admin/quota/groups', { body: { name, rules: [] } });
+  }
+  return world;
+}
+
+async function saved(world: World, body: object = company): Promise<z.infer<typeof savedSource>> {
+  return savedSource.parse((await world.must(201, 'POST', '/admin/auths', { body })).json);
+}
+
+async function signInEvents(world: World): Promise<SignInEvent[]> {
+  const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=sign-in');
+  return z
+    .array(event)
+    .parse(json)
+    .flatMap(one => (one.kind === 'sign-in' ? [one] : []));
+}
+
+t.test('a source is made with three fields, and says what all others are', async t => {
+  const world = await openWorld(t);
+  const { name, openid_connect_auto_discovery_url, client_id } = company;
+  const made = await saved(world, { name, openid_connect_auto_discovery_url, client_id });
+  t.match(made, {
+    client_secret_state: 'none',
+    username_claim: 'preferred_username',
+    trust_usernames: false,
+    quota_group_claim_name: '',
+    quota_group_map: {},
+    quota_group_map_removal: false,
+    missing_claim: 'remove',
+    is_active: true,
+    redirect_uri: `${world.url}sign-in/oauth2/${made.id}/callback`,
+  });
+  t.match(made.warning, /127\.0\.0\.1:2.*could not be read/, 'a provider that is away is a warning');
+  for (const field of ['name', 'openid_connect_auto_discovery_url', 'client_id'] as const) {
+    const { [field]: _, ...others } = company;
+    const refused = await world.must(422, 'POST', '/admin/auths', {
+      body: field === 'name' ? others : { ...others, name: 'other' },
+    });
+    t.match(messageOf(refused), field);
+  }
+  await world.must(409, 'POST', '/admin/auths', { body: company });
+  await world.must(201, 'POST', '/admin/auths', { body: { ...company, name: 'the same issuer' } });
+  t.same(
+    z
+      .array(source)
+      .parse((await world.must(200, 'GET', '/admin/auths')).json)
+      .map(one => one.name),
+    ['company', 'the same issuer'],
+  );
+  const offered = await world.must(200, 'GET', '/sign-in/sources', { as: 'nobody' });
+  t.match(offered.json, [{ id: String(made.id), name: 'company' }, { name: 'the same issuer' }]);
+  await world.must(403, 'GET', '/admin/auths', { as: 'alice' });
+});
+
+t.test('a source is changed field by field, and goes', async t => {
+  const world = await openWorld(t);
+  const { id } = await saved(world);
+  const path = `/admin/auths/${id}`;
+  const edit = (body: object) => world.must(200, 'PATCH', path, { body });
+  t.match(
+    (await edit({ is_active: false, quota_group_map: '{"a,b":["gold","nope"]}', scopes: 'openid groups' }))
+      .json,
+    {
+      is_active: false,
+      scopes: ['openid', 'groups'],
+      quota_group_map: { 'a,b': ['gold', 'nope'] },
+      unknown_quota_groups: ['nope'],
+      quota_group_claim_name: 'groups',
+      client_secret_state: 'set',
+      warning: null,
+    },
+  );
+  t.match((await world.must(200, 'GET', '/sign-in/sources')).json, []);
+  t.match((await edit({ client_secret: '', quota_group_claim_name: '' })).json, {
+    client_secret_state: 'none',
+    quota_group_claim_name: '',
+  });
+  await world.must(204, 'DELETE', path);
+  for (const [method, body] of [['GET'], ['DELETE'], ['PATCH', {}]] as const) {
+    await world.must(404, method, path, body === undefined ? {} : { body });
+  }
+});
+
+t.test('what cannot be a source is refused, with the place of each fault', async t => {
+  const world = await openWorld(t);
+  const refused: readonly (readonly [object, RegExp])[] = [
+    [{ quota_group_map: ['gold'] }, /quota_group_map: expected an object/],
+    [{ quota_group_map: { staff: 'gold' } }, /quota_group_map: at "staff": expected a list/],
+    [{ quota_group_map: '{"staff":["gold",null]}' }, /quota_group_map: at "staff", number 2 .* null/],
+    [{ quota_group_map: '{"staff":["gold"]' }, /quota_group_map: .*no JSON/],
+    [{ quota_group_map: '   ' }, /quota_group_map/],
+    [{ openid_connect_auto_discovery_url: 'http://provider.example' }, /expected https/],
+    [{ openid_connect_auto_discovery_url: 'https://u:p@provider.example' }, /without user and password/],
+    [{ openid_connect_auto_discovery_url: 'javascript:alert(1)' }, /expected/],
+    [{ openid_connect_auto_discovery_url: 'provider.example' }, /expected the address/],
+    [{ admin_group: 'root' }, /admin_group_claim_name/],
+    [{ scopes: ['a b'] }, /scopes\.0/],
+    [{ client_id: '' }, /client_id: it is empty/],
+    [{ missing_claim: 'ask' }, /missing_claim/],
+  ];
+  for (const [fields, message] of refused) {
+    const answer = await world.must(422, 'POST', '/admin/auths', { body: { ...company, ...fields } });
+    t.match(messageOf(answer), message);
+  }
+  t.same((await world.must(200, 'GET', '/admin/auths')).json, []);
+});
+
+t.test('a client secret is nowhere in clear, and is not sent to another provider', async t => {
+  const world = await openWorld(t);
+  const { id } = await saved(world);
+  const elsewhere = { openid_connect_auto_discovery_url: 'https://evil.example' };
+  const refused = await world.must(422, 'PATCH', `/admin/auths/${id}`, { body: elsewhere });
+  t.match(messageOf(refused), /client_secret: it has to be given again/);
+  await world.must(200, 'PATCH', `/admin/auths/${id}`, { body: { name: 'renamed' } });
+  const told = await Promise.all(
+    ['/admin/auths', `/admin/auths/${id}`, '/admin/quota/events', '/admin/backup'].map(path =>
+      world.must(200, 'GET', path),
+    ),
+  );
+  for (const { text } of told) t.notOk(text.includes(secret));
+  await world.close();
+  t.notOk(world.log.join().includes(secret));
+  const data = join(world.directory, 'data');
+  const files = readdirSync(data, { withFileTypes: true }).filter(file => file.isFile());
+  t.ok(files.some(file => file.name === 'softquota.db'));
+  for (const { name } of files) t.notOk(readFileSync(join(data, name)).includes(secret), name);
+});
+
+t.test(
+  'a new key reads what the old one encrypted, and a lost key loses nothing but the secrets',
+  async t => {
+    const world = await openWorld(t);
+    const { id } = await saved(world);
+    const stateOf = async () =>
+      source.parse((await world.must(200, 'GET', `/admin/auths/${id}`)).json).client_secret_state;
+    const file = join(world.directory, 'data/secret.key');
+    const first = readFileSync(file, 'utf8').trim();
+    const rotated = `${'n'.repeat(40)},${first}`;
+    writeFileSync(file, `${'l'.repeat(40)}\n`);
+    await world.restart();
+    t.equal(await stateOf(), 'unreadable');
+    const edited = await world.must(200, 'PATCH', `/admin/auths/${id}`, { body: { is_active: true } });
+    t.match(savedSource.parse(edited.json).warning, /SECRET_KEY/);
+    const findings = await world.must(200, 'GET', '/admin/quota/findings');
+    t.match(findings.text, /secret_lost/);
+    await world.restart({ security: { SECRET_KEY: rotated } });
+    t.equal(await stateOf(), 'set', 'saving it meanwhile has not harmed it');
+    await world.must(200, 'PATCH', `/admin/auths/${id}`, { body: { is_active: true } });
+    await world.restart({ security: { SECRET_KEY: 'n'.repeat(40) } });
+    t.equal(await stateOf(), 'set', 'saving it has encrypted it with the newest key');
+  },
+);
+
+t.test('"Try it" shows what claims would change, and changes nothing', async t => {
+  const world = await openWorld(t);
+  const { id } = await saved(world);
+  await world.must(204, 'PUT', '/admin/quota/groups/bronze/users/bob');
+  const claims = { groups: 'staff, __proto__', preferred_username: 'bob' };
+  const expected = {
+    outcome: 'synchronized',
+    is_known: true,
+    groups: ['gold', 'silver'],
+    added: ['gold', 'silver'],
+    removed: ['bronze'],
+    administration: 'unchanged',
+  };
+  t.match((await world.must(200, 'POST', `/admin/auths/${id}/try`, { body: { claims } })).json, expected);
+  const draft = { ...company, name: 'not saved', admin_group_claim_name: 'groups', admin_group: 'staff' };
+  const tried = await world.must(200, 'POST', '/admin/auths/try', {
+    body: { source: draft, user: 'bob', claims },
+  });
+  t.match(tried.json, { ...expected, administration: 'given' });
+  const nobody = await world.must(200, 'POST', `/admin/auths/${id}/try`, {
+    body: { user: 'nobody', claims: { groups: ['guests', {}] } },
+  });
+  t.match(nobody.json, { is_known: false, groups: ['bronze'], ignored: [/number 2/] });
+  t.same(await groupsOf(world, 'bob'), ['bronze']);
+  t.same(await signInEvents(world), []);
+  await world.must(404, 'POST', '/admin/auths/1/try', { body: { claims } });
+  await world.must(422, 'POST', `/admin/auths/${id}/try`, { body: { claims: ['staff'] } });
+  await world.must(422, 'POST', '/admin/auths/try', {
+    body: { source: { ...draft, client_id: '' }, claims },
+  });
+});
+
+t.test('claims that a program tells are one change with one event', async t => {
+  const world = await openWorld(t, { users: { AUTO_CREATE: 'true' } });
+  const { id } = await saved(world);
+  await world.must(204, 'PUT', '/admin/quota/groups/manual/users/bob');
+  const tell = (body: object) => world.must(200, 'POST', `/admin/auths/${id}/claims`, { body });
+  t.match((await tell({ user: 'bob', claims: { groups: ['staff'] } })).json, { added: ['gold', 'silver'] });
+  await tell({ user: 'bob', claims: { groups: ['staff'] } });
+  await tell({ user: 'bob', claims: {} });
+  await tell({ user: 'newcomer', claims: { groups: 'guests' } });
+  t.same(await groupsOf(world, 'bob'), ['manual']);
+  t.same(await groupsOf(world, 'newcomer'), ['bronze']);
+  const events = (await signInEvents(world)).reverse();
+  t.match(events, [
+    {
+      owner: 'bob',
+      source: { id, name: 'company' },
+      via: 'program',
+      by: { name: 'admin1' },
+      added: ['gold', 'silver'],
+      groups: ['gold', 'manual', 'silver'],
+      changes: [
+        {
+          what: 'assignment',
+          before: { groups: ['manual'] },
+          after: { groups: ['manual', 'gold', 'silver'] },
+        },
+      ],
+    },
+    { owner: 'bob', added: [], removed: ['gold', 'silver'] },
+    {
+      owner: 'newcomer',
+      added: ['bronze'],
+      changes: [{ what: 'owner', action: 'created' }, { what: 'assignment' }],
+    },
+  ]);
+  t.equal(events.length, 3, 'where nothing changes there is none');
+  const policy = await world.must(200, 'GET', '/admin/quota/events?kind=policy&owner=newcomer');
+  t.same(policy.json, [], 'and no other event tells of the same');
+  await tell({ user: 'bob', claims: { _claim_names: { groups: 'src1' } } });
+  t.match((await signInEvents(world))[0], { outcome: 'overage', changes: [] });
+  await world.must(409, 'POST', `/admin/auths/${id}/claims`, { body: { user: 'acme', claims: {} } });
+});
+
+t.test('an administrator says who somebody is at a provider, and takes it back', async t => {
+  const world = await openWorld(t);
+  const { id } = await saved(world);
+  const links = `/admin/auths/${id}/links`;
+  const link = (status: number, user: string, subject: string) =>
+    world.must(status, 'PUT', `${links}/${user}`, { body: { subject } });
+  await link(204, 'bob', 'sub-1');
+  await link(204, 'bob', 'sub-1');
+  t.match(messageOf(await link(409, 'alice', 'sub-1')), /another user/);
+  t.match(messageOf(await link(409, 'bob', 'sub-2')), /another subject/);
+  await link(422, 'acme', 'sub-3');
+  await link(422, 'alice', '');
+  await link(404, 'nobody', 'sub-3');
+  t.match((await world.must(200, 'GET', links)).json, [
+    { user: 'bob', subject: 'sub-1', gives_administration: false },
+  ]);
+  await world.must(204, 'DELETE', `${links}/bob`);
+  await world.must(404, 'DELETE', `${links}/bob`);
+  await link(204, 'alice', 'sub-1');
+  await link(204, 'carol', 'sub-2');
+  await world.must(204, 'DELETE', '/admin/users/carol');
+  await link(204, 'bob', 'sub-2');
+  t.notOk((await userOf(world, 'bob')).is_admin);
+});

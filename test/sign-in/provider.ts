@@ -1,0 +1,90 @@
+/** A real provider, by oidc-provider, on the loopback: whoever comes is signed in at once as the user that is set. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { Provider } from 'oidc-provider';
+import type { Test } from 'tap';
+
+export interface Client {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** Who signs in at the provider, and what it claims of them. */
+export interface Someone {
+  readonly subject: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+export interface RealProvider {
+  readonly issuer: string;
+  readonly client: Client;
+  /** Who signs in from now on. */
+  someone: Someone;
+  /** Where it may send browsers to. */
+  allow(redirectUri: string): void;
+}
+
+export async function realProvider(t: Test): Promise<RealProvider> {
+  const client: Client = { id: 'softquota', secret: 'a-secret-of-the-client-for-tests' };
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it listens on a port');
+  const issuer = `http://127.0.0.1:${address.port}`;
+  const real: RealProvider = {
+    issuer,
+    client,
+    someone: { subject: 'sub-0', claims: {} },
+    allow: redirectUri => {
+      redirectUris.push(redirectUri);
+      provider = providerFor();
+    },
+  };
+  const redirectUris = [`${issuer}/nobody`];
+  const providerFor = () =>
+    new Provider(issuer, {
+      clients: [
+        {
+          client_id: client.id,
+          client_secret: client.secret,
+          redirect_uris: redirectUris,
+          response_types: ['code'],
+          grant_types: ['authorization_code'],
+        },
+      ],
+      claims: {
+        openid: ['sub'],
+        profile: ['preferred_username', 'name', 'groups', '_claim_names'],
+        email: ['email'],
+      },
+      conformIdTokenClaims: false,
+      features: { devInteractions: { enabled: false } },
+      cookies: { keys: ['keys of cookies for tests'] },
+      findAccount: (_context, subject) => ({
+        accountId: subject,
+        claims: () => ({ sub: subject, ...real.someone.claims }),
+      }),
+      // Whoever comes has signed in and agreed already.
+      interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    });
+  let provider = providerFor();
+  server.on('request', async (request, response) => {
+    if (!request.url?.startsWith('/interaction/')) return provider.callback()(request, response);
+    const { someone } = real;
+    const details = await provider.interactionDetails(request, response);
+    const grant = new provider.Grant({ accountId: someone.subject, clientId: client.id });
+    grant.addOIDCScope(String(details.params.scope));
+    grant.addOIDCClaims(['groups', 'preferred_username', 'name', 'email', '_claim_names']);
+    await provider.interactionFinished(request, response, {
+      login: { accountId: someone.subject, remember: false },
+      consent: { grantId: await grant.save() },
+    });
+  });
+  t.teardown(async () => {
+    server.closeAllConnections();
+    await new Promise(resolve => server.close(resolve));
+  });
+  return real;
+}

@@ -1,0 +1,251 @@
+import t from 'tap';
+import { groupsOf, messageOf, userOf } from '../api/people.ts';
+import { Browser } from './browser.ts';
+import { realProvider } from './provider.ts';
+import { SignInWorld } from './world.ts';
+
+t.test(
+  'who signs in for the first time is created, and is in the mapped quota groups, with one event each time',
+  async t => {
+    const provider = await realProvider(t);
+    const signIns = await SignInWorld.open(t, provider);
+    const { world } = signIns;
+    const dave = (groups?: unknown) => ({
+      subject: 'sub-dave',
+      claims: { preferred_username: 'dave', name: 'Dave D.', email: 'dave@git.example', groups },
+    });
+
+    provider.someone = dave(['staff', 'others']);
+    const first = await signIns.signIn();
+    t.match(first, { login: 'dave', isAdmin: false, at: { pathname: '/' } });
+    t.match(await userOf(world, 'dave'), {
+      full_name: 'Dave D.',
+      email: 'dave@git.example',
+      is_admin: false,
+    });
+    t.same(await groupsOf(world, 'dave'), ['gold']);
+
+    provider.someone = dave('staff, guests');
+    t.equal((await signIns.signIn(first.browser)).login, 'dave');
+    t.same(await groupsOf(world, 'dave'), ['gold', 'bronze'], 'a text with commas');
+
+    await signIns.edit({ quota_group_map: { guests: ['bronze'] } });
+    provider.someone = dave(['others']);
+    await signIns.signIn();
+    t.same(await groupsOf(world, 'dave'), ['gold'], 'taken out of the mapping, staff removes nobody');
+
+    await signIns.edit({ quota_group_map_removal: false, quota_group_map: { staff: ['gold', 'silver'] } });
+    provider.someone = dave();
+    await signIns.signIn();
+    t.same(await groupsOf(world, 'dave'), ['gold'], 'without removal nobody goes');
+
+    t.match(await signIns.events(), [
+      { owner: 'dave', source: { name: 'company' }, via: 'sign-in', added: ['gold'], groups: ['gold'] },
+      { added: ['bronze'], removed: [] },
+      { added: [], removed: ['bronze'] },
+      { added: [], removed: [] },
+    ]);
+    t.equal((await signIns.events()).length, 4);
+    const policy = await world.must(200, 'GET', '/admin/quota/events?kind=policy&owner=dave');
+    t.same(policy.json, []);
+    t.same(signIns.faults, []);
+  },
+);
+
+t.test('a browser comes back to the page that it wanted, and to no other place', async t => {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider);
+  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+  t.equal((await signIns.signIn(undefined, '/groups/gold')).at.pathname, '/groups/gold');
+  for (const evil of [
+    '//evil.example',
+    'https://evil.example/',
+    '/\\evil.example',
+    '/nowhere',
+    '/api/v1/session',
+    'x',
+  ]) {
+    const { at, login } = await signIns.signIn(undefined, evil);
+    t.match({ href: at.href, login }, { href: signIns.world.url.href, login: 'dave' }, evil);
+  }
+});
+
+t.test(
+  'each sign-in is a session of its own, in place of the one before, HttpOnly and of this site',
+  async t => {
+    const provider = await realProvider(t);
+    const signIns = await SignInWorld.open(t, provider);
+    const { origin } = signIns.world.url;
+    provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+    const { browser } = await signIns.signIn();
+    const names = [...browser.cookies(origin).keys()];
+    t.same(names, ['softquota-session'], 'what it was begun with is gone');
+    const first = browser.cookies(origin).get('softquota-session');
+    t.match(first?.attributes, /HttpOnly.*SameSite=Lax/);
+
+    const planted = new Browser();
+    planted.set(origin, 'softquota-session', { value: first?.value ?? '', path: '/', attributes: '' });
+    provider.someone = { subject: 'sub-erin', claims: { preferred_username: 'erin' } };
+    t.equal((await signIns.signIn(planted)).login, 'erin');
+    t.not(planted.cookies(origin).get('softquota-session')?.value, first?.value);
+    t.equal(
+      (await signIns.signed(browser, signIns.begin)).login,
+      null,
+      'who planted a session has none afterwards',
+    );
+  },
+);
+
+t.test('several tabs may sign in side by side', async t => {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider);
+  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+  const browser = new Browser();
+  const isBack = (url: URL) => url.pathname.endsWith('/callback');
+  const first = await browser.go(signIns.begin, isBack);
+  const second = await browser.go(signIns.begin, isBack);
+  for (const back of [second, first]) {
+    t.equal((await browser.go(back, url => signIns.isPage(url))).pathname, '/');
+  }
+  for (let tab = 0; tab < 20; tab += 1) await browser.get(signIns.begin);
+  const begun = [...browser.cookies(signIns.world.url.origin).keys()].filter(name => /sign-in/.test(name));
+  t.equal(begun.length, 8, 'the oldest are given up');
+});
+
+t.test('a name that somebody has already is not taken over, unless names are the same people', async t => {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider);
+  const { world } = signIns;
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'dave' } });
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'root', is_admin: true } });
+  const as = (name: string) => {
+    provider.someone = { subject: `sub-${name}`, claims: { preferred_username: name, groups: 'staff' } };
+  };
+  as('dave');
+  t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_taken' } });
+  t.same(await groupsOf(world, 'dave'), []);
+  t.match(
+    signIns.faults.at(-1)?.reason,
+    /PUT \/api\/v1\/admin\/auths\/\d+\/links\/USER with \{"subject": "sub-dave"\}/,
+  );
+
+  await signIns.edit({ trust_usernames: true });
+  t.equal((await signIns.signIn()).login, 'dave');
+  // alice has tokens, root is an administrator, acme an organization; nobody of that is taken over.
+  for (const name of ['alice', 'root', 'acme', 'Admin1']) {
+    as(name);
+    t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_taken' } }, name);
+  }
+  provider.someone = { subject: 'another', claims: { preferred_username: 'dave' } };
+  t.match(
+    await signIns.signIn(),
+    { login: null, at: { search: '?fault=name_taken' } },
+    'one at the same provider had it',
+  );
+
+  await world.must(204, 'PUT', `/admin/auths/${signIns.id}/links/alice`, { body: { subject: 'sub-alice' } });
+  as('alice');
+  const alice = await signIns.signIn();
+  t.equal(alice.login, 'alice', 'an administrator has linked them');
+  t.same(await groupsOf(world, 'alice'), ['gold']);
+  await world.must(204, 'DELETE', `/admin/auths/${signIns.id}/links/alice`);
+  t.equal((await signIns.signed(alice.browser, alice.at)).login, null, 'and has taken that back');
+});
+
+t.test('who has no name that can be used is not signed in', async t => {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider);
+  provider.someone = { subject: 'sub-1', claims: {} };
+  t.match(await signIns.signIn(), { login: null, at: { search: '?fault=nameless' } });
+  provider.someone = { subject: 'sub-1', claims: { preferred_username: 'a\u0000b' } };
+  t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_unusable' } });
+  const script = '<script>alert(1)</script>';
+  provider.someone = { subject: 'sub-1', claims: { preferred_username: script, name: script } };
+  const { login, at } = await signIns.signIn();
+  t.match(
+    { login, path: at.pathname },
+    { login: script, path: '/' },
+    'a name is a text, whatever it looks like',
+  );
+});
+
+t.test(
+  'administration comes and goes with the admin group, at once, and only what the source gave',
+  async t => {
+    const provider = await realProvider(t);
+    const signIns = await SignInWorld.open(t, provider, {
+      admin_group_claim_name: 'groups',
+      admin_group: 'root',
+    });
+    const { world } = signIns;
+    const dave = (groups: unknown) => {
+      provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups } };
+    };
+    dave(['root']);
+    const before = await signIns.signIn();
+    t.ok(before.isAdmin);
+    dave([]);
+    t.notOk((await signIns.signIn()).isAdmin);
+    t.notOk(
+      (await signIns.signed(before.browser, before.at)).isAdmin,
+      'sessions of before have lost it, too',
+    );
+
+    await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: true } });
+    t.ok((await signIns.signIn()).isAdmin, 'who was made one by hand stays one');
+    dave(['root']);
+    await signIns.signIn();
+    dave([]);
+    t.ok((await signIns.signIn()).isAdmin);
+
+    await world.must(200, 'PATCH', '/admin/users/dave', { body: { is_admin: false } });
+    dave(['root']);
+    t.ok((await signIns.signIn()).isAdmin);
+    await world.must(204, 'DELETE', `/admin/auths/${signIns.id}`);
+    t.notOk((await userOf(world, 'dave')).is_admin, 'it ends with the source');
+    const given = (await signIns.events()).map(({ administration }) => administration);
+    t.same(given, ['given', 'ended', 'unchanged', 'unchanged', 'unchanged', 'given']);
+  },
+);
+
+t.test('what the provider has too much of changes nothing, and is on record', async t => {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider);
+  const claims = { preferred_username: 'dave' };
+  provider.someone = { subject: 'sub-dave', claims: { ...claims, groups: ['staff'] } };
+  await signIns.signIn();
+  provider.someone = { subject: 'sub-dave', claims: { ...claims, _claim_names: { groups: 'src1' } } };
+  t.equal((await signIns.signIn()).login, 'dave');
+  t.same(await groupsOf(signIns.world, 'dave'), ['gold']);
+  t.match((await signIns.events()).at(-1), { outcome: 'overage', groups: ['gold'], removed: [] });
+  const names = Array.from({ length: 10_000 }, (_, index) => `group ${index}`);
+  provider.someone = { subject: 'sub-dave', claims: { ...claims, groups: [...names, 'guests'] } };
+  await signIns.signIn();
+  t.same(await groupsOf(signIns.world, 'dave'), ['bronze'], 'ten thousand groups are taken');
+});
+
+t.test('nobody signs in by what is not there, not active, or away', async t => {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider);
+  const { world } = signIns;
+  const faultAt = async (address: string) =>
+    (await new Browser().go(new URL(address, world.url), url => signIns.isPage(url))).search;
+  for (const id of ['1', 'x', '..%2f..', '%00'])
+    t.equal(await faultAt(`sign-in/oauth2/${id}`), '?fault=unknown_source');
+  t.equal(await faultAt('sign-in/oauth2/1/callback'), '?fault=unknown_source');
+  t.equal(await faultAt(`sign-in/oauth2/${signIns.id}/callback`), '?fault=not_started_here');
+  const isBack = (url: URL) => url.pathname.endsWith('/callback');
+  const browser = new Browser();
+  const back = await browser.go(signIns.begin, isBack);
+  await signIns.edit({ is_active: false });
+  t.equal(await faultAt(`sign-in/oauth2/${signIns.id}`), '?fault=inactive_source');
+  t.equal((await browser.go(back, url => signIns.isPage(url))).search, '?fault=inactive_source');
+  await signIns.edit({
+    is_active: true,
+    openid_connect_auto_discovery_url: 'http://127.0.0.1:9',
+    client_secret: 'x'.repeat(20),
+  });
+  t.equal(await faultAt(`sign-in/oauth2/${signIns.id}`), '?fault=provider_away');
+  const denied = await world.must(404, 'GET', '/sign-in/oauth2');
+  t.ok(messageOf(denied));
+});

@@ -1,0 +1,113 @@
+/** A daemon with a source at a provider, and browsers that sign in by it. */
+
+import type { Test } from 'tap';
+import { z } from 'zod';
+import { event, type SignInEvent, savedSource } from '../../src/wire/index.ts';
+import { World, type WorldOptions } from '../api/world.ts';
+import { Browser } from './browser.ts';
+import type { Client } from './provider.ts';
+
+export interface At {
+  readonly issuer: string;
+  readonly client: Client;
+  allow(redirectUri: string): void;
+}
+
+export interface Signed {
+  readonly browser: Browser;
+  /** Where the browser came to: a page of the daemon. */
+  readonly at: URL;
+  /** Of `/session`; null: nobody is signed in. */
+  readonly login: string | null;
+  readonly isAdmin: boolean;
+}
+
+const session = z.object({ login: z.string(), is_admin: z.boolean() });
+
+export class SignInWorld {
+  readonly world: World;
+  readonly id: number;
+
+  private constructor(world: World, id: number) {
+    this.world = world;
+    this.id = id;
+  }
+
+  /** With quota groups gold, silver, bronze and manual. */
+  static async open(t: Test, at: At, fields: object = {}, options: WorldOptions = {}): Promise<SignInWorld> {
+    const world = await World.open(t, options);
+    for (const name of ['gold', 'silver', 'bronze', 'manual']) {
+      await world.must(201, 'POST', '/admin/quota/groups', { body: { name, rules: [] } });
+    }
+    return new SignInWorld(world, await addSource(world, at, { name: 'company', ...fields }));
+  }
+
+  get begin(): URL {
+    return new URL(`sign-in/oauth2/${this.id}`, this.world.url);
+  }
+
+  isHere(url: URL): boolean {
+    return url.origin === this.world.url.origin;
+  }
+
+  /** A browser goes through all of it; `returnTo` as the page would add it. */
+  async signIn(browser = new Browser(), returnTo?: string): Promise<Signed> {
+    const begin = this.begin;
+    if (returnTo !== undefined) begin.searchParams.set('return_to', returnTo);
+    return this.signed(browser, await browser.go(begin, url => this.isPage(url)));
+  }
+
+  /** Ends at the first address of the daemon that is not on the way. */
+  isPage(url: URL): boolean {
+    return this.isHere(url) && !url.pathname.startsWith('/sign-in/oauth2/');
+  }
+
+  async signed(browser: Browser, at: URL): Promise<Signed> {
+    const { status, body } = await browser.get(new URL('api/v1/session', this.world.url));
+    if (status !== 200) return { browser, at, login: null, isAdmin: false };
+    const { login, is_admin: isAdmin } = session.parse(JSON.parse(body));
+    return { browser, at, login, isAdmin };
+  }
+
+  async edit(fields: object): Promise<void> {
+    await this.world.must(200, 'PATCH', `/admin/auths/${this.id}`, { body: fields });
+  }
+
+  /** The oldest first. */
+  async events(): Promise<readonly SignInEvent[]> {
+    const { json } = await this.world.must(200, 'GET', '/admin/quota/events?kind=sign-in&limit=1000');
+    return z
+      .array(event)
+      .parse(json)
+      .flatMap(one => (one.kind === 'sign-in' ? [one] : []))
+      .reverse();
+  }
+
+  /** What the log says of sign-ins that came to nothing. */
+  get faults(): readonly { readonly fault: string; readonly reason: string }[] {
+    const line = z.object({
+      msg: z.literal('a sign-in came to nothing'),
+      fault: z.string(),
+      reason: z.string(),
+    });
+    return this.world.log.flatMap(text => line.safeParse(JSON.parse(text)).data ?? []);
+  }
+}
+
+export async function addSource(world: World, at: At, fields: object): Promise<number> {
+  const { json } = await world.must(201, 'POST', '/admin/auths', {
+    body: {
+      openid_connect_auto_discovery_url: at.issuer,
+      client_id: at.client.id,
+      client_secret: at.client.secret,
+      quota_group_claim_name: 'groups',
+      quota_group_map: { staff: ['gold'], guests: ['bronze'] },
+      quota_group_map_removal: true,
+      ...fields,
+    },
+  });
+  const { id, redirect_uri, warning } = savedSource.parse(json);
+  if (warning !== null) throw new Error(warning);
+  at.allow(redirect_uri);
+  return id;
+}
