@@ -101,8 +101,21 @@ export class Governing {
     }
   }
 
+  /** It is passing, or in force already as far as there is anything to tell of it. Throws `store_refused`. */
+  changesNothing(record: DocumentRecord): boolean {
+    const { key } = record;
+    const kind = this.#kinds.get(record.kind);
+    if (kind?.isPassing === true) return true;
+    if (kind === undefined || this.#shelf.get(kind, key) === undefined) return false;
+    const told = (view: View) => JSON.stringify(kind.told?.(key, view.get(kind, key), String));
+    return (
+      kind.told !== undefined && told(this.#shelf.draftOf({ documents: [record] })) === told(this.#shelf)
+    );
+  }
+
   get isEmpty(): boolean {
-    return this.#shelf.isEmpty;
+    for (const _ of this.recordsToKeep()) return false;
+    return true;
   }
 
   get policy(): Policy {

@@ -104,7 +104,7 @@ export class Sharing {
     return this.#options.governing.position;
   }
 
-  /** Nothing is laid down. */
+  /** Nothing is laid down, whatever is passing. */
   get isPolicyEmpty(): boolean {
     return this.#options.governing.isEmpty;
   }
@@ -117,10 +117,16 @@ export class Sharing {
     return { owners: [...owners], documents: records };
   }
 
-  /** Whether somebody else's policy lays down the same as the one in force, whoever the owners are. */
+  /**
+   * Whether somebody else's policy lays down the same as the one in force, whoever the owners are: what is passing, such
+   * as sessions, does not count, nor does what there is nothing to tell of, such as when a token was last used.
+   * Rejects with `store_refused` where it cannot be read.
+   */
   async isLaidDown(policy: PolicyRecords): Promise<boolean> {
-    const { documents, goneDocuments } = await differenceBetween(this.#inForce, policy);
-    return documents.length === 0 && goneDocuments.length === 0;
+    const { governing } = this.#options;
+    const inForce = { owners: this.owners(), documents: governing.recordsToKeep() };
+    const { documents, goneDocuments } = await differenceBetween(inForce, policy);
+    return goneDocuments.length === 0 && documents.every(document => governing.changesNothing(document));
   }
 
   /** Every owner, in no order; may be gone through without haste. */

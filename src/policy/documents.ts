@@ -60,10 +60,6 @@ export class Shelf implements View {
     return pageOf(this.#pages, kind).entries();
   }
 
-  get isEmpty(): boolean {
-    return [...this.#pages.values()].every(page => page.size === 0);
-  }
-
   /** All of it, as the store keeps it. */
   *records(): Generator<DocumentRecord> {
     for (const [kind, page] of this.#pages) {

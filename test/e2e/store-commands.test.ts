@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
+import { addressOf } from './accounts.ts';
 import { until } from './ask.ts';
 import { machine, mayPush, mayPushIs, rule, ruled } from './machines.ts';
 import { Server } from './server.ts';
@@ -38,10 +39,24 @@ async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Se
   return { server, token: stdout.trim() };
 }
 
+/** Signs a browser in; gives what its session is answered with. */
+async function signedIn(server: Server, token: string): Promise<{ status(): Promise<number> }> {
+  const ask = async (init: RequestInit) => {
+    const address = await addressOf(server);
+    const headers = { 'Content-Type': 'application/json', Origin: new URL(address).origin, ...init.headers };
+    return fetch(`${address}api/v1/session`, { ...init, headers });
+  };
+  const { headers } = await ask({ method: 'POST', body: JSON.stringify({ token }) });
+  const Cookie = (headers.get('set-cookie') ?? '').replace(/;.*/s, '');
+  return { status: async () => (await ask({ headers: { Cookie } })).status };
+}
+
 t.test('a quota moves to a shared store while the daemon runs, and comes home', async t => {
   const { address, servers } = await startSingle(t, '--requirepass', 'se cret');
   const withPassword = address.replace('//', '//:se%20cret@');
   const { server, token } = await alone(t);
+  const session = await signedIn(server, token);
+  t.equal(await session.status(), 200);
   const before = await eventsOf(server);
   const copied = await server.softquota(['store', 'copy', '--to', withPassword, '--verify']);
   t.match(copied, { code: 0, stderr: '' });
@@ -55,6 +70,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
     / {4}\[server\]\n {4}HOST_ID = .*\n\n {4}\[store\]\n {4}ADAPTER = redis\n {4}HOST = /,
   );
   t.notMatch(copied.stdout, /se( |%20)cret/, 'passwords are never shown');
+  t.equal(await statusWith(server, token, '/admin/quota/rules'), 200, 'and is used between copy and restart');
 
   await server.configure({
     server: { HOST_ID: 'one' },
@@ -65,6 +81,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   await server.start();
   t.strictSame([await mayPush(server, 'alice'), await mayPush(server, 'bob')], [false, true]);
   t.equal(await statusWith(server, token, '/admin/quota/rules'), 200, 'tokens are valid as before');
+  t.equal(await session.status(), 401, 'browsers sign in anew');
   t.strictSame(await eventsOf(server), before);
   t.equal(await server.usage('carol'), 3_000_000);
   const two = await machine(t, { address: withPassword, host: 'two', repositories: ['bob/app'] });
