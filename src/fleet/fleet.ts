@@ -61,6 +61,9 @@ export interface FleetState {
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
 
+/** Milliseconds after which the name is kept by itself, should a look take long; it is lost after ten seconds. */
+const beatMs = 2500;
+
 export class Fleet implements SharedPolicy {
   /** Who walks what several machines mount. */
   readonly walkers: Walkers;
@@ -73,6 +76,7 @@ export class Fleet implements SharedPolicy {
   #toldDistrust: string | null = null;
   #away: Away | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #beat: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
   #syncing: Promise<void> = Promise.resolve();
   /** A look that has not begun yet. */
@@ -102,10 +106,12 @@ export class Fleet implements SharedPolicy {
     this.#following = new Following({
       sharing: ledger.sharing,
       store,
+      host,
       before: () => this.#keepName(),
       begin: () => this.#begin(),
       lost: () => this.#outbox.enrollEverybody(),
       enrolled: owners => this.#outbox.enrolled(owners),
+      looks: () => this.#outbox.looks(),
       found: shares => this.#outbox.found(shares),
     });
   }
@@ -121,9 +127,12 @@ export class Fleet implements SharedPolicy {
       register: options.store,
       isStale: () => fleet.#away !== null || !fleet.#following.isComplete,
     });
+    // Whether the name may be kept at all is for the looks to find out.
+    fleet.#beat = setInterval(() => void fleet.#keepName(beatMs).catch(() => {}), beatMs).unref();
     try {
       await fleet.#look();
     } catch (error) {
+      clearInterval(fleet.#beat);
       await options.store.close();
       throw error;
     }
@@ -218,6 +227,7 @@ export class Fleet implements SharedPolicy {
     this.#isClosed = true;
     this.#unfollow?.();
     if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#beat !== null) clearInterval(this.#beat);
     await this.#syncing;
     await this.#outbox.close();
     this.walkers.close();
@@ -269,12 +279,13 @@ export class Fleet implements SharedPolicy {
   #next(): void {
     if (this.#isClosed) return;
     const { everyMs = usualMs } = this.#options;
-    this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), everyMs).unref();
+    const waitMs = this.#following.isReading && this.#away === null ? 0 : everyMs;
+    this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), waitMs).unref();
   }
 
   /** Who is not heard of for some seconds is taken to be gone. */
-  async #keepName(): Promise<void> {
-    const { store, host, token, version, everyMs = usualMs } = this.#options;
+  async #keepName(everyMs = this.#options.everyMs ?? usualMs): Promise<void> {
+    const { store, host, token, version } = this.#options;
     const now = performance.now();
     if (now - this.#claimedAt < everyMs) return;
     if (await store.claim({ host, token, life: this.#life, version })) {

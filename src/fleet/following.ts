@@ -2,7 +2,8 @@
  * Following the shared store: what others changed is in force here soon after they were told that it is kept.
  *
  * The store's log is asked every second, and at once when it says that there is something new. Who missed a part of
- * the log reads everything. Answers are taken as of when they were read: what this machine itself has changed since
+ * the log reads everything: the policy at once, and then, some owners at a time, what all machines say that is stored,
+ * while the log is followed already. Answers are taken as of when they were read: what this machine itself has changed since
  * then is never undone by an older one.
  */
 
@@ -15,12 +16,17 @@ import type {
   SharedState,
   SharedStore,
   ShareRecord,
+  SharesPage,
 } from '../store/index.ts';
 import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
 
 export interface FollowingOptions {
   readonly sharing: Sharing;
   readonly store: SharedStore;
+  /** This machine. */
+  readonly host: string;
+  /** How long shares are read, in milliseconds, until the log is looked at again; 300 unless given. */
+  readonly readingMs?: number;
   /** Called before each look at the store; where it rejects, so does the look. */
   before(): Promise<void>;
   /** There is no policy, here or there: begins one. Rejects with `store_away`. */
@@ -29,7 +35,9 @@ export interface FollowingOptions {
   lost(): void;
   /** Whom the store has on record. */
   enrolled(owners: readonly OwnerRecord[]): void;
-  /** All shares that the store has, of any machine. */
+  /** From now on it is read what the store has of this machine. */
+  looks(): void;
+  /** All that it was found to have of it. */
   found(shares: readonly ShareRecord[]): void;
 }
 
@@ -38,10 +46,21 @@ type PolicyRead = { readonly state: SharedState; readonly policy: Policy };
 /** Entries of the log that are read at once. */
 const mostEntries = 1000;
 
+/** All shares that the store has, as far as they were read. */
+interface Reading {
+  readonly pages: AsyncIterator<SharesPage>;
+  /** Owners whose shares are known here as the store has them. */
+  readonly seen: Set<string>;
+  /** This machine's. */
+  readonly own: ShareRecord[];
+}
+
 export class Following {
   readonly #options: FollowingOptions;
   /** The number of the last entry that is in force here; null: everything has to be read. */
   #last: number | null = null;
+  /** Null: all shares are known, as far as the log is. */
+  #reading: Reading | null = null;
   #distrust: Distrust | null = null;
   #running: Promise<void> | null = null;
   #again: Promise<void> | null = null;
@@ -57,10 +76,15 @@ export class Following {
 
   /** Whether everything was read once, and nothing was missed since. */
   get isComplete(): boolean {
-    return this.#last !== null;
+    return this.#last !== null && this.#reading === null;
   }
 
-  /** Resolves once all that others changed by now is in force here. Rejects with `store_away` or `store_refused`. */
+  /** Shares are left to be read, by another `sync`. */
+  get isReading(): boolean {
+    return this.#reading !== null;
+  }
+
+  /** Resolves once all that others ruled by now is in force here, and what they stored, too, unless `isReading`. Rejects with `store_away` or `store_refused`. */
   sync(): Promise<void> {
     if (this.#running === null) {
       this.#running = this.#sync().finally(() => {
@@ -85,13 +109,14 @@ export class Following {
    */
   meet(owners: readonly OwnerRecord[]): void {
     const { sharing } = this.#options;
-    const isTrusted = this.isComplete && this.#distrust === null;
+    const isTrusted = this.#last !== null && this.#distrust === null;
     sharing.takeOwners(isTrusted ? owners : owners.filter(owner => !sharing.knows(owner)));
   }
 
   async #sync(): Promise<void> {
     await this.#options.before();
-    if (this.#last === null || !(await this.#follow(this.#last))) await this.#takeEverything();
+    if (this.#last === null || !(await this.#follow(this.#last))) await this.#takePolicy();
+    await this.#readOn(performance.now() + (this.#options.readingMs ?? 300));
   }
 
   /** Takes what the log tells since; false: everything has to be read. */
@@ -120,6 +145,7 @@ export class Following {
     const ownerKeys = changes.flatMap(change => (change.is === 'shares' ? change.ownerKeys : []));
     if (ownerKeys.length > 0)
       await this.#takeShares([...new Set(ownerKeys)], await store.sharesOf(ownerKeys));
+    for (const ownerKey of ownerKeys) this.#reading?.seen.add(ownerKey);
     this.#last = changes.at(-1)?.number ?? last;
     return true;
   }
@@ -191,11 +217,10 @@ export class Following {
     return true;
   }
 
-  /** Policy, owners and usage, after which the log is followed from where it stood before they were read. */
-  async #takeEverything(): Promise<void> {
-    const { sharing, store, begin, found, lost } = this.#options;
-    const { lastChange } = await store.state();
-    const { shares } = await store.load();
+  /** Policy and owners, after which the log is followed from where it stood before they were read, and shares are read. */
+  async #takePolicy(): Promise<void> {
+    const { store, begin, lost } = this.#options;
+    this.#reading = null;
     const known = this.#known();
     const read = await store.policy();
     const verdict = judge(known, read.state, await this.#markThere(known, read.state));
@@ -204,16 +229,50 @@ export class Following {
     else if (distrust === null) {
       const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
       // Something was ruled here meanwhile: it is read again with that.
-      if (!(await this.#takeWhole(known, read, isInstead))) return this.#takeEverything();
+      if (!(await this.#takeWhole(known, read, isInstead))) return this.#takePolicy();
     }
     const wasDistrusted = this.#distrust !== null;
     this.#distrust = distrust;
     if (distrust !== null) this.#meet(read.policy.owners);
-    await this.#takeShares(sharing.ownerKeys, shares);
-    this.#last = lastChange;
-    found(shares);
+    this.#last = read.state.lastChange;
+    this.#readAgain();
     // What this machine said meanwhile may have gone with what was repaired.
     if (wasDistrusted && distrust === null) lost();
+  }
+
+  #readAgain(): void {
+    const { store, looks } = this.#options;
+    looks();
+    this.#reading = { pages: store.sharePages()[Symbol.asyncIterator](), seen: new Set(), own: [] };
+  }
+
+  /** Reads shares until all are read, or it is time to look at the log again. */
+  async #readOn(until: number): Promise<void> {
+    const { host } = this.#options;
+    while (this.#reading !== null) {
+      const { pages, seen, own } = this.#reading;
+      const { value: page } = await pages.next().catch((error: unknown) => {
+        // What broke off cannot be gone on with.
+        this.#readAgain();
+        throw error;
+      });
+      for (const ownerKey of page.ownerKeys) seen.add(ownerKey);
+      for (const share of page.shares) if (share.host === host) own.push(share);
+      await this.#takeShares(page.ownerKeys, page.shares);
+      if (page.isLast) await this.#readAll(this.#reading);
+      else if (performance.now() >= until) return;
+    }
+  }
+
+  /** Of all others the store has nothing. */
+  async #readAll({ seen, own }: Reading): Promise<void> {
+    const { sharing, found } = this.#options;
+    await this.#takeShares(
+      sharing.ownerKeys.filter(ownerKey => !seen.has(ownerKey)),
+      [],
+    );
+    this.#reading = null;
+    found(own);
   }
 
   async #distrustIn(verdict: Verdict, stored: Policy): Promise<Distrust | null> {

@@ -48,6 +48,8 @@ export class Outbox {
   #isAllUnsure = false;
   /** What the store was found to have of this machine, as long as it is not compared. */
   #found: readonly ShareRecord[] | null = null;
+  /** Owners of whom the store was told since that was looked for; null: it is not. */
+  #toldSince: Set<string> | null = null;
   #unwatch: (() => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
   #everything: NodeJS.Timeout | null = null;
@@ -85,9 +87,15 @@ export class Outbox {
     this.#wake();
   }
 
-  /** All that the store has, of any machine: what it has of this one, and is no longer so, is told. */
+  /** From now on it is looked at what the store has of this machine. */
+  looks(): void {
+    this.#found = null;
+    this.#toldSince = new Set();
+  }
+
+  /** All that it was found to have: what is no longer so, is told. */
   found(shares: readonly ShareRecord[]): void {
-    this.#found = shares.filter(({ host }) => host === this.#options.host);
+    this.#found = shares;
     this.#isAllUnsure = false;
     this.#isAllDue = true;
     this.#wake();
@@ -179,7 +187,10 @@ export class Outbox {
       },
     );
     // Whether it was written is not known until it is acknowledged.
-    for (const ownerKey of digests.keys()) this.#told.set(ownerKey, unsure);
+    for (const ownerKey of digests.keys()) {
+      this.#told.set(ownerKey, unsure);
+      this.#toldSince?.add(ownerKey);
+    }
     try {
       await this.#enroll(strangers);
       if (digests.size > 0) await store.write({ shares, goneShares });
@@ -198,13 +209,15 @@ export class Outbox {
 
   /** Of owners who store nothing here any more the store may not have heard, either. */
   async #noteAll(): Promise<void> {
-    const [found, isAllUnsure] = [this.#found, this.#isAllUnsure];
+    const [found, toldSince, isAllUnsure] = [this.#found, this.#toldSince, this.#isAllUnsure];
     this.#found = null;
+    if (found !== null) this.#toldSince = null;
     this.#isAllUnsure = false;
     this.#isAllDue = false;
     if (found !== null) {
       const told = new Map<string, string>();
       await inSlices(found, share => told.set(share.ownerKey, digestOf(share)));
+      for (const ownerKey of toldSince ?? []) told.set(ownerKey, this.#told.get(ownerKey) ?? nothing);
       for (const [ownerKey, digest] of this.#told) if (digest === unsure) told.set(ownerKey, unsure);
       this.#told = told;
     }

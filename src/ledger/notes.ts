@@ -19,11 +19,14 @@ import type {
 } from '../store/index.ts';
 
 type NotesOf<Key, Item> = Map<Key, Item | null>;
-/** Of what takes more than one name to be found, by those as JSON. */
+/** Of what takes two names to be found, by `both` of them. */
 type NamedNotesOf<Names, Item> = Map<string, { readonly names: Names; readonly item: Item | null }>;
 
 type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
 type ShareNames = Pick<ShareRecord, 'ownerKey' | 'host'>;
+
+/** The same for no other two; quickly made, for a hundred thousand may be noted at once. */
+const both = (one: string, other: string) => `${one.length}:${one}${other}`;
 
 /** Events are no part of what the ledger holds; so many wait at most. */
 export const mostEvents = 50_000;
@@ -83,11 +86,11 @@ export class Notes {
 
   takeOver({ documents = [], goneDocuments = [], shares = [], goneShares = [], adopted }: TakenOver): void {
     const noteDocument = ({ kind, key }: DocumentNames, item: DocumentRecord | null) =>
-      this.documents.set(JSON.stringify([kind, key]), { names: { kind, key }, item });
+      this.documents.set(both(kind, key), { names: { kind, key }, item });
     for (const names of goneDocuments) noteDocument(names, null);
     for (const document of documents) noteDocument(document, document);
     const noteShare = ({ ownerKey, host }: ShareNames, item: ShareRecord | null) =>
-      this.shares.set(JSON.stringify([ownerKey, host]), { names: { ownerKey, host }, item });
+      this.shares.set(both(ownerKey, host), { names: { ownerKey, host }, item });
     for (const names of goneShares) noteShare(names, null);
     for (const share of shares) noteShare(share, share);
     this.adopted = adopted ?? this.adopted;

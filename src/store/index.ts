@@ -47,6 +47,7 @@ export type {
   ServerAdvice,
   SharedState,
   SharedStore,
+  SharesPage,
 } from './shared.ts';
 export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
 export type { Changes, DeltaRecord, Kept, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';

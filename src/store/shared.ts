@@ -80,6 +80,13 @@ export interface ServerAdvice {
   readonly mend: string;
 }
 
+/** What all machines say of some owners. */
+export interface SharesPage {
+  readonly ownerKeys: readonly string[];
+  readonly shares: readonly ShareRecord[];
+  readonly isLast: boolean;
+}
+
 export interface SharedStore extends Register {
   state(): Promise<SharedState>;
   /** The policy, and how the store stands with it. */
@@ -108,6 +115,11 @@ export interface SharedStore extends Register {
   markOf(version: Pick<Position, 'generation' | 'version'>): Promise<string | null>;
   /** The shares of these owners, of all machines. */
   sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]>;
+  /**
+   * All shares, some owners at a time, those whose shares were changed last at the end. What is changed while they are
+   * read may be among them or not, and is in the log. Rejects as `load` does.
+   */
+  sharePages(): AsyncIterable<SharesPage>;
   /** Calls when there may be something new, a connection that is back included, until what it gives is called. */
   follow(told: () => void): () => void;
   /** Takes the machine's name, or keeps it. False: another daemon that lives has it. */

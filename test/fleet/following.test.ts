@@ -1,7 +1,7 @@
 /** What others keep in the shared store is taken over from there. */
 
 import t, { type Test } from 'tap';
-import { Following } from '../../src/fleet/following.ts';
+import { Following, type FollowingOptions } from '../../src/fleet/following.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { ruleKind, ruleNamed } from '../../src/policy/index.ts';
 import type { OwnerRecord, PolicyChange, Position, SharedStore, ShareRecord } from '../../src/store/index.ts';
@@ -48,14 +48,21 @@ async function begun(t: Test): Promise<Begun> {
   return { shared, server: servers[0], ledger: await ledgerOf(t, 'here') };
 }
 
-function followingOf(ledger: Ledger, store: SharedStore, lost = () => {}): Following {
+function followingOf(
+  ledger: Ledger,
+  store: SharedStore,
+  { lost = () => {}, readingMs = 60_000 }: Partial<Pick<FollowingOptions, 'lost' | 'readingMs'>> = {},
+): Following {
   return new Following({
+    readingMs,
     sharing: ledger.sharing,
     store,
     before: async () => {},
     begin: async () => {},
     lost,
     enrolled: () => {},
+    host: 'one',
+    looks: () => {},
     found: () => {},
   });
 }
@@ -98,6 +105,36 @@ t.test('who missed a part of the log reads everything', async t => {
   t.ok(following.isComplete);
 });
 
+t.test('the policy is in force before all shares are read, and followed meanwhile', async t => {
+  const { shared, server, ledger } = await begun(t);
+  const following = followingOf(ledger, shared, { readingMs: 0 });
+  const keys = Array.from({ length: 1700 }, (_, at) => `owner-${at}`);
+  await shared.enroll(keys.map((key, at) => owner(key, 100 + at)));
+  await shared.write({ shares: keys.map(key => share(key, 5)) });
+  await shared.govern(rule('small', 7), at(1), at(2));
+  await following.sync();
+  t.equal(limitOf(ledger, 'small'), 7);
+  t.ok(following.isReading);
+  await shared.govern(rule('small', 8), at(2), at(3));
+  await shared.write({ shares: [share('owner-0', 6), share('owner-1699', 6)] });
+  await following.sync();
+  t.equal(limitOf(ledger, 'small'), 8);
+  t.strictSame([used(ledger, 'owner-0'), used(ledger, 'owner-1699')], [6, 6]);
+  t.ok(following.isReading);
+  while (following.isReading) await following.sync();
+  const sum = () => keys.reduce((total, key) => total + (used(ledger, key) ?? 0), 0);
+  t.equal(sum(), 1700 * 5 + 2);
+
+  await shared.write({ goneShares: keys.slice(0, 900).map(ownerKey => ({ ownerKey, host: 'elsewhere' })) });
+  await server.cli('xtrim', '{fleet}:log', 'MAXLEN', '0');
+  await shared.govern(rule('small', 9), at(3), at(4));
+  await following.sync();
+  t.equal(limitOf(ledger, 'small'), 9, 'also where a part of the log was missed');
+  t.notOk(following.isComplete);
+  while (!following.isComplete) await following.sync();
+  t.equal(sum(), 800 * 5 + 1, 'and what is gone from the store is gone');
+});
+
 t.test(
   'a change that was made too large to be told is read as a whole, and nothing else changes',
   async t => {
@@ -125,8 +162,10 @@ t.test(
 t.test('a store that fell back and went on otherwise is not trusted until somebody decides', async t => {
   const { shared, server, ledger } = await begun(t);
   let lost = 0;
-  const following = followingOf(ledger, shared, () => {
-    lost += 1;
+  const following = followingOf(ledger, shared, {
+    lost: () => {
+      lost += 1;
+    },
   });
   const keys = ['policy', 'documents', 'log'];
   await shared.govern(rule('first', 1), at(1), at(2));

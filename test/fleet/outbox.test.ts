@@ -112,6 +112,25 @@ t.test('who starts anew tells what differs from what the store has, and nothing 
   ]);
 });
 
+t.test('what is told while it is read what the store has is not taken back', async t => {
+  const { address } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  const ledger = await ledgerOf(t, 'one');
+  const outbox = outboxOf(t, { ledger, store: shared });
+  walk(ledger, 'alice/app', 100);
+  outbox.start();
+  await outbox.settled();
+  outbox.looks();
+  const seen = (await shared.load()).shares;
+  walk(ledger, 'alice/app', 300);
+  await outbox.settled();
+  // As it was when it was looked at, so that only what the store has is another.
+  walk(ledger, 'alice/app', 100);
+  outbox.found(seen);
+  await outbox.settled();
+  t.match(await shared.sharesOf(['alice']), [{ bytes: { [repos]: 100 } }]);
+});
+
 t.test('what was perhaps written is not taken for told', async t => {
   const { address } = await startSingle(t);
   const shared = await sharedStore(t, address);

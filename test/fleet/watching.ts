@@ -15,14 +15,20 @@ export interface Watched {
 export function watched(store: SharedStore, ahead: Ahead = {}): Watched {
   const asked: (keyof SharedStore)[] = [];
   const proxy = new Proxy(store, {
-    get:
-      (target, name: keyof SharedStore) =>
-      async (...args: unknown[]) => {
+    get: (target, name: keyof SharedStore) => {
+      if (name === 'sharePages') {
+        return () => {
+          asked.push(name);
+          return target.sharePages();
+        };
+      }
+      return async (...args: unknown[]) => {
         asked.push(name);
         // Whatever the method is, these are what it is called with.
         await (ahead[name] as ((...args: unknown[]) => unknown) | undefined)?.(...args);
         return Reflect.apply(target[name], target, args);
-      },
+      };
+    },
   });
   return { store: proxy, asked };
 }

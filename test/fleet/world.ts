@@ -101,6 +101,7 @@ function methodsOf(store: SharedStore): SharedStore {
     changesAfter: (number, limit) => store.changesAfter(number, limit),
     markOf: version => store.markOf(version),
     sharesOf: ownerKeys => store.sharesOf(ownerKeys),
+    sharePages: () => store.sharePages(),
     follow: told => store.follow(told),
     claim: claim => store.claim(claim),
     release: claim => store.release(claim),

@@ -29,7 +29,7 @@ t.test('who measures only needs no right to change the policy', async t => {
   const place = placeIn(address);
   const keys = `~{${place.prefix}}:* ~${place.prefix}:share:*`;
   const commands =
-    '+info +multi +exec +type +exists +time +eval +evalsha +hget +hmget +hgetall +hkeys +hlen +hexists +hset +hdel +zadd +zrem ' +
+    '+info +multi +exec +type +exists +time +eval +evalsha +hget +hmget +hgetall +hkeys +hscan +hlen +hexists +hset +hdel +zadd +zrem ' +
     '+zrange +zrangebylex +zrevrangebylex +zscore +xadd +xrange +xrevrange +get +set +del +pexpire +persist ' +
     '+publish +subscribe';
   const onlyRead = ['policy', 'documents'].map(name => `%R~{${place.prefix}}:${name}`).join(' ');

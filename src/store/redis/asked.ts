@@ -93,7 +93,7 @@ export async function inTurns<T, Result>(
 }
 
 /** Asked at a time: enough to keep Redis busy, few enough that others need not wait. */
-const window = 250;
+const window = 100;
 
 /** One answer each, in their order; after a fault nothing more is asked. */
 export async function askedOfEach<T, Answer>(

@@ -5,7 +5,7 @@ import { SoftquotaError } from '../../errors.ts';
 import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
 import type { Policy, PolicyChange } from '../shared.ts';
 import type { Client } from './address.ts';
-import { type Answer, answerIn, runScript, serverOf, sound, words } from './asked.ts';
+import { type Answer, answerIn, inTurns, runScript, serverOf, sound, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { away, replyCode } from './faults.ts';
 import { type Keys, nameOf } from './keys.ts';
@@ -148,8 +148,10 @@ export async function replace(
   const { governing, keys } = settings;
   const id = randomUUID();
   const staged = { documents: keys.staged(id, 'documents'), owners: keys.staged(id, 'owners') };
-  const documents = new Map(policy.documents.map(one => [documentName(one), sentAs(one.text)]));
-  const owners = new Map(policy.owners.map(ownerFields));
+  const documents = new Map(
+    await inTurns(policy.documents, one => [documentName(one), sentAs(one.text)] as const),
+  );
+  const owners = new Map(await inTurns(policy.owners, ownerFields));
   for (const [key, fields] of [[staged.documents, documents] as const, [staged.owners, owners] as const]) {
     const list = [...fields];
     for (let start = 0; start < list.length; start += stageSize) {

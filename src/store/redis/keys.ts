@@ -26,7 +26,7 @@
  * `{PREFIX}:documents`, and reads and writes all else but `{PREFIX}:staged:*`. Scripts do not name a key that the role
  * only reads, for naming it in EVAL counts as writing it.
  *
- * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HLEN, HEXISTS, HSET,
+ * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN, HLEN, HEXISTS, HSET,
  * HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE, XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST,
  * PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER INFO, CLUSTER KEYSLOT and ASKING. Of who governs also
  * UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is

@@ -53,7 +53,10 @@ export async function readState(connection: Connection, keys: Keys): Promise<Sha
 }
 
 /** So often the policy is read again that was changed while it was read. */
-const attempts = 5;
+const attempts = 4;
+
+/** Records that are on their way at a time. */
+const pageSize = 1000;
 
 /**
  * The policy's hash, and what else is asked, as of one moment.
@@ -75,13 +78,61 @@ async function unchanged(
   return [hash as Hash, ...answers];
 }
 
-export async function readPolicy(
+type PolicyRead = { readonly state: SharedState; readonly policy: Policy };
+
+export async function readPolicy(connection: Connection, keys: Keys): Promise<PolicyRead> {
+  for (let attempt = 1; attempt < attempts; attempt++) {
+    const read = await readInPages(connection, keys);
+    if (read !== null) return read;
+  }
+  return readWhole(connection, keys);
+}
+
+/**
+ * So that nobody waits for a long answer. Null: it was changed meanwhile, or another server has taken the place of the
+ * one that was asked; with as many records at the end as there were at first, and all along, none was left out.
+ */
+async function readInPages(connection: Connection, keys: Keys): Promise<PolicyRead | null> {
+  const look = async () => {
+    const state = await readState(connection, keys);
+    const counts = await connection.run(client =>
+      inARow(client, all => all.hlen(keys.owners).hlen(keys.documents)),
+    );
+    return { state, counts };
+  };
+  const before = await look();
+  const owners = await scanned(connection, keys.owners, (name, value) => ownerIn(name, textOf(value)));
+  const documents = await scanned(connection, keys.documents, documentIn);
+  const after = await look();
+  const isSame =
+    isDeepStrictEqual(before.state.position, after.state.position) &&
+    isDeepStrictEqual(before.state.supersedes, after.state.supersedes) &&
+    isDeepStrictEqual(before.counts, after.counts) &&
+    isDeepStrictEqual(after.counts, [owners.length, documents.length]);
+  return isSame ? { state: before.state, policy: { owners, documents } } : null;
+}
+
+async function scanned<T>(
   connection: Connection,
-  keys: Keys,
-): Promise<{
-  readonly state: SharedState;
-  readonly policy: Policy;
-}> {
+  key: string,
+  read: (name: string, value: Buffer) => T,
+): Promise<readonly T[]> {
+  const records = new Map<string, T>();
+  for (let cursor = '0'; ; ) {
+    const [next, found] = await connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
+    for (let at = 0; at + 1 < found.length; at += 2) {
+      const [name, value] = [found[at]?.toString() ?? '', found[at + 1] ?? Buffer.alloc(0)];
+      records.set(
+        name,
+        understood(connection.where, key, name, () => read(name, value)),
+      );
+    }
+    cursor = next.toString();
+    if (cursor === '0') return [...records.values()];
+  }
+}
+
+async function readWhole(connection: Connection, keys: Keys): Promise<PolicyRead> {
   await connection.run(client => client.exists(keys.policy));
   const { state, owners, documents } = await connection.run(async client => {
     const [hash, newest, owners, documents] = await unchanged(client, keys, all =>

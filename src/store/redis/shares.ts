@@ -9,6 +9,7 @@
 import { type Leaf, leaves } from '../../quota/index.ts';
 import type { RegisterChanges, ShareRecord } from '../register.ts';
 import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
+import type { SharesPage } from '../shared.ts';
 import { askedOfEach, runScript, sound, type Word, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
@@ -18,9 +19,6 @@ import { numberIn, understood, unnamed } from './values.ts';
 
 /** Owners told of in one entry of the log. */
 const toldAtOnce = 250;
-
-/** How long the list of all owners may be on its way, in milliseconds. */
-const listMs = 10_000;
 
 const about = 'about';
 /** In its place where the machine has said that the owner stores nothing there. */
@@ -136,64 +134,71 @@ function sharesIn(
   );
 }
 
-export async function allShares(connection: Connection, keys: Keys): Promise<readonly ShareRecord[]> {
-  const listed = await measured(connection, keys);
-  const shares: ShareRecord[] = [];
-  const empty: string[] = [];
-  for (let start = 0; start < listed.length; start += toldAtOnce) {
-    const some = listed.slice(start, start + toldAtOnce);
-    const found = await sharesOf(
-      connection,
-      keys,
-      some.map(({ ownerKey }) => ownerKey),
-    );
-    const whose = new Set(found.map(({ ownerKey }) => ownerKey));
-    empty.push(
-      ...some
-        .filter(({ ownerKey }) => !whose.has(ownerKey))
-        .flatMap(({ ownerKey, at }) => [nameOf(ownerKey), at]),
-    );
-    shares.push(...found);
-  }
-  await unnote(connection, keys, empty);
-  return shares;
-}
-
-/** Takes those off the list whose last share is gone; names and numbers by turns. */
-async function unnote(connection: Connection, { measured }: Keys, list: readonly string[]): Promise<void> {
-  for (let start = 0; start < list.length; start += 1000) {
-    const some = words(list.slice(start, start + 1000));
-    await connection.run(async client =>
-      sound(connection.where, await runScript(client, scripts.unnote, [measured], some)),
-    );
+/** All of them, some owners at a time; what is changed meanwhile, the log tells. */
+export async function* sharePages(connection: Connection, keys: Keys): AsyncGenerator<SharesPage> {
+  for await (const { list, isLast } of measuredPages(connection, keys)) {
+    const ownerKeys = list.map(({ ownerKey }) => ownerKey);
+    const shares = await sharesOf(connection, keys, ownerKeys);
+    const whose = new Set(shares.map(({ ownerKey }) => ownerKey));
+    const empty = list.filter(({ ownerKey }) => !whose.has(ownerKey));
+    if (empty.length > 0) await unnote(connection, keys, empty);
+    yield { ownerKeys, shares, isLast };
   }
 }
 
-/** Every owner of whom there may be shares, and when they were last changed. */
-export async function measured(
+/** Takes those off the list whose last share is gone, unless somebody noted some since. */
+async function unnote(connection: Connection, { measured }: Keys, list: readonly Measured[]): Promise<void> {
+  const some = words(list.flatMap(({ ownerKey, at }) => [nameOf(ownerKey), at]));
+  await connection.run(async client =>
+    sound(connection.where, await runScript(client, scripts.unnote, [measured], some)),
+  );
+}
+
+interface Measured {
+  readonly ownerKey: string;
+  /** When the shares were last changed, as a number of the log. */
+  readonly at: string;
+}
+
+/**
+ * Every owner of whom there may be shares, in the order in which these were last changed: so whoever comes in between
+ * comes later, and no server that takes another's place in between leaves anybody out.
+ */
+async function* measuredPages(
   connection: Connection,
   { measured }: Keys,
-): Promise<readonly { readonly ownerKey: string; readonly at: string }[]> {
-  await connection.run(client => client.exists(measured));
-  const list = await connection.run(client => client.zrange(measured, 0, '-1', 'WITHSCORES'), listMs);
-  return understood(connection.where, measured, 'a name', () =>
-    Array.from({ length: list.length / 2 }, (_, at) => ({
-      ownerKey: unnamed(list[2 * at] ?? ''),
-      at: list[2 * at + 1] ?? '',
-    })),
-  );
+): AsyncGenerator<{ readonly list: readonly Measured[]; readonly isLast: boolean }> {
+  let from = '-inf';
+  let before = new Set<string>();
+  for (let most = 2 * toldAtOnce, isLast = false; !isLast; ) {
+    const found = await connection.run(client =>
+      client.zrange(measured, from, '+inf', 'BYSCORE', 'LIMIT', 0, most, 'WITHSCORES'),
+    );
+    isLast = found.length / 2 < most;
+    const page = understood(connection.where, measured, 'a name', () =>
+      Array.from({ length: found.length / 2 }, (_, place) => ({
+        ownerKey: unnamed(found[2 * place] ?? ''),
+        at: found[2 * place + 1] ?? '',
+      })),
+    );
+    const list = page.filter(({ ownerKey, at }) => at !== from || !before.has(ownerKey));
+    const last = page.at(-1)?.at ?? from;
+    // All who were changed together with the last one come again.
+    before = new Set(page.filter(({ at }) => at === last).map(({ ownerKey }) => ownerKey));
+    most = last === from ? 2 * most : 2 * toldAtOnce;
+    from = last;
+    yield { list, isLast };
+  }
 }
 
 /** Takes all shares of one machine out; whether there were any. */
 export async function dropHost(connection: Connection, keys: Keys, host: string): Promise<boolean> {
   let wereAny = false;
-  const listed = await measured(connection, keys);
-  for (let start = 0; start < listed.length; start += toldAtOnce) {
-    const some = listed.slice(start, start + toldAtOnce);
-    const there = await askedOfEach(connection, some, (client, { ownerKey }) =>
+  for await (const { list } of measuredPages(connection, keys)) {
+    const there = await askedOfEach(connection, list, (client, { ownerKey }) =>
       client.hexists(keys.share(ownerKey), fieldOf(host, about)),
     );
-    const owners = some.map(({ ownerKey }) => ownerKey).filter((_, at) => there[at] === 1);
+    const owners = list.map(({ ownerKey }) => ownerKey).filter((_, at) => there[at] === 1);
     if (owners.length === 0) continue;
     wereAny = true;
     await writeShares(

@@ -26,6 +26,7 @@ import type {
   ServerAdvice,
   SharedState,
   SharedStore,
+  SharesPage,
 } from '../shared.ts';
 import { addressOf } from './address.ts';
 import { readAdvice } from './advice.ts';
@@ -41,7 +42,7 @@ import { Lane } from './lane.ts';
 import { changesAfter, markOf } from './log.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState } from './policy.ts';
-import { allShares, editsOf, sharesOf, writeShares } from './shares.ts';
+import { editsOf, sharePages, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
@@ -126,7 +127,11 @@ class RedisStore implements SharedStore {
     const { main, keys } = this.#open();
     const [read, shares] = await bothEnded(
       this.#policyLane.run(() => readPolicy(main, keys)),
-      this.#shareLane.run(() => allShares(main, keys)),
+      this.#shareLane.run(async () => {
+        const all: ShareRecord[] = [];
+        for await (const { shares } of sharePages(main, keys)) all.push(...shares);
+        return all;
+      }),
     );
     return { ...read.policy, shares };
   }
@@ -201,6 +206,12 @@ class RedisStore implements SharedStore {
   async sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]> {
     const { main, keys } = this.#open();
     return sharesOf(main, keys, [...new Set(ownerKeys)]);
+  }
+
+  async *sharePages(): AsyncGenerator<SharesPage> {
+    const { main, keys } = this.#open();
+    await this.#shareLane.run(async () => {});
+    yield* sharePages(main, keys);
   }
 
   follow(told: () => void): () => void {
