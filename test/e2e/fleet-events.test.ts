@@ -68,7 +68,7 @@ t.test('a crossing is told once, also when the machine that tells is gone, or Re
   await mayPushIs(teller, 'alice', false);
   t.equal((await rule(teller, '/events')).status, 503);
   await redis.start();
-  await teller.ready();
+  for (const each of [teller, left]) await each.ready();
   await store(teller, 'dave', 2_000_000);
   await toldAre(t, left, [...known, 'dave up']);
 });
