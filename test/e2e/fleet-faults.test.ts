@@ -1,16 +1,28 @@
 /** The shared store fails for a while: machines serve what they know, and then all is as the disks and the rulers say. */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { comes, startServer, startSingle } from '../store/redis-servers.ts';
 import { Trial } from './trial.ts';
 
 t.setTimeout(240_000);
 
+/** For how long Redis is stopped: in a long run a minute. */
+const stoppedMs = process.env.SOFTQUOTA_LONG === '1' ? 60_000 : 3000;
+
 t.test('a Redis that hangs, ends, is killed, becomes a replica or is full', async t => {
   const { address, servers } = await startSingle(t);
   const [redis] = servers;
   const trial = await Trial.begin(t, { address });
   await trial.survives('hangs', { begin: () => redis.halt(), end: () => redis.go() });
+  await trial.survives(`is stopped for ${stoppedMs / 1000} s`, {
+    begin: () => redis.halt(),
+    end: async () => {
+      await delay(stoppedMs);
+      await trial.serves('still stopped');
+      redis.go();
+    },
+  });
   await trial.survives('ends', { begin: () => redis.end(), end: () => redis.start() });
   await trial.survives('is killed', { begin: () => redis.end('SIGKILL'), end: () => redis.start() });
 

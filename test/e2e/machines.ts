@@ -19,7 +19,7 @@ export async function machine(
     ...ini,
     server: { HOST_ID: host, ...ini.server },
     store: { ADAPTER: 'redis', HOST: address, ...ini.store },
-    security: { SECRET_KEY: 'the same on all machines, all of them', ...ini.security },
+    security: { SECRET_KEY: 'the same on each of the machines of the fleet', ...ini.security },
   };
   return Server.open(t, { ...options, ini: shared });
 }

@@ -75,7 +75,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   await server.configure({
     server: { HOST_ID: 'one' },
     store: { ADAPTER: 'redis', HOST: withPassword },
-    security: { SECRET_KEY: 'the same on all machines, all of them' },
+    security: { SECRET_KEY: 'the same on each of the machines of the fleet' },
   });
   await server.stop();
   await server.start();
