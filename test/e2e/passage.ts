@@ -7,12 +7,13 @@ import type { Test } from 'tap';
 /**
  * `passes`: all goes through at once. `swallows`: connections open, and nothing comes through. `cuts`: each connection
  * ends before the piece that brings more than so many bytes back. `delays`: each piece comes so much later. `refuses`: connections
- * are ended at once.
+ * are ended at once. `says`: where an answer has certain words, others of the same length come in their place.
  */
 export type Way =
   | { readonly does: 'passes' | 'swallows' | 'refuses' }
   | { readonly does: 'cuts'; readonly afterBytes: number }
-  | { readonly does: 'delays'; readonly ms: number };
+  | { readonly does: 'delays'; readonly ms: number }
+  | { readonly does: 'says'; readonly of: string; readonly instead: string };
 
 export class Passage {
   readonly port: number;
@@ -65,8 +66,9 @@ export class Passage {
       this.#open.delete(from);
       to.destroy();
     });
-    from.on('data', piece => {
-      if (this.#way.does === 'swallows' || !mayPass(piece.length)) return;
+    from.on('data', (came: Buffer) => {
+      if (this.#way.does === 'swallows' || !mayPass(came.length)) return;
+      const piece = this.#way.does === 'says' ? altered(came, this.#way) : came;
       const pass = () => {
         if (to.writable) to.write(piece);
       };
@@ -85,4 +87,8 @@ export class Passage {
     this.#endAll();
     await closed;
   }
+}
+
+function altered(piece: Buffer, { of, instead }: { readonly of: string; readonly instead: string }): Buffer {
+  return Buffer.from(piece.toString('latin1').replace(of, instead), 'latin1');
 }

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
+import { Passage } from '../e2e/passage.ts';
 import { event, owner, share } from './records.ts';
 import { placeIn, questions } from './redis-places.ts';
 import { startSentinels, startSingle } from './redis-servers.ts';
@@ -90,6 +91,28 @@ t.test('who measures only needs no right to change the policy', async t => {
   t.strictSame((await governing.state()).position, position(2));
 });
 
+t.test('a right that is missing leaves no half of a policy', async t => {
+  const { address, servers } = await startSingle(t);
+  const place = placeIn(address);
+  const store = await opened(t, place);
+  const policy = { owners: [owner('a')], documents: [rule('r')] };
+  await store.replace(policy, null, position(1), []);
+  for (const right of ['unlink', 'rename', 'persist', 'hset']) {
+    await servers[0].cli('acl', 'setuser', right, 'on', '>x', '~*', '&*', '+@all', `-${right}`);
+    const as = placeIn(address.replace('redis://', `redis://${right}:x@`), place.prefix);
+    const hampered = await opened(t, as);
+    const others = [
+      { owners: [], documents: [] },
+      { owners: [owner('b')], documents: [rule('s')] },
+    ];
+    for (const other of others) {
+      await t.rejects(hampered.replace(other, position(1), position(2), []), right);
+      const { state, policy: kept } = await store.policy();
+      t.strictSame([state.position, kept], [position(1), policy], right);
+    }
+  }
+});
+
 t.test('Sentinels that want the password of the store are given it', async t => {
   const { address } = await startSentinels(t, 'p@ss');
   t.match(address, 'redis+sentinel://:p%40ss@');
@@ -113,7 +136,18 @@ t.test('advice names what is amiss, and the line that mends it', async t => {
     (await hasty.advice()).map(({ code, mend }) => [code, mend]),
     [['not_durable_enough', 'appendfsync everysec']],
   );
-  const { address } = await startSingle(t);
+  const { address, servers } = await startSingle(t);
+  const passage = await Passage.to(t, servers[0].port);
+  const [version = ''] = /(?<=redis_version:)\d+/.exec(await servers[0].cli('info', 'server')) ?? [];
+  passage.become({
+    does: 'says',
+    of: `redis_version:${version}.`,
+    instead: `redis_version:${'5'.padStart(version.length, '0')}.`,
+  });
+  const aged = await opened(t, placeIn(`redis://127.0.0.1:${passage.port}/0`));
+  t.match(await aged.advice(), [
+    { code: 'too_old', message: /is version 0*5\.\d.*6\.2 and later/, mend: 'update it to 6.2 or later' },
+  ]);
   const careful = await opened(t, placeIn(address));
   t.strictSame(await careful.advice(), []);
   // As from another machine: an address of this one that is none of the loopback's names.

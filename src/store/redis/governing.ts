@@ -162,7 +162,16 @@ export async function replace(
   const answer = await governed(
     settings,
     scripts.replace,
-    [keys.policy, keys.documents, keys.owners, keys.log, staged.documents, staged.owners, keys.order],
+    [
+      keys.policy,
+      keys.documents,
+      keys.owners,
+      keys.log,
+      staged.documents,
+      staged.owners,
+      keys.order,
+      keys.staged(id, 'spare'),
+    ],
     [
       keys.news,
       ...positionWords(next),

@@ -53,7 +53,8 @@ export interface Keys {
   readonly said: string;
   alive(host: string): string;
   task(name: string): string;
-  staged(id: string, what: 'documents' | 'owners'): string;
+  /** `spare` is never there. */
+  staged(id: string, what: 'documents' | 'owners' | 'spare'): string;
   share(ownerKey: string): string;
 }
 

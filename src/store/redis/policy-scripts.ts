@@ -143,7 +143,10 @@ redis.call('PEXPIRE', KEYS[1], word())
 return {'kept'}`,
 );
 
-/** KEYS: policy, documents, owners, log, staged documents, staged owners, order. */
+/**
+ * What a user may not be allowed to is tried first, on a key that is never there: else a policy would have a place, and not
+ * its documents. KEYS: policy, documents, owners, log, staged documents, staged owners, order, a key that is not there.
+ */
 export const replace = script(
   reading,
   logging,
@@ -167,6 +170,11 @@ end
 for place = 5, 6 do
   if redis.call('HLEN', KEYS[place]) ~= tonumber(word()) then return {'lost', KEYS[place]} end
 end
+local spare = KEYS[8]
+redis.call('UNLINK', spare)
+redis.call('PERSIST', spare)
+local may_rename = redis.pcall('RENAME', spare, spare)
+if not string.find(may_rename.err, 'no such key') then return may_rename end
 redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
   'supersedes', supersedes)
 for place = 5, 6 do
