@@ -1,0 +1,204 @@
+/** What must not sign anybody in, each against a provider that lies, or a browser that was misled. */
+
+import t, { type Test } from 'tap';
+import { savedSource } from '../../src/wire/index.ts';
+import { Browser } from './browser.ts';
+import { type HostileProvider, hostileProvider, type Lies } from './hostile-provider.ts';
+import { addSource, SignInWorld } from './world.ts';
+
+async function open(t: Test): Promise<{ provider: HostileProvider; signIns: SignInWorld }> {
+  const provider = await hostileProvider(t);
+  return { provider, signIns: await SignInWorld.open(t, provider) };
+}
+
+/** Nobody is signed in, nobody is created, and what the browser reads has nothing of what was sent. */
+async function comesToNothing(
+  t: Test,
+  signIns: SignInWorld,
+  fault: string,
+  browser = new Browser(),
+): Promise<void> {
+  const { login, at } = await signIns.signIn(browser);
+  t.equal(login, null);
+  t.equal(`${at.pathname}${at.search}`, `/sign-in?fault=${fault}`);
+  await signIns.world.must(404, 'GET', '/admin/users/mallory');
+  t.notOk(browser.cookies(signIns.world.url.origin).has('softquota-session'));
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+
+t.test('a provider that does not lie signs in', async t => {
+  const { provider, signIns } = await open(t);
+  t.equal((await signIns.signIn()).login, 'mallory');
+  const [asked] = provider.asked;
+  const [exchanged] = provider.exchanged;
+  t.equal(asked?.get('code_challenge_method'), 'S256');
+  t.equal(asked?.get('redirect_uri'), `${signIns.begin}/callback`);
+  t.equal(exchanged?.get('redirect_uri'), `${signIns.begin}/callback`);
+  t.match(exchanged?.get('code_verifier'), /^[\w-]{43,}$/);
+});
+
+t.test('an ID token that is not what it should be is not believed', async t => {
+  const { provider, signIns } = await open(t);
+  const lies: readonly (readonly [string, Lies])[] = [
+    ['another nonce', { claims: { nonce: 'another' } }],
+    ['no nonce', { claims: { nonce: undefined } }],
+    ['another issuer', { claims: { iss: 'https://evil.example' } }],
+    ['another audience', { claims: { aud: 'another' } }],
+    [
+      'several audiences, and for another party',
+      { claims: { aud: ['softquota', 'another'], azp: 'another' } },
+    ],
+    ['expired', { claims: { iat: now() - 7200, exp: now() - 3600 } }],
+    ['no end', { claims: { exp: undefined } }],
+    ['no subject', { claims: { sub: undefined } }],
+    ['algorithm none', { signature: 'none' }],
+    ['HS256 with the public key', { signature: 'public' }],
+    ['a key that is not published', { signature: 'other' }],
+    ['userinfo of another', { userinfo: { sub: 'sub-root', preferred_username: 'root' } }],
+  ];
+  for (const [name, lie] of lies) {
+    await t.test(name, async t => {
+      provider.lies = lie;
+      await comesToNothing(t, signIns, 'not_believed');
+      t.equal(signIns.faults.at(-1)?.fault, 'not_believed');
+    });
+  }
+  t.same(await signIns.events(), []);
+});
+
+t.test('an answer of the provider that is not for this very sign-in is not taken', async t => {
+  const { provider, signIns } = await open(t);
+  const lies: readonly (readonly [string, Lies, string])[] = [
+    ['another state', { back: { state: 'another' } }, 'not_started_here'],
+    ['no state', { back: { state: null } }, 'not_started_here'],
+    ['of another issuer', { back: { iss: 'https://evil.example' } }, 'not_believed'],
+    ['of no issuer, though it says that it tells it', { back: { iss: null } }, 'not_believed'],
+    ['without a code', { back: { code: null } }, 'not_believed'],
+    [
+      'an error with a script',
+      { back: { code: null, error: '<script>', error_description: '<script>' } },
+      'provider_refused',
+    ],
+  ];
+  for (const [name, lie, fault] of lies) {
+    await t.test(name, async t => {
+      provider.lies = lie;
+      await comesToNothing(t, signIns, fault);
+    });
+  }
+  t.same(provider.exchanged, [], 'nobody asks what a code is worth that came that way');
+});
+
+t.test('a browser finishes only what it began, and once', async t => {
+  const { provider, signIns } = await open(t);
+  const isBack = (url: URL) => url.pathname.endsWith('/callback');
+  const mallory = new Browser();
+  const back = await mallory.go(signIns.begin, isBack);
+  const victim = await signIns.signed(new Browser(), back);
+  const misled = await victim.browser.go(back, url => signIns.isPage(url));
+  t.equal(misled.search, '?fault=not_started_here', 'a link with the code of another one signs nobody in');
+  t.same(provider.exchanged, []);
+
+  const origin = signIns.world.url.origin;
+  const held = [...mallory.cookies(origin)];
+  t.equal((await mallory.go(back, url => signIns.isPage(url))).pathname, '/');
+  for (const [name, cookie] of held) mallory.set(origin, name, cookie);
+  const again = await mallory.go(back, url => signIns.isPage(url));
+  t.equal(
+    again.search,
+    '?fault=not_started_here',
+    'a code is not taken twice, even by the browser that kept all',
+  );
+  t.equal(provider.exchanged.length, 1);
+
+  const forger = new Browser();
+  const next = await forger.go(signIns.begin, isBack);
+  for (const [name, cookie] of forger.cookies(origin)) {
+    forger.set(origin, name, { ...cookie, value: `${cookie.value.slice(0, -4)}AAAA` });
+  }
+  t.equal((await forger.go(next, url => signIns.isPage(url))).search, '?fault=not_started_here');
+});
+
+t.test('what was begun with one provider is not finished with another', async t => {
+  const { provider: evil, signIns } = await open(t);
+  const honest = await hostileProvider(t);
+  const id = await addSource(signIns.world, honest, { name: 'honest' });
+  const isBack = (url: URL) => url.pathname.endsWith('/callback');
+  const browser = new Browser();
+  const back = await browser.go(new URL(`sign-in/oauth2/${id}`, signIns.world.url), isBack);
+  // The honest provider's code is taken to the other source, which would send it to its own token endpoint.
+  back.pathname = `/sign-in/oauth2/${signIns.id}/callback`;
+  t.equal((await browser.go(back, url => signIns.isPage(url))).search, '?fault=not_believed');
+  t.same(evil.exchanged, [], 'the code of the one never gets to the other');
+});
+
+t.test('PKCE is used whatever a provider says of it, and each time with another secret', async t => {
+  const { provider, signIns } = await open(t);
+  await signIns.edit({ is_active: false });
+  const plain = await hostileProvider(t);
+  plain.lies = { discovery: { code_challenge_methods_supported: ['plain'] } };
+  const id = await addSource(signIns.world, plain, { name: 'plain' });
+  for (let time = 0; time < 2; time += 1) {
+    await new Browser().go(new URL(`sign-in/oauth2/${id}`, signIns.world.url), url => signIns.isPage(url));
+  }
+  const challenges = plain.asked.map(asked => asked.get('code_challenge'));
+  t.equal(new Set(challenges).size, 2);
+  t.same(
+    plain.asked.map(asked => asked.get('code_challenge_method')),
+    ['S256', 'S256'],
+  );
+  t.same(provider.asked, []);
+});
+
+t.test('a provider that cannot be what it says, or sends people astray, is not gone to', async t => {
+  const { signIns } = await open(t);
+  const refused: readonly (readonly [Lies['discovery'], RegExp])[] = [
+    [{ issuer: 'https://login.example' }, /says that it is https:\/\/login\.example/],
+    [
+      { id_token_signing_alg_values_supported: ['none', 'HS256'] },
+      /signs ID tokens with nothing that is believed/,
+    ],
+    [{ jwks_uri: undefined }, /tells no jwks_uri/],
+  ];
+  for (const [discovery = {}, warning] of refused) {
+    const provider = await hostileProvider(t);
+    provider.lies = { discovery };
+    await signIns.world.must(204, 'DELETE', `/admin/auths/${await other(provider)}`);
+    async function other({ issuer }: HostileProvider): Promise<number> {
+      const { json } = await signIns.world.must(201, 'POST', '/admin/auths', {
+        body: { name: 'other', openid_connect_auto_discovery_url: issuer, client_id: 'x' },
+      });
+      const saved = savedSource.parse(json);
+      t.match(saved.warning, warning);
+      const at = await new Browser().go(new URL(`sign-in/oauth2/${saved.id}`, signIns.world.url), url =>
+        signIns.isPage(url),
+      );
+      t.equal(at.search, '?fault=misconfigured');
+      return saved.id;
+    }
+  }
+  const astray = await hostileProvider(t);
+  astray.lies = { discovery: { authorization_endpoint: 'http://evil.example/authorize' } };
+  const id = await addSource(signIns.world, astray, { name: 'astray' });
+  const { headers } = await new Browser().get(new URL(`sign-in/oauth2/${id}`, signIns.world.url));
+  t.match(headers.get('location'), /fault=misconfigured$/);
+});
+
+t.test('an answer that never ends is given up', async t => {
+  const { provider, signIns } = await open(t);
+  provider.lies = { endless: true };
+  await comesToNothing(t, signIns, 'not_believed');
+  t.match(signIns.faults.at(-1)?.reason, /more than \d+ bytes/);
+});
+
+t.test('names and claims that are special to programs are names and claims like any other', async t => {
+  const { provider, signIns } = await open(t);
+  provider.lies = {
+    claims: { preferred_username: '__proto__', groups: ['__proto__', 'constructor', 'staff'] },
+    userinfo: JSON.parse('{"sub":"sub-mallory","__proto__":{"groups":["guests"]},"constructor":"x"}'),
+  };
+  const { login } = await signIns.signIn();
+  t.equal(login, '__proto__');
+  t.match(await signIns.events(), [{ owner: '__proto__', added: ['gold'], removed: [] }]);
+});

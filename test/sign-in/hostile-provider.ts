@@ -1,0 +1,142 @@
+/**
+ * A provider that lies in whatever way a test asks for. Where it is not told to lie it is a good one: whoever comes is
+ * signed in at once.
+ */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text as textOf } from 'node:stream/consumers';
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import type { Test } from 'tap';
+import type { Client } from './provider.ts';
+
+export interface Lies {
+  /** Instead of what the discovery document says. */
+  readonly discovery?: Readonly<Record<string, unknown>>;
+  /** Instead of what the ID token claims; undefined leaves a claim out. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** `none`: it is not signed; `public`: HS256 with the public key as the secret; `other`: with a key that is not published. */
+  readonly signature?: 'none' | 'public' | 'other';
+  /** Instead of the parameters that a browser brings back; null leaves one out. */
+  readonly back?: Readonly<Record<string, string | null>>;
+  /** Instead of all that userinfo says. */
+  readonly userinfo?: Readonly<Record<string, unknown>>;
+  /** An answer of the token endpoint that goes on for ever. */
+  readonly endless?: boolean;
+}
+
+export interface HostileProvider {
+  readonly issuer: string;
+  readonly client: Client;
+  lies: Lies;
+  /** The authorization requests that came, and the requests for tokens. */
+  readonly asked: URLSearchParams[];
+  readonly exchanged: URLSearchParams[];
+  allow(redirectUri: string): void;
+}
+
+export async function hostileProvider(t: Test): Promise<HostileProvider> {
+  const good = await generateKeyPair('RS256', { extractable: true });
+  const other = await generateKeyPair('RS256');
+  const publicPem = await exportSPKI(good.publicKey);
+  const jwk = { ...(await exportJWK(good.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
+  const nonces = new Map<string, string>();
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('it listens on a port');
+  const issuer = `http://127.0.0.1:${address.port}`;
+  const hostile: HostileProvider = {
+    issuer,
+    client: { id: 'softquota', secret: 'a-secret-of-the-client-for-tests' },
+    lies: {},
+    asked: [],
+    exchanged: [],
+    allow: () => {},
+  };
+
+  const idToken = async (nonce: string | undefined): Promise<string> => {
+    const now = Math.floor(Date.now() / 1000);
+    const payload = {
+      iss: issuer,
+      sub: 'sub-mallory',
+      aud: hostile.client.id,
+      iat: now,
+      exp: now + 60,
+      nonce,
+      preferred_username: 'mallory',
+      groups: ['staff'],
+      ...hostile.lies.claims,
+    };
+    // What is undefined is left out by the JSON.
+    const claims = JSON.parse(JSON.stringify(payload));
+    switch (hostile.lies.signature) {
+      case 'none':
+        return new UnsecuredJWT(claims).encode();
+      case 'public':
+        return new SignJWT(claims)
+          .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+          .sign(new TextEncoder().encode(publicPem));
+      default: {
+        const { privateKey } = hostile.lies.signature === 'other' ? other : good;
+        return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(privateKey);
+      }
+    }
+  };
+
+  const answers: Readonly<
+    Record<string, (url: URL, request: IncomingMessage, response: ServerResponse) => unknown>
+  > = {
+    '/.well-known/openid-configuration': () => ({
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/keys`,
+      userinfo_endpoint: `${issuer}/userinfo`,
+      id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+      authorization_response_iss_parameter_supported: true,
+      ...hostile.lies.discovery,
+    }),
+    '/keys': () => ({ keys: [jwk] }),
+    '/authorize': (url, _request, response) => {
+      hostile.asked.push(url.searchParams);
+      const back = new URL(url.searchParams.get('redirect_uri') ?? '');
+      const code = `code-${hostile.asked.length}`;
+      nonces.set(code, url.searchParams.get('nonce') ?? '');
+      const parameters = { code, state: url.searchParams.get('state'), iss: issuer, ...hostile.lies.back };
+      for (const [name, value] of Object.entries(parameters)) {
+        if (value !== null) back.searchParams.set(name, value);
+      }
+      response.writeHead(303, { Location: back.href }).end();
+    },
+    '/token': async (_url, request, response) => {
+      const form = new URLSearchParams(await textOf(request));
+      hostile.exchanged.push(form);
+      if (hostile.lies.endless === true) {
+        response.writeHead(200, { 'Content-Type': 'application/json' });
+        const more = () => {
+          while (!response.destroyed && response.write(' '.repeat(65_536)));
+          if (!response.destroyed) response.once('drain', more);
+        };
+        more();
+        return;
+      }
+      const nonce = nonces.get(form.get('code') ?? '');
+      return { access_token: 'access', token_type: 'Bearer', id_token: await idToken(nonce) };
+    },
+    '/userinfo': () => hostile.lies.userinfo ?? { sub: 'sub-mallory' },
+  };
+
+  server.on('request', async (request, response) => {
+    const url = new URL(request.url ?? '/', issuer);
+    const json = await answers[url.pathname]?.(url, request, response);
+    if (json !== undefined) response.setHeader('Content-Type', 'application/json').end(JSON.stringify(json));
+    else if (answers[url.pathname] === undefined) response.writeHead(404).end();
+  });
+  t.teardown(async () => {
+    server.closeAllConnections();
+    await new Promise(resolve => server.close(resolve));
+  });
+  return hostile;
+}
