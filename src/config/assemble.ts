@@ -129,7 +129,10 @@ function refuseSharingAlone(config: Config, values: Values): void {
 
 /** What one machine encrypts the others have to read. */
 function refuseUnsharedKey(config: Config, values: Values): void {
-  if (config.store.adapter === 'sqlite' || config.security.secretKeys.length > 0) return;
+  const { secretKeys } = config.security;
+  // Where what is given is no key, that is the fault.
+  if (config.store.adapter === 'sqlite' || secretKeys.length > 0 || values.isFaulty(security.secretKeys))
+    return;
   const where =
     '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each machine. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
   values.refuse(store.adapter, where);

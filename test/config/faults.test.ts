@@ -98,6 +98,11 @@ t.test('a machine that shares its store has to have a name', async t => {
   t.match(faultsOf(t, '[store]\nADAPTER = redis\n').join(), /ADAPTER = redis needs \[server\] HOST_ID/);
   const named = '[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n';
   t.match(faultsOf(t, named).join(), /ADAPTER = redis needs \[security\] SECRET_KEY/);
+  t.match(
+    faultsOf(t, `${named}[security]\nSECRET_KEY = ${'k'.repeat(32)}, short\n`),
+    [/too short/],
+    'and no other fault',
+  );
   t.match(configOf(t, `${named}[security]\nSECRET_KEY = ${'k'.repeat(32)}\n`).store, { adapter: 'redis' });
 });
 

@@ -1,0 +1,103 @@
+/** `softquota auth`, and what it does to a user's quota groups. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { savedSource } from '../../src/wire/index.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { machine, ruled } from './machines.ts';
+import { Server } from './server.ts';
+
+// Each command is a process, on whatever machine.
+t.setTimeout(600_000);
+
+const clientSecret = 'client-secret-that-nobody-may-see';
+
+const company = {
+  name: 'company',
+  openid_connect_auto_discovery_url: 'http://127.0.0.1:2',
+  client_id: 'softquota',
+  client_secret: clientSecret,
+  quota_group_claim_name: 'groups',
+  quota_group_map: { staff: ['gold'], guests: ['silver'] },
+  quota_group_map_removal: true,
+};
+
+async function addSource(server: Server): Promise<string> {
+  for (const name of ['gold', 'silver']) await ruled(server, '/groups', { body: { name } });
+  const made = await server.ask('admin', '/api/v1/admin/auths', { body: company });
+  return String(savedSource.parse(JSON.parse(made.text)).id);
+}
+
+t.test('claims in a file do what a sign-in does with them, for one user or for many', async t => {
+  const server = await Server.open(t);
+  t.match(await server.softquota(['auth', 'list']), { code: 0, stdout: /There is none/ });
+  await addSource(server);
+  t.match(await server.softquota(['auth', 'list']), {
+    code: 0,
+    stdout: /company .*127\.0\.0\.1:2 .*yes .*groups .*on/,
+  });
+  for (const name of ['alice', 'bob']) t.equal((await server.softquota(['user', 'create', name])).code, 0);
+
+  const one = join(server.folder, 'alice.json');
+  await writeFile(one, '{"sub": "1", "groups": "staff, guests"}');
+  const sync = ['auth', 'sync', 'company'];
+  t.match(await server.softquota([...sync, one, '--user', 'alice', '--try']), {
+    code: 0,
+    stdout: 'alice: +gold +silver; in gold, silver\n',
+  });
+  t.match(await server.softquota(['group', 'show', 'gold']), { code: 0, stdout: /^(?!.*alice)/s });
+  t.match(await server.softquota([...sync, one, '--user', 'alice']), {
+    code: 0,
+    stdout: /^alice: \+gold \+silver/,
+  });
+  t.match(await server.softquota([...sync, one, '--user', 'alice']), {
+    code: 0,
+    stdout: /nothing changes; in gold, silver/,
+  });
+
+  const many = join(server.folder, 'many.json');
+  const users = [
+    { user: 'alice', claims: { groups: [] } },
+    { user: 'nobody', claims: { groups: [] } },
+    { user: 'bob', claims: { groups: ['guests'] } },
+  ];
+  await writeFile(many, users.map(user => `${JSON.stringify(user)}\n`).join(''));
+  t.match(await server.softquota([...sync, many]), {
+    code: 1,
+    stdout: 'alice: -gold -silver; in no group\nbob: +silver; in silver\n',
+    stderr: /^softquota: nobody: there is no user nobody/,
+  });
+  await writeFile(many, JSON.stringify(users.slice(2)));
+  const json = await server.softquota([...sync, many, '--json']);
+  t.match(JSON.parse(json.stdout), [{ user: 'bob', outcome: 'synchronized', groups: ['silver'], added: [] }]);
+
+  await writeFile(many, '{"user": "bob"}\n');
+  t.match(await server.softquota([...sync, many]), { code: 2, stderr: /line 1: claims/ });
+  await writeFile(many, '{"user"');
+  t.match(await server.softquota([...sync, many]), { code: 2, stderr: /line 1: no JSON/ });
+  t.match(await server.softquota(['auth', 'sync', 'another', one, '--user', 'bob']), {
+    code: 2,
+    stderr: /no source another/,
+  });
+});
+
+t.test('machines with one quota have the same sources, and Redis has no secret in clear', async t => {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const one = await machine(t, { address, host: 'one' });
+  const id = await addSource(one);
+  const two = await machine(t, { address, host: 'two' });
+  const there = await two.ask('admin', `/api/v1/admin/auths/${id}`);
+  t.match(JSON.parse(there.text), { name: 'company', client_secret_state: 'set' });
+  t.equal((await two.softquota(['user', 'create', 'alice'])).code, 0);
+  const asked = { user: 'alice', claims: { groups: 'staff' } };
+  const done = await two.ask('admin', `/api/v1/admin/auths/${id}/claims`, { body: asked });
+  t.match(JSON.parse(done.text), { added: ['gold'] });
+  const events = await one.ask('admin', '/api/v1/admin/quota/events?kind=sign-in');
+  t.match(JSON.parse(events.text), [{ owner: 'alice', source: { name: 'company' }, added: ['gold'] }]);
+  const documents = await redis.cli('--raw', 'hgetall', '{softquota}:documents');
+  t.match(documents, /"clientSecret":"[\w-]+\.[\w-]+"/);
+  const log = await redis.cli('--raw', 'xrange', '{softquota}:log', '-', '+');
+  for (const text of [documents, log]) t.notOk(text.includes(clientSecret));
+});
