@@ -59,18 +59,21 @@ export async function isLoaded(tab: Tab): Promise<void> {
   await tab.page.waitForFunction('document.querySelector("h1") && !document.querySelector(".skeleton")');
 }
 
+/** Frames are not drawn in a tab that is behind another. */
+const looking = { polling: 100, timeout: 60_000 } as const;
+
 /** Resolves once this can be read somewhere below the selector. */
 export async function reads(tab: Tab, text: string, selector = 'body'): Promise<void> {
   const found = `[...document.querySelectorAll(${JSON.stringify(selector)})]
     .some(element => element.innerText.includes(${JSON.stringify(text)}))`;
-  await tab.page.waitForFunction(found);
+  await tab.page.waitForFunction(found, looking);
 }
 
 /** Resolves once this can no longer be read below the selector. */
 export async function readsNoMore(tab: Tab, text: string, selector = 'body'): Promise<void> {
   const gone = `![...document.querySelectorAll(${JSON.stringify(selector)})]
     .some(element => element.innerText.includes(${JSON.stringify(text)}))`;
-  await tab.page.waitForFunction(gone);
+  await tab.page.waitForFunction(gone, looking);
 }
 
 export const looks = [
