@@ -1,0 +1,119 @@
+/** What an administrator and an owner do with the pages beside a git server, from a limit to a push that passes again. */
+
+import { rm } from 'node:fs/promises';
+import t from 'tap';
+import { account, addressOf, tokenOf } from '../e2e/accounts.ts';
+import { until } from '../e2e/ask.ts';
+import type { Tab } from '../e2e/browser.ts';
+import { Clone } from '../e2e/clone.ts';
+import { Server } from '../e2e/server.ts';
+import { isLoaded, reads, readsNoMore, Web } from './world.ts';
+
+t.setTimeout(600_000);
+
+const server = await Server.open(t, {
+  repositories: ['alice/site', 'alice/videos'],
+  ini: { 'quota.default': { TOTAL: '-1' } },
+});
+const url = new URL(await addressOf(server));
+const site = await Clone.of({ folder: server.folder }, server.path('alice/site'));
+const videos = await Clone.of({ folder: server.folder }, server.path('alice/videos'));
+await site.commit(300_000);
+await videos.commit(1_200_000);
+await site.push();
+await videos.push();
+await server.usageIs('alice', bytes => bytes > 1_500_000);
+
+const web = await Web.open(t);
+const token = await account(server, 'root', { isAdmin: true });
+const admin = await web.signedIn(url, token, 'owners/alice');
+const alice = await web.signedIn(url, await tokenOf(server, 'alice', ['all']), 'mine');
+
+/** The field of this label. */
+const field = (label: string) => `::-p-aria(${label})`;
+
+/** A page that nobody looks at asks nothing. */
+const lookAt = ({ page }: Tab) => page.bringToFront();
+
+t.test('before, nothing limits alice', async t => {
+  await reads(admin, 'allowed', 'main');
+  t.notMatch(await admin.read('main'), /refused/);
+  t.match(await site.push(['main:before']), { code: 0 });
+});
+
+t.test(
+  'the administrator creates the group "free" with 1 MB, and sees whom it would hit before it is saved',
+  async t => {
+    const tab = await web.signedIn(url, token, 'groups');
+    await tab.click('main ::-p-text(New group)');
+    await tab.fill(field('Name of the group'), 'free');
+    await tab.click('::-p-text(Add a new rule)');
+    await tab.fill(field('Name of the rule'), 'one-megabyte');
+    await tab.fill(field('Limit'), '1 MB');
+    await reads(tab, '1 MB: 1,000,000 bytes', 'main');
+    await reads(tab, 'Nobody of 2 owners would be refused', '.effect');
+    await tab.fill(field('Add an owner'), 'ali');
+    await tab.click('ul[aria-label="Owners found"] button');
+    await reads(tab, '1 owner would be newly refused something', '.effect');
+    await reads(tab, 'alice', '.effect');
+    t.match(await site.push(['main:still']), { code: 0 }, 'nothing is in force yet');
+    await tab.click('::-p-text(Create the group)');
+    await reads(tab, 'Group free', 'h1');
+    await reads(tab, '1 owner is refused something by this group', 'main');
+  },
+);
+
+t.test('her next push is refused, and the pages that are open show it by themselves', async t => {
+  await site.commit(1000);
+  const push = await site.push();
+  t.equal(push.code, 1);
+  t.match(push.said, /Quota exceeded: alice uses 1\.5\d* MB of 1 MB/);
+  await lookAt(admin);
+  await reads(admin, '✕ refused', 'main');
+  await reads(admin, 'one-megabyte', 'main');
+  await lookAt(alice);
+  await reads(alice, 'of 1 MB', 'main');
+});
+
+t.test('the reasoning tells the administrator which rule of which group decided', async () => {
+  await lookAt(admin);
+  await admin.click('main td button[aria-expanded]');
+  await reads(admin, 'this one decided', '.effect');
+  await reads(admin, 'The limit is exceeded', '.effect');
+});
+
+t.test('alice signs in, sees why, and which of her repositories are the largest', async t => {
+  await isLoaded(alice);
+  const text = await alice.read('main');
+  t.match(text, /of 1 MB/);
+  const [videosAt, siteAt] = [text.indexOf('alice/videos'), text.indexOf('alice/site')];
+  t.ok(videosAt >= 0 && siteAt > videosAt, 'the largest first');
+});
+
+t.test(
+  'she deletes the largest, it is measured, and her push passes; the pages show it by themselves',
+  async t => {
+    await rm(server.path('alice/videos'), { recursive: true });
+    const scans = await web.signedIn(
+      url,
+      await tokenOf(server, 'root', ['read:admin', 'write:admin']),
+      'scans',
+    );
+    await scans.click('::-p-text(Start)');
+    await reads(scans, 'Measuring is done', '[aria-live]');
+    await server.usageIs('alice', bytes => bytes < 1_000_000);
+    t.match(await until(async () => site.push()), { code: 0 });
+    await lookAt(admin);
+    await readsNoMore(admin, '✕ refused', 'main');
+    await reads(alice, '% of', 'main').catch(() => {});
+    t.notMatch(await alice.read('main'), /alice\/videos/);
+  },
+);
+
+t.test('the browser complained of nothing in all this', async t => {
+  // It asks for an icon of the address that signing in begins at, which has none.
+  t.same(
+    [...admin.complaints, ...alice.complaints].filter(complaint => !/status of 404/.test(complaint)),
+    [],
+  );
+});
