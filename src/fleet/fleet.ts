@@ -1,6 +1,7 @@
 /** The part of a daemon that takes part in a shared quota, from its start to its end. */
 
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import type { Away, Ledger, SharedPolicy } from '../ledger/index.ts';
 import {
@@ -72,6 +73,9 @@ export class Fleet implements SharedPolicy {
   readonly #following: Following;
   readonly #advised: Advised;
   readonly #life = randomUUID();
+  readonly #begunAt: number;
+  /** Machines, as the store knew them last. */
+  readonly #listed = new Map<string, HostRecord>();
   /** Null: none was told, or that it is over. */
   #toldDistrust: string | null = null;
   #away: Away | null = null;
@@ -91,6 +95,7 @@ export class Fleet implements SharedPolicy {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
+    this.#begunAt = options.now();
     const { ledger, store, host, log, mounted = new Map(), adviceEveryMs = 30_000 } = options;
     this.walkers = new Walkers({ ledger, store, host, mounted, log });
     this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
@@ -172,8 +177,23 @@ export class Fleet implements SharedPolicy {
     this.#mustBeTrusted();
   }
 
-  hosts(): Promise<readonly HostRecord[]> {
-    return this.#options.store.hosts();
+  /**
+   * Those that the store knows, and those that it has lost and whose usage counts here: they were heard of last when they
+   * were last listed, or else walked something.
+   */
+  async hosts(): Promise<readonly HostRecord[]> {
+    const { store, ledger, host: ownHost } = this.#options;
+    const listed = await store.hosts();
+    for (const record of listed) this.#listed.set(record.host, record);
+    const there = new Set([ownHost, ...listed.map(({ host }) => host)]);
+    const stored = [...(await ledger.sharing.storedByHost())].filter(([host]) => !there.has(host));
+    return [
+      ...listed,
+      ...stored.map(([host, { measuredAt }]) => {
+        const { seenAt = measuredAt ?? this.#begunAt, version = '' } = this.#listed.get(host) ?? {};
+        return { host, seenAt, isAlive: false, version };
+      }),
+    ];
   }
 
   /** Rejects with `conflict` while it lives, `not_found` where there is none, `store_away`. */
@@ -206,17 +226,19 @@ export class Fleet implements SharedPolicy {
         'the policy in the store is the one in force: there is nothing to repair',
       );
     }
+    const { distrusted } = this.#following;
     await this.#tellOfTheSilent();
     const stored = await store.policy();
     const { position, supersedes } = stored.state;
+    // Whoever decides has seen what is decided on: not what another has decided since.
+    if (!isDeepStrictEqual(position, distrusted)) throw changedMeanwhile();
     const chosen: Policy = policy === 'known' ? await sharing.policy() : stored.policy;
     const given = [sharing.position?.generation, position?.generation, ...supersedes];
     const next = newGeneration(Math.max(sharing.position?.version ?? 0, position?.version ?? 0) + 1);
     const outcome = await store.replace(chosen, position, next, [
       ...new Set(given.flatMap(each => each ?? [])),
     ]);
-    if (outcome === 'behind')
-      throw new SoftquotaError('conflict', 'the store was changed meanwhile: look again');
+    if (outcome === 'behind') throw changedMeanwhile();
     await sharing.takeOverWhole(chosen, next);
     log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
     await this.#following.sync();
@@ -353,4 +375,8 @@ export class Fleet implements SharedPolicy {
     this.#outbox.tellEverything();
     this.#advised.anew();
   }
+}
+
+function changedMeanwhile(): SoftquotaError {
+  return new SoftquotaError('conflict', 'the store was changed meanwhile: look again');
 }

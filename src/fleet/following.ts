@@ -62,6 +62,8 @@ export class Following {
   /** Null: all shares are known, as far as the log is. */
   #reading: Reading | null = null;
   #distrust: Distrust | null = null;
+  /** Where the store's policy stood when that was found. */
+  #distrusted: Position | null = null;
   #running: Promise<void> | null = null;
   #again: Promise<void> | null = null;
 
@@ -72,6 +74,11 @@ export class Following {
   /** Why the store's policy is not in force here; null: it is. */
   get distrust(): Distrust | null {
     return this.#distrust;
+  }
+
+  /** Where the policy stood that is not in force here; null: there was none, or it is in force. */
+  get distrusted(): Position | null {
+    return this.#distrusted;
   }
 
   /** Whether everything was read once, and nothing was missed since. */
@@ -140,6 +147,7 @@ export class Following {
     } else {
       if (!('distrust' in verdict) || changes.some(({ is }) => is === 'policy')) return false;
       this.#distrust = verdict.distrust;
+      this.#distrusted = state.position;
       for (const change of changes) if (change.is === 'owners') this.#meet(change.owners);
     }
     const ownerKeys = changes.flatMap(change => (change.is === 'shares' ? change.ownerKeys : []));
@@ -233,6 +241,7 @@ export class Following {
     }
     const wasDistrusted = this.#distrust !== null;
     this.#distrust = distrust;
+    this.#distrusted = distrust === null ? null : read.state.position;
     if (distrust !== null) this.#meet(read.policy.owners);
     this.#last = read.state.lastChange;
     this.#readAgain();

@@ -41,6 +41,14 @@ export interface KnownUnit extends LargeUnit {
   readonly measuredAt: number | null;
 }
 
+/** What a machine stores, as far as it is known here. */
+export interface StoredOnHost {
+  readonly owners: number;
+  readonly bytes: number;
+  /** The newest that was said of when something was walked there, in milliseconds since 1970; null: nothing was. */
+  readonly measuredAt: number | null;
+}
+
 /** What several machines have in common. */
 export interface Shared {
   readonly policy: SharedPolicy;
@@ -179,14 +187,15 @@ export class Sharing {
   }
 
   /** How many owners store something on each machine, and how much altogether. */
-  async storedByHost(): Promise<ReadonlyMap<string, { readonly owners: number; readonly bytes: number }>> {
+  async storedByHost(): Promise<ReadonlyMap<string, StoredOnHost>> {
     const { book } = this.#options;
-    const stored = new Map<string, { owners: number; bytes: number }>();
+    const stored = new Map<string, { owners: number; bytes: number; measuredAt: number | null }>();
     await inSlices(book.accounts, ({ owner, shares }) => {
       const own = this.shareOf(owner.key);
-      for (const { host, bytes } of own === null ? shares : [own, ...shares]) {
-        const sum = stored.get(host) ?? { owners: 0, bytes: 0 };
+      for (const { host, bytes, measuredAt } of own === null ? shares : [own, ...shares]) {
+        const sum = stored.get(host) ?? { owners: 0, bytes: 0, measuredAt: null };
         sum.owners += 1;
+        if (measuredAt !== null) sum.measuredAt = Math.max(measuredAt, sum.measuredAt ?? measuredAt);
         for (const leaf of leaves) sum.bytes += bytes[leaf] ?? 0;
         stored.set(host, sum);
       }

@@ -49,6 +49,12 @@ t.test('an emptied store: usage is told again, the policy stays, and is put back
   const all = await trial.one.usage('alice');
   await redis.cli('flushall');
   await isDistrusted(t, trial.without(2), /the store holds no policy, and this machine knows one/);
+  const listed = JSON.parse((await trial.one.softquota(['host', 'list', '--json'])).stdout);
+  t.match(
+    listed.find(({ id }: { readonly id: string }) => id === 'three'),
+    { alive: false, owners: 2, bytes: 2000, silentSeconds: Number },
+    'one that the store has lost is listed, as it counts',
+  );
   await trial.without(2).growAll(900);
   await trial.one.usageIs('alice', bytes => bytes === all + 1800);
   await trial.two.usageIs('alice', bytes => bytes === all + 1800);

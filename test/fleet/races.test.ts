@@ -253,3 +253,30 @@ t.test('of two repairs at once one is made, and all follow it', async t => {
   await one.fleet.catchUp();
   t.strictSame(one.ledger.sharing.position, two.ledger.sharing.position);
 });
+
+t.test('who repairs what another has just repaired is told so, and nothing is decided twice', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  let before = async () => {};
+  const two = await member(t, {
+    address,
+    host: 'two',
+    through: store => ({
+      ...store,
+      policy: async () => {
+        const act = before;
+        before = async () => {};
+        await act();
+        return store.policy();
+      },
+    }),
+  });
+  await ruling(one.ledger, 'known');
+  await two.fleet.catchUp();
+  await servers[0].cli('flushall');
+  for (const { fleet } of [one, two]) await t.rejects(fleet.catchUp(), { code: 'store_away' });
+  before = () => one.fleet.repair('known');
+  await t.rejects(two.fleet.repair('stored'), { code: 'conflict', message: /changed meanwhile/ });
+  await two.fleet.catchUp();
+  t.ok(knowsRule(one.ledger, 'known') && knowsRule(two.ledger, 'known'));
+});
