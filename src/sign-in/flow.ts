@@ -13,13 +13,13 @@ import {
 import { SoftquotaError } from '../errors.ts';
 import { endBrought, type Held, startSession, type Via } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { View } from '../policy/index.ts';
 import { printable } from '../quota/index.ts';
 import type { SecretKeys } from '../secrets/index.ts';
 import {
   type Arrival,
   type Arrived,
   arrive,
-  isSafe,
   issuerOf,
   type SourceDocument,
   type SynchronizingLog,
@@ -118,12 +118,6 @@ export class SignInFlow {
       code_challenge: await calculatePKCECodeChallenge(begun.verifier),
       code_challenge_method: 'S256',
     });
-    if (!isSafe(location)) {
-      throw new SignInFault(
-        'misconfigured',
-        `the provider would have people sign in at ${location.origin}, in the clear`,
-      );
-    }
     return { location: location.href, cookies: this.#cookies.begin(cookies, begun) };
   }
 
@@ -143,8 +137,8 @@ export class SignInFlow {
     return new BegunCookies(this.#options.keys, this.#options.baseUrl());
   }
 
-  #activeSource(id: string): SourceDocument {
-    const source = sourceById(this.#options.ledger.view, id);
+  #activeSource(id: string, view: View = this.#options.ledger.view): SourceDocument {
+    const source = sourceById(view, id);
     if (source === undefined) throw new SignInFault('unknown_source', 'there is no such source');
     if (source.isActive) return source;
     throw new SignInFault('inactive_source', `the source ${printable(source.name)} is not active`);
@@ -182,8 +176,8 @@ export class SignInFlow {
 
   /** All of it is one change: who comes, what the claims make of that, and the session in place of the browser's last. */
   async #signedIn(source: SourceDocument, arrival: Arrival, held: string | null): Promise<Held> {
-    const { ledger, log, now } = this.#options;
-    const at = now();
+    const { ledger, log } = this.#options;
+    const at = this.#options.now();
     const via: Via = {
       is: 'source',
       source: source.id,
@@ -192,9 +186,11 @@ export class SignInFlow {
     };
     try {
       const { told, session } = await ledger.govern(amendment => {
-        const arrived = arrive(amendment, source, arrival, at);
+        // It may have been changed while the provider was asked.
+        const current = this.#activeSource(String(source.id), amendment.draft);
+        const arrived = arrive(amendment, current, arrival, at);
         if (arrived.is === 'refused')
-          throw new SignInFault(arrived.why, refusedText(source, arrived, arrival));
+          throw new SignInFault(arrived.why, refusedText(current, arrived, arrival));
         const { draft } = amendment;
         if (held !== null) endBrought(draft, held, at);
         const wanted = { via, scopes: ['all'], endsAt: null };

@@ -18,8 +18,9 @@ import {
   None,
   type ServerMetadata,
 } from 'openid-client';
+import { z } from 'zod';
 import type { SecretKeys } from '../secrets/index.ts';
-import { clientSecretOf, discoveryOf, issuerOf, type SourceDocument } from '../sources/index.ts';
+import { clientSecretOf, discoveryOf, isSafe, issuerOf, type SourceDocument } from '../sources/index.ts';
 import { SignInFault } from './fault.ts';
 import { boundedFetch } from './fetching.ts';
 
@@ -43,6 +44,24 @@ const asymmetric = new Set([
   'EdDSA',
   'Ed25519',
 ]);
+
+const endpoint = z.string().refine(text => URL.canParse(text));
+
+/** What is needed of a discovery document (OpenID Connect Discovery, 3). */
+const usable = z.object({
+  authorization_endpoint: endpoint,
+  token_endpoint: endpoint,
+  jwks_uri: endpoint,
+  userinfo_endpoint: endpoint.optional(),
+  id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
+  // Where nothing is told, both are tried.
+  token_endpoint_auth_methods_supported: z
+    .array(z.string())
+    .default(['client_secret_basic', 'client_secret_post']),
+});
+
+type UsableMetadata = ServerMetadata &
+  Required<Pick<ServerMetadata, 'token_endpoint_auth_methods_supported'>>;
 
 /** How a client says who it is, in the order in which it is tried. */
 export type Provider = readonly [Configuration, ...Configuration[]];
@@ -99,10 +118,7 @@ export class Providers {
     };
     if (secret.is === 'none') return [configured(None())];
     const ways = [ClientSecretBasic(secret.secret), ClientSecretPost(secret.secret)] as const;
-    const methods = server.token_endpoint_auth_methods_supported ?? [
-      'client_secret_basic',
-      'client_secret_post',
-    ];
+    const methods = server.token_endpoint_auth_methods_supported;
     if (!methods.includes('client_secret_post')) return [configured(ways[0])];
     if (!methods.includes('client_secret_basic')) return [configured(ways[1])];
     return [configured(ways[0]), configured(ways[1])];
@@ -124,7 +140,7 @@ async function discovered(source: SourceDocument): Promise<ServerMetadata> {
 }
 
 /** As much of it as is believed. */
-function acceptable(server: ServerMetadata, source: SourceDocument): ServerMetadata {
+function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetadata {
   const expected = issuerOf(source.discoveryUrl);
   if (server.issuer.replace(/\/+$/, '') !== expected) {
     throw new SignInFault(
@@ -132,21 +148,30 @@ function acceptable(server: ServerMetadata, source: SourceDocument): ServerMetad
       `the provider at ${expected} says that it is ${server.issuer}: give that address to the source`,
     );
   }
-  const signing = (server.id_token_signing_alg_values_supported ?? ['RS256']).filter(alg =>
-    asymmetric.has(alg),
-  );
+  const told = usable.safeParse(server);
+  if (!told.success) {
+    const wrong = [...new Set(told.error.issues.map(({ path }) => path.join('.')))].join(', ');
+    throw new SignInFault('misconfigured', `the provider at ${expected} tells nothing usable as ${wrong}`);
+  }
+  const { data } = told;
+  const endpoints = [data.authorization_endpoint, data.token_endpoint, data.jwks_uri, data.userinfo_endpoint];
+  for (const endpoint of endpoints) {
+    const url = endpoint === undefined ? null : new URL(endpoint);
+    if (url === null || url.protocol === 'https:' || (isPlain(source) && isSafe(url))) continue;
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} would have something sent to ${url.origin} in the clear`,
+    );
+  }
+  const signing = data.id_token_signing_alg_values_supported.filter(alg => asymmetric.has(alg));
   if (signing.length === 0) {
     throw new SignInFault(
       'misconfigured',
       `the provider at ${expected} signs ID tokens with nothing that is believed here, such as RS256`,
     );
   }
-  for (const needed of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
-    if (server[needed] === undefined) {
-      throw new SignInFault('misconfigured', `the provider at ${expected} tells no ${needed}`);
-    }
-  }
-  return { ...server, id_token_signing_alg_values_supported: signing };
+  const { token_endpoint_auth_methods_supported } = data;
+  return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
 }
 
 function isPlain({ discoveryUrl }: SourceDocument): boolean {

@@ -52,6 +52,44 @@ function openStore(): { readonly store: Store; readonly writes: Changes[] } {
   return { store, writes };
 }
 
+t.test(
+  'a change with an occasion is one event, which lists what became another, also where nothing did',
+  async t => {
+    const ledger = await new World(t).open();
+    await ledger.govern(({ draft }) => createGroup(draft, { name: 'free', rules: [] }));
+    for (const group of ['free', null]) {
+      await ledger.govern(amendment => {
+        const owner = amendment.owner('dave') ?? amendment.createOwner('dave');
+        if (group !== null) assign(amendment.draft, owner.id, group);
+        amendment.tellAs({ kind: 'sign-in', owner, facts: { from: 'somewhere' } });
+      }, carol);
+    }
+    t.notOk(
+      (await changes(ledger)).some(({ owner }) => owner === 'dave'),
+      'nothing else tells of it',
+    );
+    const told = await ledger.events({ kind: 'sign-in', limit: 10 });
+    const { id, key } = ledger.ownerRecord('dave') ?? {};
+    t.match(told, [
+      { ownerId: id, ownerKey: key },
+      { ownerId: id, ownerKey: key },
+    ]);
+    t.match(
+      told.map(({ text }) => JSON.parse(text)),
+      [
+        { from: 'somewhere', by: { name: 'carol' }, changes: [] },
+        {
+          by: { name: 'carol' },
+          changes: [
+            { what: 'owner', action: 'created', name: 'dave', before: null, after: { type: 'user' } },
+            { what: 'assignment', action: 'created', owner: 'dave', after: { groups: ['free'] } },
+          ],
+        },
+      ],
+    );
+  },
+);
+
 t.test('a change is on record with who asked for it, and before and after', async t => {
   const ledger = await new World(t).open();
   const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };

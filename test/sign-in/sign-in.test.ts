@@ -1,5 +1,6 @@
 import t from 'tap';
 import { groupsOf, messageOf, userOf } from '../api/people.ts';
+import { freePort } from '../e2e/transports.ts';
 import { Browser } from './browser.ts';
 import { realProvider } from './provider.ts';
 import { SignInWorld } from './world.ts';
@@ -248,4 +249,24 @@ t.test('nobody signs in by what is not there, not active, or away', async t => {
   t.equal(await faultAt(`sign-in/oauth2/${signIns.id}`), '?fault=provider_away');
   const denied = await world.must(404, 'GET', '/sign-in/oauth2');
   t.ok(messageOf(denied));
+});
+
+t.test('behind a proxy with a path, addresses and cookies have the path', async t => {
+  const provider = await realProvider(t);
+  const port = await freePort();
+  const signIns = await SignInWorld.open(
+    t,
+    provider,
+    {},
+    {
+      settings: { server: { HTTP_PORT: String(port), ROOT_URL: `http://127.0.0.1:${port}/quota/` } },
+    },
+  );
+  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+  const begin = new URL(`quota/sign-in/oauth2/${signIns.id}?return_to=/mine`, signIns.world.url);
+  const isPage = (url: URL) => signIns.isHere(url) && !url.pathname.includes('/oauth2/');
+  const browser = new Browser();
+  t.equal((await browser.go(begin, isPage)).pathname, '/quota/mine');
+  const { status, body } = await browser.get(new URL('quota/api/v1/session', signIns.world.url));
+  t.match({ status, body }, { status: 200, body: /"login":"dave"/ });
 });
