@@ -26,6 +26,7 @@ export const questions: Readonly<Record<string, (store: SharedStore) => Promise<
   enroll: store => store.enroll([owner('a')]),
   changesAfter: store => store.changesAfter(0, 1),
   sharesOf: store => store.sharesOf(['a']),
+  sharePages: store => store.sharePages()[Symbol.asyncIterator]().next(),
   claim: store => store.claim({ host: 'a', token: 'a', life: 'a', version: '1' }),
   release: store => store.release({ host: 'a', token: 'a', life: 'a', version: '1' }),
   walkers: store => store.walkers(),
