@@ -5,8 +5,6 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
-import { usageOf } from '../../src/quota/index.ts';
-import { openStore } from '../../src/store/index.ts';
 import {
   type History,
   history,
@@ -17,6 +15,7 @@ import {
   type RefusalsOfDay,
 } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
+import { recorded, remember } from './past.ts';
 import { measure, messageOf, repository } from './people.ts';
 import { World } from './world.ts';
 
@@ -46,14 +45,6 @@ function overviewWith(world: World, over: number, near: number): Promise<Overvie
 
 async function historyAt(world: World, path: string, as: 'admin1' | 'alice' = 'admin1'): Promise<History> {
   return history.parse((await world.must(200, 'GET', path, { as })).json);
-}
-
-/** The recording of the first hour, which follows the first sweep. */
-async function recorded(world: World): Promise<void> {
-  await until(async () => {
-    const { points } = await historyAt(world, '/admin/quota/history');
-    return points.length > 0 ? true : null;
-  });
 }
 
 t.test('the overview tells sums, who is over and near, the disks, and when it was measured', async t => {
@@ -124,23 +115,6 @@ t.test('refusals are told by the day, also after a restart', async t => {
   await counted(4);
   t.notMatch((await world.must(200, 'GET', '/admin/quota/events')).text, /"refusals"/, 'and as nothing else');
 });
-
-/** As if the daemon had recorded so many bytes in alice's LFS store at this time of the last days, today's last. */
-async function remember(world: World, sizes: readonly number[]): Promise<void> {
-  await world.close();
-  const store = await openStore({ adapter: 'sqlite', file: join(world.directory, 'data/softquota.db') });
-  const { owners } = await store.load();
-  const ownerId = owners.find(({ name }) => name === 'alice')?.id ?? 0;
-  for (const [ago, bytes] of sizes.toReversed().entries()) {
-    const at = Date.now() - ago * 86_400_000;
-    const hour = Math.floor(at / 3_600_000);
-    const usage = usageOf({ [lfs]: bytes });
-    await store.recordOwners(hour, [{ ownerId, usage }]);
-    await store.recordHour({ hour, at, usage });
-  }
-  await store.close();
-  await world.start();
-}
 
 t.test('the history has all owners and each of them, and where their growth leads', async t => {
   const world = await World.open(t, { settings: { 'quota.default': { TOTAL: '9000' } } });

@@ -1,0 +1,97 @@
+/** The plot of usage as it was, in Chromium. */
+
+import t from 'tap';
+import { recorded, remember } from '../api/past.ts';
+import { World } from '../api/world.ts';
+import type { Tab } from '../e2e/browser.ts';
+import { barriers, isLoaded, lookAs, looks, reads, Web } from './world.ts';
+
+t.setTimeout(900_000);
+
+const world = await World.open(t, { settings: { 'quota.default': { TOTAL: '10G' } } });
+await world.report('alice', 'size:git:lfs', 5_000_000_000);
+await recorded(world);
+await remember(world, [1e9, 2e9, 3e9, 4e9, 5e9]);
+const web = await Web.open(t);
+const alice = await world.newToken('alice', ['all']);
+const reader = '[role=slider]';
+
+const said = (tab: Tab, what: string) =>
+  tab.page.$eval(reader, (element, name) => element.getAttribute(name), what);
+
+t.test(
+  'the plot tells in words where the growth leads, what it shows, and every figure as a table',
+  async t => {
+    const tab = await web.signedIn(world.url, alice, 'mine');
+    await reads(tab, 'At the present growth of 7 GB a week the limit is reached on 20', 'main');
+    const shown = await tab.page.$eval('.plot svg', element => element.getAttribute('aria-label'));
+    t.match(
+      shown,
+      /^Usage over time: 1 GB on .*, 5 GB on .*, at most 5 GB on .*\. The limit is 10 GB\. At the present/,
+    );
+    t.equal(await tab.page.$eval('.limit-words', element => element.textContent), 'limit 10 GB');
+    t.ok(await tab.page.$('.plot .ahead'), 'a dashed line goes on');
+    await tab.click('main ::-p-text(The figures as a table)');
+    await reads(tab, 'Kept by the hour for 14 days, and by the day for 1826.', 'main');
+    const cells = await tab.page.$$eval(
+      'main [aria-label^="Usage as it was"] tbody td:first-of-type',
+      found => found.map(cell => cell.innerText),
+    );
+    t.same(cells.slice(-5), ['5 GB', '4 GB', '3 GB', '2 GB', '1 GB']);
+  },
+);
+
+t.test('arrow keys move a line that reads the figures out', async t => {
+  const tab = await web.signedIn(world.url, alice, 'mine');
+  await tab.page.waitForSelector(reader);
+  await tab.page.focus(reader);
+  await tab.page.keyboard.press('Home');
+  t.match(await said(tab, 'aria-valuetext'), /: 1 GB together, LFS objects 1 GB$/);
+  await tab.page.keyboard.press('ArrowRight');
+  t.equal(await said(tab, 'aria-valuenow'), '1');
+  t.match(await said(tab, 'aria-valuetext'), /: 2 GB together/);
+  t.match(await tab.read('.plot figcaption'), '2 GB of 10 GB', 'it stands below, too');
+  await tab.page.keyboard.press('End');
+  t.match(await said(tab, 'aria-valuetext'), /: 5 GB together/);
+  await tab.page.keyboard.press('Escape');
+  t.match(await tab.read('.plot figcaption'), 'Latest');
+});
+
+t.test('other times and the other picture are one press away', async t => {
+  const tab = await web.signedIn(world.url, alice, 'mine');
+  await tab.click('main ::-p-text(By kind)');
+  t.ok(await tab.page.waitForSelector('.plot .band'));
+  t.equal(await tab.page.$('.plot .limit'), null);
+  for (const range of ['Day', 'Week', 'Year', 'All', 'Month']) {
+    await tab.click(`main .choices ::-p-text(${range})`);
+    await reads(tab, range, '.choices [aria-pressed=true]');
+  }
+  t.same(tab.complaints, []);
+});
+
+t.test('who has no figures yet reads when they begin', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
+  await isLoaded(tab);
+  t.match(await tab.read('main'), /history begins with the next full hour|A plot begins with the next one/);
+});
+
+t.test('administrators see it for one owner, and for all together', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
+  await reads(tab, 'In the last weeks it has grown by 7 GB a week.', 'main');
+  await tab.go(new URL('owners/alice', world.url).href);
+  await reads(tab, 'At the present growth of 7 GB a week', 'main');
+  t.ok(await tab.page.$('.plot .ahead'));
+});
+
+t.test('nothing keeps anybody out of the plot, on a desk and on a phone, light and dark', async t => {
+  const tab = await web.signedIn(world.url, alice);
+  for (const look of looks) {
+    await lookAs(tab, look);
+    await tab.go(new URL('mine', world.url).href);
+    await reads(tab, 'At the present growth', 'main');
+    await tab.click('main ::-p-text(The figures as a table)');
+    t.same(await barriers(tab), [], `${look.scheme} ${look.width}`);
+    await tab.click('main ::-p-text(By kind)');
+    t.same(await barriers(tab), [], `by kind ${look.scheme} ${look.width}`);
+  }
+});

@@ -1,0 +1,172 @@
+/** What users see of themselves and of their organizations, in Chromium. */
+
+import t from 'tap';
+import { z } from 'zod';
+import { World } from '../api/world.ts';
+import { oddNames } from './realm.ts';
+import { barriers, isLoaded, lookAs, looks, reads, readsNoMore, Web } from './world.ts';
+
+t.setTimeout(900_000);
+
+const lfs = 'size:git:lfs';
+const repositories = 'size:repos:private';
+
+const world = await World.open(t, { settings: { hooks: { CONTACT: 'quota@forge.example' } } });
+await world.must(201, 'POST', '/admin/quota/rules', {
+  body: { name: 'total', limit: 10_000_000_000, subjects: ['size:all'] },
+});
+await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free', rules: [{ name: 'total' }] } });
+for (const name of ['alice', 'acme']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
+await world.report('alice', lfs, 3_000_000_000, 'objects');
+await world.report('alice', repositories, 9_000_000_000, 'the-largest');
+await world.report('alice', repositories, 400_000_000, 'a-small-one');
+await world.report('acme', 'size:assets:packages:all', 9_500_000_000, oddNames.script);
+for (const [index, name] of Object.values(oddNames).entries()) {
+  await world.report('acme', repositories, 1000 - index, name);
+}
+await world.gate('POST', '/v1/check', { owner: 'alice', subject: repositories, actor: oddNames.override });
+const web = await Web.open(t);
+
+t.test(
+  'who is refused reads why, what takes most, and whom to ask; and that it is over as soon as it is',
+  async t => {
+    const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+    await reads(tab, 'Rule “total” of group “free” allows 10 GB for everything together', 'main');
+    await reads(
+      tab,
+      '12.4 GB are stored (124 %), so what adds to it is refused until 2.4 GB are gone.',
+      'main',
+    );
+    await reads(tab, 'What adds to it is refused. What deletes is not.', 'main');
+    const [largest] = await tab.page.$$eval('main [aria-label^="Repositories and other"] tbody tr', rows =>
+      rows.map(row => row.innerText.replaceAll(/\s+/g, ' ')),
+    );
+    t.match(largest, /^the-largest .*9 GB/);
+    await reads(tab, 'If that is not enough, ask: quota@forge.example', 'main');
+    await reads(tab, 'the server’s next cleanup (git gc)', 'main');
+    await reads(tab, 'private repositories, 1 time by x\\u{202e}gnp.exe; 12.4 GB of 10 GB', 'main');
+
+    await world.report('alice', repositories, 0, 'the-largest');
+    await reads(tab, 'Pushes and uploads are let through.', 'main');
+    await readsNoMore(tab, 'the-largest', 'main');
+    await reads(tab, 'Nothing is refused any more.', '[aria-live]');
+    await world.report('alice', repositories, 9_000_000_000, 'the-largest');
+    await reads(tab, 'What adds to it is refused', 'main');
+  },
+);
+
+t.test('in report mode it says that everything is let through all the same', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await reads(tab, 'What adds to it is refused', 'main');
+  world.reload({ quota: { MODE: 'report' } });
+  await reads(tab, 'At present refusals are only noted, and everything is let through.', 'main');
+  t.match(await tab.read('main'), 'would be refused');
+  world.reload({});
+  await reads(tab, 'What adds to it is refused', 'main');
+});
+
+t.test('who owns an organization sees it as their own, and who is only a member does not', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await reads(tab, 'My organizations', 'main');
+  await tab.click('main ::-p-text(acme)');
+  await reads(tab, 'Pushes and uploads are still let through, but there is little room left', 'main');
+  await reads(tab, '9.5 GB', 'main');
+
+  const member = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'organizations/acme');
+  await reads(member, 'Cannot show what is stored', 'main');
+  await member.go(new URL('owners', world.url).href);
+  await isLoaded(member);
+  t.equal(await member.read('h1'), 'For administrators only');
+});
+
+t.test('every limit tells its reasons on request, without a mouse', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('bob', ['all']), 'mine');
+  await reads(tab, 'Everything', 'main');
+  await tab.page.focus('main button[aria-expanded]');
+  await tab.page.keyboard.press('Enter');
+  await reads(tab, 'The limit for everybody sets no limit for everything together.', '.effect');
+  await tab.page.keyboard.press('Enter');
+  await readsNoMore(tab, 'The limit for everybody', 'main');
+  t.equal(await tab.page.evaluate('document.activeElement?.getAttribute("aria-expanded")'), 'false');
+});
+
+t.test('names that would do harm are only text', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'organizations/acme');
+  await isLoaded(tab);
+  for (const name of Object.values(oddNames)) {
+    await reads(tab, name === oddNames.override ? 'x\\u{202e}gnp.exe' : name, 'main');
+  }
+  t.match(await tab.page.title(), 'acme');
+  t.same(tab.complaints, []);
+});
+
+const ended = z.array(z.object({ id: z.string() }));
+
+t.test('where the session ends the page stays, and goes on after signing in', async t => {
+  const token = await world.newToken('alice', ['all']);
+  const tab = await web.signedIn(world.url, token, 'mine');
+  await reads(tab, 'the-largest', 'main');
+  for (const { id } of ended.parse((await world.must(200, 'GET', '/users/alice/sessions')).json)) {
+    await world.must(204, 'DELETE', `/users/alice/sessions/${id}`);
+  }
+  await reads(tab, 'Your session has ended', '.banner');
+  t.match(await tab.read('main'), 'the-largest');
+  await tab.click('.banner button');
+  await tab.fill('dialog input[type=password]', token);
+  await tab.page.keyboard.press('Enter');
+  await readsNoMore(tab, 'Your session has ended');
+  t.equal(tab.page.url(), new URL('mine', world.url).href);
+});
+
+t.test('a token is made, shown once, and revoked after asking', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('bob', ['all']), 'mine/tokens');
+  await tab.click('main ::-p-text(New token)');
+  await tab.fill('dialog input[type=text]', oddNames.script);
+  await tab.fill('dialog input[type=date]', '2030-01-31');
+  await tab.click('dialog button[type=submit]');
+  const made = await tab.read('dialog output');
+  t.equal((await world.call('GET', '/user/quota', { token: made })).status, 200);
+  await tab.page.keyboard.press('Escape');
+  await reads(tab, oddNames.script, 'main');
+  t.notMatch(await tab.page.content(), made, 'it is nowhere any more');
+
+  const revoke = 'main ::-p-xpath(//tr[contains(., "<script>")]//button)';
+  await tab.click(revoke);
+  await reads(tab, 'It cannot be taken back.', 'dialog');
+  await tab.click('dialog button[type=button]');
+  t.equal((await world.call('GET', '/user/quota', { token: made })).status, 200, 'not yet');
+  await tab.click(revoke);
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, oddNames.script, 'main');
+  t.equal((await world.call('GET', '/user/quota', { token: made })).status, 401);
+});
+
+t.test('all sessions but this one end at once', async t => {
+  const token = await world.newToken('carol', ['all']);
+  for (let each = 0; each < 2; each++) await web.signedIn(world.url, token, 'mine');
+  const tab = await web.signedIn(world.url, token, 'mine/tokens');
+  await reads(tab, 'this one', 'main');
+  await tab.click('main ::-p-text(End all others)');
+  await reads(tab, ' sessions?', 'dialog');
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, 'End all others', 'main');
+  t.equal(ended.parse((await world.must(200, 'GET', '/users/carol/sessions')).json).length, 1);
+  await reads(tab, 'this one', 'main');
+});
+
+t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']));
+  const nobody = await web.tab();
+  for (const look of looks) {
+    await lookAs(tab, look);
+    for (const path of ['mine', 'organizations/acme', 'mine/tokens', 'sign-in']) {
+      await tab.go(new URL(path, world.url).href);
+      await isLoaded(tab);
+      t.same(await barriers(tab), [], `${path} ${look.scheme} ${look.width}`);
+    }
+    await lookAs(nobody, look);
+    await nobody.go(new URL('sign-in#code=none', world.url).href);
+    await reads(nobody, 'The link is not known', 'main');
+    t.same(await barriers(nobody), [], `sign-in by nobody ${look.scheme} ${look.width}`);
+  }
+});

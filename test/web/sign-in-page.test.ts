@@ -1,0 +1,116 @@
+/** Signing in and out, in Chromium. */
+
+import t from 'tap';
+import { signInLink } from '../../src/wire/index.ts';
+import { World } from '../api/world.ts';
+import type { Tab } from '../e2e/browser.ts';
+import { isLoaded, reads, Web } from './world.ts';
+
+t.setTimeout(600_000);
+
+const world = await World.open(t);
+const web = await Web.open(t);
+const field = 'main input[type=password]';
+
+async function tabAt(path: string): Promise<Tab> {
+  const tab = await web.tab();
+  await tab.go(new URL(path, world.url).href);
+  return tab;
+}
+
+async function linkOf(user: string): Promise<string> {
+  return signInLink.parse((await world.must(201, 'POST', `/users/${user}/sign-in-link`)).json).url;
+}
+
+/** The path below the base URL. */
+async function arrivedAt(tab: Tab, path: string): Promise<void> {
+  await tab.page.waitForFunction(`location.href === ${JSON.stringify(new URL(path, world.url).href)}`);
+}
+
+t.test('whoever pastes a token is signed in, and comes to the page that they had asked for', async t => {
+  const token = await world.newToken('alice', ['all']);
+  const tab = await tabAt('organizations/acme');
+  await arrivedAt(tab, 'sign-in?back=organizations%2Facme');
+  await tab.fill(field, ` ${token} `);
+  await tab.click('main button[type=submit]');
+  await arrivedAt(tab, 'organizations/acme');
+  await reads(tab, 'acme', 'h1');
+  const kept = await tab.page.evaluate('JSON.stringify([localStorage, sessionStorage, document.cookie])');
+  t.equal(kept, '[{},{},""]', 'no script can read what one is signed in with');
+  t.notOk(
+    tab.requests.some(address => address.includes(token)),
+    'no address has the token',
+  );
+});
+
+t.test('a token that is not known signs nobody in, and another one can be tried', async t => {
+  const tab = await tabAt('sign-in');
+  await tab.fill(field, 'a'.repeat(40));
+  await tab.click('main button[type=submit]');
+  await reads(tab, 'This token is not known, or no longer good.', '[role=alert]');
+  await tab.fill(field, await world.newToken('bob', ['all']));
+  await tab.click('main button[type=submit]');
+  await arrivedAt(tab, 'mine');
+  await reads(tab, 'My usage', 'h1');
+  t.notMatch(await tab.read('main'), 'not known');
+});
+
+t.test('a link signs in once, and its code is taken out of the address', async t => {
+  const link = await linkOf('bob');
+  const tab = await web.tab();
+  await tab.go(link);
+  await arrivedAt(tab, 'mine');
+  const before = await (await tab.page.createCDPSession()).send('Page.getNavigationHistory');
+  t.notMatch(before.entries.map(({ url }) => url).join(), 'code', 'nor is it in the way back');
+  const second = await web.tab();
+  await second.go(link);
+  await reads(second, 'The link is not known, was used, or is too old.', '[role=alert]');
+  t.notMatch(second.page.url(), 'code');
+});
+
+t.test('a link asks first where somebody is signed in already', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await isLoaded(tab);
+  await tab.go(await linkOf('bob'));
+  await reads(tab, 'You are signed in as alice.', 'main');
+  t.notMatch(tab.page.url(), '#code');
+  await tab.click('main ::-p-text(Sign in by the link)');
+  await arrivedAt(tab, 'mine');
+  await tab.click('nav ::-p-text(My tokens)');
+  await isLoaded(tab);
+  const { json } = await world.must(200, 'GET', '/users/bob/sessions');
+  t.ok(Array.isArray(json) && json.length > 0, 'it is bob now');
+});
+
+t.test('who signs out is at the sign-in page, and the session is over', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
+  await isLoaded(tab);
+  await tab.click('nav ::-p-text(Sign out)');
+  await arrivedAt(tab, 'sign-in');
+  t.same((await world.must(200, 'GET', '/users/carol/sessions')).json, []);
+  await tab.go(new URL('mine', world.url).href);
+  await arrivedAt(tab, 'sign-in?back=mine');
+});
+
+t.test('an address that leads elsewhere is not followed after signing in', async t => {
+  const elsewhere = encodeURIComponent('https://evil.example/mine');
+  const tab = await tabAt(`sign-in?back=${elsewhere}&fault=${encodeURIComponent('<b>call 555</b>')}`);
+  t.notMatch(await tab.read('main'), '555', 'nor does it put words on the page');
+  await tab.fill(field, await world.newToken('bob', ['all']));
+  await tab.click('main button[type=submit]');
+  await arrivedAt(tab, 'mine');
+});
+
+t.test('signing in takes no mouse', async t => {
+  const token = await world.newToken('bob', ['all']);
+  const tab = await tabAt('sign-in');
+  await tab.page.waitForSelector(field);
+  for (let step = 0; step < 10; step++) {
+    await tab.page.keyboard.press('Tab');
+    if (await tab.page.evaluate('document.activeElement?.matches("input[type=password]")')) break;
+  }
+  await tab.page.keyboard.type(token);
+  await tab.page.keyboard.press('Enter');
+  await arrivedAt(tab, 'mine');
+  t.equal(await tab.read('h1'), 'My usage');
+});
