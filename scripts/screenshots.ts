@@ -33,6 +33,7 @@ const visits = {
     events: addressOf('events'),
     hosts: addressOf('hosts'),
     tokens: `${addressOf('tokens')}?user=alice`,
+    sources: addressOf('auths'),
   },
   alice: {
     mine: addressOf('mine'),

@@ -111,6 +111,8 @@ export const savedSource = source
   })
   .meta({ id: 'SavedSource' });
 
+export type SavedSource = z.infer<typeof savedSource>;
+
 const claims = z
   .custom<Readonly<Record<string, unknown>>>(
     value => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -130,6 +132,8 @@ export const triedSource = z.object({ source: newSource, user: text, claims }).m
   id: 'TriedSource',
   description: 'A source as it would be saved, and what it would say of a user.',
 });
+
+export type TriedSource = z.output<typeof triedSource>;
 
 const names = z.array(z.string()).readonly();
 
@@ -160,6 +164,8 @@ export const triedSynchronization = synchronization
     unknown_quota_groups: names,
   })
   .meta({ id: 'TriedSynchronization' });
+
+export type TriedSynchronization = z.infer<typeof triedSynchronization>;
 
 export const newLink = z
   .object({ subject: newName.meta({ description: 'The claim `sub` of the user at this provider.' }) })

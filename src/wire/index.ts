@@ -11,6 +11,7 @@ export {
   type NewSource,
   newLink,
   newSource,
+  type SavedSource,
   type Source,
   type SourceEdit,
   type Synchronization,
@@ -18,6 +19,8 @@ export {
   source,
   sourceEdit,
   synchronization,
+  type TriedSource,
+  type TriedSynchronization,
   triedClaims,
   triedSource,
   triedSynchronization,
@@ -94,7 +97,8 @@ export {
 } from './reasoning.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
 export { type Session, type SessionRow, session, sessionRow, signIn, signInLink } from './sessions.ts';
-export { type OfferedSource, offeredSource, type SignInFaultCode, signInFaults } from './sign-in.ts';
+export { type OfferedSource, offeredSource } from './sign-in.ts';
+export { type SignInFaultCode, signInFaults } from './sign-in-faults.ts';
 export { type CreatedToken, createdToken, type NewToken, newToken, type Token, token } from './tokens.ts';
 export {
   type OwnerReport,

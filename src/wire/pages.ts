@@ -20,6 +20,7 @@ export const pages = {
   scans: '/scans',
   events: '/events',
   hosts: '/hosts',
+  auths: '/admin/auths',
   signIn: '/sign-in',
 } as const;
 

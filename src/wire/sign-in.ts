@@ -1,7 +1,4 @@
-/**
- * Signing in by a source: who may be signed in by, and why it did not come to it. Without dependencies but zod, so that
- * the app in the browser has the same words.
- */
+/** Signing in by a source: which there are. */
 
 import { z } from 'zod';
 
@@ -17,27 +14,3 @@ export const offeredSource = z
   .meta({ id: 'OfferedSource' });
 
 export type OfferedSource = z.infer<typeof offeredSource>;
-
-/**
- * What the page /sign-in shows for `?fault=CODE`, and nothing else: no text from outside is ever shown there. The log has
- * the details.
- */
-export const signInFaults = {
-  unknown_source: 'There is no such way to sign in.',
-  inactive_source: 'Signing in this way is switched off.',
-  provider_away: 'The provider of identities does not answer. Try again in a moment.',
-  provider_refused: 'The provider of identities did not sign you in.',
-  not_started_here: 'This sign-in was not begun in this browser, or was begun too long ago. Try again.',
-  not_believed:
-    'What the provider of identities said could not be verified. An administrator finds more in the log.',
-  misconfigured: 'This way to sign in is not set up completely. An administrator finds more in the log.',
-  nameless:
-    'The provider of identities does not say what you are called. An administrator finds more in the log.',
-  name_unusable:
-    'You cannot be called here what you are called there. Ask an administrator to link you to a user.',
-  name_taken:
-    'Somebody here has your name already. If that is you, ask an administrator to link you to that user: the log says how.',
-  not_now: 'Nobody can be signed in at the moment. Try again soon.',
-} as const;
-
-export type SignInFaultCode = keyof typeof signInFaults;

@@ -52,7 +52,18 @@ export async function realm(t: Test, settings: Settings = {}): Promise<World> {
 export function administratorsPages(names: readonly string[]): readonly string[] {
   return [
     ...(
-      ['overview', 'owners', 'groups', 'rules', 'policy', 'scans', 'events', 'hosts', 'tokens'] as const
+      [
+        'overview',
+        'owners',
+        'groups',
+        'rules',
+        'policy',
+        'scans',
+        'events',
+        'hosts',
+        'tokens',
+        'auths',
+      ] as const
     ).map(page => addressOf(page)),
     ...names.flatMap(name => (['owner', 'group', 'rule'] as const).map(page => addressOf(page, name))),
     ...names.map(name => `tokens?user=${encodeURIComponent(name)}`),

@@ -55,6 +55,7 @@ const administration: readonly (readonly [words: string, page: PageId, below?: P
   ['Events', 'events'],
   ['Hosts', 'hosts'],
   ['Tokens', 'tokens'],
+  ['Sources', 'auths'],
 ];
 
 function Ways({ session, page }: { session: Session; page: PageId | undefined }) {

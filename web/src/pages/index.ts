@@ -2,6 +2,7 @@
 
 import type { FunctionComponent } from 'preact';
 import type { PageId } from '../../../src/wire/pages.ts';
+import { Auths } from './auths.tsx';
 import { Events } from './events.tsx';
 import { Group } from './group.tsx';
 import { Groups } from './groups.tsx';
@@ -34,6 +35,7 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   scans: Scans,
   events: Events,
   hosts: Hosts,
+  auths: Auths,
   mine: Mine,
   myTokens: MyTokens,
   organization: Organization,

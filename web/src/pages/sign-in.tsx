@@ -1,6 +1,7 @@
 /** Where one signs in: by a provider of identities, by a token that is pasted, or by a link. */
 
 import { useQuery } from '@tanstack/preact-query';
+import { signInFaults } from '../../../src/wire/sign-in-faults.ts';
 import { useSession } from '../api/session.ts';
 import { sourcesQuery } from '../api/sign-in-queries.ts';
 import { Name } from '../parts/name.tsx';
@@ -20,6 +21,7 @@ export function SignIn() {
   return (
     <Page title="Sign in">
       <div class="narrow stack">
+        <SourceFault code={query.get('fault')} />
         {code !== null && <ByLink code={code} onSignedIn={leave} />}
         {code === null && session.data !== undefined && (
           <p class="state">
@@ -37,6 +39,17 @@ export function SignIn() {
         </p>
       </div>
     </Page>
+  );
+}
+
+/** Only what is on the list is shown: an address that somebody was given says nothing else here. */
+function SourceFault({ code }: { code: string | null }) {
+  const words = new Map<string, string>(Object.entries(signInFaults)).get(code ?? '');
+  if (words === undefined) return null;
+  return (
+    <p class="state failed" role="alert">
+      {words}
+    </p>
   );
 }
 

@@ -1,9 +1,10 @@
-/** What users' pages make of what the daemon says, without a browser. */
+/** What pages make of what the daemon says and of what is typed, without a browser. */
 
 import fc from 'fast-check';
 import t from 'tap';
 import { leaves, subjects } from '../../src/quota/index.ts';
 import type { Verdict } from '../../src/wire/index.ts';
+import { claimsIn, fieldsOf, mappingSeen, newSource } from '../../web/src/auths/typed.ts';
 import { listWords, nearness, rulingsIn, worst } from '../../web/src/own/verdicts.ts';
 import { wayBack } from '../../web/src/sign-in/way-back.ts';
 
@@ -83,4 +84,19 @@ t.test('whoever has signed in goes to a page of ours and nowhere else', async t 
       new URL(wayBack(asked, base), base).href.startsWith(base.href),
     ),
   );
+});
+
+t.test('a mapping tells the place of its fault, and quota groups that there are not', async t => {
+  t.same(mappingSeen('{"staff": ["gold", "tin"]}', new Set(['gold'])), { faults: [], unknown: ['tin'] });
+  t.same(mappingSeen('', new Set()), { faults: [], unknown: [] });
+  t.match(mappingSeen('{"staff": ["gold", 1]}', new Set()).faults, [/at "staff", number 2 of the list/]);
+  t.match(mappingSeen('{"staff": "gold"}', new Set()).faults, [/at "staff": expected a list/]);
+  t.match(mappingSeen('{"staff"', new Set()).faults, [/it is no JSON/]);
+});
+
+t.test('a secret is sent only where one was typed, and claims only where they are an object', async t => {
+  t.notOk('client_secret' in fieldsOf(newSource));
+  t.equal(fieldsOf({ ...newSource, clientSecret: 's' }).client_secret, 's');
+  t.same(claimsIn('{"groups": "a, b"}'), { groups: 'a, b' });
+  for (const text of ['', '[]', 'null', '"x"', '{']) t.equal(claimsIn(text), null, text);
 });

@@ -1,0 +1,163 @@
+/** The page of OAuth2 sources, in Chromium. */
+
+import t from 'tap';
+import { z } from 'zod';
+import { source } from '../../src/wire/index.ts';
+import { groupsOf } from '../api/people.ts';
+import { World } from '../api/world.ts';
+import type { Tab } from '../e2e/browser.ts';
+import { realProvider } from '../sign-in/provider.ts';
+import { oddNames } from './realm.ts';
+import { barriers, isLoaded, lookAs, looks, reads, readsNoMore, Web } from './world.ts';
+
+t.setTimeout(900_000);
+
+const world = await World.open(t);
+for (const name of ['gold', 'bronze']) {
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name } });
+}
+await world.must(204, 'PUT', '/admin/quota/groups/bronze/users/alice');
+const web = await Web.open(t);
+const admin = await world.newToken('admin1', ['all']);
+
+const labels = [
+  'Claim name providing group names for this source to be used for quota management',
+  'Map claimed groups to quota groups',
+  'Remove users from synchronized quota groups if user does not belong to corresponding group',
+] as const;
+
+/** What has this label. */
+async function labelled(tab: Tab, label: string): Promise<string> {
+  const id = await tab.page.$$eval(
+    'label',
+    (found, words) => found.find(each => each.innerText.trim() === words)?.htmlFor ?? '',
+    label,
+  );
+  return `[id="${id}"]`;
+}
+
+const fill = async (tab: Tab, label: string, text: string) => tab.fill(await labelled(tab, label), text);
+
+t.test('an administrator makes a source, tries claims by it, and changes nothing by trying', async t => {
+  const tab = await web.signedIn(world.url, admin, 'admin/auths');
+  await reads(tab, 'There is none yet.', 'main');
+  await tab.click('main ::-p-text(New source)');
+  await fill(tab, 'Name', oddNames.script);
+  await fill(tab, 'Issuer or discovery URL', 'http://127.0.0.1:1/');
+  await fill(tab, 'Client ID', 'softquota');
+  await fill(tab, 'Client secret', 'a secret that is nowhere');
+  await fill(tab, labels[0], 'groups');
+  await fill(tab, labels[1], '{"staff": ["gold", "tin"], "guests": "bronze"}');
+  await reads(tab, 'at "guests": expected a list of quota groups', 'main');
+  t.equal(await tab.page.$eval('main button[type=submit]', button => button.hasAttribute('disabled')), true);
+  await fill(tab, labels[1], '{"staff": ["gold", "tin"], "guests": ["bronze"]}');
+  await reads(tab, 'There is no quota group “tin”', 'main');
+  await tab.click(`main label ::-p-text(${labels[2]})`);
+
+  await fill(tab, 'User', 'alice');
+  await fill(tab, 'Claims, as the payload of an ID token', '{"sub": "1", "groups": "staff, strangers"}');
+  await tab.click('main form:last-of-type button[type=submit] ::-p-text(Try it)');
+  await reads(tab, 'Quota groups would follow the claim.', 'main');
+  const facts = await tab.page.$eval('main .facts', list => list.innerText.replaceAll(/\s+/g, ' '));
+  t.match(facts, /Comes into gold Goes out of bronze Is in afterwards gold Claimed staff, strangers/);
+  t.match(facts, /No such quota group tin/);
+  const { text } = await world.must(200, 'GET', '/admin/users/alice/quota');
+  t.match(text, 'bronze');
+  t.notMatch(text, 'gold');
+
+  await tab.click('main ::-p-text(Create the source)');
+  await reads(tab, 'is saved. Its redirect URI', 'main');
+  await reads(tab, 'Nobody could sign in by it at the moment', 'main');
+  await reads(tab, 'unknown groups', 'main');
+  await reads(tab, oddNames.script, 'main');
+  await reads(tab, 'One is set, and is never shown.', 'main');
+  t.notMatch(await tab.page.content(), 'a secret that is nowhere');
+});
+
+t.test(
+  'who signs in is in the quota groups that their claims map to, and out of them when the claim goes',
+  async t => {
+    const provider = await realProvider(t);
+    const tab = await web.signedIn(world.url, admin, 'admin/auths');
+    await tab.click('main ::-p-text(New source)');
+    await fill(tab, 'Name', 'company');
+    await fill(tab, 'Issuer or discovery URL', provider.issuer);
+    await fill(tab, 'Client ID', provider.client.id);
+    await fill(tab, 'Client secret', provider.client.secret);
+    await fill(tab, labels[0], 'groups');
+    await fill(tab, labels[1], '{"staff": ["gold"], "guests": ["bronze"]}');
+    await tab.click(`main label ::-p-text(${labels[2]})`);
+    await tab.click('main ::-p-text(Create the source)');
+    await reads(tab, 'company is saved.', 'main');
+    t.notMatch(await tab.read('main'), 'Nobody could sign in');
+    const made = z.array(source).parse((await world.must(200, 'GET', '/admin/auths')).json);
+    provider.allow(made.find(({ name }) => name === 'company')?.redirect_uri ?? '');
+
+    const dave = await web.tab();
+    const signIn = async (groups?: string) => {
+      provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups } };
+      await dave.go(new URL('sign-in?back=mine%2Ftokens', world.url).href);
+      await dave.click('main ::-p-text(Sign in with company)');
+      await dave.page.waitForFunction('location.pathname === "/mine/tokens"');
+      await reads(dave, 'by a provider of identities', 'main');
+      return groupsOf(world, 'dave');
+    };
+    t.same(await signIn('staff, others'), ['gold']);
+    t.same(await signIn(), [], 'the claim is gone, and so is the group');
+    t.same(await signIn('staff'), ['gold']);
+    await fill(tab, labels[1], '{"guests": ["bronze"]}');
+    await tab.click('main ::-p-text(Save the source)');
+    await reads(tab, 'The source is saved.', '[aria-live]');
+    t.same(await signIn('staff'), ['gold'], 'taken out of the mapping, the claimed group removes nobody');
+    await reads(tab, 'sub-dave', 'main table');
+    const { id } = made.find(({ name }) => name === 'company') ?? { id: 0 };
+    await world.must(204, 'DELETE', `/admin/auths/${id}`);
+  },
+);
+
+t.test('users are linked and unlinked, and a source is deleted after asking', async t => {
+  const tab = await web.signedIn(world.url, admin, 'admin/auths');
+  await tab.click('main ::-p-text(Edit)');
+  await reads(tab, 'nobody was linked', 'main');
+  await fill(tab, 'User here', 'bob');
+  await fill(tab, 'Subject at the provider (sub)', 'subject-7');
+  await tab.click('main ::-p-text(Link them)');
+  await reads(tab, 'subject-7', 'main table');
+  await tab.click('main td ::-p-text(Unlink)');
+  await reads(tab, 'as for the first time', 'dialog');
+  await tab.click('dialog button[type=submit]');
+  await readsNoMore(tab, 'subject-7', 'main');
+  await tab.click('main ::-p-text(Delete)');
+  await reads(tab, 'Users and their quota groups stay as they are.', 'dialog');
+  await tab.click('dialog button[type=submit]');
+  await reads(tab, 'There is none yet.', 'main');
+  t.same((await world.must(200, 'GET', '/admin/auths')).json, []);
+});
+
+t.test('the sign-in page offers sources, and says of what went wrong only what it knows', async t => {
+  await world.must(201, 'POST', '/admin/auths', {
+    body: { name: oddNames.image, openid_connect_auto_discovery_url: 'http://127.0.0.1:1/', client_id: 'x' },
+  });
+  const tab = await web.tab();
+  await tab.go(new URL('sign-in?back=mine%2Ftokens&fault=name_taken', world.url).href);
+  await reads(tab, 'Somebody here has your name already.', '[role=alert]');
+  await reads(tab, `Sign in with ${oddNames.image}`, 'main');
+  const href = await tab.page.$eval('main a.button', link => link.getAttribute('href'));
+  t.match(href, /^sign-in\/oauth2\/.*\?return_to=.*mine%2Ftokens$/);
+  await tab.click('main a.button');
+  await reads(tab, 'The provider of identities does not answer.', '[role=alert]');
+});
+
+t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', async t => {
+  const tab = await web.signedIn(world.url, admin);
+  for (const look of looks) {
+    await lookAs(tab, look);
+    await tab.go(new URL('admin/auths', world.url).href);
+    await isLoaded(tab);
+    t.same(await barriers(tab), [], `the list ${look.scheme} ${look.width}`);
+    await tab.click('main ::-p-text(Edit)');
+    await reads(tab, 'Link them', 'main');
+    await isLoaded(tab);
+    t.same(await barriers(tab), [], `a source ${look.scheme} ${look.width}`);
+  }
+});

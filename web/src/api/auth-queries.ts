@@ -1,0 +1,52 @@
+/** What the page of OAuth2 sources asks and changes. */
+
+import { queryOptions } from '@tanstack/preact-query';
+import type {
+  Link,
+  SavedSource,
+  Source,
+  SourceEdit,
+  TriedSource,
+  TriedSynchronization,
+} from '../../../src/wire/index.ts';
+import { ask } from './ask.ts';
+import { live } from './client.ts';
+
+const seldomMs = 15_000;
+
+export const authsQuery = queryOptions({
+  queryKey: ['auths'],
+  queryFn: ({ signal }) => ask<readonly Source[]>(['admin', 'auths'], { signal }),
+  refetchInterval: live(seldomMs),
+});
+
+/** `id`: null for a new one. Rejects as `ask` does. */
+export function saveSource(id: number | null, fields: SourceEdit): Promise<SavedSource> {
+  return id === null
+    ? ask(['admin', 'auths'], { method: 'POST', body: fields })
+    : ask(['admin', 'auths', String(id)], { method: 'PATCH', body: fields });
+}
+
+export function deleteSource(id: number): Promise<void> {
+  return ask(['admin', 'auths', String(id)], { method: 'DELETE' });
+}
+
+/** Changes nothing. */
+export function trySource(tried: TriedSource): Promise<TriedSynchronization> {
+  return ask(['admin', 'auths', 'try'], { method: 'POST', body: tried });
+}
+
+export const linksQuery = (source: number) =>
+  queryOptions({
+    queryKey: ['links', source],
+    queryFn: ({ signal }) => ask<readonly Link[]>(['admin', 'auths', String(source), 'links'], { signal }),
+    refetchInterval: live(seldomMs),
+  });
+
+export function linkUser(source: number, user: string, subject: string): Promise<void> {
+  return ask(['admin', 'auths', String(source), 'links', user], { method: 'PUT', body: { subject } });
+}
+
+export function unlinkUser(source: number, user: string): Promise<void> {
+  return ask(['admin', 'auths', String(source), 'links', user], { method: 'DELETE' });
+}

@@ -1,0 +1,219 @@
+/** An OAuth2 source: its settings, how they are saved, and what claims would change by them. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { printable } from '../../../src/quota/index.ts';
+import type { SavedSource, Source } from '../../../src/wire/index.ts';
+import { saveSource } from '../api/auth-queries.ts';
+import { refresh } from '../api/client.ts';
+import { policyQuery } from '../api/queries.ts';
+import { announce } from '../parts/announcer.tsx';
+import { Check, Choice, Field } from '../parts/field.tsx';
+import { Name } from '../parts/name.tsx';
+import { Panel } from '../parts/page.tsx';
+import { Fault } from '../parts/states.tsx';
+import { TextArea } from '../parts/text-area.tsx';
+import { TryIt } from './try-it.tsx';
+import { fieldsOf, mappingSeen, newSource, type TypedSource, typedOf } from './typed.ts';
+
+export interface SourceFormProps {
+  /** Left out: a new one. */
+  readonly source?: Source;
+  readonly onSaved: (saved: SavedSource) => void;
+  readonly onCancel: () => void;
+}
+
+export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
+  const [typed, setTyped] = useState(source === undefined ? newSource : typedOf(source));
+  const [failure, setFailure] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const policy = useQuery(policyQuery);
+  const seen = mappingSeen(typed.mapping, new Set(policy.data?.groups.map(({ name }) => name)));
+  const set = (change: Partial<TypedSource>) => setTyped({ ...typed, ...change });
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const saved = await saveSource(source?.id ?? null, fieldsOf(typed));
+      await refresh();
+      announce('The source is saved.');
+      onSaved(saved);
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Panel title={source === undefined ? 'New source' : `Source ${printable(source.name)}`}>
+        <form class="stack" onSubmit={event => void submit(event)}>
+          <div class="overview">
+            <Provider typed={typed} set={set} source={source} />
+            <People typed={typed} set={set} />
+          </div>
+          <fieldset class="stack headed">
+            <legend>Quota groups</legend>
+            <Field
+              label="Claim name providing group names for this source to be used for quota management"
+              value={typed.groupClaim}
+              onInput={groupClaim => set({ groupClaim })}
+              hint="Such as groups. Left empty, signing in changes no quota group."
+              isCode
+            />
+            <TextArea
+              label="Map claimed groups to quota groups"
+              value={typed.mapping}
+              onInput={mapping => set({ mapping })}
+              fault={seen.faults.length === 0 ? undefined : printable(seen.faults.join('; '))}
+            />
+            {policy.data !== undefined && seen.unknown.length > 0 && (
+              <p role="status">
+                <span class="mark near">unknown</span> There is no quota group{' '}
+                {seen.unknown.map((name, index) => (
+                  <span key={name}>
+                    {index > 0 && ', '}“<Name>{name}</Name>”
+                  </span>
+                ))}
+                : at a sign-in it is skipped.
+              </p>
+            )}
+            <Check
+              label="Remove users from synchronized quota groups if user does not belong to corresponding group"
+              checked={typed.removal}
+              onChange={removal => set({ removal })}
+            />
+            <Choice
+              label="Where the claim is absent"
+              value={typed.missingClaim}
+              onChoice={missingClaim => set({ missingClaim })}
+              options={[
+                ['remove', 'it is as if it named no group'],
+                ['keep', 'nothing changes'],
+              ]}
+            />
+          </fieldset>
+          <Check
+            label="Active"
+            note="The sign-in page offers it."
+            checked={typed.isActive}
+            onChange={isActive => set({ isActive })}
+          />
+          {failure !== null && <Fault of={failure} />}
+          <div class="actions">
+            <button
+              type="submit"
+              class="primary"
+              disabled={isBusy || !isWhole(typed) || seen.faults.length > 0}
+            >
+              {source === undefined ? 'Create the source' : 'Save the source'}
+            </button>
+            <button type="button" onClick={onCancel}>
+              Close
+            </button>
+          </div>
+        </form>
+      </Panel>
+      <TryIt typed={typed} isReady={isWhole(typed) && seen.faults.length === 0} />
+    </>
+  );
+}
+
+function isWhole({ name, discoveryUrl, clientId }: TypedSource): boolean {
+  return name.trim() !== '' && discoveryUrl.trim() !== '' && clientId.trim() !== '';
+}
+
+interface PartProps {
+  readonly typed: TypedSource;
+  readonly set: (change: Partial<TypedSource>) => void;
+}
+
+const secretWords: Readonly<Record<Source['client_secret_state'], string>> = {
+  none: 'None is set; the provider asks for none.',
+  set: 'One is set, and is never shown. Left empty it stays.',
+  unreadable: 'The one that was set cannot be read with the present [security] SECRET_KEY: give it again.',
+};
+
+function Provider({ typed, set, source }: PartProps & { source: Source | undefined }) {
+  return (
+    <fieldset class="stack headed">
+      <legend>Provider</legend>
+      <Field
+        label="Name"
+        value={typed.name}
+        onInput={name => set({ name })}
+        hint="As the sign-in page shows it."
+        required
+      />
+      <Field
+        label="Issuer or discovery URL"
+        value={typed.discoveryUrl}
+        onInput={discoveryUrl => set({ discoveryUrl })}
+        hint="Such as https://login.example/realms/git"
+        required
+        isCode
+      />
+      <Field
+        label="Client ID"
+        value={typed.clientId}
+        onInput={clientId => set({ clientId })}
+        required
+        isCode
+      />
+      <Field
+        label="Client secret"
+        type="password"
+        value={typed.clientSecret}
+        onInput={clientSecret => set({ clientSecret })}
+        hint={secretWords[source?.client_secret_state ?? 'none']}
+        autocomplete="new-password"
+        isCode
+      />
+      <Field
+        label="Scopes"
+        value={typed.scopes}
+        onInput={scopes => set({ scopes })}
+        hint="With spaces between. Many providers name groups only with a scope such as groups."
+        isCode
+      />
+      {source !== undefined && (
+        <p>
+          Redirect URI, to be entered at the provider: <code>{source.redirect_uri}</code>
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+function People({ typed, set }: PartProps) {
+  return (
+    <fieldset class="stack headed">
+      <legend>People</legend>
+      <Field
+        label="Claim with the user name"
+        value={typed.usernameClaim}
+        onInput={usernameClaim => set({ usernameClaim })}
+        isCode
+      />
+      <Check
+        label="Names at this provider are the same people as on this server"
+        note="Whoever signs in for the first time is then the user of that name here. Without it, an administrator links them. Never an administrator, or a user with tokens."
+        checked={typed.trustUsernames}
+        onChange={trustUsernames => set({ trustUsernames })}
+      />
+      <Field
+        label="Claim with the groups that make administrators"
+        value={typed.adminClaim}
+        onInput={adminClaim => set({ adminClaim })}
+        hint="Left empty, signing in makes nobody an administrator."
+        isCode
+      />
+      <Field
+        label="Group whose members are administrators here"
+        value={typed.adminGroup}
+        onInput={adminGroup => set({ adminGroup })}
+        isCode
+      />
+    </fieldset>
+  );
+}

@@ -1,0 +1,168 @@
+/** OAuth2 sources: the providers that people sign in by, and what their claims do to quota groups. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import { printable } from '../../../src/quota/index.ts';
+import type { SavedSource, Source } from '../../../src/wire/index.ts';
+import { authsQuery, deleteSource } from '../api/auth-queries.ts';
+import { refresh } from '../api/client.ts';
+import { Links } from '../auths/links.tsx';
+import { SourceForm } from '../auths/source-form.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Name } from '../parts/name.tsx';
+import { Page } from '../parts/page.tsx';
+import { Answered, Empty } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+
+/** What is open: a new source, or one by its id. */
+type Open = 'new' | number | null;
+
+export function Auths() {
+  const sources = useQuery(authsQuery);
+  const [open, setOpen] = useState<Open>(null);
+  const [saved, setSaved] = useState<SavedSource | null>(null);
+  const [deleting, setDeleting] = useState<Source | null>(null);
+  const edited = sources.data?.find(({ id }) => id === open);
+  const show = (next: Open) => {
+    setSaved(null);
+    setOpen(next);
+  };
+  return (
+    <Page
+      title="OAuth2 sources"
+      actions={
+        <button type="button" onClick={() => show('new')}>
+          New source
+        </button>
+      }
+    >
+      {saved !== null && <Saved source={saved} />}
+      <Answered query={sources} what="the sources" rows={2}>
+        {list =>
+          list.length === 0 ? (
+            <Empty>
+              There is none yet. With one, people sign in by your provider of identities, and their quota
+              groups follow the groups that it claims for them.
+            </Empty>
+          ) : (
+            <List sources={list} onEdit={show} onDelete={setDeleting} />
+          )
+        }
+      </Answered>
+      {open === 'new' && (
+        <SourceForm
+          onSaved={source => {
+            setSaved(source);
+            setOpen(source.id);
+          }}
+          onCancel={() => show(null)}
+        />
+      )}
+      {edited !== undefined && (
+        <>
+          <SourceForm key={edited.id} source={edited} onSaved={setSaved} onCancel={() => show(null)} />
+          <Links source={edited.id} />
+        </>
+      )}
+      {deleting !== null && (
+        <Confirm
+          title={`Delete the source ${printable(deleting.name)}?`}
+          action="Delete the source"
+          done="The source is gone."
+          isDangerous
+          act={async () => {
+            await deleteSource(deleting.id);
+            show(null);
+            await refresh();
+          }}
+          onClose={() => setDeleting(null)}
+        >
+          <p>
+            Nobody signs in by it any more. Who signed in by it is signed out, and who is an administrator by
+            it is none any more. Users and their quota groups stay as they are.
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+function Saved({ source: { name, redirect_uri: redirectUri, warning } }: { source: SavedSource }) {
+  return (
+    <div class="state" role="status">
+      <p>
+        <Name>{name}</Name> is saved. Its redirect URI, to be entered at the provider:{' '}
+        <code>{redirectUri}</code>
+      </p>
+      {warning !== null && (
+        <p>
+          <span class="mark near">warning</span> Nobody could sign in by it at the moment:{' '}
+          {printable(warning)}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface ListProps {
+  readonly sources: readonly Source[];
+  readonly onEdit: (id: number) => void;
+  readonly onDelete: (source: Source) => void;
+}
+
+function List({ sources, onEdit, onDelete }: ListProps) {
+  return (
+    <Table
+      caption="OAuth2 sources"
+      rows={sources}
+      keyOf={({ id }) => id}
+      columns={[
+        { key: 'name', title: 'Name', cell: ({ name }) => <Name>{name}</Name> },
+        {
+          key: 'provider',
+          title: 'Provider',
+          isWide: true,
+          cell: source => <code>{printable(source.openid_connect_auto_discovery_url)}</code>,
+        },
+        { key: 'state', title: 'State', cell: source => <State source={source} /> },
+        {
+          key: 'actions',
+          title: 'Change',
+          cell: source => (
+            <span class="row">
+              <button type="button" class="quiet" onClick={() => onEdit(source.id)}>
+                Edit
+                <span class="visually-hidden">
+                  {' '}
+                  <Name>{source.name}</Name>
+                </span>
+              </button>
+              <button type="button" class="quiet" onClick={() => onDelete(source)}>
+                Delete
+                <span class="visually-hidden">
+                  {' '}
+                  <Name>{source.name}</Name>
+                </span>
+              </button>
+            </span>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+function State({ source }: { source: Source }) {
+  const { is_active: isActive, client_secret_state: secret, unknown_quota_groups: unknown } = source;
+  return (
+    <>
+      <span class={`mark ${isActive ? 'good' : ''}`}>{isActive ? 'active' : 'switched off'}</span>{' '}
+      {secret === 'unreadable' && <span class="mark bad">secret unreadable</span>}{' '}
+      {unknown.length > 0 && (
+        <span class="mark near" title={unknown.map(printable).join(', ')}>
+          unknown groups
+        </span>
+      )}
+    </>
+  );
+}
