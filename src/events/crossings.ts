@@ -215,7 +215,8 @@ export class Crossings {
 function decisionsOf(ledger: Ledger, ownerKey: string): readonly (readonly [Leaf, Decision])[] | null {
   try {
     const owner = ledger.ownerUsage(ownerKey);
-    return leaves.map(leaf => [leaf, ledger.decideFor(owner, leaf)]);
+    const decide = ledger.deciderFor(owner);
+    return leaves.map(leaf => [leaf, decide(leaf)]);
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;
     throw error;

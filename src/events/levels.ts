@@ -30,6 +30,7 @@ export function nextLevel({ warnAt }: Pick<QuotaSettings, 'warnAt'>, decision: D
   // Where nothing may be stored, nothing stored is no news.
   if (limit === 0) return used > 0 ? atLimit : belowAll;
   const reached = decision.allowed ? (decision.warnPercent ?? belowAll) : atLimit;
+  if (last <= reached) return reached;
   const isHeld = (percent: number) => used / limit >= (percent / 100) * play;
   const held = isHeld(100) ? atLimit : (warnAt.findLast(isHeld) ?? belowAll);
   return Math.max(reached, Math.min(last, held));

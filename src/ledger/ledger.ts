@@ -221,6 +221,13 @@ export class Ledger {
     return decide(this.#settings, this.#standing(owner), owner.usage, subject, addingBytes);
   }
 
+  /** `decideFor` of one subject after the other, by the policy of now: what bears on the owner is looked up once. */
+  deciderFor(owner: OwnerUsage): (subject: Subject) => Decision {
+    const settings = this.#settings;
+    const standing = this.#standing(owner);
+    return subject => decide(settings, standing, owner.usage, subject);
+  }
+
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject): Explanation {
     const owner = this.ownerUsage(ownerName);

@@ -2,7 +2,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { atLimit, belowAll, nextLevel } from '../events/index.ts';
-import { inSlices, type Ledger, Rounds } from '../ledger/index.ts';
+import { inSlices, type Ledger, type OwnerUsage, Rounds } from '../ledger/index.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 
 export interface TotalsOptions {
@@ -125,26 +125,26 @@ export class Totals {
   }
 
   #countedNow(ownerKey: string, before: Counted | undefined): Counted | undefined {
-    const owner = this.#ledger.ownerRecord(ownerKey);
-    if (owner === undefined) return undefined;
     try {
-      const { usage } = this.#ledger.ownerUsage(ownerKey);
-      const isSame = before !== undefined && usage.every((bytes, index) => bytes === before.usage[index]);
-      return { id: owner.id, usage: isSame ? before.usage : usage, standing: this.#standingOf(ownerKey) };
+      const owner = this.#ledger.ownerUsage(ownerKey);
+      if (owner.id === null) return undefined;
+      const isSame =
+        before !== undefined && owner.usage.every((bytes, index) => bytes === before.usage[index]);
+      const usage = isSame ? before.usage : owner.usage;
+      return { id: owner.id, usage, standing: this.#standingOf(owner) };
     } catch (error) {
-      // Whoever's bytes cannot be added up counts with what they were when they last could.
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
-      return { id: owner.id, usage: before?.usage ?? noUsage, standing: 'fine' };
+      // Whoever's bytes cannot be added up counts with what they were when they last could.
+      const owner = this.#ledger.ownerRecord(ownerKey);
+      return owner && { id: owner.id, usage: before?.usage ?? noUsage, standing: 'fine' };
     }
   }
 
-  #standingOf(ownerKey: string): Standing {
-    const owner = this.#ledger.ownerUsage(ownerKey);
+  #standingOf(owner: OwnerUsage): Standing {
     const { settings } = this.#ledger;
+    const decide = this.#ledger.deciderFor(owner);
     let highest = belowAll;
-    for (const leaf of leaves) {
-      highest = Math.max(highest, nextLevel(settings, this.#ledger.decideFor(owner, leaf), belowAll));
-    }
+    for (const leaf of leaves) highest = Math.max(highest, nextLevel(settings, decide(leaf), belowAll));
     if (highest === atLimit) return 'over';
     return highest === belowAll ? 'fine' : 'near';
   }
@@ -155,7 +155,9 @@ export class Totals {
 
   #add(before: Usage, now: Usage): void {
     for (const [index, sum] of this.#sums.entries()) {
-      this.#sums[index] = sum + BigInt(now[index] ?? 0) - BigInt(before[index] ?? 0);
+      const grown = (now[index] ?? 0) - (before[index] ?? 0);
+      // Most owners have most kinds of data as before, or none.
+      if (grown !== 0) this.#sums[index] = sum + BigInt(grown);
     }
   }
 

@@ -219,8 +219,9 @@ function ruled(settings: QuotaSettings, step: LadderStep, speaker: Speaker, addi
   const { group, rule, used, room } = speaker;
   const limit = rule.limitBytes;
   const common = { by: 'rule', step, used, limit, group, rule: rule.name, subjects: rule.subjects } as const;
-  if (refuses(settings, room, adding)) return { allowed: false, ...common, warnPercent: null };
-  return { allowed: true, ...common, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };
+  // What is common first: an object that begins with a copy is made in one step.
+  if (refuses(settings, room, adding)) return { ...common, allowed: false, warnPercent: null };
+  return { ...common, allowed: true, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };
 }
 
 /** The highest threshold that usage reaches, exact also where `used * 100` would not be. */

@@ -13,7 +13,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Ledger, OwnerUsage } from '../ledger/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 import { isRepository, refusal, type Subject, subjects } from '../quota/index.ts';
 
 export function headerLine(now: number, foldCase: boolean): string {
@@ -23,18 +23,13 @@ export function headerLine(now: number, foldCase: boolean): string {
 
 /** Whether the owner is refused anything now. */
 export function isRefused(ledger: Ledger, ownerKey: string): boolean {
-  const owner = exactly(() => ledger.ownerUsage(ownerKey));
-  return owner !== null && subjects.some(subject => refusalOf(ledger, owner, subject) !== null);
+  return refusals(ledger, ownerKey).next().done !== true;
 }
 
 /** What the owner is refused now, each line with its end; paths are as in layout. */
 export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<string> {
   const messages = new Map<Subject, string>();
-  const owner = exactly(() => ledger.ownerUsage(ownerKey));
-  if (owner === null) return;
-  for (const subject of subjects) {
-    const message = refusalOf(ledger, owner, subject);
-    if (message === null) continue;
+  for (const [subject, message] of refusals(ledger, ownerKey)) {
     messages.set(subject, message);
     if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
   }
@@ -47,11 +42,16 @@ export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<strin
   }
 }
 
-/** The first line that a pusher would read. */
-function refusalOf(ledger: Ledger, owner: OwnerUsage, subject: Subject): string | null {
-  if (ledger.settings.mode === 'report') return null;
-  const decision = exactly(() => ledger.decideFor(owner, subject));
-  return decision === null || decision.allowed ? null : refusal(owner.name, subject, decision);
+/** Each with the first line that a pusher would read. */
+function* refusals(ledger: Ledger, ownerKey: string): Generator<readonly [Subject, string]> {
+  if (ledger.settings.mode === 'report') return;
+  const owner = exactly(() => ledger.ownerUsage(ownerKey));
+  if (owner === null) return;
+  const decide = ledger.deciderFor(owner);
+  for (const subject of subjects) {
+    const decision = exactly(() => decide(subject));
+    if (decision !== null && !decision.allowed) yield [subject, refusal(owner.name, subject, decision)];
+  }
 }
 
 /** Null where bytes cannot be added up: nobody decides by them. */
