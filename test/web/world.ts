@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import axe from 'axe-core';
 import type { Test } from 'tap';
 import { z } from 'zod';
+import { until } from '../e2e/ask.ts';
 import { Browser, type Tab } from '../e2e/browser.ts';
 
 const build = fileURLToPath(new URL('../../scripts/build-web', import.meta.url));
@@ -59,21 +60,27 @@ export async function isLoaded(tab: Tab): Promise<void> {
   await tab.page.waitForFunction('document.querySelector("h1") && !document.querySelector(".skeleton")');
 }
 
-/** Frames are not drawn in a tab that is behind another. */
-const looking = { polling: 100, timeout: 60_000 } as const;
-
 /** Resolves once this can be read somewhere below the selector. */
 export async function reads(tab: Tab, text: string, selector = 'body'): Promise<void> {
-  const found = `[...document.querySelectorAll(${JSON.stringify(selector)})]
-    .some(element => element.innerText.includes(${JSON.stringify(text)}))`;
-  await tab.page.waitForFunction(found, looking);
+  await becomes(tab, textIsThere(text, selector), `${text} was never to be read`);
 }
 
 /** Resolves once this can no longer be read below the selector. */
 export async function readsNoMore(tab: Tab, text: string, selector = 'body'): Promise<void> {
-  const gone = `![...document.querySelectorAll(${JSON.stringify(selector)})]
+  await becomes(tab, `!(${textIsThere(text, selector)})`, `${text} stayed`);
+}
+
+function textIsThere(text: string, selector: string): string {
+  return `[...document.querySelectorAll(${JSON.stringify(selector)})]
     .some(element => element.innerText.includes(${JSON.stringify(text)}))`;
-  await tab.page.waitForFunction(gone, looking);
+}
+
+/** Asked from outside: the page's own timers hardly run in a tab that was behind another. */
+async function becomes({ page }: Tab, condition: string, otherwise: string): Promise<void> {
+  await until(
+    async () => ((await page.evaluate(condition)) === true ? true : null),
+    () => otherwise,
+  );
 }
 
 export const looks = [
