@@ -50,10 +50,13 @@ t.test('a body is JSON in UTF-8 and says so, in every operation that takes one',
     null: { body: null },
     compressed: { rawBody: text, headers: { 'Content-Encoding': 'gzip' } },
   };
-  for await (const [id, { method, path, body }] of story(world)) {
+  for await (const [id, { method, path, body, headers = {} }] of story(world)) {
     if (body !== undefined) {
       for (const [what, asked] of Object.entries(wrong)) {
-        const answer = await world.call(method, path, asked);
+        const answer = await world.call(method, path, {
+          ...asked,
+          headers: { ...headers, ...asked.headers },
+        });
         t.match(
           { status: answer.status, message: messageOf(answer) },
           { status: 422, message: /^body: / },
@@ -61,7 +64,8 @@ t.test('a body is JSON in UTF-8 and says so, in every operation that takes one',
         );
       }
     }
-    if (id !== 'followScans') await world.call(method, path, body === undefined ? {} : { body });
+    if (id !== 'followScans')
+      await world.call(method, path, { headers, ...(body === undefined ? {} : { body }) });
   }
   const types = ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;charset="utf-8"'];
   for (const [at, contentType] of types.entries()) {
