@@ -93,6 +93,14 @@ async function furnish({ directory, adminSocket }: World): Promise<void> {
   const path = join(directory, 'git', 'alice', 'site.git');
   for (let count = 0; count < 3; count++)
     await ask(world.socket, '/v1/check', { body: { path, actor: 'alice' } });
+  await send('POST', '/admin/auths', {
+    name: 'company',
+    openid_connect_auto_discovery_url: 'https://login.example/realms/git',
+    client_id: 'softquota',
+    quota_group_claim_name: 'groups',
+    quota_group_map: { staff: ['unlimited'], guests: ['free', 'guests'] },
+    is_active: false,
+  });
   await send('POST', '/users/alice/tokens', { name: 'backup script', scopes: ['read:user'] });
 }
 

@@ -27,13 +27,17 @@ export function Standing({ own, report }: StandingProps) {
     <>
       <Now rulings={rulings} report={report} />
       {refused.map(ruling => (
-        <Panel key={ruling.leaves.join()} title={`Why ${listWords(ruling.subjects)} cannot grow`}>
+        <Panel key={ruling.leaves.join()} title={whyTitle(ruling)}>
           <Why own={own} subject={ruling.leaves[0] ?? 'size:all'} />
         </Panel>
       ))}
       <Limits own={own} rulings={rulings} report={report} />
     </>
   );
+}
+
+function whyTitle({ subjects }: Ruling): string {
+  return subjects.includes('size:all') ? 'Why nothing may grow' : `Why ${listWords(subjects)} may not grow`;
 }
 
 interface RulingsProps {

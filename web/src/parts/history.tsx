@@ -66,7 +66,7 @@ function Drawn({ figures, picture }: { figures: Figures; picture: Picture }) {
     return (
       <Empty>
         So far there is one figure, <Size bytes={totalOf(only)} /> at <Time at={only.at} />. A plot begins
-        with the next one, at the full hour.
+        with the next one.
       </Empty>
     );
   }
