@@ -18,25 +18,27 @@ const kinds = {
 
 export function Scans() {
   const scans = useScans();
-  useEndings(scans);
+  const [ordered, setOrdered] = useState<ReadonlySet<number>>(new Set());
+  useEndings(scans, ordered);
   return (
     <Page title="Scans">
-      <Start />
+      <Start onStarted={id => setOrdered(new Set([...ordered, id]))} />
       {scans === null ? <Loading /> : <List scans={scans} />}
     </Page>
   );
 }
 
-function Start() {
+function Start({ onStarted }: { onStarted: (id: number) => void }) {
   const [kind, setKind] = useState<ScanReport['kind']>('sweep');
   const [owners, setOwners] = useState<readonly string[]>([]);
   const [failure, setFailure] = useState<unknown>(null);
   const submit = async (event: Event) => {
     event.preventDefault();
     try {
-      await startScan({ kind, ...(owners.length === 0 ? {} : { owners }) });
+      const { id } = await startScan({ kind, ...(owners.length === 0 ? {} : { owners }) });
       setFailure(null);
       announce('Measuring has been asked for.');
+      onStarted(id);
     } catch (error) {
       setFailure(error);
     }
@@ -87,14 +89,17 @@ function List({ scans }: { scans: readonly ScanReport[] }) {
   );
 }
 
-/** Says aloud what has ended since the page was opened. */
-function useEndings(scans: readonly ScanReport[] | null): void {
-  const before = useRef<ReadonlyMap<number, ScanReport['state']>>(new Map());
+/** Says aloud, once of each, what has ended of what was seen under way or ordered here: a short one is over before it is seen. */
+function useEndings(scans: readonly ScanReport[] | null, ordered: ReadonlySet<number>): void {
+  const underWay = useRef(new Set<number>());
+  const told = useRef(new Set<number>());
   useEffect(() => {
     for (const { id, state } of scans ?? []) {
-      const was = before.current.get(id);
-      if (was === 'running' && state !== 'running') announce(`Measuring is ${state}.`);
+      if (state === 'running' || state === 'waiting') underWay.current.add(id);
+      else if ((underWay.current.has(id) || ordered.has(id)) && !told.current.has(id)) {
+        told.current.add(id);
+        announce(`Measuring is ${state}.`);
+      }
     }
-    before.current = new Map(scans?.map(({ id, state }) => [id, state]));
-  }, [scans]);
+  }, [scans, ordered]);
 }
