@@ -1,7 +1,7 @@
 /** Questions that have to be answered before anything else: the browser's own dialogs, which keep the focus in. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { faultOf, wordsOf } from '../api/fault.ts';
 import { announce } from './announcer.tsx';
 import { Fault } from './states.tsx';
@@ -18,11 +18,16 @@ export interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before the next key comes: it is meant for the dialog.
+  useLayoutEffect(() => {
     const element = dialog.current;
+    const before = document.activeElement;
     element?.showModal();
-    // Closing gives the focus back; what is only taken away does not.
-    return () => element?.close();
+    return () => {
+      // While it is open nothing else takes the focus; closing gives it back by itself only where it was inside.
+      element?.close();
+      if (before instanceof HTMLElement) before.focus();
+    };
   }, []);
   return (
     <dialog
