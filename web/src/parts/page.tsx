@@ -1,7 +1,7 @@
 /** One page: its heading, which has the focus when one comes there from another, and what can be done on it. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { printable } from '../../../src/quota/index.ts';
 
 export interface PageProps {
@@ -24,7 +24,7 @@ export function Page({ title, heading, trail, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${printable(title)} · softquota`;
   }, [title]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isFirst) at.current?.focus({ preventScroll: true });
     isFirst = false;
   }, []);
