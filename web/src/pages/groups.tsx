@@ -1,44 +1,21 @@
 /** All groups: what they allow, and how many are in them. */
 
-import { useQuery } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
 import type { WholePolicy } from '../../../src/wire/index.ts';
-import { policyQuery } from '../api/queries.ts';
 import { Count } from '../parts/figures.tsx';
 import { GroupForm } from '../parts/group-form.tsx';
 import { Name } from '../parts/name.tsx';
-import { Page, Panel } from '../parts/page.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { PolicyList } from '../parts/policy-pages.tsx';
+import { Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
-import { go, to } from '../place.ts';
+import { to } from '../place.ts';
 
 export function Groups() {
-  const policy = useQuery(policyQuery);
-  const [isCreating, setCreating] = useState(false);
-  const create = (
-    <button type="button" class="primary" onClick={() => setCreating(true)}>
-      New group
-    </button>
-  );
   return (
-    <Page title="Groups" actions={isCreating ? undefined : create}>
-      <Answered query={policy} what="the groups">
-        {whole => (
-          <>
-            {isCreating && (
-              <Panel title="New group">
-                <GroupForm
-                  policy={whole}
-                  onSaved={name => go(to('group', name))}
-                  onCancel={() => setCreating(false)}
-                />
-              </Panel>
-            )}
-            <List policy={whole} />
-          </>
-        )}
-      </Answered>
-    </Page>
+    <PolicyList
+      kind="group"
+      form={(policy, ends) => <GroupForm policy={policy} {...ends} />}
+      list={policy => <List policy={policy} />}
+    />
   );
 }
 

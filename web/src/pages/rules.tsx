@@ -1,46 +1,23 @@
 /** All rules: what they limit, and which groups have them. */
 
-import { useQuery } from '@tanstack/preact-query';
-import { useState } from 'preact/hooks';
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { WholePolicy } from '../../../src/wire/index.ts';
-import { policyQuery } from '../api/queries.ts';
 import { Size } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
-import { Page, Panel } from '../parts/page.tsx';
+import { PolicyList } from '../parts/policy-pages.tsx';
 import { RuleForm } from '../parts/rule-form.tsx';
-import { Answered, Empty } from '../parts/states.tsx';
+import { Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
-import { go, to } from '../place.ts';
+import { to } from '../place.ts';
 import { groupsWith } from '../policy/edit.ts';
 
 export function Rules() {
-  const policy = useQuery(policyQuery);
-  const [isCreating, setCreating] = useState(false);
-  const create = (
-    <button type="button" class="primary" onClick={() => setCreating(true)}>
-      New rule
-    </button>
-  );
   return (
-    <Page title="Rules" actions={isCreating ? undefined : create}>
-      <Answered query={policy} what="the rules">
-        {whole => (
-          <>
-            {isCreating && (
-              <Panel title="New rule">
-                <RuleForm
-                  policy={whole}
-                  onSaved={name => go(to('rule', name))}
-                  onCancel={() => setCreating(false)}
-                />
-              </Panel>
-            )}
-            <List policy={whole} />
-          </>
-        )}
-      </Answered>
-    </Page>
+    <PolicyList
+      kind="rule"
+      form={(policy, ends) => <RuleForm policy={policy} {...ends} />}
+      list={policy => <List policy={policy} />}
+    />
   );
 }
 

@@ -8,14 +8,13 @@ import { Check } from './field.tsx';
 import { limitWords } from './limit-words.ts';
 import { OwnerPicker } from './owner-picker.tsx';
 import { PolicyForm } from './policy-form.tsx';
+import type { FormEnds } from './policy-pages.tsx';
 import { NameField, newRule, RuleFields, ruleIn, type TypedRule } from './rule-fields.tsx';
 
-export interface GroupFormProps {
+export interface GroupFormProps extends FormEnds {
   readonly policy: WholePolicy;
   /** Left out: a new one. */
   readonly group?: Group;
-  readonly onSaved: (name: string) => void;
-  readonly onCancel: () => void;
 }
 
 const nobody: readonly string[] = [];

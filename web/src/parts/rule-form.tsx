@@ -6,14 +6,13 @@ import { groupsWith, withGroup, withRule } from '../policy/edit.ts';
 import { Check } from './field.tsx';
 import { changed } from './group-form.tsx';
 import { PolicyForm } from './policy-form.tsx';
+import type { FormEnds } from './policy-pages.tsx';
 import { newRule, RuleFields, ruleIn, typedOf } from './rule-fields.tsx';
 
-export interface RuleFormProps {
+export interface RuleFormProps extends FormEnds {
   readonly policy: WholePolicy;
   /** Left out: a new one. */
   readonly rule?: Rule;
-  readonly onSaved: (name: string) => void;
-  readonly onCancel: () => void;
 }
 
 export function RuleForm({ policy, rule, onSaved, onCancel }: RuleFormProps) {

@@ -1,0 +1,127 @@
+/** What the pages of groups and of rules are alike in: a list in which a new one is made, and one of them, changed and deleted. */
+
+import { useQuery } from '@tanstack/preact-query';
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { printable } from '../../../src/quota/index.ts';
+import type { WholePolicy } from '../../../src/wire/index.ts';
+import { policyQuery } from '../api/queries.ts';
+import { go, to } from '../place.ts';
+import { Name } from './name.tsx';
+import { Page, Panel } from './page.tsx';
+import { PolicyConfirm } from './policy-confirm.tsx';
+import { Answered, Empty } from './states.tsx';
+
+/** What a form says when it is done with. */
+export interface FormEnds {
+  readonly onSaved: (name: string) => void;
+  readonly onCancel: () => void;
+}
+
+const kinds = {
+  group: { one: 'Group', all: 'Groups', list: 'groups' },
+  rule: { one: 'Rule', all: 'Rules', list: 'rules' },
+} as const;
+
+export interface PolicyListProps {
+  readonly kind: keyof typeof kinds;
+  readonly form: (policy: WholePolicy, ends: FormEnds) => ComponentChildren;
+  readonly list: (policy: WholePolicy) => ComponentChildren;
+}
+
+export function PolicyList({ kind, form, list }: PolicyListProps) {
+  const policy = useQuery(policyQuery);
+  const [isCreating, setCreating] = useState(false);
+  const { all } = kinds[kind];
+  const create = (
+    <button type="button" class="primary" onClick={() => setCreating(true)}>
+      New {kind}
+    </button>
+  );
+  const ends = { onSaved: (name: string) => go(to(kind, name)), onCancel: () => setCreating(false) };
+  return (
+    <Page title={all} actions={isCreating ? undefined : create}>
+      <Answered query={policy} what={`the ${kinds[kind].list}`}>
+        {whole => (
+          <>
+            {isCreating && <Panel title={`New ${kind}`}>{form(whole, ends)}</Panel>}
+            {list(whole)}
+          </>
+        )}
+      </Answered>
+    </Page>
+  );
+}
+
+export interface PolicyPieceProps<Piece> {
+  readonly kind: keyof typeof kinds;
+  readonly name: string;
+  readonly find: (policy: WholePolicy) => Piece | undefined;
+  readonly form: (policy: WholePolicy, piece: Piece, ends: FormEnds) => ComponentChildren;
+  readonly shown: (policy: WholePolicy, piece: Piece) => ComponentChildren;
+  /** The policy as it is once this is deleted. */
+  readonly without: (policy: WholePolicy) => WholePolicy;
+  /** What deleting it does besides. */
+  readonly deleting: (piece: Piece) => ComponentChildren;
+}
+
+export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
+  const { kind, name, find, form, shown, without, deleting } = props;
+  const policy = useQuery(policyQuery);
+  const [doing, setDoing] = useState<'nothing' | 'editing' | 'deleting'>('nothing');
+  const { one, all, list } = kinds[kind];
+  const nothing = () => setDoing('nothing');
+  return (
+    <Page
+      title={`${one} ${name}`}
+      heading={
+        <>
+          {one} <Name>{name}</Name>
+        </>
+      }
+      trail={<a href={to(list)}>{all}</a>}
+      actions={
+        doing !== 'editing' && (
+          <>
+            <button type="button" onClick={() => setDoing('editing')}>
+              Edit
+            </button>
+            <button type="button" class="danger" onClick={() => setDoing('deleting')}>
+              Delete
+            </button>
+          </>
+        )
+      }
+    >
+      <Answered query={policy} what={`the ${kind}`}>
+        {whole => {
+          const piece = find(whole);
+          if (piece === undefined) {
+            return <Empty>There is no {kind} of this name, or it was deleted.</Empty>;
+          }
+          return (
+            <>
+              {doing === 'editing' ? (
+                <Panel title="Edit">{form(whole, piece, { onSaved: nothing, onCancel: nothing })}</Panel>
+              ) : (
+                shown(whole, piece)
+              )}
+              {doing === 'deleting' && (
+                <PolicyConfirm
+                  title={`Delete the ${kind} ${printable(name)}?`}
+                  action={`Delete the ${kind}`}
+                  done={`The ${kind} is deleted.`}
+                  policy={whole}
+                  edited={without(whole)}
+                  onClose={isDone => (isDone ? go(to(list), { replace: true }) : nothing())}
+                >
+                  {deleting(piece)}
+                </PolicyConfirm>
+              )}
+            </>
+          );
+        }}
+      </Answered>
+    </Page>
+  );
+}
