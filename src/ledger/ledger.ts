@@ -244,10 +244,11 @@ export class Ledger {
     return this.#usageOf(this.#book.account(ownerName), ownerName);
   }
 
-  /** Every owner, in no order, but for those whose bytes cannot be added up exactly. */
-  *owners(): Generator<OwnerUsage> {
+  /** Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly. */
+  *owners(keyPart = ''): Generator<OwnerUsage> {
     for (const account of this.#book.accounts) {
-      if (account.fits) yield this.#usageOf(account, account.owner.name);
+      const { key, name } = account.owner;
+      if (key.includes(keyPart) && account.fits) yield this.#usageOf(account, name);
     }
   }
 

@@ -81,10 +81,7 @@ interface Ranked {
 }
 
 function* ranked(ledger: Ledger, wanted: string, rank: (owner: OwnerUsage) => number): Generator<Ranked> {
-  const key = ledger.book.keyOf(wanted);
-  for (const owner of ledger.owners()) {
-    if (key === '' || ledger.book.keyOf(owner.name).includes(key)) yield { owner, rank: rank(owner) };
-  }
+  for (const owner of ledger.owners(ledger.book.keyOf(wanted))) yield { owner, rank: rank(owner) };
 }
 
 /** The number that owners are sorted by; equal ones stand by name. */

@@ -20,19 +20,20 @@ import { go, to, useQueryPart } from '../place.ts';
 import { usageIn } from '../usage.ts';
 
 const pageSize = 50;
-/** Short enough to seem instant, long enough that not every key of a fast typist is a question. */
+/** Every key is a question, but the address and what is said aloud wait for a pause. */
 const settledMs = 60;
 
 export function Owners() {
   const [query, change] = useQueryPart();
   const [text, setText] = useState(query.get('q') ?? '');
   const [isCreating, setCreating] = useState(false);
-  const settled = useSettled(text.trim(), settledMs);
+  const wanted = text.trim();
+  const settled = useSettled(wanted, settledMs);
   const asked = askedIn(query);
   useEffect(() => {
     if (settled !== asked.q) change({ q: settled, page: '' });
   });
-  const owners = useQuery(ownersQuery(settled === asked.q ? asked : { ...asked, q: settled, page: 1 }));
+  const owners = useQuery(ownersQuery(wanted === asked.q ? asked : { ...asked, q: wanted, page: 1 }));
   const total = owners.data?.total;
   useEffect(() => {
     if (settled !== '' && total !== undefined) announce(counted(total, 'owner found', 'owners found'));
@@ -52,7 +53,7 @@ export function Owners() {
       <Answered query={owners} what="the owners" rows={12}>
         {({ entries, total: count }) =>
           count === 0 ? (
-            <Nobody isSearched={settled !== ''} />
+            <Nobody isSearched={wanted !== ''} />
           ) : (
             <>
               <List
