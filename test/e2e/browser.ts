@@ -8,7 +8,6 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import puppeteer, { type Page, type Browser as Running } from 'puppeteer-core';
-import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { plainEnvironment } from './run.ts';
 
@@ -16,6 +15,11 @@ const program = '/usr/bin/chromium';
 
 /** Starting, and drawing a page, take long where much else runs. */
 const patienceMs = 120_000;
+
+/** What it is opened for, a test as a rule. */
+interface User {
+  teardown(end: () => Promise<void>): void;
+}
 
 export class Browser {
   readonly #running: Running;
@@ -26,8 +30,8 @@ export class Browser {
     this.#profile = profile;
   }
 
-  /** It ends with the test. */
-  static async open(t: Test): Promise<Browser> {
+  /** It ends with what it is opened for. */
+  static async open(t: User): Promise<Browser> {
     const profile = await realpath(await mkdtemp(join(tmpdir(), 'sq-chromium-')));
     const running = await puppeteer.launch({
       executablePath: program,
