@@ -10,7 +10,6 @@ import type { SecretKeys } from '../secrets/index.ts';
 
 export const begunSeconds = 600;
 const mostAtOnce = 8;
-const prefix = 'softquota-sign-in-';
 const purpose = 'a sign-in that was begun';
 
 const begun = z.strictObject({
@@ -26,24 +25,32 @@ const begun = z.strictObject({
 
 export type Begun = Readonly<z.infer<typeof begun>>;
 
-/** The cookies of sign-ins for pages below this base URL. */
+/**
+ * The cookies of sign-ins for pages below this base URL. At https without a path browsers take them only from this very
+ * host (`__Host-`, RFC 6265bis), so that no other host of the domain can plant a sign-in that somebody else began.
+ */
 export class BegunCookies {
   readonly #keys: SecretKeys;
+  readonly #prefix: string;
   readonly #attributes: string;
 
   constructor(keys: SecretKeys, baseUrl: string) {
     const { protocol, pathname } = new URL(baseUrl);
+    const isSecure = protocol === 'https:';
+    const isWholeHost = isSecure && pathname === '/';
     this.#keys = keys;
+    this.#prefix = `${isWholeHost ? '__Host-' : ''}softquota-sign-in-`;
+    const path = isWholeHost ? '/' : `${pathname}sign-in/oauth2/`;
     // Lax: the browser comes back from the provider by a link of another site.
-    this.#attributes = `Path=${pathname}sign-in/oauth2/; HttpOnly; SameSite=Lax${protocol === 'https:' ? '; Secure' : ''}`;
+    this.#attributes = `Path=${path}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
   }
 
   /** `Set-Cookie` headers: the new one, and the end of the oldest where a browser has too many. */
   begin(header: string | undefined, one: Begun): readonly string[] {
-    const names = pairsIn(header).map(([name]) => name);
+    const names = this.#pairsIn(header).map(([name]) => name);
     const sealed = this.#keys.seal(JSON.stringify(one), purpose);
     return [
-      `${nameOf(one.state)}=${sealed}; Max-Age=${begunSeconds}; ${this.#attributes}`,
+      `${this.#nameOf(one.state)}=${sealed}; Max-Age=${begunSeconds}; ${this.#attributes}`,
       // Browsers send the oldest first.
       ...names.slice(0, Math.max(names.length - mostAtOnce + 1, 0)).map(name => this.#ended(name)),
     ];
@@ -51,8 +58,8 @@ export class BegunCookies {
 
   /** The one with this state; null: this browser did not begin it, or too long ago. `now`: milliseconds since 1970. */
   find(header: string | undefined, state: string, now: number): Begun | null {
-    const name = nameOf(state);
-    for (const [other, sealed] of pairsIn(header)) {
+    const name = this.#nameOf(state);
+    for (const [other, sealed] of this.#pairsIn(header)) {
       const text = other === name ? this.#keys.open(sealed, purpose) : null;
       if (text === null) continue;
       const found = begun.parse(JSON.parse(text));
@@ -62,22 +69,23 @@ export class BegunCookies {
   }
 
   end(state: string): string {
-    return this.#ended(nameOf(state));
+    return this.#ended(this.#nameOf(state));
   }
 
   #ended(name: string): string {
     return `${name}=; Max-Age=0; ${this.#attributes}`;
   }
-}
 
-function nameOf(state: string): string {
-  return prefix + hash('sha256', state).slice(0, 16);
-}
+  #nameOf(state: string): string {
+    return this.#prefix + hash('sha256', state).slice(0, 16);
+  }
 
-/** Of ours alone. */
-function pairsIn(header: string | undefined): readonly (readonly [name: string, value: string])[] {
-  return (header ?? '').split(';').flatMap(pair => {
-    const [name = '', value = ''] = pair.trim().split('=', 2);
-    return /^softquota-sign-in-[0-9a-f]{16}$/.test(name) ? [[name, value] as const] : [];
-  });
+  /** Of ours alone. */
+  #pairsIn(header: string | undefined): readonly (readonly [name: string, value: string])[] {
+    return (header ?? '').split(';').flatMap(pair => {
+      const [name = '', value = ''] = pair.trim().split('=', 2);
+      const isOurs = name.startsWith(this.#prefix) && /^[0-9a-f]{16}$/.test(name.slice(this.#prefix.length));
+      return isOurs ? [[name, value] as const] : [];
+    });
+  }
 }

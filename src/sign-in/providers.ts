@@ -142,7 +142,7 @@ async function discovered(source: SourceDocument): Promise<ServerMetadata> {
 /** As much of it as is believed. */
 function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetadata {
   const expected = issuerOf(source.discoveryUrl);
-  if (server.issuer.replace(/\/+$/, '') !== expected) {
+  if (server.issuer !== expected && server.issuer !== `${expected}/`) {
     throw new SignInFault(
       'misconfigured',
       `the provider at ${expected} says that it is ${server.issuer}: give that address to the source`,
@@ -178,9 +178,10 @@ function isPlain({ discoveryUrl }: SourceDocument): boolean {
   return new URL(discoveryUrl).protocol === 'http:';
 }
 
-/** With what lies below it: a library's error says little by itself. */
+/** With what lies below it: a library's error says little by itself. Never with a piece of what was read. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof SyntaxError) return 'it is no JSON';
   const below = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
   return error.message + below;
 }

@@ -89,18 +89,27 @@ export function draftedSource(id: number, wanted: NewSource, now: number): Sourc
   return { ...fields, id, clientSecret: null, clientSecretAt: null, createdAt: now };
 }
 
-/** What is left out stays. Throws `not_found`, `conflict` or `invalid`. */
+/**
+ * What is left out stays. Who signed in by it is signed out where it is active no more, or at another provider; who is
+ * administrator by it is none any more there, and where it looks for another group. Throws `not_found`, `conflict` or
+ * `invalid`.
+ */
 export function editSource(
-  draft: Draft,
+  amendment: Amendment,
   id: string,
   { clientSecret, ...edit }: Partial<SourceFields>,
   { keys, now }: Making,
 ): SourceDocument {
+  const { draft } = amendment;
   const before = mustBeSource(draft, id);
   const after = { ...before, ...edit };
   mustBeOnly(draft, after.name, before.id);
   mustHaveNoFault(after, clientSecret ?? null);
   if (clientSecret === undefined) mustBeSameProvider(before, after);
+  const isOver = !after.isActive || issuerOf(before.discoveryUrl) !== issuerOf(after.discoveryUrl);
+  if (isOver) endSessionsBy(draft, before);
+  const isOtherGroup = before.adminClaim !== after.adminClaim || before.adminGroup !== after.adminGroup;
+  if (isOver || isOtherGroup) endAdministrationsBy(amendment, before);
   if (clientSecret === undefined) return put(draft, { ...after, clientSecret: resealed(before, keys) });
   return put(draft, {
     ...after,
@@ -110,21 +119,29 @@ export function editSource(
 }
 
 /**
- * Who is administrator by it is none any more, and who signed in by it is signed out. Links stay: they are the issuer's, which another source may have, now or
- * later. Throws `not_found`.
+ * Who is administrator by it is none any more, and who signed in by it is signed out. Links stay: they are the issuer's,
+ * which another source may have, now or later. Throws `not_found`.
  */
 export function deleteSource(amendment: Amendment, id: string): SourceDocument {
   const { draft } = amendment;
   const source = mustBeSource(draft, id);
-  const issuer = issuerOf(source.discoveryUrl);
-  for (const link of linksAt(draft, issuer)) {
-    if (link.administrationBy !== source.id) continue;
+  endAdministrationsBy(amendment, source);
+  endSessionsBy(draft, source);
+  draft.remove(sourceKind, id);
+  return source;
+}
+
+function endAdministrationsBy(amendment: Amendment, { id, discoveryUrl }: SourceDocument): void {
+  const { draft } = amendment;
+  for (const link of linksAt(draft, issuerOf(discoveryUrl))) {
+    if (link.administrationBy !== id) continue;
     endAdministration(amendment, link.owner);
     setAdministrationBy(draft, link, null);
   }
-  endSessions(draft, ({ via }) => via.is === 'source' && via.source === source.id);
-  draft.remove(sourceKind, id);
-  return source;
+}
+
+function endSessionsBy(draft: Draft, { id }: SourceDocument): void {
+  endSessions(draft, ({ via }) => via.is === 'source' && via.source === id);
 }
 
 /**

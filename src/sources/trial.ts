@@ -1,12 +1,14 @@
 /** "Try it": what claims would change, without changing it. */
 
 import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';
-import { linkAt, profileOf } from '../identity/index.ts';
+import { linkAt, linkOf, profileOf } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { View } from '../policy/index.ts';
+import type { OwnerRecord } from '../store/index.ts';
 import { type Administration, administrationBy } from './administration.ts';
 import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
-import { draftedSource, type NewSource, unknownQuotaGroups } from './sources.ts';
+import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';
 import { plan } from './synchronization.ts';
 
 export interface TriedSynchronization extends Synchronization {
@@ -21,21 +23,26 @@ export interface DraftSource {
   readonly now: number;
 }
 
+type Trying = Pick<Ledger, 'view' | 'book' | 'ownerRecord'>;
+
 /** No source has it. */
 const noId = 0;
 
-/** `user` null: the one whom the claims name, if they name one. Throws `invalid` where a draft could not be saved. */
+/**
+ * `user` null: whose claims they are, by subject or else by name, if that is anybody. What is drafted is a change to the source
+ * of that name, if there is one. Throws `invalid` where a draft could not be saved.
+ */
 export function tryClaims(
-  ledger: Pick<Ledger, 'view' | 'ownerRecord'>,
+  ledger: Trying,
   source: SourceDocument | DraftSource,
   user: string | null,
   claims: Claims,
 ): TriedSynchronization {
   const { view } = ledger;
-  const document = 'draft' in source ? draftedSource(noId, source.draft, source.now) : source;
-  const name = user ?? textClaim(claims, document.usernameClaim);
-  const owner = name === null ? undefined : ledger.ownerRecord(name);
-  const link = owner === undefined ? null : linkAt(view, owner.id, issuerOf(document.discoveryUrl));
+  const document = 'draft' in source ? drafted(view, source) : source;
+  const issuer = issuerOf(document.discoveryUrl);
+  const owner = user === null ? whose(ledger, document, claims) : ledger.ownerRecord(user);
+  const link = owner === undefined ? null : linkAt(view, owner.id, issuer);
   const standing = {
     isAdmin: owner !== undefined && profileOf(view, owner.id).isAdmin,
     by: link?.administrationBy ?? null,
@@ -46,4 +53,18 @@ export function tryClaims(
     administration: administrationBy(document, claims, standing),
     unknown_quota_groups: unknownQuotaGroups(view, document.mapping),
   };
+}
+
+function drafted(view: View, { draft, now }: DraftSource): SourceDocument {
+  return draftedSource(sourceNamed(view, draft.name)?.id ?? noId, draft, now);
+}
+
+/** As a sign-in would find them. */
+function whose(ledger: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
+  const subject = textClaim(claims, 'sub');
+  const link =
+    subject === null ? null : linkOf(ledger.view, { issuer: issuerOf(source.discoveryUrl), subject });
+  if (link !== null) return ledger.book.owner(link.owner);
+  const name = textClaim(claims, source.usernameClaim);
+  return name === null ? undefined : ledger.ownerRecord(name);
 }

@@ -198,6 +198,11 @@ t.test('"Try it" shows what claims would change, and changes nothing', async t =
     body: { user: 'nobody', claims: { groups: ['guests', {}] } },
   });
   t.match(nobody.json, { is_known: false, groups: ['bronze'], ignored: [/number 2/] });
+  await world.must(204, 'PUT', `/admin/auths/${id}/links/bob`, { body: { subject: 'sub-bob' } });
+  const bySubject = await world.must(200, 'POST', '/admin/auths/try', {
+    body: { source: company, claims: { ...claims, sub: 'sub-bob', preferred_username: 'robert' } },
+  });
+  t.match(bySubject.json, { is_known: true, removed: ['bronze'] }, 'whom a sign-in would find');
   t.same(await groupsOf(world, 'bob'), ['bronze']);
   t.same(await signInEvents(world), []);
   await world.must(404, 'POST', '/admin/auths/1/try', { body: { claims } });

@@ -1,25 +1,6 @@
-import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { z } from 'zod';
 import { mappingIn, synchronize } from '../../src/claims/index.ts';
-
-const vectors = z
-  .object({
-    existingGroups: z.array(z.string()),
-    cases: z.array(
-      z.object({
-        note: z.string(),
-        mapping: z.string(),
-        claimName: z.string(),
-        claims: z.record(z.string(), z.unknown()),
-        current: z.array(z.string()),
-        removal: z.boolean(),
-        result: z.array(z.string()).optional(),
-        refusedWhenSaved: z.boolean().optional(),
-      }),
-    ),
-  })
-  .parse(JSON.parse(readFileSync(new URL('../vectors/oauth_sync.json', import.meta.url), 'utf8')));
+import { vectors } from './shared.ts';
 
 for (const one of vectors.cases) {
   t.test(`${one.note}, removal ${one.removal ? 'on' : 'off'}`, async t => {

@@ -1,31 +1,12 @@
 /** `/v1/claims`, asked of a whole daemon: what a program tells of somebody has the results of the shared cases. */
 
-import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import t, { type Test } from 'tap';
-import { z } from 'zod';
 import { savedSource } from '../../src/wire/index.ts';
 import { type Answer, answerIn, send } from '../api/http.ts';
 import { groupsOf } from '../api/people.ts';
 import { World } from '../api/world.ts';
-
-const vectors = z
-  .object({
-    existingGroups: z.array(z.string()),
-    cases: z.array(
-      z.object({
-        note: z.string(),
-        mapping: z.string(),
-        claimName: z.string(),
-        claims: z.record(z.string(), z.unknown()),
-        current: z.array(z.string()),
-        removal: z.boolean(),
-        result: z.array(z.string()).optional(),
-        refusedWhenSaved: z.boolean().optional(),
-      }),
-    ),
-  })
-  .parse(JSON.parse(readFileSync(new URL('../vectors/oauth_sync.json', import.meta.url), 'utf8')));
+import { vectors } from '../claims/shared.ts';
 
 interface Asking {
   readonly world: World;

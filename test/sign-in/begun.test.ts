@@ -48,7 +48,16 @@ t.test(
       undefined,
       begunWith('s'),
     );
-    t.match(secure, /; Path=\/quota\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax; Secure$/);
+    t.match(
+      secure,
+      /^softquota-sign-in-.*; Path=\/quota\/sign-in\/oauth2\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    const whole = new BegunCookies(keys, 'https://git.example/');
+    const [ofHost = ''] = whole.begin(undefined, begunWith('s'));
+    t.match(ofHost, /^__Host-softquota-sign-in-.*; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
+    t.match(whole.find(sent([ofHost]), 's', at), { state: 's' });
+    const planted = sent([ofHost]).replace('__Host-', '');
+    t.equal(whole.find(planted, 's', at), null, 'and none that another host of the domain may have set');
   },
 );
 

@@ -25,6 +25,17 @@ export interface RealProvider {
   allow(redirectUri: string): void;
 }
 
+/** Told to whoever asks for the scope `profile`. */
+const claimed = [
+  'preferred_username',
+  'name',
+  'groups',
+  'roles',
+  'realm',
+  'realm.roles',
+  '_claim_names',
+] as const;
+
 export async function realProvider(t: Test): Promise<RealProvider> {
   const client: Client = { id: 'softquota', secret: 'a-secret-of-the-client-for-tests' };
   const server = createServer();
@@ -56,7 +67,7 @@ export async function realProvider(t: Test): Promise<RealProvider> {
       ],
       claims: {
         openid: ['sub'],
-        profile: ['preferred_username', 'name', 'groups', '_claim_names'],
+        profile: [...claimed],
         email: ['email'],
       },
       conformIdTokenClaims: false,
@@ -76,7 +87,7 @@ export async function realProvider(t: Test): Promise<RealProvider> {
     const details = await provider.interactionDetails(request, response);
     const grant = new provider.Grant({ accountId: someone.subject, clientId: client.id });
     grant.addOIDCScope(String(details.params.scope));
-    grant.addOIDCClaims(['groups', 'preferred_username', 'name', 'email', '_claim_names']);
+    grant.addOIDCClaims([...claimed, 'email']);
     await provider.interactionFinished(request, response, {
       login: { accountId: someone.subject, remember: false },
       consent: { grantId: await grant.save() },

@@ -3,7 +3,7 @@ import { groupsOf, messageOf, userOf } from '../api/people.ts';
 import { freePort } from '../e2e/transports.ts';
 import { Browser } from './browser.ts';
 import { realProvider } from './provider.ts';
-import { SignInWorld } from './world.ts';
+import { type Signed, SignInWorld } from './world.ts';
 
 t.test(
   'who signs in for the first time is created, and is in the mapped quota groups, with one event each time',
@@ -206,6 +206,124 @@ t.test(
     t.notOk((await userOf(world, 'dave')).is_admin, 'it ends with the source');
     const given = (await signIns.events()).map(({ administration }) => administration);
     t.same(given, ['given', 'ended', 'unchanged', 'unchanged', 'unchanged', 'given']);
+  },
+);
+
+t.test(
+  'who signed in by a source is signed out when it is switched off, or is at another provider',
+  async t => {
+    const provider = await realProvider(t);
+    const signIns = await SignInWorld.open(t, provider, {
+      admin_group_claim_name: 'groups',
+      admin_group: 'root',
+    });
+    const { world } = signIns;
+    provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups: 'root' } };
+    const isStillIn = async ({ browser, at }: Signed) => (await signIns.signed(browser, at)).login !== null;
+    const isAdmin = async () => (await userOf(world, 'dave')).is_admin;
+
+    const first = await signIns.signIn();
+    await signIns.edit({ name: 'renamed', quota_group_map: {} });
+    t.same([await isStillIn(first), await isAdmin()], [true, true], 'any other change leaves them in');
+    await signIns.edit({ is_active: false });
+    t.same([await isStillIn(first), await isAdmin()], [false, false]);
+    await signIns.edit({ is_active: true });
+    t.same([await isStillIn(first), await isAdmin()], [false, false], 'for good');
+
+    const second = await signIns.signIn();
+    t.equal(second.isAdmin, true);
+    await signIns.edit({ admin_group: 'operators' });
+    t.same(
+      [await isStillIn(second), await isAdmin()],
+      [true, false],
+      'who is in another group is no administrator',
+    );
+    await signIns.edit({ admin_group: 'root' });
+
+    const third = await signIns.signIn();
+    t.equal(third.isAdmin, true);
+    const elsewhere = { openid_connect_auto_discovery_url: 'http://127.0.0.1:2', client_secret: 'another' };
+    await signIns.edit(elsewhere);
+    t.same([await isStillIn(third), await isAdmin()], [false, false]);
+  },
+);
+
+t.test('two browsers that come at once for the first time are the same user', async t => {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider);
+  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups: 'staff' } };
+  const isBack = (url: URL) => url.pathname.endsWith('/callback');
+  const browsers = [new Browser(), new Browser(), new Browser()];
+  const backs = await Promise.all(browsers.map(browser => browser.go(signIns.begin, isBack)));
+  const came = await Promise.all(
+    browsers.map(async (browser, index) =>
+      signIns.signed(browser, await browser.go(backs[index] ?? '', url => signIns.isPage(url))),
+    ),
+  );
+  t.same(
+    came.map(({ login }) => login),
+    ['dave', 'dave', 'dave'],
+  );
+  t.same(
+    (await signIns.events()).map(({ added }) => added),
+    [['gold'], [], []],
+  );
+});
+
+t.test(
+  'who is renamed here or there stays who they are, and who is deleted comes as somebody new',
+  async t => {
+    const provider = await realProvider(t);
+    const signIns = await SignInWorld.open(t, provider);
+    const { world } = signIns;
+    const as = (subject: string, name: string) => {
+      provider.someone = { subject, claims: { preferred_username: name } };
+    };
+    as('sub-dave', 'dave');
+    await signIns.signIn();
+    await world.must(200, 'PATCH', '/admin/users/dave', { body: { username: 'david' } });
+    as('sub-dave', 'another name');
+    const { browser, at, login } = await signIns.signIn();
+    t.equal(login, 'david');
+    as('sub-new', 'dave');
+    t.equal((await signIns.signIn()).login, 'dave', "the name that became free is anybody's");
+    as('sub-erin', 'david');
+    t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_taken' } });
+
+    await world.must(204, 'DELETE', '/admin/users/david');
+    t.equal((await signIns.signed(browser, at)).login, null);
+    as('sub-dave', 'david');
+    t.equal((await signIns.signIn()).login, 'david');
+    t.equal((await signIns.signed(browser, at)).login, null, 'what was over stays over');
+  },
+);
+
+t.test(
+  'an absent claim takes administration and groups away, or with missing_claim = keep nothing',
+  async t => {
+    const provider = await realProvider(t);
+    const signIns = await SignInWorld.open(t, provider, {
+      admin_group_claim_name: 'groups',
+      admin_group: 'root',
+      missing_claim: 'keep',
+    });
+    const as = (claims: object) => {
+      provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', ...claims } };
+    };
+    as({ groups: ['root', 'staff'] });
+    t.ok((await signIns.signIn()).isAdmin);
+    as({});
+    t.ok((await signIns.signIn()).isAdmin);
+    t.same(await groupsOf(signIns.world, 'dave'), ['gold']);
+    t.match((await signIns.events()).at(-1), { outcome: 'kept', removed: [], administration: 'unchanged' });
+    await signIns.edit({ missing_claim: 'remove' });
+    t.notOk((await signIns.signIn()).isAdmin);
+    t.same(await groupsOf(signIns.world, 'dave'), []);
+    t.match((await signIns.events()).at(-1), {
+      outcome: 'synchronized',
+      removed: ['gold'],
+      administration: 'ended',
+    });
   },
 );
 

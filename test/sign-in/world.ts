@@ -22,6 +22,9 @@ export interface Signed {
   readonly isAdmin: boolean;
 }
 
+/** Quota groups that there are. */
+export const groups: readonly string[] = ['gold', 'silver', 'bronze', 'manual'];
+
 const session = z.object({ login: z.string(), is_admin: z.boolean() });
 
 export class SignInWorld {
@@ -33,10 +36,10 @@ export class SignInWorld {
     this.id = id;
   }
 
-  /** With quota groups gold, silver, bronze and manual. */
+  /** With the quota groups of `groups`. */
   static async open(t: Test, at: At, fields: object = {}, options: WorldOptions = {}): Promise<SignInWorld> {
     const world = await World.open(t, options);
-    for (const name of ['gold', 'silver', 'bronze', 'manual']) {
+    for (const name of groups) {
       await world.must(201, 'POST', '/admin/quota/groups', { body: { name, rules: [] } });
     }
     return new SignInWorld(world, await addSource(world, at, { name: 'company', ...fields }));

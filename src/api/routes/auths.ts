@@ -81,6 +81,9 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       path: `${path}/{id}`,
       tag: 'sources',
       summary: 'Change an OAuth2 source',
+      description:
+        'Where it is active no more, or at another provider, who signed in by it is signed out. Who is an administrator by it is ' +
+        'none any more there, and where it looks for another group.',
       access: administrators.write,
       params,
       body: sourceEdit,
@@ -92,7 +95,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
         const edit = editIn(named.body);
         const { id } = named.params;
         const making = { keys, now: now() };
-        return saved(await ledger.govern(({ draft }) => editSource(draft, id, edit, making), caller));
+        return saved(await ledger.govern(amendment => editSource(amendment, id, edit, making), caller));
       },
     }),
     route({

@@ -35,6 +35,8 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
     setBusy(true);
     try {
       const saved = await saveSource(source?.id ?? null, fieldsOf(typed));
+      // From now on no page has it any more.
+      setTyped(now => ({ ...now, clientSecret: '', hasNoSecret: false }));
       await refresh();
       announce('The source is saved.');
       onSaved(saved);
@@ -95,7 +97,7 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
           </fieldset>
           <Check
             label="Active"
-            note="The sign-in page offers it."
+            note="The sign-in page offers it. Switched off, it signs out whoever signed in by it."
             checked={typed.isActive}
             onChange={isActive => set({ isActive })}
           />
@@ -135,6 +137,7 @@ const secretWords: Readonly<Record<Source['client_secret_state'], string>> = {
 };
 
 function Provider({ typed, set, source }: PartProps & { source: Source | undefined }) {
+  const secretState = source?.client_secret_state ?? 'none';
   return (
     <fieldset class="stack headed">
       <legend>Provider</legend>
@@ -160,15 +163,25 @@ function Provider({ typed, set, source }: PartProps & { source: Source | undefin
         required
         isCode
       />
-      <Field
-        label="Client secret"
-        type="password"
-        value={typed.clientSecret}
-        onInput={clientSecret => set({ clientSecret })}
-        hint={secretWords[source?.client_secret_state ?? 'none']}
-        autocomplete="new-password"
-        isCode
-      />
+      {!typed.hasNoSecret && (
+        <Field
+          label="Client secret"
+          type="password"
+          value={typed.clientSecret}
+          onInput={clientSecret => set({ clientSecret })}
+          hint={secretWords[secretState]}
+          autocomplete="new-password"
+          isCode
+        />
+      )}
+      {secretState !== 'none' && (
+        <Check
+          label="No client secret"
+          note="The one that is set is forgotten; the provider asks for none."
+          checked={typed.hasNoSecret}
+          onChange={hasNoSecret => set({ hasNoSecret, clientSecret: '' })}
+        />
+      )}
       <Field
         label="Scopes"
         value={typed.scopes}

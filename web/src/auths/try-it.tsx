@@ -41,7 +41,12 @@ export function TryIt({ typed, isReady }: TryItProps) {
           What a sign-in with these claims would change by the settings above, saved or not. Nothing is
           changed.
         </p>
-        <Field label="User" value={user} onInput={setUser} hint="Left empty: somebody new." />
+        <Field
+          label="User"
+          value={user}
+          onInput={setUser}
+          hint="Left empty: the one whose claims they are."
+        />
         <TextArea
           label="Claims, as the payload of an ID token"
           value={text}

@@ -9,6 +9,8 @@ export interface TypedSource {
   readonly clientId: string;
   /** Empty: as it is. */
   readonly clientSecret: string;
+  /** There is to be none, whatever there was. */
+  readonly hasNoSecret: boolean;
   readonly scopes: string;
   readonly usernameClaim: string;
   readonly trustUsernames: boolean;
@@ -27,6 +29,7 @@ export const newSource: TypedSource = {
   discoveryUrl: '',
   clientId: '',
   clientSecret: '',
+  hasNoSecret: false,
   scopes: 'openid profile email',
   usernameClaim: 'preferred_username',
   trustUsernames: false,
@@ -45,6 +48,7 @@ export function typedOf(source: Source): TypedSource {
     discoveryUrl: source.openid_connect_auto_discovery_url,
     clientId: source.client_id,
     clientSecret: '',
+    hasNoSecret: false,
     scopes: source.scopes.join(' '),
     usernameClaim: source.username_claim,
     trustUsernames: source.trust_usernames,
@@ -63,7 +67,7 @@ export function fieldsOf(typed: TypedSource): NewSource {
     name: typed.name,
     openid_connect_auto_discovery_url: typed.discoveryUrl.trim(),
     client_id: typed.clientId.trim(),
-    ...(typed.clientSecret === '' ? {} : { client_secret: typed.clientSecret }),
+    ...secretOf(typed),
     scopes: typed.scopes,
     username_claim: typed.usernameClaim,
     trust_usernames: typed.trustUsernames,
@@ -75,6 +79,11 @@ export function fieldsOf(typed: TypedSource): NewSource {
     missing_claim: typed.missingClaim,
     is_active: typed.isActive,
   };
+}
+
+function secretOf({ clientSecret, hasNoSecret }: TypedSource): Pick<NewSource, 'client_secret'> {
+  if (hasNoSecret) return { client_secret: '' };
+  return clientSecret === '' ? {} : { client_secret: clientSecret };
 }
 
 export interface MappingSeen {
