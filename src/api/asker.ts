@@ -4,6 +4,7 @@ import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller, Held, Identity } from '../identity/index.ts';
 import { type Authenticate, admitted, unauthenticated } from './access.ts';
+import { withoutPort } from './address.ts';
 import { sessionCookie } from './cookie.ts';
 import { isSafe, isSameOrigin } from './same-origin.ts';
 
@@ -37,7 +38,7 @@ export interface Asker {
 /** A token is looked at before any cookie: who brings one means that. */
 export function askerOf(request: Request, response: Response, options: AskerOptions): Asker {
   const { authenticate, browsers } = options;
-  const address = request.ip ?? '';
+  const address = withoutPort(request.ip ?? '');
   const cookie = sessionCookie(options.baseUrl());
   const held = browsers === null ? null : cookie.read(request.headers.cookie);
   let again: (() => Caller | null) | null = null;

@@ -1,13 +1,11 @@
 /** The part of a daemon that takes part in a shared quota, from its start to its end. */
 
 import { randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import type { Away, Ledger, SharedPolicy } from '../ledger/index.ts';
 import {
   type HostRecord,
   newGeneration,
-  type Policy,
   type PolicyChange,
   type Position,
   type ServerAdvice,
@@ -15,8 +13,12 @@ import {
 } from '../store/index.ts';
 import { Advised } from './advised.ts';
 import { Following } from './following.ts';
+import { Hosts } from './hosts.ts';
+import { Marks } from './marks.ts';
 import { Outbox } from './outbox.ts';
+import { repair } from './repair.ts';
 import type { Distrust } from './trust.ts';
+import { Turn } from './turn.ts';
 import { type Mounted, Walkers } from './walkers.ts';
 
 export interface FleetOptions {
@@ -45,12 +47,6 @@ export interface FleetOptions {
   readonly adviceEveryMs?: number;
 }
 
-/** The task to tell of crossings of thresholds, which each machine sees and one tells. */
-const telling = 'thresholds';
-
-/** Less than the store keeps a task for a machine that is silent, so that no two think that they have it. */
-const tellingMs = 8000;
-
 /** How it stands with the others. */
 export interface FleetState {
   /** Null while the shared store answers. */
@@ -72,10 +68,10 @@ export class Fleet implements SharedPolicy {
   readonly #outbox: Outbox;
   readonly #following: Following;
   readonly #advised: Advised;
+  readonly #marks: Marks;
+  readonly #hosts: Hosts;
+  readonly #turn: Turn;
   readonly #life = randomUUID();
-  readonly #begunAt: number;
-  /** Machines, as the store knew them last. */
-  readonly #listed = new Map<string, HostRecord>();
   /** Null: none was told, or that it is over. */
   #toldDistrust: string | null = null;
   #away: Away | null = null;
@@ -88,17 +84,23 @@ export class Fleet implements SharedPolicy {
   /** On the monotonic clock. */
   #claimedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
-  /** Called when it has become this machine's turn to tell. */
-  #turned: (() => void) | null = null;
-  /** On the monotonic clock. */
-  #tellsUntil = 0;
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    this.#begunAt = options.now();
     const { ledger, store, host, log, mounted = new Map(), adviceEveryMs = 30_000 } = options;
+    const { sharing } = ledger;
     this.walkers = new Walkers({ ledger, store, host, mounted, log });
     this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
+    this.#hosts = new Hosts({ sharing, store, host, begunAt: options.now() });
+    this.#turn = new Turn({ store, host });
+    this.#marks = new Marks({
+      sharing,
+      store,
+      host,
+      log,
+      lost: () => this.#outbox.tellEverything(),
+      over: () => this.#following.readShares(),
+    });
     this.#outbox = new Outbox({
       ledger,
       store,
@@ -109,12 +111,13 @@ export class Fleet implements SharedPolicy {
       failed: error => this.#failed(error),
     });
     this.#following = new Following({
-      sharing: ledger.sharing,
+      sharing,
       store,
       host,
       before: () => this.#keepName(),
       begin: () => this.#begin(),
       lost: () => this.#outbox.enrollEverybody(),
+      isLacking: () => this.#marks.isLacking(),
       enrolled: owners => this.#outbox.enrolled(owners),
       looks: () => this.#outbox.looks(),
       found: shares => this.#outbox.found(shares),
@@ -149,7 +152,7 @@ export class Fleet implements SharedPolicy {
    * what all of them see.
    */
   start(turned: () => void = () => {}): void {
-    this.#turned = turned;
+    this.#turn.start(turned);
     this.#unfollow ??= this.#options.store.follow(() => void this.#lookAgain());
     this.#outbox.start();
     this.#next();
@@ -157,7 +160,7 @@ export class Fleet implements SharedPolicy {
 
   /** Whether it is this machine that tells what all of them see. */
   get isTelling(): boolean {
-    return performance.now() < this.#tellsUntil;
+    return this.#turn.isOwn;
   }
 
   get state(): FleetState {
@@ -177,23 +180,9 @@ export class Fleet implements SharedPolicy {
     this.#mustBeTrusted();
   }
 
-  /**
-   * Those that the store knows, and those that it has lost and whose usage counts here: they were heard of last when they
-   * were last listed, or else walked something.
-   */
-  async hosts(): Promise<readonly HostRecord[]> {
-    const { store, ledger, host: ownHost } = this.#options;
-    const listed = await store.hosts();
-    for (const record of listed) this.#listed.set(record.host, record);
-    const there = new Set([ownHost, ...listed.map(({ host }) => host)]);
-    const stored = [...(await ledger.sharing.storedByHost())].filter(([host]) => !there.has(host));
-    return [
-      ...listed,
-      ...stored.map(([host, { measuredAt }]) => {
-        const { seenAt = measuredAt ?? this.#begunAt, version = '' } = this.#listed.get(host) ?? {};
-        return { host, seenAt, isAlive: false, version };
-      }),
-    ];
+  /** Those that the store knows, and those that it has lost and whose usage counts here. Rejects with `store_away`. */
+  hosts(): Promise<readonly HostRecord[]> {
+    return this.#hosts.all();
   }
 
   /** Rejects with `conflict` while it lives, `not_found` where there is none, `store_away`. */
@@ -218,30 +207,7 @@ export class Fleet implements SharedPolicy {
    */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     const { ledger, store, log } = this.#options;
-    const { sharing } = ledger;
-    await this.#following.sync();
-    if (this.#following.distrust === null) {
-      throw new SoftquotaError(
-        'conflict',
-        'the policy in the store is the one in force: there is nothing to repair',
-      );
-    }
-    const { distrusted } = this.#following;
-    await this.#tellOfTheSilent();
-    const stored = await store.policy();
-    const { position, supersedes } = stored.state;
-    // Whoever decides has seen what is decided on: not what another has decided since.
-    if (!isDeepStrictEqual(position, distrusted)) throw changedMeanwhile();
-    const chosen: Policy = policy === 'known' ? await sharing.policy() : stored.policy;
-    const given = [sharing.position?.generation, position?.generation, ...supersedes];
-    const next = newGeneration(Math.max(sharing.position?.version ?? 0, position?.version ?? 0) + 1);
-    const outcome = await store.replace(chosen, position, next, [
-      ...new Set(given.flatMap(each => each ?? [])),
-    ]);
-    if (outcome === 'behind') throw changedMeanwhile();
-    await sharing.takeOverWhole(chosen, next);
-    log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
-    await this.#following.sync();
+    await repair(policy, { sharing: ledger.sharing, store, following: this.#following, log });
   }
 
   async close(): Promise<void> {
@@ -255,18 +221,10 @@ export class Fleet implements SharedPolicy {
     this.walkers.close();
     await this.#options.ledger.sharing.close();
     if (this.#away === null) {
-      if (this.isTelling) await store.leaveTask(telling, host).catch(() => {});
+      await this.#turn.leave().catch(() => {});
       await store.release({ host, token, life: this.#life, version }).catch(() => {});
     }
     await store.close();
-  }
-
-  /** Machines that a store which was emptied does not know of cannot tell again what they said: what is known of it is put back. */
-  async #tellOfTheSilent(): Promise<void> {
-    const { ledger, store } = this.#options;
-    if (this.#following.distrust?.why !== 'emptied') return;
-    const heard = new Set((await store.hosts()).map(({ host }) => host));
-    await store.write({ shares: ledger.sharing.sharesOfOthers.filter(({ host }) => !heard.has(host)) });
   }
 
   /** Takes the name and all that is new; rejects only with what no later try would mend. */
@@ -275,7 +233,8 @@ export class Fleet implements SharedPolicy {
       await this.#following.sync();
       this.#back();
       this.#tellDistrust();
-      await this.#takeTurn();
+      await this.#turn.take();
+      await this.#marks.look();
     } catch (error) {
       if (error instanceof SoftquotaError && error.code === 'configuration') throw error;
       this.#failed(error);
@@ -319,15 +278,6 @@ export class Fleet implements SharedPolicy {
       'configuration',
       `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each machine its own`,
     );
-  }
-
-  async #takeTurn(): Promise<void> {
-    if (this.#turned === null) return;
-    const { store, host } = this.#options;
-    const until = performance.now() + tellingMs;
-    const had = this.isTelling;
-    this.#tellsUntil = (await store.takeTask(telling, host)) ? until : 0;
-    if (this.isTelling && !had) this.#turned();
   }
 
   /** The first policy of a store: what is known here of owners, and nothing else. */
@@ -375,8 +325,4 @@ export class Fleet implements SharedPolicy {
     this.#outbox.tellEverything();
     this.#advised.anew();
   }
-}
-
-function changedMeanwhile(): SoftquotaError {
-  return new SoftquotaError('conflict', 'the store was changed meanwhile: look again');
 }

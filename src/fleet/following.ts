@@ -33,6 +33,8 @@ export interface FollowingOptions {
   begin(): Promise<void>;
   /** The store has fallen back, or was emptied: what this machine said to it may be lost. */
   lost(): void;
+  /** Whether the store lacks some of what machines said, as far as was read by now. */
+  isLacking(): Promise<boolean>;
   /** Whom the store has on record. */
   enrolled(owners: readonly OwnerRecord[]): void;
   /** From now on it is read what the store has of this machine. */
@@ -61,6 +63,7 @@ export class Following {
   #last: number | null = null;
   /** Null: all shares are known, as far as the log is. */
   #reading: Reading | null = null;
+  #isReadingDue = false;
   #distrust: Distrust | null = null;
   /** Where the store's policy stood when that was found. */
   #distrusted: Position | null = null;
@@ -89,6 +92,11 @@ export class Following {
   /** Shares are left to be read, by another `sync`. */
   get isReading(): boolean {
     return this.#reading !== null;
+  }
+
+  /** The next `sync` reads all shares. */
+  readShares(): void {
+    this.#isReadingDue = true;
   }
 
   /** Resolves once all that others ruled by now is in force here, and what they stored, too, unless `isReading`. Rejects with `store_away` or `store_refused`. */
@@ -123,6 +131,7 @@ export class Following {
   async #sync(): Promise<void> {
     await this.#options.before();
     if (this.#last === null || !(await this.#follow(this.#last))) await this.#takePolicy();
+    else if (this.#isReadingDue) this.#readAgain();
     await this.#readOn(performance.now() + (this.#options.readingMs ?? 300));
   }
 
@@ -251,6 +260,7 @@ export class Following {
 
   #readAgain(): void {
     const { store, looks } = this.#options;
+    this.#isReadingDue = false;
     looks();
     this.#reading = { pages: store.sharePages()[Symbol.asyncIterator](), seen: new Set(), own: [] };
   }
@@ -311,6 +321,7 @@ export class Following {
 
   /** What a machine said is known here, and is not gone because the store has lost it. */
   async #heldHosts(): Promise<(host: string) => boolean> {
+    if (await this.#options.isLacking()) return () => true;
     if (this.#distrust?.why !== 'emptied') return () => false;
     const heard = new Set((await this.#options.store.hosts()).map(({ host }) => host));
     return host => !heard.has(host);

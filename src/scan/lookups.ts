@@ -4,6 +4,8 @@
  * A file server that hangs takes the desk that asks it with it, but no answer: whoever asked is told
  * so in time, the desk is left behind, and the next question goes to another one. As long as
  * `mostDesks` of them hang, nothing is looked up, and every question is told so at once.
+ *
+ * The first desk stands ready from the beginning on: starting one may take longer than who asks can wait.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -64,6 +66,10 @@ export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Looku
     const idle = all.find(({ state }) => state === 'idle');
     if (idle !== undefined) return idle;
     if (isClosed || all.length >= mostDesks || all.some(({ state }) => state === 'asked')) return null;
+    return newPlace();
+  }
+
+  function newPlace(): Place {
     const place: Place = { desk: openDesk('lookup', code), state: 'idle' };
     places.add(place);
     return place;
@@ -105,6 +111,7 @@ export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Looku
     return [...places].filter(({ state }) => state === 'hanging').length;
   }
 
+  newPlace();
   return {
     hanging,
     locate: (grounds, path, deadlineMs) =>

@@ -120,6 +120,12 @@ export interface SharedStore extends Register {
    * read may be among them or not, and is in the log. Rejects as `load` does.
    */
   sharePages(): AsyncIterable<SharesPage>;
+  /** Puts shares where nothing was ever said of that owner by that machine, as far as the store knows. */
+  restoreShares(shares: readonly ShareRecord[]): Promise<void>;
+  /** Puts a mark of the machine into each part of the store that may lose by itself what machines said. */
+  mark(host: string, mark: string): Promise<void>;
+  /** Whether each of these parts has that mark; true where the store is lost as a whole only. */
+  isMarked(host: string, mark: string): Promise<boolean>;
   /** Calls when there may be something new, a connection that is back included, until what it gives is called. */
   follow(told: () => void): () => void;
   /** Takes the machine's name, or keeps it. False: another daemon that lives has it. */

@@ -1,6 +1,7 @@
 /** Too many wrong credentials: who has to wait, and who never has to. */
 
 import t from 'tap';
+import { withoutPort } from '../../src/api/address.ts';
 import { type Answer, type Asked, World } from './world.ts';
 
 const wrong = { token: '0'.repeat(40) } as const;
@@ -122,4 +123,35 @@ t.test('the addresses of one IPv6 subscriber are slowed together', async t => {
   const from = (address: string) => statusOf(world, { as: 'bob', headers: { 'X-Forwarded-For': address } });
   t.equal(await from('2001:db8:1:2:ffff::1'), 429);
   t.equal(await from('2001:db8:1:3::1'), 200);
+});
+
+t.test('the port that a proxy saw with an address makes it no other one', async t => {
+  const world = await World.open(t, { settings: { server: { TRUSTED_PROXIES: '127.0.0.1' } } });
+  const from = (address: string) => statusOf(world, { ...wrong, headers: { 'X-Forwarded-For': address } });
+  for (const [address, before] of [
+    ['203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2::9', '[2001:db8:1:2::9]'],
+  ] as const) {
+    for (let tried = 0; tried < wrongTries; tried++) t.equal(await from(`${before}:${4711 + tried}`), 401);
+    t.equal(await from(`${before}:443`), 429);
+    t.equal(await from(address), 429);
+  }
+});
+
+t.test('an address is what stands before the port, and brackets are none of it', async t => {
+  const written = {
+    '203.0.113.7': '203.0.113.7',
+    '203.0.113.7:4711': '203.0.113.7',
+    '[2001:db8::1]:443': '2001:db8::1',
+    '[2001:db8::1]': '2001:db8::1',
+    '2001:db8::1': '2001:db8::1',
+    '2001:db8::443': '2001:db8::443',
+    '::ffff:203.0.113.7': '::ffff:203.0.113.7',
+    '[::ffff:203.0.113.7]:80': '::ffff:203.0.113.7',
+    'unknown:80': 'unknown',
+    '203.0.113.7:http': '203.0.113.7:http',
+    '[::1': '[::1',
+    '': '',
+  };
+  for (const [text, address] of Object.entries(written)) t.equal(withoutPort(text), address, text);
 });

@@ -22,7 +22,8 @@ export async function packed(folder: string): Promise<string> {
   const needed = Object.entries(packages).filter(
     ([path, { dev, optional }]) => path !== '' && !dev && !optional,
   );
-  for (const path of [...files.filter(file => file !== 'dist'), ...needed.map(([path]) => path)]) {
+  const taken = files.filter(file => file !== 'dist' && !file.startsWith('!'));
+  for (const path of [...taken, ...needed.map(([path]) => path)]) {
     await cp(join(checkout, path), join(place, path), { recursive: true });
   }
   // Without what the tests' runner puts into every Node's environment.

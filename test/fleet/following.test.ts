@@ -60,6 +60,7 @@ function followingOf(
     before: async () => {},
     begin: async () => {},
     lost,
+    isLacking: async () => false,
     enrolled: () => {},
     host: 'one',
     looks: () => {},

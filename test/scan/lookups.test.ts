@@ -49,6 +49,19 @@ t.test('the unit of a path is looked up off the main thread', async t => {
   t.ok(many.every(located => located.found === 'unit'));
 });
 
+t.test('who asks first waits for no thread to be started', async t => {
+  const started: unknown[] = [];
+  const count = (thread: unknown) => started.push(thread);
+  process.on('worker', count);
+  t.teardown(() => process.off('worker', count));
+  const { locate } = world(t);
+  // Told of a thread in the next turn.
+  await new Promise(setImmediate);
+  t.equal(started.length, 1, 'it is there before anybody asks');
+  await locate('alice/store/file', 60_000);
+  t.equal(started.length, 1, 'and answers');
+});
+
 t.test('a disk that hangs keeps nobody waiting beyond the deadline, and no other question', async t => {
   const { locate, lookups, hangingAt } = world(t);
   await locate('alice/store', 60_000);

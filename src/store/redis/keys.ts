@@ -18,9 +18,10 @@
  *     {PREFIX}:news          channel the number of each change
  *     {PREFIX}:said          channel what machines say to one another, which nobody keeps
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
+ *     PREFIX:mark:{NUMBER}   hash    HOST -> its mark, in a Cluster: see marks.ts
  *
  * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has neither
- * spaces nor braces, and the hash tags are what they seem: all but shares lie in one slot, each owner's shares in one.
+ * spaces nor braces, and the hash tags are what they seem: all but shares and marks lie in one slot, each owner's shares in one.
  *
  * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy` and
  * `{PREFIX}:documents`, and reads and writes all else but `{PREFIX}:staged:*`. Scripts do not name a key that the role
@@ -56,6 +57,7 @@ export interface Keys {
   /** `spare` is never there. */
   staged(id: string, what: 'documents' | 'owners' | 'spare'): string;
   share(ownerKey: string): string;
+  mark(tag: string): string;
 }
 
 export function keysOf(prefix: string): Keys {
@@ -78,6 +80,7 @@ export function keysOf(prefix: string): Keys {
     task: name => `${common}:task:${nameOf(name)}`,
     staged: (id, what) => `${common}:staged:${id}:${what}`,
     share: ownerKey => `${prefix}:share:{${nameOf(ownerKey)}}`,
+    mark: tag => `${prefix}:mark:{${tag}}`,
   };
 }
 

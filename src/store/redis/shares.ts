@@ -10,7 +10,8 @@ import { type Leaf, leaves } from '../../quota/index.ts';
 import type { RegisterChanges, ShareRecord } from '../register.ts';
 import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
 import type { SharesPage } from '../shared.ts';
-import { askedOfEach, runScript, sound, type Word, words } from './asked.ts';
+import type { Client } from './address.ts';
+import { type Answer, askedOfEach, runScript, sound, type Word, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
 import { saidInOrder } from './order.ts';
@@ -72,7 +73,7 @@ export async function writeShares(connection: Connection, keys: Keys, edits: Edi
   for (let start = 0; start < edits.length; start += toldAtOnce) {
     const some = edits.slice(start, start + toldAtOnce);
     await saidInOrder(connection, keys, some, (client, [ownerKey, edit], order) =>
-      runScript(client, scripts.share, [keys.share(ownerKey)], [String(order), ...wordsOf(edit, order)]),
+      putShare(client, keys, ownerKey, edit, order),
     );
     await noteShares(
       connection,
@@ -80,6 +81,33 @@ export async function writeShares(connection: Connection, keys: Keys, edits: Edi
       some.map(([ownerKey]) => ownerKey),
     );
   }
+}
+
+/** Less than every number that Redis gives, so that whatever was said is later. */
+const beforeAll = 0;
+
+/** What is known of others that the store may have lost, where nothing was said since. */
+export async function restoreShares(
+  connection: Connection,
+  keys: Keys,
+  shares: readonly ShareRecord[],
+): Promise<void> {
+  const edits = editsOf({ shares });
+  for (let start = 0; start < edits.length; start += toldAtOnce) {
+    // One machine at a time, so that what one has said keeps no other's out.
+    const some = edits
+      .slice(start, start + toldAtOnce)
+      .flatMap(([ownerKey, edit]) => edit.map(each => [ownerKey, [each]] as const));
+    const answers = await askedOfEach(connection, some, async (client, [ownerKey, edit]) =>
+      sound(connection.where, await putShare(client, keys, ownerKey, edit, beforeAll)),
+    );
+    const kept = some.filter((_, at) => answers[at]?.is === 'kept').map(([ownerKey]) => ownerKey);
+    if (kept.length > 0) await noteShares(connection, keys, [...new Set(kept)]);
+  }
+}
+
+function putShare(client: Client, keys: Keys, ownerKey: string, edit: Edit, order: number): Promise<Answer> {
+  return runScript(client, scripts.share, [keys.share(ownerKey)], [String(order), ...wordsOf(edit, order)]);
 }
 
 async function noteShares(

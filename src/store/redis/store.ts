@@ -40,9 +40,10 @@ import { claimHost, forgetHost, leaveTask, readHosts, releaseHost, takeTask } fr
 import { keysOf } from './keys.ts';
 import { Lane } from './lane.ts';
 import { changesAfter, markOf } from './log.ts';
+import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState } from './policy.ts';
-import { editsOf, sharePages, sharesOf, writeShares } from './shares.ts';
+import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
@@ -89,6 +90,7 @@ class RedisStore implements SharedStore {
   readonly #aliveMs: number;
   readonly #hasPassword: boolean;
   readonly #isLocal: boolean;
+  readonly #isCluster: boolean;
   /** Two, so that a policy does not wait for the shares of a hundred thousand owners. */
   readonly #policyLane: Lane;
   readonly #shareLane: Lane;
@@ -116,6 +118,7 @@ class RedisStore implements SharedStore {
     this.#policyLane = new Lane(mostWaiting, full);
     this.#shareLane = new Lane(mostWaiting, full);
     this.#hasPassword = address.password !== null;
+    this.#isCluster = address.kind === 'cluster';
     this.#isLocal = address.places.every(({ host }) => /^(?:localhost|127\..*|::1)$/.test(host));
   }
 
@@ -214,6 +217,22 @@ class RedisStore implements SharedStore {
     yield* sharePages(main, keys);
   }
 
+  async restoreShares(shares: readonly ShareRecord[]): Promise<void> {
+    const { main, keys } = this.#open();
+    check({ shares });
+    await this.#shareLane.run(() => restoreShares(main, keys, shares));
+  }
+
+  async mark(host: string, mark: string): Promise<void> {
+    const { main, keys } = this.#open();
+    if (this.#isCluster) await putMarks(main, keys, host, mark);
+  }
+
+  async isMarked(host: string, mark: string): Promise<boolean> {
+    const { main, keys } = this.#open();
+    return !this.#isCluster || hasMarks(main, keys, host, mark);
+  }
+
   follow(told: () => void): () => void {
     return this.#follower.follow(told);
   }
@@ -273,6 +292,7 @@ class RedisStore implements SharedStore {
   async forgetHost(host: string): Promise<void> {
     const { main, keys } = this.#open();
     await this.#shareLane.run(() => forgetHost(main, keys, host));
+    if (this.#isCluster) await dropMarks(main, keys, host);
   }
 
   async advice(): Promise<readonly ServerAdvice[]> {

@@ -1,0 +1,104 @@
+/**
+ * Notices that the shared store has lost some of what machines said, while it has the policy still.
+ *
+ * A machine puts its mark before it tells anything; where that is gone, so may be what it told. Then it tells everything
+ * again, as every other machine does whose mark is gone. For one that does not run nobody else can tell, so what is known
+ * of it here is put back. Until all have told, what a machine said is not taken back because the store does not have it.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { Ledger } from '../ledger/index.ts';
+import type { SharedStore } from '../store/index.ts';
+
+export interface MarksOptions {
+  readonly sharing: Pick<Ledger['sharing'], 'sharesOfOthers'>;
+  readonly store: Pick<SharedStore, 'hosts' | 'isMarked' | 'mark' | 'restoreShares'>;
+  readonly host: string;
+  readonly log: { warn(details: object, message: string): void };
+  /** What this machine told may be gone. */
+  lost(): void;
+  /** All have had time to tell: what the store does not have now is no more. */
+  over(): void;
+  /** Milliseconds between two looks. */
+  readonly everyMs?: number;
+  /** Milliseconds that machines have to tell everything again. */
+  readonly tellingMs?: number;
+}
+
+export class Marks {
+  readonly #options: MarksOptions;
+  /** What was put by this process; null: nothing yet. */
+  #mark: string | null = null;
+  /** Something was lost, which is not mended yet. */
+  #isLost = false;
+  /** On the monotonic clock; null: nothing was lost of late. */
+  #heldUntil: number | null = null;
+  /** On the monotonic clock. */
+  #nextAt = 0;
+
+  constructor(options: MarksOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Whether something was lost, and not all have had time to tell it again: true for whatever was read from the store
+   * before this was called and lacked it. Rejects with `store_away`.
+   */
+  async isLacking(): Promise<boolean> {
+    return this.#heldUntil !== null || (await this.#isAnyLost());
+  }
+
+  /** Puts the mark where there is none, and mends what was lost. Where the store is away, a later look does. */
+  async look(): Promise<void> {
+    const { everyMs = 3000 } = this.#options;
+    if (performance.now() < this.#nextAt && !this.#isLost) return;
+    this.#nextAt = performance.now() + everyMs;
+    try {
+      await this.#look();
+    } catch {
+      // The looks at the policy tell that the store is away.
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { log, lost, over, tellingMs = 60_000 } = this.#options;
+    if (this.#mark === null) return this.#put();
+    if (await this.#isAnyLost()) {
+      // First of all, so that what is lost from now on is noticed, too.
+      await this.#put();
+      await this.#tellOfTheSilent();
+      this.#heldUntil = performance.now() + tellingMs;
+      this.#isLost = false;
+      log.warn({}, 'the shared store has lost usage that it was told; it is told again');
+      lost();
+    } else if (this.#heldUntil !== null && performance.now() > this.#heldUntil) {
+      this.#heldUntil = null;
+      over();
+    }
+  }
+
+  async #isAnyLost(): Promise<boolean> {
+    const { store, host } = this.#options;
+    const mark = this.#mark;
+    if (mark === null || this.#isLost) return this.#isLost;
+    const isThere = await store.isMarked(host, mark);
+    // What was put meanwhile is another one.
+    if (!isThere && this.#mark === mark) this.#isLost = true;
+    return this.#isLost;
+  }
+
+  async #put(): Promise<void> {
+    const { store, host } = this.#options;
+    const mark = randomUUID();
+    await store.mark(host, mark);
+    this.#mark = mark;
+  }
+
+  async #tellOfTheSilent(): Promise<void> {
+    const { sharing, store } = this.#options;
+    const hosts = await store.hosts();
+    const silent = new Set(hosts.filter(({ isAlive }) => !isAlive).map(({ host }) => host));
+    const shares = silent.size === 0 ? [] : sharing.sharesOfOthers.filter(({ host }) => silent.has(host));
+    if (shares.length > 0) await store.restoreShares(shares);
+  }
+}

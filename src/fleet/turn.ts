@@ -1,0 +1,51 @@
+/** Whose turn it is to tell what all machines see: crossings of thresholds. */
+
+import type { SharedStore } from '../store/index.ts';
+
+export interface TurnOptions {
+  readonly store: Pick<SharedStore, 'leaveTask' | 'takeTask'>;
+  readonly host: string;
+}
+
+const task = 'thresholds';
+
+/** Less than the store keeps a task for a machine that is silent, so that no two think that they have it. */
+const ownMs = 8000;
+
+export class Turn {
+  readonly #options: TurnOptions;
+  /** Null: this machine does not tell yet. */
+  #turned: (() => void) | null = null;
+  /** On the monotonic clock. */
+  #ownUntil = 0;
+
+  constructor(options: TurnOptions) {
+    this.#options = options;
+  }
+
+  /** From now on `take` may take it; `turned` is called whenever it has become this machine's. */
+  start(turned: () => void): void {
+    this.#turned = turned;
+  }
+
+  /** Whether it is this machine's. */
+  get isOwn(): boolean {
+    return performance.now() < this.#ownUntil;
+  }
+
+  /** Takes it, or keeps it, where no other machine has it. Rejects with `store_away`. */
+  async take(): Promise<void> {
+    if (this.#turned === null) return;
+    const { store, host } = this.#options;
+    const until = performance.now() + ownMs;
+    const had = this.isOwn;
+    this.#ownUntil = (await store.takeTask(task, host)) ? until : 0;
+    if (this.isOwn && !had) this.#turned();
+  }
+
+  /** Leaves it to another machine. Rejects with `store_away`. */
+  async leave(): Promise<void> {
+    const { store, host } = this.#options;
+    if (this.isOwn) await store.leaveTask(task, host);
+  }
+}
