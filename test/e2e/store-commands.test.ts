@@ -96,7 +96,9 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   t.match(home, { code: 0, stderr: '' });
   const all = await eventsOf(server);
   t.ok(all.length > before.length);
-  t.match(JSON.parse(home.stdout), { events: all.length, verified: true });
+  const { events, verified } = JSON.parse(home.stdout);
+  // Among them is how many refusals each machine had on each day, which no list of events shows.
+  t.ok(verified && events >= all.length, `${events} records of ${all.length} events`);
   await server.stop();
   await servers[0].end();
   await server.configure({ store: { ADAPTER: 'sqlite' } });
