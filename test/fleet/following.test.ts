@@ -51,7 +51,11 @@ async function begun(t: Test): Promise<Begun> {
 function followingOf(
   ledger: Ledger,
   store: SharedStore,
-  { lost = () => {}, readingMs = 60_000 }: Partial<Pick<FollowingOptions, 'lost' | 'readingMs'>> = {},
+  {
+    lost = () => {},
+    isLacking = async () => false,
+    readingMs = 60_000,
+  }: Partial<Pick<FollowingOptions, 'isLacking' | 'lost' | 'readingMs'>> = {},
 ): Following {
   return new Following({
     readingMs,
@@ -60,7 +64,7 @@ function followingOf(
     before: async () => {},
     begin: async () => {},
     lost,
-    isLacking: async () => false,
+    isLacking,
     enrolled: () => {},
     host: 'one',
     looks: () => {},
@@ -85,6 +89,24 @@ t.test('what others change is taken over, and while nothing changes one question
   asked.length = 0;
   await following.sync();
   t.strictSame(asked, ['state']);
+});
+
+t.test('what a machine said stays while the store may have lost it, and goes once it is sure', async t => {
+  const { shared, server, ledger } = await begun(t);
+  await shared.write({ shares: [share('alice', 100)] });
+  let isLacking = true;
+  const following = followingOf(ledger, shared, { isLacking: async () => isLacking });
+  await following.sync();
+  await server.cli('del', 'fleet:share:{alice}');
+  await shared.write({ shares: [{ ...share('alice', 5), host: 'another' }] });
+  await following.sync();
+  t.equal(used(ledger, 'alice'), 105, 'it counts, and so does what was said since');
+  isLacking = false;
+  await following.sync();
+  t.equal(used(ledger, 'alice'), 105, 'as nobody looks again at what has not changed');
+  following.readShares();
+  await following.sync();
+  t.equal(used(ledger, 'alice'), 5);
 });
 
 t.test('who missed a part of the log reads everything', async t => {
