@@ -32,6 +32,10 @@ export const session = z
     }),
     via,
     host: z.string().meta({ description: 'The machine that answers.' }),
+    store_away_since: z.string().nullable().meta({
+      description:
+        'Since when the store takes nothing: decisions go on, nothing can be changed. Null: it takes what is written.',
+    }),
     version: z.string(),
   })
   .meta({ id: 'Session' });

@@ -54,6 +54,7 @@ t.test('signing in by a token tells who one is, and every route works with the s
     scopes: ['write:user'],
     via: 'token',
     host: /./,
+    store_away_since: null,
     version: /^\d/,
   });
   const headers = { ...ourPage(world), Cookie: cookieOf(answer) };

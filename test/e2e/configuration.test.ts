@@ -43,7 +43,7 @@ t.test('six different faults are all named with their lines, and the exit status
 });
 
 t.test('--print-config masks secrets, wherever they come from', async t => {
-  const secret = 'correct horse battery staple, and more of it';
+  const secret = 'correct horse battery staple and more of it';
   const server = await Server.open(t, { started: false, ini: { security: { SECRET_KEY: secret } } });
   const { code, stdout } = await server.softquota(['serve', '--print-config'], {
     env: { SOFTQUOTA__METRICS__TOKEN: 'another secret that nobody may read' },

@@ -34,9 +34,15 @@ const params = z.object({ user: knownName });
 const sessionParams = z.object({ user: knownName, id: z.string() });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
-export function sessionRoutes({ ledger, identity, host, baseUrl }: ApiServices): readonly Route[] {
+export function sessionRoutes({ ledger, identity, fleet, host, baseUrl }: ApiServices): readonly Route[] {
   const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
     mustBeOwnOrAdministered(ledger, named.user, caller, to);
+
+  /** The machine's own store, or the one that machines share. */
+  const storeAwaySince = (): string | null => {
+    const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
+    return since.length === 0 ? null : iso(Math.min(...since));
+  };
 
   /** Throws `not_found` where it is nobody with a name. */
   const shown = (
@@ -62,6 +68,7 @@ export function sessionRoutes({ ledger, identity, host, baseUrl }: ApiServices):
       expires_at: end === null ? null : iso(end),
       via: known?.document.via.is ?? 'token',
       host,
+      store_away_since: storeAwaySince(),
       version,
     };
   };

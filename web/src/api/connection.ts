@@ -23,6 +23,9 @@ export const signedOut = new Watched(false);
 /** Of the daemon that answered last, where it said. */
 export const daemonVersion = new Watched<string | null>(null);
 
+/** Since when the daemon's store takes nothing, as the daemon says; null: it takes what is written. */
+export const storeAwaySince = new Watched<string | null>(null);
+
 let answeredAt: Date | null = null;
 let onReturn: () => void = () => {};
 let probe: ReturnType<typeof setTimeout> | null = null;

@@ -4,10 +4,8 @@ import { queryOptions, useQuery } from '@tanstack/preact-query';
 import type { Session } from '../../../src/wire/index.ts';
 import { ask } from './ask.ts';
 import { client, live } from './client.ts';
-import { daemonVersion } from './connection.ts';
+import { daemonVersion, storeAwaySince } from './connection.ts';
 import { faultOf } from './fault.ts';
-
-const lookEveryMs = 60_000;
 
 export type { Session };
 
@@ -16,9 +14,10 @@ export const sessionQuery = queryOptions({
   queryFn: async ({ signal }) => {
     const session = await ask<Session>(['session'], { signal });
     daemonVersion.set(session.version);
+    storeAwaySince.set(session.store_away_since);
     return session;
   },
-  refetchInterval: live(lookEveryMs),
+  refetchInterval: live(),
 });
 
 export function useSession() {

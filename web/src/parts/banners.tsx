@@ -1,7 +1,7 @@
-/** What has to be known whichever page is open: nobody answers, one is signed out, another version runs. */
+/** What has to be known whichever page is open: nobody answers, one is signed out, the store is away, another version runs. */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { daemonVersion, reach, signedOut } from '../api/connection.ts';
+import { daemonVersion, reach, signedOut, storeAwaySince } from '../api/connection.ts';
 import { useWatched } from '../api/watched.ts';
 import { announce } from './announcer.tsx';
 import { Dialog } from './dialog.tsx';
@@ -13,6 +13,7 @@ export function Banners({ isSignedIn }: { readonly isSignedIn: boolean }) {
     <>
       <Unreachable />
       {isSignedIn && <SignedOut />}
+      {isSignedIn && <StoreAway />}
       <OtherVersion />
     </>
   );
@@ -31,6 +32,22 @@ function Unreachable() {
       {now.since === null
         ? 'The daemon does not answer. This page goes on by itself once it does.'
         : `The daemon has not answered since ${timeWords(now.since)}; figures are of then. This page goes on by itself once it does.`}
+    </div>
+  );
+}
+
+function StoreAway() {
+  const since = useWatched(storeAwaySince);
+  const wasAway = useRef(false);
+  useEffect(() => {
+    if (since === null && wasAway.current) announce('The store is back.');
+    wasAway.current = since !== null;
+  }, [since]);
+  if (since === null) return null;
+  return (
+    <div class="banner" role="alert">
+      The store has taken nothing since {timeWords(new Date(since))}. Pushes and uploads are still decided, by
+      what is known; nothing can be changed until it is back.
     </div>
   );
 }

@@ -1,0 +1,39 @@
+/** Pages that are open while the store that machines share is away. */
+
+import t from 'tap';
+import { machine } from '../e2e/machines.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { isLoaded, reads, readsNoMore, Web } from './world.ts';
+
+t.setTimeout(600_000);
+
+const web = await Web.open(t);
+
+t.test('while the store is away pages say so, keep their figures, change nothing, and recover', async t => {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const server = await machine(t, { address, host: 'one' });
+  const made = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
+  const url = new URL(String((await server.daemon.logged(/^softquota answers/)).http));
+  const tab = await web.signedIn(url, made.stdout.trim(), 'rules');
+  await reads(tab, 'There is no rule.', 'main');
+
+  redis.halt();
+  await reads(tab, 'The store has taken nothing since', '.banner');
+  await tab.click('main ::-p-text(New rule)');
+  await tab.fill('::-p-aria(Name of the rule)', 'ten');
+  await tab.fill('::-p-aria(Limit)', '10 GB');
+  await tab.page.waitForSelector('main form button[type=submit]:not(:disabled)');
+  await tab.click('main form button[type=submit]');
+  await reads(tab, 'cannot be used at the moment', 'main form');
+  t.match(await tab.read('.banner'), /Pushes and uploads are still decided/);
+
+  redis.go();
+  await readsNoMore(tab, 'The store has taken nothing');
+  await reads(tab, 'The store is back.', '[aria-live]');
+  await tab.page.waitForSelector('main form button[type=submit]:not(:disabled)');
+  await tab.click('main form button[type=submit]');
+  await reads(tab, 'Rule ten', 'h1');
+  await isLoaded(tab);
+  t.match(await tab.read('main'), /10 GB/);
+});
