@@ -1,9 +1,12 @@
 /** What must not sign anybody in, each against a provider that lies, or a browser that was misled. */
 
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { savedSource } from '../../src/wire/index.ts';
 import { Browser } from './browser.ts';
 import { type HostileProvider, hostileProvider, type Lies } from './hostile-provider.ts';
+import { realProvider } from './provider.ts';
 import { addSource, SignInWorld } from './world.ts';
 
 async function open(t: Test): Promise<{ provider: HostileProvider; signIns: SignInWorld }> {
@@ -149,6 +152,89 @@ t.test('PKCE is used whatever a provider says of it, and each time with another 
     ['S256', 'S256'],
   );
   t.same(provider.asked, []);
+});
+
+t.test(
+  'who takes PKCE out of the address on the way to the provider gets a code that is good for nothing',
+  async t => {
+    const provider = await realProvider(t);
+    const signIns = await SignInWorld.open(t, provider);
+    provider.someone = { subject: 'sub-mallory', claims: { preferred_username: 'mallory' } };
+    const changes: readonly (readonly [string, (asked: URLSearchParams) => void])[] = [
+      [
+        'without a challenge',
+        asked => {
+          asked.delete('code_challenge');
+          asked.delete('code_challenge_method');
+        },
+      ],
+      ['with a challenge of another', asked => asked.set('code_challenge', 'c'.repeat(43))],
+    ];
+    for (const [name, change] of changes) {
+      await t.test(name, async t => {
+        const browser = new Browser();
+        const asked = await browser.go(signIns.begin, url => url.origin === provider.issuer);
+        change(asked.searchParams);
+        const back = await browser.go(asked, url => url.pathname.endsWith('/callback'));
+        t.ok(back.searchParams.has('code'), 'the provider falls for it');
+        const at = await browser.go(back, url => signIns.isPage(url));
+        t.equal(at.search, '?fault=not_believed');
+        t.equal((await signIns.signed(browser, at)).login, null);
+        t.match(signIns.faults.at(-1)?.reason, /refuses the code: "invalid_grant"/);
+      });
+    }
+    await signIns.world.must(404, 'GET', '/admin/users/mallory');
+  },
+);
+
+t.test('nothing that signs anybody in is in the log, in an answer, or on disk', async t => {
+  const { provider, signIns } = await open(t);
+  const { world } = signIns;
+  const browser = new Browser();
+  const begun = await browser.go(signIns.begin, url => url.origin === provider.issuer);
+  const cookies = () => [...browser.cookies(world.url.origin).values()].map(({ value }) => value);
+  const held = cookies();
+  await browser.go(begun, url => signIns.isPage(url));
+  held.push(...cookies().flatMap(value => [value, ...value.split('.')]));
+  const lies: readonly (readonly [Lies, string])[] = [
+    [{ garbled: true }, 'not_believed'],
+    [{ signature: 'none' }, 'not_believed'],
+    [{ back: { code: null, error: 'access_denied' } }, 'provider_refused'],
+    [{ back: { state: 'x' } }, 'not_started_here'],
+  ];
+  for (const [lie, fault] of lies) {
+    provider.lies = lie;
+    t.match(await signIns.signIn(), { login: null, at: { search: `?fault=${fault}` } });
+  }
+  const secrets = [
+    provider.client.secret,
+    ...held,
+    ...provider.given,
+    ...[...provider.exchanged, ...provider.asked].flatMap(sent =>
+      ['code', 'code_verifier', 'state', 'nonce'].flatMap(name => sent.get(name) ?? []),
+    ),
+  ];
+  t.ok(secrets.length > 20 && secrets.every(secret => secret.length >= 20));
+  const paths = ['/admin/auths', '/admin/quota/events', '/admin/backup', '/users/mallory/sessions'];
+  const answers = await Promise.all(paths.map(path => world.must(200, 'GET', path)));
+  await world.close();
+  const data = join(world.directory, 'data');
+  const files = readdirSync(data, { withFileTypes: true, recursive: true }).filter(file => file.isFile());
+  t.ok(files.some(({ name }) => name === 'softquota.db'));
+  const places = [
+    ...world.log,
+    ...answers.map(({ text }) => text),
+    ...files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1')),
+  ];
+  for (const secret of secrets)
+    t.notOk(
+      places.some(text => text.includes(secret)),
+      secret,
+    );
+  t.notOk(
+    signIns.faults.some(({ reason }) => reason.includes('access-')),
+    'nor a piece of an answer that could not be read',
+  );
 });
 
 t.test('a provider that cannot be what it says, or sends people astray, is not gone to', async t => {

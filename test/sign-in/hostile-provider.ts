@@ -3,6 +3,7 @@
  * signed in at once.
  */
 
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
@@ -21,8 +22,9 @@ export interface Lies {
   readonly back?: Readonly<Record<string, string | null>>;
   /** Instead of all that userinfo says. */
   readonly userinfo?: Readonly<Record<string, unknown>>;
-  /** An answer of the token endpoint that goes on for ever. */
+  /** Of the token endpoint: an answer that goes on for ever, or one that is a token and no JSON. */
   readonly endless?: boolean;
+  readonly garbled?: boolean;
 }
 
 export interface HostileProvider {
@@ -32,6 +34,8 @@ export interface HostileProvider {
   /** The authorization requests that came, and the requests for tokens. */
   readonly asked: URLSearchParams[];
   readonly exchanged: URLSearchParams[];
+  /** Every token that it gave. */
+  readonly given: string[];
   allow(redirectUri: string): void;
 }
 
@@ -53,6 +57,7 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
     lies: {},
     asked: [],
     exchanged: [],
+    given: [],
     allow: () => {},
   };
 
@@ -102,7 +107,7 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
     '/authorize': (url, _request, response) => {
       hostile.asked.push(url.searchParams);
       const back = new URL(url.searchParams.get('redirect_uri') ?? '');
-      const code = `code-${hostile.asked.length}`;
+      const code = `code-${randomUUID()}`;
       nonces.set(code, url.searchParams.get('nonce') ?? '');
       const parameters = { code, state: url.searchParams.get('state'), iss: issuer, ...hostile.lies.back };
       for (const [name, value] of Object.entries(parameters)) {
@@ -122,8 +127,16 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
         more();
         return;
       }
-      const nonce = nonces.get(form.get('code') ?? '');
-      return { access_token: 'access', token_type: 'Bearer', id_token: await idToken(nonce) };
+      const tokens = {
+        access_token: `access-token-${randomUUID()}`,
+        id_token: await idToken(nonces.get(form.get('code') ?? '')),
+      };
+      hostile.given.push(...Object.values(tokens));
+      if (hostile.lies.garbled === true) {
+        response.setHeader('Content-Type', 'application/json').end(tokens.access_token);
+        return;
+      }
+      return { ...tokens, token_type: 'Bearer' };
     },
     '/userinfo': () => hostile.lies.userinfo ?? { sub: 'sub-mallory' },
   };
