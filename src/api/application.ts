@@ -149,10 +149,19 @@ async function answer(
     },
   );
   if (outcome.is === 'following') return outcome.following;
-  response.status(route.answer.status);
-  if (route.answer.schema === undefined) response.end();
+  const { status, schema, version } = route.answer;
+  const etag = version === undefined ? null : `"${version(outcome.body)}"`;
+  if (etag !== null) response.set('ETag', etag);
+  response.status(etag !== null && isHeld(request, etag) ? 304 : status);
+  if (schema === undefined || response.statusCode === 304) response.end();
   else response.json(outcome.body);
   return null;
+}
+
+/** As RFC 9110, 13.1.2 has it: a weak validator is as good, and `*` is held by whoever holds anything. */
+function isHeld(request: Request, etag: string): boolean {
+  const held = request.get('If-None-Match') ?? '';
+  return held.split(',').some(each => ['*', etag, `W/${etag}`].includes(each.trim()));
 }
 
 /** Paths as Express has them, each with its routes by method; literal ones before those with names in them. */

@@ -75,6 +75,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
     requestParams: {
       ...(params === null ? {} : { path: objectOf(params) }),
       ...(query === null ? {} : { query: objectOf(query) }),
+      ...(route.answer.version === undefined ? {} : { header: ifNoneMatch }),
     },
     ...(body === null
       ? {}
@@ -88,6 +89,10 @@ function operation(route: Route): ZodOpenApiOperationObject {
   };
 }
 
+const ifNoneMatch = z.object({
+  'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the answer that one has.' }),
+});
+
 /** It takes no credentials. */
 function isOpen(access: Access): access is 'anybody' | 'our page' {
   return access === 'anybody' || access === 'our page';
@@ -100,20 +105,20 @@ function objectOf(schema: z.ZodType): ZodObjectInput {
 }
 
 function responses(route: Route): ZodOpenApiResponsesObject {
-  const { status, description: text, schema, headers = {} } = route.answer;
+  const { status, description: text, schema, version: versioned } = route.answer;
+  const etag = { ETag: 'The version of what is answered.' };
+  const headers = { ...route.answer.headers, ...(versioned === undefined ? {} : etag) };
   const type = route.streams ? 'text/event-stream' : 'application/json';
   const told: ZodOpenApiResponsesObject = {
     [`${status}` as const]: {
       description: text,
-      headers: Object.fromEntries(
-        Object.entries(headers).map(([name, what]) => [
-          name,
-          { description: what, schema: { type: 'string' as const } },
-        ]),
-      ),
+      headers: headersOf(headers),
       ...(schema === undefined ? {} : { content: { [type]: { schema } } }),
     },
   };
+  if (versioned !== undefined) {
+    told['304'] = { description: 'It is what one has: If-None-Match names it', headers: headersOf(etag) };
+  }
   for (const each of faultsOf(route)) {
     told[`${each}` as `4${string}`] = {
       description: STATUS_CODES[each] ?? 'Fault',
@@ -121,6 +126,16 @@ function responses(route: Route): ZodOpenApiResponsesObject {
     };
   }
   return told;
+}
+
+/** By name, with what they tell. */
+function headersOf(told: Readonly<Record<string, string>>) {
+  return Object.fromEntries(
+    Object.entries(told).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' as const } },
+    ]),
+  );
 }
 
 /** The statuses that a route may refuse with, ascending. */

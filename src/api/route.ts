@@ -34,6 +34,8 @@ export interface AnswerDefinition<Schema extends z.ZodType> {
   readonly schema?: Schema;
   /** By name, with what they tell. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The version that a body is of, in the characters of an ETag: who holds it already is answered 304, without a body. */
+  version?(body: z.input<Schema>): string;
 }
 
 interface Described {

@@ -36,6 +36,7 @@ export const session = z
       description:
         'Since when the store takes nothing: decisions go on, nothing can be changed. Null: it takes what is written.',
     }),
+    shares: z.boolean().meta({ description: 'It shares its quota with other machines.' }),
     version: z.string(),
   })
   .meta({ id: 'Session' });

@@ -86,6 +86,26 @@ t.test('the policy is in force at the next question', async t => {
   ]);
 });
 
+t.test('who has the policy in force is told so, in place of all of it again', async t => {
+  const world = await World.open(t);
+  await put(world, small);
+  const { headers, json } = await world.must(200, 'GET', path);
+  const { etag = '' } = headers;
+  t.equal(etag, `"${(json as { version: string }).version}"`); // as described
+  for (const held of [etag, `W/${etag}`, `"another", ${etag}`, '*']) {
+    const answer = await world.must(304, 'GET', path, { headers: { 'If-None-Match': held } });
+    t.match(answer, { text: '', headers: { etag, 'cache-control': 'no-store' } }, held);
+  }
+  const freshly = { 'If-None-Match': etag, 'Cache-Control': 'no-cache' };
+  await world.must(304, 'GET', path, { headers: freshly });
+  for (const held of ['"another"', '', etag.slice(1, -1), etag.toUpperCase()]) {
+    await world.must(200, 'GET', path, { headers: { 'If-None-Match': held } });
+  }
+  await world.must(204, 'DELETE', '/admin/quota/groups/free/users/bob');
+  t.not((await world.must(200, 'GET', path, { headers: { 'If-None-Match': etag } })).headers.etag, etag);
+  await world.must(403, 'GET', path, { as: 'bob', headers: { 'If-None-Match': '*' } });
+});
+
 t.test('of two administrators who looked at the same policy, only the first one changes it', async t => {
   const world = await World.open(t);
   const { version } = await get(world);

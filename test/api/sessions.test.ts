@@ -55,6 +55,7 @@ t.test('signing in by a token tells who one is, and every route works with the s
     via: 'token',
     host: /./,
     store_away_since: null,
+    shares: false,
     version: /^\d/,
   });
   const headers = { ...ourPage(world), Cookie: cookieOf(answer) };

@@ -40,6 +40,7 @@ t.test('who signs in on one machine is signed in on all, until it is ended on an
 
   const headers = await signedIn(one, token);
   await answers(two, headers, 200);
+  t.match(await (await ask(two, '/session', { headers })).json(), { host: 'two', shares: true });
   const gone = await ask(two, '/session', { method: 'DELETE', headers });
   t.equal(gone.status, 204);
   t.equal((await ask(two, '/session', { headers })).status, 401, 'at once where it was ended');

@@ -76,13 +76,15 @@ function Ways({ session, page }: { session: Session; page: PageId | undefined })
       <nav class={isOpen ? 'open' : ''} aria-label="Pages">
         {session.is_admin && (
           <ul>
-            {administration.map(([words, target, below]) => (
-              <li key={target}>
-                <a href={to(target)} aria-current={current(page, target, below)}>
-                  {words}
-                </a>
-              </li>
-            ))}
+            {administration
+              .filter(([, target]) => target !== 'hosts' || session.shares)
+              .map(([words, target, below]) => (
+                <li key={target}>
+                  <a href={to(target)} aria-current={current(page, target, below)}>
+                    {words}
+                  </a>
+                </li>
+              ))}
           </ul>
         )}
         <ul>

@@ -24,8 +24,14 @@ export function policyRoutes({ ledger, autoCreate }: ApiServices): readonly Rout
       path,
       tag: 'policy',
       summary: 'All rules and groups, and who is in which',
+      description: 'Long where many owners are in groups: who looks again sends the `ETag` of what is known.',
       access: administrators.read,
-      answer: { status: 200, description: 'The policy in force', schema: wholePolicy },
+      answer: {
+        status: 200,
+        description: 'The policy in force',
+        schema: wholePolicy,
+        version: ({ version }) => version,
+      },
       handle: () => wholePolicyOf(ledger),
     }),
     route({

@@ -69,6 +69,7 @@ export function sessionRoutes({ ledger, identity, fleet, host, baseUrl }: ApiSer
       via: known?.document.via.is ?? 'token',
       host,
       store_away_since: storeAwaySince(),
+      shares: fleet !== null,
       version,
     };
   };

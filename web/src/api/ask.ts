@@ -9,6 +9,8 @@ export interface Question {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Sent as JSON. */
   readonly body?: unknown;
+  /** Above those that every question has. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
@@ -32,6 +34,21 @@ export async function ask<Answer = void>(
   const response = await send(segments, question);
   // Its own shapes: the daemon that answers is the one that brought this app, and describes them with these types.
   return (response.status === 204 ? undefined : await response.json()) as Answer;
+}
+
+/**
+ * The same of what may be long and seldom changes: where the daemon still has the version that is `held`, that very object
+ * is given.
+ */
+export async function askUnless<Answer extends { readonly version: string }>(
+  held: Answer | undefined,
+  segments: readonly string[],
+  question: Question = {},
+): Promise<Answer> {
+  if (held === undefined) return ask(segments, question);
+  const headers = { ...question.headers, 'If-None-Match': `"${held.version}"` };
+  const response = await send(segments, { ...question, headers });
+  return response.status === 304 ? held : ((await response.json()) as Answer); // as in `ask`
 }
 
 /** One page of a list. Rejects as `ask` does. */
@@ -63,7 +80,7 @@ export function apiUrl(segments: readonly string[], query: Question['query'] = {
 
 async function send(
   segments: readonly string[],
-  { method = 'GET', query = {}, body, signal }: Question,
+  { method = 'GET', query = {}, body, headers = {}, signal }: Question,
 ): Promise<Response> {
   const patience = AbortSignal.timeout(patienceMs);
   let response: Response;
@@ -73,16 +90,16 @@ async function send(
       credentials: 'same-origin',
       cache: 'no-store',
       signal: signal === undefined ? patience : AbortSignal.any([signal, patience]),
-      ...(body === undefined
-        ? {}
-        : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
+      headers: { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   } catch (error) {
     if (signal?.aborted) throw error;
     notAnswered();
     throw new AskFailed({ is: 'unreachable' });
   }
-  const message = response.ok ? '' : await messageIn(response);
+  const isGood = response.ok || response.status === 304;
+  const message = isGood ? '' : await messageIn(response);
   if (message === null) {
     notAnswered();
     throw new AskFailed({ is: 'unreachable' });
@@ -92,7 +109,7 @@ async function send(
     notLetIn();
     throw new AskFailed({ is: 'signed-out' });
   }
-  if (!response.ok) throw new AskFailed({ is: 'refused', status: response.status, message });
+  if (!isGood) throw new AskFailed({ is: 'refused', status: response.status, message });
   letIn();
   return response;
 }

@@ -16,7 +16,7 @@ import type {
   User,
   WholePolicy,
 } from '../../../src/wire/index.ts';
-import { ask, askPage, askStretch } from './ask.ts';
+import { ask, askPage, askStretch, askUnless } from './ask.ts';
 import { live } from './client.ts';
 
 export const overviewQuery = queryOptions({
@@ -106,10 +106,11 @@ export const usersQuery = (q: string) =>
 
 const policyEveryMs = 30_000;
 
-/** Long where many are assigned to groups. */
+/** Megabytes where many are assigned to groups: they come again only when there is another policy. */
 export const policyQuery = queryOptions({
   queryKey: ['policy'],
-  queryFn: ({ signal }) => ask<WholePolicy>(['admin', 'quota', 'policy'], { signal }),
+  queryFn: ({ client, queryKey, signal }) =>
+    askUnless(client.getQueryData<WholePolicy>(queryKey), ['admin', 'quota', 'policy'], { signal }),
   refetchInterval: live(policyEveryMs),
 });
 

@@ -6,8 +6,8 @@ import { printable } from '../../../src/quota/index.ts';
 import type { Machine } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { refresh } from '../api/client.ts';
-import { faultOf } from '../api/fault.ts';
 import { hostsQuery, sharedStoreQuery } from '../api/queries.ts';
+import { useSession } from '../api/session.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { Count, Size, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
@@ -16,14 +16,8 @@ import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 
 export function Hosts() {
-  const hosts = useQuery(hostsQuery);
-  return <Page title="Hosts">{isAlone(hosts.error) ? <Alone /> : <Several hosts={hosts} />}</Page>;
-}
-
-function isAlone(error: unknown): boolean {
-  if (error === null) return false;
-  const fault = faultOf(error);
-  return fault.is === 'refused' && fault.status === 404;
+  const { data: session } = useSession();
+  return <Page title="Hosts">{session?.shares === true ? <Several /> : <Alone />}</Page>;
 }
 
 function Alone() {
@@ -38,7 +32,8 @@ function Alone() {
   );
 }
 
-function Several({ hosts }: { hosts: ReturnType<typeof useQuery<readonly Machine[]>> }) {
+function Several() {
+  const hosts = useQuery(hostsQuery);
   const store = useQuery(sharedStoreQuery);
   const [forgetting, setForgetting] = useState<Machine | null>(null);
   return (
