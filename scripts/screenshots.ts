@@ -1,127 +1,204 @@
 /**
- * Draws every page of the web UI for docs/screenshots: whole on a desk in light colours, the top on a phone in dark ones. The world that
- * they show is the playground's with some more in it; it is made, and taken away again.
+ * Draws every page of the web UI for docs/screenshots: on a desk in light colours, on a phone in dark ones, of long pages the top. What they show
+ * is a server of the day's own (pictured-server.ts), in a mount namespace that is gone afterwards.
  *
- * In:   nothing; the web UI is to be built, and Chromium to be there. Out: docs/screenshots/*.png. Exit: 0, or 1 and why.
+ * In:   nothing; root, since it mounts; the web UI is to be built, and Chromium to be there. Out: docs/screenshots/*.webp.
+ * Exit: 0, or 1 and why.
  */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import puppeteer, { type Browser } from 'puppeteer-core';
+import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 import { localAdminClient } from '../src/commands/client.ts';
-import { makeWorld, startDaemon, type World } from '../src/playground/index.ts';
-import { leaves } from '../src/quota/index.ts';
 import { addressOf, signInLink } from '../src/wire/index.ts';
 import { ask } from '../test/e2e/ask.ts';
+import { organizations, pictured, sockets } from './pictured-server.ts';
 
 const out = fileURLToPath(new URL('../docs/screenshots/', import.meta.url));
+const rootUrl = 'http://git.example/quota/';
+const own = 'in a namespace of its own';
 
-/** Whose pages, each with a name of its picture and an address. */
-const visits = {
-  admin: {
-    overview: addressOf('overview'),
-    owners: addressOf('owners'),
-    owner: addressOf('owner', 'alice'),
-    groups: addressOf('groups'),
-    group: addressOf('group', 'free'),
-    rules: addressOf('rules'),
-    rule: addressOf('rule', 'one-megabyte'),
-    policy: addressOf('policy'),
-    scans: addressOf('scans'),
-    events: addressOf('events'),
-    hosts: addressOf('hosts'),
-    tokens: `${addressOf('tokens')}?user=alice`,
-    sources: addressOf('auths'),
+/** Becomes this script again, with a host name, /srv and /var/lib that nobody else sees. */
+const enter = `
+set -e
+hostname git.example
+mkdir "$1/srv" "$1/lib"
+mount --bind "$1/srv" /srv
+mount --bind "$1/lib" /var/lib
+mkdir /var/lib/softquota
+exec "$2" "$3" '${own}'
+`;
+
+interface Picture {
+  readonly address: string;
+  /** What is done on the page before. */
+  readonly act?: (page: Page) => Promise<void>;
+}
+
+/** Whose pages, each with a name of its picture. */
+const visits: Readonly<Record<string, Readonly<Record<string, Picture>>>> = {
+  nobody: { 'sign-in': { address: addressOf('signIn') } },
+  root: {
+    overview: { address: addressOf('overview') },
+    owners: { address: addressOf('owners') },
+    owner: { address: addressOf('owner', 'alice') },
+    groups: { address: addressOf('groups') },
+    group: { address: addressOf('group', 'free') },
+    rules: { address: addressOf('rules') },
+    rule: { address: addressOf('rule', 'ten-gigabytes') },
+    'rule-edited': { address: addressOf('rule', 'ten-gigabytes'), act: editRule },
+    policy: { address: addressOf('policy') },
+    scans: { address: addressOf('scans') },
+    events: { address: addressOf('events') },
+    tokens: { address: `${addressOf('tokens')}?user=alice` },
+    sources: { address: addressOf('auths') },
+    'source-tried': { address: addressOf('auths'), act: trySource },
   },
   alice: {
-    mine: addressOf('mine'),
-    organization: addressOf('organization', 'acme'),
-    'my-tokens': addressOf('myTokens'),
+    mine: { address: addressOf('mine') },
+    organization: { address: addressOf('organization', 'acme') },
+    'my-tokens': { address: addressOf('myTokens') },
   },
-} as const;
+};
 
-const sizes = {
-  desk: { width: 1280, scheme: 'light', ending: '' },
-  phone: { width: 360, scheme: 'dark', ending: '-phone' },
-} as const;
+const looks = [
+  { width: 1280, scheme: 'light', ending: '', most: 1500 },
+  { width: 360, scheme: 'dark', ending: '-phone', most: 1200 },
+] as const;
 
-const folder = await mkdtemp(join(tmpdir(), 'sq-'));
-const world = await makeWorld(join(folder, 'playground'));
-const daemon = await startDaemon(world);
-const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
-try {
-  await furnish(world);
-  await mkdir(out, { recursive: true });
-  for (const [user, pages] of Object.entries(visits)) await visit(browser, user, pages);
-} finally {
-  await browser.close();
-  await daemon.stop();
-  await world.clear();
-  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
-}
+const [, , place] = process.argv;
+if (place === own) await draw();
+else process.exitCode = await inNamespace();
 
-async function send(
-  method: 'GET' | 'PATCH' | 'POST' | 'PUT',
-  path: string,
-  body?: unknown,
-): Promise<unknown> {
-  return localAdminClient({ server: { adminSocket: world.adminSocket } }).get({ method, path, body });
-}
-
-async function furnish({ directory, adminSocket }: World): Promise<void> {
-  const trusted = adminSocket.replace('admin.sock', 'trusted.sock');
-  for (const [index, owner] of ['acme', 'bob', 'carol', 'dora', 'emil'].entries()) {
-    for (const [at, subject] of leaves.entries()) {
-      const bytes = (((index * 5 + at * 3) % 7) + 1) * 9_000;
-      await ask(trusted, '/v1/units', { body: { owner, subject, unit: `${subject} of ${owner}`, bytes } });
-    }
-  }
-  await send('POST', '/admin/users', { username: 'admin', is_admin: true });
-  await send('PATCH', '/admin/users/acme', { type: 'organization' });
-  await send('PUT', '/admin/orgs/acme/members/alice', { role: 'owner' });
-  const rule = { name: 'one-megabyte', limit: 1_000_000, subjects: ['size:all'] };
-  const media = { name: 'media', limit: 200_000, subjects: ['size:git:lfs', 'size:assets:attachments:all'] };
-  await send('POST', '/admin/quota/groups', { name: 'free', rules: [rule, media] });
-  await send('POST', '/admin/quota/groups', {
-    name: 'unlimited',
-    rules: [{ ...rule, name: 'all', limit: -1 }],
+async function inNamespace(): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'sq-'));
+  const given = [folder, process.execPath, fileURLToPath(import.meta.url)];
+  const child = spawn('unshare', ['--mount', '--uts', 'sh', '-c', enter, 'sh', ...given], {
+    stdio: 'inherit',
   });
-  for (const user of ['alice', 'bob', 'dora']) await send('PUT', `/admin/quota/groups/free/users/${user}`);
-  await send('PUT', '/admin/quota/groups/unlimited/users/acme');
-  const path = join(directory, 'git', 'alice', 'site.git');
-  for (let count = 0; count < 3; count++)
-    await ask(world.socket, '/v1/check', { body: { path, actor: 'alice' } });
+  const [code] = await once(child, 'close');
+  await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+  return code === 0 ? 0 : 1;
+}
+
+async function draw(): Promise<void> {
+  const port = await freePort();
+  const daemon = await pictured(rootUrl, port);
+  const browser = await puppeteer.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', `--host-resolver-rules=MAP git.example:80 127.0.0.1:${port}, MAP * ~NOTFOUND`],
+  });
+  try {
+    await rule();
+    await mkdir(out, { recursive: true });
+    for (const [user, pictures] of Object.entries(visits)) await visit(browser, user, pictures);
+  } finally {
+    await browser.close();
+    await daemon.stop();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const at = server.address();
+  server.close();
+  return typeof at === 'object' && at !== null ? at.port : 0;
+}
+
+type Method = 'GET' | 'PATCH' | 'POST' | 'PUT';
+
+async function send(method: Method, path: string, body?: unknown): Promise<unknown> {
+  return localAdminClient({ server: { adminSocket: sockets.admin } }).get({ method, path, body });
+}
+
+async function rule(): Promise<void> {
+  await send('POST', '/admin/users', { username: 'root', is_admin: true });
+  for (const name of organizations) await send('PATCH', `/admin/users/${name}`, { type: 'organization' });
+  await send('PUT', '/admin/orgs/acme/members/alice', { role: 'owner' });
+  await send('PUT', '/admin/orgs/acme/members/dora', { role: 'member' });
+  const group = (name: string, ...rules: readonly object[]) =>
+    send('POST', '/admin/quota/groups', { name, rules });
+  await group(
+    'free',
+    { name: 'ten-gigabytes', limit: 10e9, subjects: ['size:all'] },
+    { name: 'artifacts', limit: 5e9, subjects: ['size:assets:artifacts'] },
+  );
+  await group('research', { name: 'forty-gigabytes', limit: 40e9, subjects: ['size:all'] });
+  await group(
+    'companies',
+    { name: 'fifty-gigabytes', limit: 50e9, subjects: ['size:all'] },
+    { name: 'artifacts-of-companies', limit: 8e9, subjects: ['size:assets:artifacts'] },
+  );
+  const into = (group: string, ...names: readonly string[]) =>
+    Promise.all(names.map(name => send('PUT', `/admin/quota/groups/${group}/users/${name}`)));
+  await into('free', 'alice', 'bob', 'carol', 'dora', 'emil', 'grace', 'hedy');
+  await into('research', 'field-station', 'lab');
+  await into('companies', 'acme');
+  for (let count = 0; count < 4; count++) {
+    await ask(sockets.gate, '/v1/check', { body: { path: '/srv/git/alice/site.git', actor: 'alice' } });
+  }
   await send('POST', '/admin/auths', {
     name: 'company',
     openid_connect_auto_discovery_url: 'https://login.example/realms/git',
     client_id: 'softquota',
     quota_group_claim_name: 'groups',
-    quota_group_map: { staff: ['unlimited'], guests: ['free', 'guests'] },
-    is_active: false,
+    quota_group_map: { staff: ['companies'], guests: ['free'] },
+    is_active: true,
   });
   await send('POST', '/users/alice/tokens', { name: 'backup script', scopes: ['read:user'] });
 }
 
-async function visit(browser: Browser, user: string, pages: Readonly<Record<string, string>>): Promise<void> {
+async function visit(browser: Browser, user: string, pictures: Readonly<Record<string, Picture>>) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
-  const link = new URL(signInLink.parse(await send('POST', `/users/${user}/sign-in-link`)).url);
-  await page.goto(link.href);
-  await page.waitForFunction('!location.pathname.endsWith("/sign-in")');
-  for (const [name, address] of Object.entries(pages)) {
-    for (const { width, scheme, ending } of Object.values(sizes)) {
-      await page.setViewport({ width, height: 800 });
+  if (user !== 'nobody') {
+    await page.goto(signInLink.parse(await send('POST', `/users/${user}/sign-in-link`)).url);
+    await page.waitForFunction('!location.pathname.endsWith("/sign-in")');
+  }
+  for (const [name, { address, act }] of Object.entries(pictures)) {
+    for (const { width, scheme, ending, most } of looks) {
+      await page.setViewport({ width, height: 640 });
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
-      await page.goto(new URL(address, new URL('./', link)).href);
-      await page.waitForFunction('document.querySelector("h1") && !document.querySelector(".skeleton")');
+      await page.goto(new URL(address, rootUrl).href);
+      await isDrawn(page);
+      await act?.(page);
+      await isDrawn(page);
+      const height = await page.evaluate('document.documentElement.scrollHeight');
       await page.screenshot({
-        path: join(out, `${name}${ending}.png`),
-        fullPage: true,
-        optimizeForSpeed: false,
+        path: `${join(out, name + ending)}.webp`,
+        type: 'webp',
+        quality: 60,
+        captureBeyondViewport: true,
+        clip: { x: 0, y: 0, width, height: Math.min(Number(height), most) },
       });
     }
   }
   await context.close();
+}
+
+async function isDrawn(page: Page): Promise<void> {
+  await page.waitForFunction('document.querySelector("h1") && !document.querySelector(".skeleton")');
+}
+
+async function editRule(page: Page): Promise<void> {
+  await page.locator('main ::-p-text(Edit)').click();
+  await page.locator('::-p-aria(Limit)').fill('8 GB');
+  await page.waitForFunction(`document.querySelector('.effect')?.innerText.includes('newly')`);
+}
+
+async function trySource(page: Page): Promise<void> {
+  await page.locator('main ::-p-text(Edit)').click();
+  await page.locator('::-p-aria(User)').fill('dora');
+  const claims = { sub: '8c1f', preferred_username: 'dora', groups: ['staff', 'choir'] };
+  await page
+    .locator('::-p-aria(Claims, as the payload of an ID token)')
+    .fill(JSON.stringify(claims, null, 2));
+  await page.locator('button[type=submit]::-p-text(Try it)').click();
+  await page.waitForFunction(`document.body.innerText.includes('Is in afterwards')`);
 }

@@ -23,7 +23,7 @@ t.test('a name with script, quotes, reading direction or emoji is only text, whe
   t.same(
     tab.complaints.filter(complaint => !/status of 404/.test(complaint)),
     [],
-    'the browser complains of nothing; that there is no fleet is told by a 404',
+    'the browser complains of nothing but the icon that the first address has none of',
   );
 });
 

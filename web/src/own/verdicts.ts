@@ -32,7 +32,8 @@ export function rulingsIn(decisions: OwnReport['decisions']): readonly Ruling[] 
   return [...alike.values()].map(each => ({ ...each, subjects: fewest(each.leaves) }));
 }
 
-function fewest(subjects: readonly Subject[]): readonly Subject[] {
+/** The same kinds of data, in as few subjects as there can be. */
+export function fewest(subjects: readonly Subject[]): readonly Subject[] {
   return subjectsWithin(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
 }
 

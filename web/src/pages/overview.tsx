@@ -1,7 +1,7 @@
 /** The first page of administrators: how it stands with all owners together, and what should be looked at. */
 
 import { useQuery } from '@tanstack/preact-query';
-import { printable } from '../../../src/quota/index.ts';
+import { leaves, printable } from '../../../src/quota/index.ts';
 import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
@@ -15,7 +15,7 @@ import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { Allowed } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
-import { subjectNamed, usageIn } from '../usage.ts';
+import { usageIn } from '../usage.ts';
 
 export function Overview() {
   const overview = useQuery(overviewQuery);
@@ -30,13 +30,17 @@ export function Overview() {
           <>
             <Mode figures={figures} />
             <div class="overview">
-              <Stored figures={figures} />
-              <Fullest figures={figures} />
-              <Panel title="Refusals of the last days" actions={<a href={to('events')}>Events</a>}>
-                <Refusals days={figures.refusals} />
-              </Panel>
-              <Disks disks={figures.disks} />
-              <Measuring figures={figures} />
+              <div class="stack">
+                <Stored figures={figures} />
+                <Fullest figures={figures} />
+              </div>
+              <div class="stack">
+                <Panel title="Refusals of the last days" actions={<a href={to('events')}>Events</a>}>
+                  <Refusals days={figures.refusals} />
+                </Panel>
+                <Disks disks={figures.disks} />
+                <Measuring figures={figures} />
+              </div>
             </div>
           </>
         )}
@@ -195,7 +199,7 @@ function Disks({ disks }: { disks: readonly Disk[] }) {
               {disk.size === null && ' '}
               {disk.size === null && <span class="mark near">did not answer</span>}
               <br />
-              <span class="quiet-text small">{disk.subjects.map(kindOf).join(', ')}</span>
+              <span class="quiet-text small">{kindsOf(disk).join(', ')}</span>
             </li>
           ))}
         </ul>
@@ -206,9 +210,9 @@ function Disks({ disks }: { disks: readonly Disk[] }) {
 
 const nearlyFull = 0.9;
 
-function kindOf(subject: string): string {
-  const known = subjectNamed(subject);
-  return known === null ? subject : kindWords(known);
+/** In the order in which they stand everywhere. */
+function kindsOf({ subjects }: Disk): readonly string[] {
+  return leaves.filter(leaf => subjects.includes(leaf)).map(kindWords);
 }
 
 function Measuring({ figures: { measuring, measured_at } }: { figures: Figures }) {

@@ -1,9 +1,10 @@
 /** What another policy would change: who would newly be refused or allowed what, and what of it is hardly meant. */
 
 import { useQuery } from '@tanstack/preact-query';
-import { subjectWords } from '../../../src/quota/index.ts';
+import type { Subject } from '../../../src/quota/index.ts';
 import type { ChangedOwner, Simulation } from '../../../src/wire/index.ts';
 import { overviewQuery } from '../api/queries.ts';
+import { fewest, listWords } from '../own/verdicts.ts';
 import { to } from '../place.ts';
 import { counted, Size } from './figures.tsx';
 import { useWords } from './limit-words.ts';
@@ -104,12 +105,12 @@ export function Changed({
   );
 }
 
-/** `Private repositories: 1.2 GB of 1 GB`, each use once with all the kinds that it is said of. */
+/** `private repositories: 1.2 GB of 1 GB`, each use once with all the kinds that it is said of, in the fewest words. */
 function changeWords({ changes }: ChangedOwner, side: ChangedProps['side']): string {
-  const kinds = new Map<string, string[]>();
+  const kinds = new Map<string, Subject[]>();
   for (const change of changes) {
     const use = useWords(change[side]);
-    kinds.set(use, [...(kinds.get(use) ?? []), subjectWords(change.subject)]);
+    kinds.set(use, [...(kinds.get(use) ?? []), change.subject]);
   }
-  return [...kinds].map(([use, words]) => `${words.join(', ')}: ${use}`).join('; ');
+  return [...kinds].map(([use, subjects]) => `${listWords(fewest(subjects))}: ${use}`).join('; ');
 }

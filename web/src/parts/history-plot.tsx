@@ -45,7 +45,11 @@ export function HistoryPlot({ history, picture }: HistoryPlotProps) {
             />
           )}
           {plot.limitAt !== null && (
-            <text class="limit-words" x={plot.inner.left + 4} y={plot.limitAt - 5}>
+            <text
+              class="limit-words"
+              x={plot.inner.left + 4}
+              y={plot.limitAt + (beginsAbove(plot) ? 14 : -5)}
+            >
               limit {formatBytes(limitIn(history) ?? 0)}
             </text>
           )}
@@ -76,6 +80,11 @@ function Scales({ plot: { inner, sizes, times } }: { plot: Plot }) {
       ))}
     </g>
   );
+}
+
+/** Usage is drawn above the limit where the words stand, which have to be readable. */
+function beginsAbove({ heights: [first], limitAt }: Plot): boolean {
+  return first !== undefined && limitAt !== null && first <= limitAt;
 }
 
 const halfAWord = 28;

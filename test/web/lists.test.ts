@@ -1,0 +1,78 @@
+/** What administrators' pages ask the daemon for, and in which order they show it. */
+
+import t from 'tap';
+import { World } from '../api/world.ts';
+import { until } from '../e2e/ask.ts';
+import { isLoaded, reads, Web } from './world.ts';
+
+t.setTimeout(600_000);
+
+const world = await World.open(t);
+for (const [owner, bytes] of [
+  ['alice', 3_000_000],
+  ['bob', 1_000_000],
+  ['carol', 2_000_000],
+] as const) {
+  await world.report(owner, 'size:git:lfs', bytes);
+}
+const web = await Web.open(t);
+const token = await world.newToken('admin1', ['all']);
+
+t.test('the largest owners come first, and the heading of a column turns the order round', async t => {
+  const tab = await web.signedIn(world.url, token, 'owners');
+  const isInOrder = async (...expected: readonly string[]) => {
+    let names: readonly string[] = [];
+    await until(
+      async () => {
+        names = await tab.page.$$eval('tbody tr > :first-child', cells => cells.map(cell => cell.innerText));
+        const among = names.filter(name => expected.includes(name));
+        return among.join() === expected.join() ? true : null;
+      },
+      () => `${expected} expected, but in ${names}`,
+    );
+  };
+  await isInOrder('alice', 'carol', 'bob', 'acme');
+  t.ok(await tab.page.$('th[aria-sort=descending]'));
+  await tab.click('thead ::-p-text(Stored)');
+  await isInOrder('acme', 'bob', 'carol', 'alice');
+  t.ok(await tab.page.$('th[aria-sort=ascending]'));
+  await tab.click('thead ::-p-text(Owner)');
+  await isInOrder('acme', 'alice', 'bob', 'carol');
+  await tab.click('thead ::-p-text(Owner)');
+  await isInOrder('carol', 'bob', 'alice', 'acme');
+});
+
+t.test('a policy that the page has is not sent again until it is another one', async t => {
+  const tab = await web.signedIn(world.url, token);
+  const statuses: number[] = [];
+  tab.page.on('response', response => {
+    if (response.url().endsWith('/admin/quota/policy')) statuses.push(response.status());
+  });
+  /** As when somebody comes back to the page, until it has asked so often. */
+  const isAsked = (times: number) =>
+    until(async () => {
+      if (statuses.length >= times) return true;
+      await tab.page.evaluate('document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))');
+      return null;
+    });
+  await tab.click('nav ::-p-text(Groups)');
+  await isAsked(2);
+  t.same(statuses, [200, 304]);
+  await isLoaded(tab);
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'brand-new', rules: [] } });
+  await isAsked(3);
+  await reads(tab, 'brand-new', 'main');
+  t.equal(statuses.at(2), 200);
+});
+
+t.test('where no machines share the quota, nothing asks for others, and no way leads there', async t => {
+  const tab = await web.signedIn(world.url, token);
+  await isLoaded(tab);
+  t.notMatch(await tab.read('nav'), /Hosts/);
+  await tab.go(new URL('hosts', world.url).href);
+  await reads(tab, 'This machine shares its quota with no other.', 'main');
+  t.same(
+    tab.requests.filter(url => /quota\/(hosts|store)$/.test(url)),
+    [],
+  );
+});
