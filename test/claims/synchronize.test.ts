@@ -84,6 +84,14 @@ t.test('names such as __proto__ and constructor are names like any other', async
   t.same(both.groups, ['__proto__', 'gold']);
   t.same(synchronize({ ...own, groupClaim: '__proto__' }, {}, [], everything).claimed, []);
   t.same(synchronize({ ...own, groupClaim: 'constructor' }, {}, ['gold'], everything).removed, ['gold']);
+  for (const groupClaim of ['__proto__', 'constructor']) {
+    const kept = synchronize({ ...own, groupClaim, missingClaim: 'keep' }, {}, ['gold'], everything);
+    t.match(
+      kept,
+      { outcome: 'kept', groups: ['gold'], ignored: [] },
+      'which nobody has unless it is claimed',
+    );
+  }
   const claims = claimsIn('{"__proto__":["constructor"]}');
   t.same(synchronize({ ...own, groupClaim: '__proto__' }, claims, [], everything).added, ['__proto__']);
 });
