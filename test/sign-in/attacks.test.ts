@@ -124,8 +124,14 @@ t.test('a browser finishes only what it began, and once', async t => {
 });
 
 t.test('what was begun with one provider is not finished with another', async t => {
-  const { provider: evil, signIns } = await open(t);
-  const honest = await hostileProvider(t);
+  // Neither tells its issuer when it sends a browser back (RFC 9207), which alone would show it.
+  const lies: Lies = {
+    discovery: { authorization_response_iss_parameter_supported: false },
+    back: { iss: null },
+  };
+  const [evil, honest] = [await hostileProvider(t), await hostileProvider(t)];
+  for (const each of [evil, honest]) each.lies = lies;
+  const signIns = await SignInWorld.open(t, evil);
   const id = await addSource(signIns.world, honest, { name: 'honest' });
   const isBack = (url: URL) => url.pathname.endsWith('/callback');
   const browser = new Browser();
