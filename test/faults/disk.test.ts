@@ -59,7 +59,7 @@ t.test(
 
     makeRoom();
     await server.ready();
-    t.match(server.daemon.log, /the store takes writes again/);
+    await server.daemon.logged(/^the store takes writes again/);
     t.equal((await server.ask('trusted', '/v1/units', { body: report(acknowledged) })).status, 200);
     t.equal((await server.scan()).state, 'done');
     t.equal(await server.usage('alice'), await counted(bare));
