@@ -3,6 +3,8 @@
  * packages of gigabytes, which are sparse files; months of usage and two weeks of refusals, which are written as the daemon
  * itself writes them; and a policy.
  *
+ * Afterwards it can be one of several that share a quota.
+ *
  * It lies at /srv and /var/lib/softquota: whoever makes it has a mount namespace in which both are his own.
  */
 
@@ -16,8 +18,8 @@ import { addBytes, type Leaf, leaves, noUsage, type Usage, usageOf } from '../sr
 import { openStore } from '../src/store/index.ts';
 
 const directory = '/var/lib/softquota';
-const config = join(directory, 'app.ini');
 
+/** The server's, while it is one of several, too. */
 export const sockets = {
   admin: join(directory, 'admin.sock'),
   gate: join(directory, 'gate.sock'),
@@ -83,28 +85,80 @@ export const organizations = ['acme', 'field-station', 'lab'] as const;
 /** Makes it, and resolves with its daemon once all is measured; `rootUrl` is where it is seen. */
 export async function pictured(rootUrl: string, port: number): Promise<Daemon> {
   await makeFiles();
-  await writeFile(config, configuration(rootUrl, port));
-  const world = {
+  const server: Settings = { name: 'git-one', directory, sockets, rootUrl, port, storages };
+  await (await start(server)).stop();
+  await writePast();
+  return start(server);
+}
+
+/** The same server with two others, once the first daemon has ended: they share a new policy, and the third has gone. */
+export async function picturedFleet(rootUrl: string, port: number, redisPort: number): Promise<Daemon> {
+  const first = join(directory, 'git-one');
+  const one = { name: 'git-one', directory: first, sockets, rootUrl, port, storages, redisPort };
+  const begun = [await start(one)];
+  for (const [name, megabytes] of Object.entries({ 'git-two': 8130, 'git-three': 2470 })) {
+    await sparse(`/srv/${name}/museum/scans.git/objects/pack/pack-${'5e'.repeat(20)}.pack`, megabytes);
+    const own = join(directory, name);
+    begun.push(
+      await start({
+        name,
+        directory: own,
+        sockets: { admin: join(own, 'admin.sock'), gate: join(own, 'gate.sock') },
+        rootUrl,
+        port: 0,
+        storages: { 'storage.repos': `/srv/${name}/{owner}/{repo}.git` },
+        redisPort,
+      }),
+    );
+  }
+  await begun.pop()?.stop();
+  const ended = Promise.all(begun.map(daemon => daemon.ended)).then(() => {});
+  return { ended, stop: () => Promise.all(begun.map(daemon => daemon.stop())).then(() => {}) };
+}
+
+interface Settings {
+  /** Of the machine. */
+  readonly name: string;
+  readonly directory: string;
+  readonly sockets: { readonly admin: string; readonly gate: string };
+  readonly rootUrl: string;
+  readonly port: number;
+  readonly storages: Readonly<Record<string, string>>;
+  /** Of what it shares with others; without it, it stands alone. */
+  readonly redisPort?: number;
+}
+
+/** Resolves once all is measured. */
+async function start(settings: Settings): Promise<Daemon> {
+  const { directory, sockets } = settings;
+  await mkdir(directory, { recursive: true });
+  const config = join(directory, 'app.ini');
+  await writeFile(config, configuration(settings));
+  return startDaemon({
     directory,
     config,
     socket: sockets.gate,
     adminSocket: sockets.admin,
     clear: async () => {},
-  };
-  const daemon = await startDaemon(world);
-  await daemon.stop();
-  await writePast();
-  return startDaemon(world);
+  });
 }
 
-function configuration(rootUrl: string, port: number): string {
+function configuration({ name, directory, sockets, rootUrl, port, storages, redisPort }: Settings): string {
   const paths = Object.entries(storages).map(([section, path]) => `[${section}]\nPATH = ${path}\n`);
+  const shared = `[store]
+ADAPTER = redis
+HOST = redis://127.0.0.1:${redisPort}/0
+
+[security]
+SECRET_KEY = the same on all of them and of no use elsewhere
+`;
   return `[server]
 DATA_PATH = ${directory}
 SOCKET = ${sockets.gate}
 ADMIN_SOCKET = ${sockets.admin}
 ROOT_URL = ${rootUrl}
 HTTP_PORT = ${port}
+HOST_ID = ${name}
 
 [quota]
 ENABLED = true
@@ -113,7 +167,7 @@ DEFAULT_GROUPS = free
 [hooks]
 CONTACT = https://git.example/help/quota
 
-${paths.join('\n')}`;
+${redisPort === undefined ? '' : `${shared}\n`}${paths.join('\n')}`;
 }
 
 async function makeFiles(): Promise<void> {

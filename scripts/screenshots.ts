@@ -2,7 +2,7 @@
  * Draws every page of the web UI for docs/screenshots: on a desk in light colours, on a phone in dark ones, of long pages the top. What they show
  * is a server of the day's own (pictured-server.ts), in a mount namespace that is gone afterwards.
  *
- * In:   nothing; root, since it mounts; the web UI is to be built, and Chromium to be there. Out: docs/screenshots/*.webp.
+ * In:   nothing; root, since it mounts; the web UI is to be built, and Chromium and redis-server to be there. Out: docs/screenshots/*.webp.
  * Exit: 0, or 1 and why.
  */
 
@@ -14,10 +14,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { startRedis } from '../bench/redis.ts';
 import { localAdminClient } from '../src/commands/client.ts';
 import { addressOf, signInLink } from '../src/wire/index.ts';
 import { ask } from '../test/e2e/ask.ts';
-import { organizations, pictured, sockets } from './pictured-server.ts';
+import { organizations, pictured, picturedFleet, sockets } from './pictured-server.ts';
 
 const out = fileURLToPath(new URL('../docs/screenshots/', import.meta.url));
 const rootUrl = 'http://git.example/quota/';
@@ -88,18 +89,41 @@ async function inNamespace(): Promise<number> {
 
 async function draw(): Promise<void> {
   const port = await freePort();
-  const daemon = await pictured(rootUrl, port);
   const browser = await puppeteer.launch({
     executablePath: '/usr/bin/chromium',
     args: ['--no-sandbox', `--host-resolver-rules=MAP git.example:80 127.0.0.1:${port}, MAP * ~NOTFOUND`],
   });
   try {
-    await rule();
     await mkdir(out, { recursive: true });
-    for (const [user, pictures] of Object.entries(visits)) await visit(browser, user, pictures);
+    await drawServer(browser, port);
+    await drawFleet(browser, port);
   } finally {
     await browser.close();
+  }
+}
+
+async function drawServer(browser: Browser, port: number): Promise<void> {
+  const daemon = await pictured(rootUrl, port);
+  try {
+    await rule();
+    for (const [user, pictures] of Object.entries(visits)) await visit(browser, user, pictures);
+  } finally {
     await daemon.stop();
+  }
+}
+
+async function drawFleet(browser: Browser, port: number): Promise<void> {
+  const redis = await startRedis('/var/lib/softquota/redis');
+  try {
+    const daemons = await picturedFleet(rootUrl, port, redis.port);
+    try {
+      await send('POST', '/admin/users', { username: 'root', is_admin: true });
+      await visit(browser, 'root', { hosts: { address: addressOf('hosts') } });
+    } finally {
+      await daemons.stop();
+    }
+  } finally {
+    await redis.stop();
   }
 }
 

@@ -1,7 +1,7 @@
 /** One page: its heading, which has the focus when one comes there from another, and what can be done on it. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { printable } from '../../../src/quota/index.ts';
 
 export interface PageProps {
@@ -21,7 +21,7 @@ let isFirst = true;
 
 export function Page({ title, heading, trail, actions, children }: PageProps) {
   const at = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${printable(title)} · softquota`;
   }, [title]);
   useLayoutEffect(() => {
