@@ -97,7 +97,7 @@ export async function picturedFleet(rootUrl: string, port: number, redisPort: nu
   const one = { name: 'git-one', directory: first, sockets, rootUrl, port, storages, redisPort };
   const begun = [await start(one)];
   for (const [name, megabytes] of Object.entries({ 'git-two': 8130, 'git-three': 2470 })) {
-    await sparse(`/srv/${name}/museum/scans.git/objects/pack/pack-${'5e'.repeat(20)}.pack`, megabytes);
+    await bareRepository(`/srv/${name}/museum/scans.git`, megabytes);
     const own = join(directory, name);
     begun.push(
       await start({
@@ -174,10 +174,8 @@ async function makeFiles(): Promise<void> {
   for (const [owner, { repositories, ...others }] of Object.entries(owners)) {
     for (const [name, [own, lfs = 0]] of Object.entries(repositories)) {
       const bare = `/srv/git/${owner}/${name}.git`;
-      await mkdir(join(bare, 'refs/heads'), { recursive: true });
-      await writeFile(join(bare, 'HEAD'), 'ref: refs/heads/main\n');
+      await bareRepository(bare, own);
       if (isPublic(owner)) await writeFile(join(bare, 'git-daemon-export-ok'), '');
-      await sparse(join(bare, `objects/pack/pack-${randomBytes(20).toString('hex')}.pack`), own);
       if (lfs > 0) await sparse(join(bare, `lfs/objects/4e/18/${randomBytes(32).toString('hex')}`), lfs);
     }
     const { issues = 0, releases = 0, artifacts = 0, packages = 0 } = others;
@@ -186,6 +184,12 @@ async function makeFiles(): Promise<void> {
     if (artifacts > 0) await sparse(`/srv/artifacts/${owner}/3107/build.zip`, artifacts);
     if (packages > 0) await sparse(`/srv/packages/${owner}/container/layer.tar`, packages);
   }
+}
+
+async function bareRepository(path: string, megabytes: number): Promise<void> {
+  await mkdir(join(path, 'refs/heads'), { recursive: true });
+  await writeFile(join(path, 'HEAD'), 'ref: refs/heads/main\n');
+  await sparse(join(path, `objects/pack/pack-${randomBytes(20).toString('hex')}.pack`), megabytes);
 }
 
 /** Every third or so. */
