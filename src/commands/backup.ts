@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { type Backup, parseBackup } from '../backup/index.ts';
+import type { Backup } from '../backup/index.ts';
 import { printable } from '../quota/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
@@ -26,6 +26,7 @@ export function addBackup(program: Command, _exit: Exit): void {
     )
     .argument('<file>', 'where to; - is standard output')
     .action(async (file: string, options: ConfigOption) => {
+      const { parseBackup } = await import('../backup/index.ts');
       const config = configFrom(options);
       const json = await adminClient(() => config).get({ path: '/admin/backup' });
       const text = `${JSON.stringify(json)}\n`;
@@ -50,6 +51,7 @@ export function addRestore(program: Command, _exit: Exit): void {
     .argument('<file>', 'the backup; - is standard input')
     .option('--replace', 'also where the store holds something: the backup takes its place')
     .action(async (file: string, options: RestoreOptions) => {
+      const { parseBackup } = await import('../backup/index.ts');
       const { dataPath } = configFrom(options).server;
       const backup = parseBackup(readWhole(file), file === '-' ? 'standard input' : file);
       const { restoreInto } = await import('../daemon/index.ts');

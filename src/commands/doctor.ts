@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { loadConfig } from '../config/index.ts';
-import { type Examination, examine } from '../doctor/index.ts';
+import type { Examination } from '../doctor/index.ts';
 import { exitCodes } from '../errors.ts';
 import { hookConfPath } from '../githooks/index.ts';
 import { adminClient, gateClient } from './client.ts';
@@ -26,6 +26,7 @@ export function addDoctor(program: Command, exit: Exit): void {
       '\nExit status: 0 nothing is wrong (there may be notices), 1 something is. docs/doctor.md has every code.',
     )
     .action(async (options: DoctorOptions) => {
+      const { examine } = await import('../doctor/index.ts');
       const where = whereIs(options);
       const examination = await examine({
         loaded: loadConfig(where),

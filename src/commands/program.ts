@@ -1,4 +1,8 @@
-/** All commands together; their help is also what docs/commands.md is generated from. */
+/**
+ * All commands together; their help is also what docs/commands.md is generated from.
+ *
+ * Each is loaded at every start, so a command takes the rooms that only it needs when it is run, not before.
+ */
 
 import { Command } from 'commander';
 import { printable } from '../quota/index.ts';

@@ -2,11 +2,10 @@
 
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
-import { type Backup, copyTo, parseBackup } from '../backup/index.ts';
+import type { Backup } from '../backup/index.ts';
 import { type Config, isStoreAddress, maskBeforeAt, maskPassword } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { formatBytes } from '../quota/index.ts';
-import { openRedisStore } from '../store/index.ts';
 import { type CopiedTo, copiedTo, sharedStore } from '../wire/index.ts';
 import { adminClient, type Client } from './client.ts';
 import { confirmed } from './confirm.ts';
@@ -122,6 +121,8 @@ async function copyAway(config: Config, options: CopyOptions): Promise<void> {
       `--to ${maskBeforeAt(to)}: expected an address as in [store] HOST, such as redis://USER:PASSWORD@redis.example:6379/0, or sqlite`,
     );
   }
+  const { copyTo, parseBackup } = await import('../backup/index.ts');
+  const { openRedisStore } = await import('../store/index.ts');
   const answer = await adminClient(() => config).get({ path: '/admin/backup' });
   const backup = parseBackup(JSON.stringify(answer), 'what the daemon answered');
   const { waitReplicas } = config.store;
