@@ -76,35 +76,13 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const {
-    current,
-    host,
-    events,
-    fleet,
-    history,
-    identity,
-    ledger,
-    measuring,
-    refusals,
-    totals,
-    secretKeys,
-    unasked,
-    log,
-    unforeseen,
-  } = parts;
+  const { current, measuring, refusals, unasked, ...asked } = parts;
+  const { fleet, host, ledger, secretKeys } = asked;
   return {
-    ledger,
-    identity,
-    events,
-    fleet,
-    host,
-    secretKeys,
-    log,
+    ...asked,
     signIn,
     now: Date.now,
     scanner: measuring.scanner,
-    history,
-    totals,
     contact: () => current.config.hooks.contact,
     autoCreate: current.config.users.autoCreate,
     baseUrl,
@@ -127,7 +105,6 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
       });
     },
     backup: () => backupOf(ledger, host),
-    unforeseen,
   };
 }
 
