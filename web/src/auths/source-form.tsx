@@ -8,7 +8,7 @@ import { saveSource } from '../api/auth-queries.ts';
 import { refresh } from '../api/client.ts';
 import { policyQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
-import { Check, Choice, Field } from '../parts/field.tsx';
+import { Check, Choice, Field, type FieldProps } from '../parts/field.tsx';
 import { Name } from '../parts/name.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Fault } from '../parts/states.tsx';
@@ -30,6 +30,7 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
   const policy = useQuery(policyQuery);
   const seen = mappingSeen(typed.mapping, new Set(policy.data?.groups.map(({ name }) => name)));
   const set = (change: Partial<TypedSource>) => setTyped({ ...typed, ...change });
+  const part = { typed, set };
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -51,15 +52,15 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
       <Panel title={source === undefined ? 'New source' : `Source ${printable(source.name)}`}>
         <form class="stack" onSubmit={event => void submit(event)}>
           <div class="overview">
-            <Provider typed={typed} set={set} source={source} />
-            <People typed={typed} set={set} />
+            <Provider {...part} source={source} />
+            <People {...part} />
           </div>
           <fieldset class="stack headed">
             <legend>Quota groups</legend>
-            <Field
+            <SourceText
+              {...part}
+              of="groupClaim"
               label="Claim name providing group names for this source to be used for quota management"
-              value={typed.groupClaim}
-              onInput={groupClaim => set({ groupClaim })}
               hint="Such as groups. Left empty, signing in changes no quota group."
               isCode
             />
@@ -130,45 +131,47 @@ interface PartProps {
   readonly set: (change: Partial<TypedSource>) => void;
 }
 
+/** The settings that are any text. */
+type TextKey = {
+  [Key in keyof TypedSource]: string extends TypedSource[Key] ? Key : never;
+}[keyof TypedSource];
+
+type SourceTextProps = PartProps & Omit<FieldProps, 'value' | 'onInput'> & { readonly of: TextKey };
+
+/** One of them to be typed. */
+function SourceText({ typed, set, of, ...field }: SourceTextProps) {
+  const change = (text: string): Partial<Record<TextKey, string>> => ({ [of]: text });
+  return <Field {...field} value={typed[of]} onInput={text => set(change(text))} />;
+}
+
 const secretWords: Readonly<Record<Source['client_secret_state'], string>> = {
   none: 'None is set; the provider asks for none.',
   set: 'One is set, and is never shown. Left empty it stays.',
   unreadable: 'The one that was set cannot be read with the present [security] SECRET_KEY: give it again.',
 };
 
-function Provider({ typed, set, source }: PartProps & { source: Source | undefined }) {
+function Provider({ source, ...part }: PartProps & { readonly source: Source | undefined }) {
+  const { typed, set } = part;
   const secretState = source?.client_secret_state ?? 'none';
   return (
     <fieldset class="stack headed">
       <legend>Provider</legend>
-      <Field
-        label="Name"
-        value={typed.name}
-        onInput={name => set({ name })}
-        hint="As the sign-in page shows it."
-        required
-      />
-      <Field
+      <SourceText {...part} of="name" label="Name" hint="As the sign-in page shows it." required />
+      <SourceText
+        {...part}
+        of="discoveryUrl"
         label="Issuer or discovery URL"
-        value={typed.discoveryUrl}
-        onInput={discoveryUrl => set({ discoveryUrl })}
         hint="Such as https://login.example/realms/git"
         required
         isCode
       />
-      <Field
-        label="Client ID"
-        value={typed.clientId}
-        onInput={clientId => set({ clientId })}
-        required
-        isCode
-      />
+      <SourceText {...part} of="clientId" label="Client ID" required isCode />
       {!typed.hasNoSecret && (
-        <Field
+        <SourceText
+          {...part}
+          of="clientSecret"
           label="Client secret"
           type="password"
-          value={typed.clientSecret}
-          onInput={clientSecret => set({ clientSecret })}
           hint={secretWords[secretState]}
           autocomplete="new-password"
           isCode
@@ -182,10 +185,10 @@ function Provider({ typed, set, source }: PartProps & { source: Source | undefin
           onChange={hasNoSecret => set({ hasNoSecret, clientSecret: '' })}
         />
       )}
-      <Field
+      <SourceText
+        {...part}
+        of="scopes"
         label="Scopes"
-        value={typed.scopes}
-        onInput={scopes => set({ scopes })}
         hint="With spaces between. Many providers name groups only with a scope such as groups."
         isCode
       />
@@ -198,35 +201,25 @@ function Provider({ typed, set, source }: PartProps & { source: Source | undefin
   );
 }
 
-function People({ typed, set }: PartProps) {
+function People(part: PartProps) {
   return (
     <fieldset class="stack headed">
       <legend>People</legend>
-      <Field
-        label="Claim with the user name"
-        value={typed.usernameClaim}
-        onInput={usernameClaim => set({ usernameClaim })}
-        isCode
-      />
+      <SourceText {...part} of="usernameClaim" label="Claim with the user name" isCode />
       <Check
         label="Names at this provider are the same people as on this server"
         note="Whoever signs in for the first time is then the user of that name here. Without it, an administrator links them. Never an administrator, or a user with tokens."
-        checked={typed.trustUsernames}
-        onChange={trustUsernames => set({ trustUsernames })}
+        checked={part.typed.trustUsernames}
+        onChange={trustUsernames => part.set({ trustUsernames })}
       />
-      <Field
+      <SourceText
+        {...part}
+        of="adminClaim"
         label="Claim with the groups that make administrators"
-        value={typed.adminClaim}
-        onInput={adminClaim => set({ adminClaim })}
         hint="Left empty, signing in makes nobody an administrator."
         isCode
       />
-      <Field
-        label="Group whose members are administrators here"
-        value={typed.adminGroup}
-        onInput={adminGroup => set({ adminGroup })}
-        isCode
-      />
+      <SourceText {...part} of="adminGroup" label="Group whose members are administrators here" isCode />
     </fieldset>
   );
 }
