@@ -5,15 +5,14 @@ import { leaves, printable } from '../../../src/quota/index.ts';
 import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';
-import { counted, Percent, Size, Time } from '../parts/figures.tsx';
+import { counted, Size, Time } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
-import { Name } from '../parts/name.tsx';
+import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page, Panel } from '../parts/page.tsx';
 import { Refusals } from '../parts/refusals.tsx';
 import { ScanProgress } from '../parts/scan-progress.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
-import { Allowed } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 
@@ -134,30 +133,7 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
                 caption="The fullest owners"
                 rows={entries}
                 keyOf={({ name }) => name}
-                columns={[
-                  {
-                    key: 'name',
-                    title: 'Owner',
-                    cell: ({ name }) => (
-                      <a href={to('owner', name)}>
-                        <Name>{name}</Name>
-                      </a>
-                    ),
-                  },
-                  {
-                    key: 'total',
-                    title: 'Stored',
-                    isNumber: true,
-                    cell: ({ total }) => <Size bytes={total} />,
-                  },
-                  {
-                    key: 'percent',
-                    title: 'Of the limit',
-                    isNumber: true,
-                    cell: ({ used, limit }) => <Percent used={used} limit={limit} />,
-                  },
-                  { key: 'may', title: 'More', cell: ({ allowed }) => <Allowed allowed={allowed} /> },
-                ]}
+                columns={[ownerColumns.name, ownerColumns.stored, ownerColumns.percent, ownerColumns.verdict]}
               />
             )
           }

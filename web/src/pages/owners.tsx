@@ -7,15 +7,15 @@ import { type OwnersAsked, ownersQuery } from '../api/queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Bar } from '../parts/bar.tsx';
 import { Field } from '../parts/field.tsx';
-import { counted, Percent, Size, Time } from '../parts/figures.tsx';
+import { counted, Size, Time } from '../parts/figures.tsx';
 import { Name } from '../parts/name.tsx';
 import { NewOwner } from '../parts/new-owner.tsx';
+import { ownerColumns } from '../parts/owner-columns.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { useSettled } from '../parts/settled.ts';
 import { Answered, Empty } from '../parts/states.tsx';
 import { type Column, type Sorting, Table } from '../parts/table.tsx';
-import { Allowed } from '../parts/verdict.tsx';
 import { go, to, useQueryPart } from '../place.ts';
 import { usageIn } from '../usage.ts';
 
@@ -103,23 +103,8 @@ interface ListProps {
 function List({ rows, asked, onSort }: ListProps) {
   const largest = Math.max(0, ...rows.map(({ total }) => total));
   const columns: readonly Column<OwnerRow>[] = [
-    {
-      key: 'name',
-      title: 'Owner',
-      sorts: 'asc',
-      cell: ({ name }) => (
-        <a href={to('owner', name)}>
-          <Name>{name}</Name>
-        </a>
-      ),
-    },
-    {
-      key: 'total',
-      title: 'Stored',
-      isNumber: true,
-      sorts: 'desc',
-      cell: ({ total }) => <Size bytes={total} />,
-    },
+    ownerColumns.name,
+    ownerColumns.stored,
     {
       key: 'bar',
       title: 'By kind',
@@ -133,20 +118,14 @@ function List({ rows, asked, onSort }: ListProps) {
       isWide: true,
       cell: ({ limit }) => <Size bytes={limit} />,
     },
-    {
-      key: 'percent',
-      title: 'Of it',
-      isNumber: true,
-      sorts: 'desc',
-      cell: ({ used, limit }) => <Percent used={used} limit={limit} />,
-    },
+    { ...ownerColumns.percent, title: 'Of it' },
     {
       key: 'group',
       title: 'Group',
       isWide: true,
       cell: ({ group }) => (group === null ? <span class="quiet-text">built-in</span> : <Name>{group}</Name>),
     },
-    { key: 'verdict', title: 'More', cell: ({ allowed }) => <Allowed allowed={allowed} /> },
+    ownerColumns.verdict,
     {
       key: 'measured',
       title: 'Measured',
