@@ -1,9 +1,10 @@
 /** Names that strangers chose, on every page of the administrators. */
 
 import t from 'tap';
+import { z } from 'zod';
 import { printable } from '../../src/quota/index.ts';
 import { administratorsPages, odd, oddNames, realm } from './realm.ts';
-import { isLoaded, reads, Web } from './world.ts';
+import { isLoaded, lookAs, reads, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
@@ -44,3 +45,32 @@ t.test('a name that turns the reading direction is shown with the mark spelled o
   await reads(tab, 'x\\u{202e}gnp.exe');
   t.ok(printable(oddNames.override).includes('\\u{202e}'));
 });
+
+t.test('on a phone an ordinary name breaks between its words, never inside one', async t => {
+  const names = ['administrators', 'companies', 'one-gigabyte'];
+  for (const name of ['administrators', 'companies']) {
+    const rules = [{ name: 'one-gigabyte' }];
+    await world.must(201, 'POST', '/admin/quota/groups', { body: { name, rules } });
+  }
+  await lookAs(tab, { scheme: 'light', width: 360 });
+  for (const path of ['groups', 'rules']) {
+    await tab.go(new URL(path, world.url).href);
+    await isLoaded(tab);
+    for (const name of names) {
+      const lines = z.array(z.number()).parse(await tab.page.evaluate(linesOfWords(name)));
+      t.same([...new Set(lines)], [1], `${path}: each word of ${name} in one line`);
+    }
+  }
+});
+
+/** Of each word of the name, wherever it stands in a table: in how many lines. */
+function linesOfWords(name: string): string {
+  return `[...document.querySelectorAll('td bdi, th bdi')]
+    .filter(({ textContent }) => textContent === ${JSON.stringify(name)})
+    .flatMap(({ firstChild }) => [...firstChild.data.matchAll(/[^-]+/g)].map(({ 0: { length }, index }) => {
+      const word = document.createRange();
+      word.setStart(firstChild, index);
+      word.setEnd(firstChild, index + length);
+      return new Set([...word.getClientRects()].map(({ top }) => top)).size;
+    }))`;
+}

@@ -13,7 +13,7 @@ export const oddNames = {
   override: 'x\u202egnp.exe',
   emoji: '🦊 fox',
   address: 'a/b?c#d%20e',
-  long: 'a-name-that-does-not-end-'.repeat(8),
+  long: `${'endless'.repeat(14)}-${'a-name-that-does-not-end-'.repeat(4)}`,
 } as const;
 
 export const odd: readonly string[] = Object.values(oddNames);
