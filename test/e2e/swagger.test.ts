@@ -1,42 +1,15 @@
 /** The page of /api/swagger as somebody uses it: in Chromium, on a running daemon, also behind nginx below a path. */
 
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { z } from 'zod';
 import { account, addressOf } from './accounts.ts';
 import { Browser, type Tab } from './browser.ts';
-import { readGuide } from './guide.ts';
 import { Server } from './server.ts';
-import { freePort, startNginx } from './transports.ts';
+import { waysIn } from './ways-in.ts';
 
 t.setTimeout(600_000);
 
 const browser = await Browser.open(t);
-
-const [block] = (await readGuide('api.md')).filter(({ kind }) => kind === 'nginx');
-const asInManual = block?.text ?? '';
-const withoutPath = asInManual.replace(/(?<=proxy_pass [^;]*)(?=;)/, '/');
-
-/** How a browser gets there, with the address that the daemon is told. */
-const ways: Readonly<Record<string, (t: Test, server: Server) => Promise<string>>> = {
-  'at its own address': async (_t, server) => {
-    await server.start();
-    return addressOf(server);
-  },
-  'behind nginx as the manual has it': (t, server) => behindNginx(t, server, asInManual),
-  'behind an nginx that takes the path off': (t, server) => behindNginx(t, server, withoutPath),
-};
-
-async function behindNginx(t: Test, server: Server, location: string): Promise<string> {
-  const own = String(await freePort());
-  const port = await startNginx(t, join(server.folder, 'nginx'), location.replace(/(?<=:)3080/, own));
-  const address = `http://localhost:${port}/quota/`;
-  await server.configure({
-    server: { HTTP_PORT: own, ROOT_URL: address, TRUSTED_PROXIES: '127.0.0.1' },
-  });
-  await server.start();
-  return address;
-}
 
 const operation = (id: string) => `#operations-policy-${id}`;
 
@@ -68,7 +41,7 @@ const group = {
   rules: [{ name: 'disk', limit: 5_000_000_000, subjects: ['size:all'] }],
 };
 
-for (const [way, open] of Object.entries(ways)) {
+for (const [way, open] of Object.entries(await waysIn('api.md'))) {
   t.test(
     `${way}, the page takes a token and executes requests, and nothing comes from another host`,
     async t => {

@@ -2,43 +2,16 @@
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { account, addressOf } from '../e2e/accounts.ts';
 import type { Tab } from '../e2e/browser.ts';
-import { readGuide } from '../e2e/guide.ts';
 import { Server } from '../e2e/server.ts';
-import { freePort, startNginx } from '../e2e/transports.ts';
+import { waysIn } from '../e2e/ways-in.ts';
 import { isLoaded, reads, Web } from './world.ts';
 
 t.setTimeout(600_000);
 
 const web = await Web.open(t);
-
-const [block] = (await readGuide('web.md')).filter(({ kind }) => kind === 'nginx');
-const asInManual = block?.text ?? '';
-const withoutPath = asInManual.replace(/(?<=proxy_pass [^;]*)(?=;)/, '/');
-
-/** How a browser gets there. */
-const ways: Readonly<Record<string, (t: Test, server: Server) => Promise<string>>> = {
-  'at its own address': async (_t, server) => {
-    await server.start();
-    return addressOf(server);
-  },
-  'behind nginx as the manual has it': (t, server) => behindNginx(t, server, asInManual),
-  'behind an nginx that takes the path off': (t, server) => behindNginx(t, server, withoutPath),
-};
-
-async function behindNginx(t: Test, server: Server, location: string): Promise<string> {
-  const own = String(await freePort());
-  const port = await startNginx(t, join(server.folder, 'nginx'), location.replace(/(?<=:)3080/, own));
-  const address = `http://localhost:${port}/quota/`;
-  await server.configure({
-    server: { HTTP_PORT: own, ROOT_URL: address, TRUSTED_PROXIES: '127.0.0.1' },
-  });
-  await server.start();
-  return address;
-}
 
 async function linkFor(server: Server, user: string): Promise<string> {
   const { stdout } = await server.softquota(['sign-in-link', '--user', user]);
@@ -50,7 +23,7 @@ function complaintsOf(tab: Tab): readonly string[] {
   return tab.complaints.filter(complaint => !/status of 4\d\d|ERR_ABORTED/.test(complaint));
 }
 
-for (const [way, open] of Object.entries(ways)) {
+for (const [way, open] of Object.entries(await waysIn('web.md'))) {
   t.test(`${way}, a link signs in, pages are found, and signing out forgets it`, async t => {
     const server = await Server.open(t, { started: false });
     const address = await open(t, server);
