@@ -4,12 +4,11 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import type { Test } from 'tap';
-import type { Client } from './provider.ts';
+import { type Client, startIssuer } from './issuer.ts';
 
 export interface Lies {
   /** Instead of what the discovery document says. */
@@ -45,15 +44,10 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
   const publicPem = await exportSPKI(good.publicKey);
   const jwk = { ...(await exportJWK(good.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
   const nonces = new Map<string, string>();
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('it listens on a port');
-  const issuer = `http://127.0.0.1:${address.port}`;
+  const { issuer, client, server } = await startIssuer(t);
   const hostile: HostileProvider = {
     issuer,
-    client: { id: 'softquota', secret: 'a-secret-of-the-client-for-tests' },
+    client,
     lies: {},
     asked: [],
     exchanged: [],
@@ -146,10 +140,6 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
     const json = await answers[url.pathname]?.(url, request, response);
     if (json !== undefined) response.setHeader('Content-Type', 'application/json').end(JSON.stringify(json));
     else if (answers[url.pathname] === undefined) response.writeHead(404).end();
-  });
-  t.teardown(async () => {
-    server.closeAllConnections();
-    await new Promise(resolve => server.close(resolve));
   });
   return hostile;
 }

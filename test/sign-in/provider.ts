@@ -1,14 +1,8 @@
 /** A real provider, by oidc-provider, on the loopback: whoever comes is signed in at once as the user that is set. */
 
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { Provider } from 'oidc-provider';
 import type { Test } from 'tap';
-
-export interface Client {
-  readonly id: string;
-  readonly secret: string;
-}
+import { type Client, startIssuer } from './issuer.ts';
 
 /** Who signs in at the provider, and what it claims of them. */
 export interface Someone {
@@ -37,13 +31,7 @@ const claimed = [
 ] as const;
 
 export async function realProvider(t: Test): Promise<RealProvider> {
-  const client: Client = { id: 'softquota', secret: 'a-secret-of-the-client-for-tests' };
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('it listens on a port');
-  const issuer = `http://127.0.0.1:${address.port}`;
+  const { issuer, client, server } = await startIssuer(t);
   const real: RealProvider = {
     issuer,
     client,
@@ -92,10 +80,6 @@ export async function realProvider(t: Test): Promise<RealProvider> {
       login: { accountId: someone.subject, remember: false },
       consent: { grantId: await grant.save() },
     });
-  });
-  t.teardown(async () => {
-    server.closeAllConnections();
-    await new Promise(resolve => server.close(resolve));
   });
   return real;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { event, type SignInEvent, savedSource } from '../../src/wire/index.ts';
 import { World, type WorldOptions } from '../api/world.ts';
 import { Browser } from './browser.ts';
-import type { Client } from './provider.ts';
+import type { Client } from './issuer.ts';
 
 export interface At {
   readonly issuer: string;
