@@ -7,7 +7,7 @@ import { savedSource } from '../../src/wire/index.ts';
 import { Browser } from './browser.ts';
 import { type HostileProvider, hostileProvider, type Lies } from './hostile-provider.ts';
 import { realProvider } from './provider.ts';
-import { addSource, SignInWorld } from './world.ts';
+import { addSource, isBack, SignInWorld } from './world.ts';
 
 async function open(t: Test): Promise<{ provider: HostileProvider; signIns: SignInWorld }> {
   const provider = await hostileProvider(t);
@@ -95,7 +95,6 @@ t.test('an answer of the provider that is not for this very sign-in is not taken
 
 t.test('a browser finishes only what it began, and once', async t => {
   const { provider, signIns } = await open(t);
-  const isBack = (url: URL) => url.pathname.endsWith('/callback');
   const mallory = new Browser();
   const back = await mallory.go(signIns.begin, isBack);
   const victim = await signIns.signed(new Browser(), back);
@@ -133,7 +132,6 @@ t.test('what was begun with one provider is not finished with another', async t 
   for (const each of [evil, honest]) each.lies = lies;
   const signIns = await SignInWorld.open(t, evil);
   const id = await addSource(signIns.world, honest, { name: 'honest' });
-  const isBack = (url: URL) => url.pathname.endsWith('/callback');
   const browser = new Browser();
   const back = await browser.go(new URL(`sign-in/oauth2/${id}`, signIns.world.url), isBack);
   // The honest provider's code is taken to the other source, which would send it to its own token endpoint.
@@ -181,7 +179,7 @@ t.test(
         const browser = new Browser();
         const asked = await browser.go(signIns.begin, url => url.origin === provider.issuer);
         change(asked.searchParams);
-        const back = await browser.go(asked, url => url.pathname.endsWith('/callback'));
+        const back = await browser.go(asked, isBack);
         t.ok(back.searchParams.has('code'), 'the provider falls for it');
         const at = await browser.go(back, url => signIns.isPage(url));
         t.equal(at.search, '?fault=not_believed');

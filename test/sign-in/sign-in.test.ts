@@ -1,20 +1,31 @@
-import t from 'tap';
+/** What a sign-in at a real provider makes of users, groups, administration and sessions. */
+
+import t, { type Test } from 'tap';
 import { groupsOf, messageOf, userOf } from '../api/people.ts';
 import { freePort } from '../e2e/transports.ts';
 import { Browser } from './browser.ts';
-import { realProvider } from './provider.ts';
-import { type Signed, SignInWorld } from './world.ts';
+import { realProvider, type Someone } from './provider.ts';
+import { isBack, type Signed, SignInWorld } from './world.ts';
+
+/** With a source that has these fields. */
+async function open(t: Test, fields: object = {}) {
+  const provider = await realProvider(t);
+  const signIns = await SignInWorld.open(t, provider, fields);
+  return { provider, signIns, world: signIns.world };
+}
+
+const rootAdministrates = { admin_group_claim_name: 'groups', admin_group: 'root' };
+
+/** Whoever the provider calls by this name, and what else it claims of them. */
+function person(name: string, claims: object = {}): Someone {
+  return { subject: `sub-${name}`, claims: { preferred_username: name, ...claims } };
+}
 
 t.test(
   'who signs in for the first time is created, and is in the mapped quota groups, with one event each time',
   async t => {
-    const provider = await realProvider(t);
-    const signIns = await SignInWorld.open(t, provider);
-    const { world } = signIns;
-    const dave = (groups?: unknown) => ({
-      subject: 'sub-dave',
-      claims: { preferred_username: 'dave', name: 'Dave D.', email: 'dave@git.example', groups },
-    });
+    const { provider, signIns, world } = await open(t);
+    const dave = (groups?: unknown) => person('dave', { name: 'Dave D.', email: 'dave@git.example', groups });
 
     provider.someone = dave(['staff', 'others']);
     const first = await signIns.signIn();
@@ -54,9 +65,8 @@ t.test(
 );
 
 t.test('a browser comes back to the page that it wanted, and to no other place', async t => {
-  const provider = await realProvider(t);
-  const signIns = await SignInWorld.open(t, provider);
-  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+  const { provider, signIns } = await open(t);
+  provider.someone = person('dave');
   t.equal((await signIns.signIn(undefined, '/groups/gold')).at.pathname, '/groups/gold');
   for (const evil of [
     '//evil.example',
@@ -74,10 +84,9 @@ t.test('a browser comes back to the page that it wanted, and to no other place',
 t.test(
   'each sign-in is a session of its own, in place of the one before, HttpOnly and of this site',
   async t => {
-    const provider = await realProvider(t);
-    const signIns = await SignInWorld.open(t, provider);
+    const { provider, signIns } = await open(t);
     const { origin } = signIns.world.url;
-    provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+    provider.someone = person('dave');
     const { browser } = await signIns.signIn();
     const names = [...browser.cookies(origin).keys()];
     t.same(names, ['softquota-session'], 'what it was begun with is gone');
@@ -86,7 +95,7 @@ t.test(
 
     const planted = new Browser();
     planted.set(origin, 'softquota-session', { value: first?.value ?? '', path: '/', attributes: '' });
-    provider.someone = { subject: 'sub-erin', claims: { preferred_username: 'erin' } };
+    provider.someone = person('erin');
     t.equal((await signIns.signIn(planted)).login, 'erin');
     t.not(planted.cookies(origin).get('softquota-session')?.value, first?.value);
     t.equal(
@@ -98,11 +107,9 @@ t.test(
 );
 
 t.test('several tabs may sign in side by side', async t => {
-  const provider = await realProvider(t);
-  const signIns = await SignInWorld.open(t, provider);
-  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+  const { provider, signIns } = await open(t);
+  provider.someone = person('dave');
   const browser = new Browser();
-  const isBack = (url: URL) => url.pathname.endsWith('/callback');
   const first = await browser.go(signIns.begin, isBack);
   const second = await browser.go(signIns.begin, isBack);
   for (const back of [second, first]) {
@@ -114,13 +121,11 @@ t.test('several tabs may sign in side by side', async t => {
 });
 
 t.test('a name that somebody has already is not taken over, unless names are the same people', async t => {
-  const provider = await realProvider(t);
-  const signIns = await SignInWorld.open(t, provider);
-  const { world } = signIns;
+  const { provider, signIns, world } = await open(t);
   await world.must(201, 'POST', '/admin/users', { body: { username: 'dave' } });
   await world.must(201, 'POST', '/admin/users', { body: { username: 'root', is_admin: true } });
   const as = (name: string) => {
-    provider.someone = { subject: `sub-${name}`, claims: { preferred_username: name, groups: 'staff' } };
+    provider.someone = person(name, { groups: 'staff' });
   };
   as('dave');
   t.match(await signIns.signIn(), { login: null, at: { search: '?fault=name_taken' } });
@@ -154,8 +159,7 @@ t.test('a name that somebody has already is not taken over, unless names are the
 });
 
 t.test('who has no name that can be used is not signed in', async t => {
-  const provider = await realProvider(t);
-  const signIns = await SignInWorld.open(t, provider);
+  const { provider, signIns } = await open(t);
   provider.someone = { subject: 'sub-1', claims: {} };
   t.match(await signIns.signIn(), { login: null, at: { search: '?fault=nameless' } });
   provider.someone = { subject: 'sub-1', claims: { preferred_username: 'a\u0000b' } };
@@ -173,14 +177,9 @@ t.test('who has no name that can be used is not signed in', async t => {
 t.test(
   'administration comes and goes with the admin group, at once, and only what the source gave',
   async t => {
-    const provider = await realProvider(t);
-    const signIns = await SignInWorld.open(t, provider, {
-      admin_group_claim_name: 'groups',
-      admin_group: 'root',
-    });
-    const { world } = signIns;
+    const { provider, signIns, world } = await open(t, rootAdministrates);
     const dave = (groups: unknown) => {
-      provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups } };
+      provider.someone = person('dave', { groups });
     };
     dave(['root']);
     const before = await signIns.signIn();
@@ -212,13 +211,8 @@ t.test(
 t.test(
   'who signed in by a source is signed out when it is switched off, or is at another provider',
   async t => {
-    const provider = await realProvider(t);
-    const signIns = await SignInWorld.open(t, provider, {
-      admin_group_claim_name: 'groups',
-      admin_group: 'root',
-    });
-    const { world } = signIns;
-    provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups: 'root' } };
+    const { provider, signIns, world } = await open(t, rootAdministrates);
+    provider.someone = person('dave', { groups: 'root' });
     const isStillIn = async ({ browser, at }: Signed) => (await signIns.signed(browser, at)).login !== null;
     const isAdmin = async () => (await userOf(world, 'dave')).is_admin;
 
@@ -249,10 +243,8 @@ t.test(
 );
 
 t.test('two browsers that come at once for the first time are the same user', async t => {
-  const provider = await realProvider(t);
-  const signIns = await SignInWorld.open(t, provider);
-  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', groups: 'staff' } };
-  const isBack = (url: URL) => url.pathname.endsWith('/callback');
+  const { provider, signIns } = await open(t);
+  provider.someone = person('dave', { groups: 'staff' });
   const browsers = [new Browser(), new Browser(), new Browser()];
   const backs = await Promise.all(browsers.map(browser => browser.go(signIns.begin, isBack)));
   const came = await Promise.all(
@@ -273,9 +265,7 @@ t.test('two browsers that come at once for the first time are the same user', as
 t.test(
   'who is renamed here or there stays who they are, and who is deleted comes as somebody new',
   async t => {
-    const provider = await realProvider(t);
-    const signIns = await SignInWorld.open(t, provider);
-    const { world } = signIns;
+    const { provider, signIns, world } = await open(t);
     const as = (subject: string, name: string) => {
       provider.someone = { subject, claims: { preferred_username: name } };
     };
@@ -301,24 +291,19 @@ t.test(
 t.test(
   'an absent claim takes administration and groups away, or with missing_claim = keep nothing',
   async t => {
-    const provider = await realProvider(t);
-    const signIns = await SignInWorld.open(t, provider, {
-      admin_group_claim_name: 'groups',
-      admin_group: 'root',
-      missing_claim: 'keep',
-    });
+    const { provider, signIns, world } = await open(t, { ...rootAdministrates, missing_claim: 'keep' });
     const as = (claims: object) => {
-      provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave', ...claims } };
+      provider.someone = person('dave', claims);
     };
     as({ groups: ['root', 'staff'] });
     t.ok((await signIns.signIn()).isAdmin);
     as({});
     t.ok((await signIns.signIn()).isAdmin);
-    t.same(await groupsOf(signIns.world, 'dave'), ['gold']);
+    t.same(await groupsOf(world, 'dave'), ['gold']);
     t.match((await signIns.events()).at(-1), { outcome: 'kept', removed: [], administration: 'unchanged' });
     await signIns.edit({ missing_claim: 'remove' });
     t.notOk((await signIns.signIn()).isAdmin);
-    t.same(await groupsOf(signIns.world, 'dave'), []);
+    t.same(await groupsOf(world, 'dave'), []);
     t.match((await signIns.events()).at(-1), {
       outcome: 'synchronized',
       removed: ['gold'],
@@ -328,32 +313,27 @@ t.test(
 );
 
 t.test('what the provider has too much of changes nothing, and is on record', async t => {
-  const provider = await realProvider(t);
-  const signIns = await SignInWorld.open(t, provider);
-  const claims = { preferred_username: 'dave' };
-  provider.someone = { subject: 'sub-dave', claims: { ...claims, groups: ['staff'] } };
+  const { provider, signIns, world } = await open(t);
+  provider.someone = person('dave', { groups: ['staff'] });
   await signIns.signIn();
-  provider.someone = { subject: 'sub-dave', claims: { ...claims, _claim_names: { groups: 'src1' } } };
+  provider.someone = person('dave', { _claim_names: { groups: 'src1' } });
   t.equal((await signIns.signIn()).login, 'dave');
-  t.same(await groupsOf(signIns.world, 'dave'), ['gold']);
+  t.same(await groupsOf(world, 'dave'), ['gold']);
   t.match((await signIns.events()).at(-1), { outcome: 'overage', groups: ['gold'], removed: [] });
   const names = Array.from({ length: 10_000 }, (_, index) => `group ${index}`);
-  provider.someone = { subject: 'sub-dave', claims: { ...claims, groups: [...names, 'guests'] } };
+  provider.someone = person('dave', { groups: [...names, 'guests'] });
   await signIns.signIn();
-  t.same(await groupsOf(signIns.world, 'dave'), ['bronze'], 'ten thousand groups are taken');
+  t.same(await groupsOf(world, 'dave'), ['bronze'], 'ten thousand groups are taken');
 });
 
 t.test('nobody signs in by what is not there, not active, or away', async t => {
-  const provider = await realProvider(t);
-  const signIns = await SignInWorld.open(t, provider);
-  const { world } = signIns;
+  const { signIns, world } = await open(t);
   const faultAt = async (address: string) =>
     (await new Browser().go(new URL(address, world.url), url => signIns.isPage(url))).search;
   for (const id of ['1', 'x', '..%2f..', '%00'])
     t.equal(await faultAt(`sign-in/oauth2/${id}`), '?fault=unknown_source');
   t.equal(await faultAt('sign-in/oauth2/1/callback'), '?fault=unknown_source');
   t.equal(await faultAt(`sign-in/oauth2/${signIns.id}/callback`), '?fault=not_started_here');
-  const isBack = (url: URL) => url.pathname.endsWith('/callback');
   const browser = new Browser();
   const back = await browser.go(signIns.begin, isBack);
   await signIns.edit({ is_active: false });
@@ -372,15 +352,9 @@ t.test('nobody signs in by what is not there, not active, or away', async t => {
 t.test('behind a proxy with a path, addresses and cookies have the path', async t => {
   const provider = await realProvider(t);
   const port = await freePort();
-  const signIns = await SignInWorld.open(
-    t,
-    provider,
-    {},
-    {
-      settings: { server: { HTTP_PORT: String(port), ROOT_URL: `http://127.0.0.1:${port}/quota/` } },
-    },
-  );
-  provider.someone = { subject: 'sub-dave', claims: { preferred_username: 'dave' } };
+  const server = { HTTP_PORT: String(port), ROOT_URL: `http://127.0.0.1:${port}/quota/` };
+  const signIns = await SignInWorld.open(t, provider, {}, { settings: { server } });
+  provider.someone = person('dave');
   const begin = new URL(`quota/sign-in/oauth2/${signIns.id}?return_to=/mine`, signIns.world.url);
   const isPage = (url: URL) => signIns.isHere(url) && !url.pathname.includes('/oauth2/');
   const browser = new Browser();

@@ -97,6 +97,11 @@ export class SignInWorld {
   }
 }
 
+/** Whether a provider sends a browser back to there, with or without a code. */
+export function isBack(url: URL): boolean {
+  return url.pathname.endsWith('/callback');
+}
+
 export async function addSource(world: World, at: At, fields: object): Promise<number> {
   const { json } = await world.must(201, 'POST', '/admin/auths', {
     body: {
