@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import t from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { event, share } from './records.ts';
-import { placeIn, questions } from './redis-places.ts';
+import { placeIn, questions, usageKeys } from './redis-places.ts';
 import { startSingle } from './redis-servers.ts';
 import { opened, position, rule } from './shared-contract.ts';
 
@@ -34,19 +34,7 @@ t.test('what a newer softquota keeps is not touched', async t => {
 
 t.test('what another program keeps under the prefix is not touched', async t => {
   const { address, servers } = await startSingle(t);
-  const names = [
-    'policy',
-    'documents',
-    'owners',
-    'events',
-    'event-places',
-    'levels',
-    'measured',
-    'log',
-    'order',
-    'hosts',
-  ];
-  for (const name of names) {
+  for (const name of ['policy', 'documents', ...usageKeys]) {
     const place = placeIn(address);
     const store = await opened(t, place);
     const key = `{${place.prefix}}:${name}`;

@@ -11,6 +11,18 @@ export function placeIn(address: string, prefix = `place-${++prefixes}`): Shared
   return { prefix, open: settings => openRedisStore({ address, prefix, ...settings }) };
 }
 
+/** Keys of a store besides those of the policy, `{PREFIX}:NAME` each; there are more of walkers and of machines. */
+export const usageKeys = [
+  'owners',
+  'events',
+  'event-places',
+  'levels',
+  'measured',
+  'log',
+  'order',
+  'hosts',
+] as const;
+
 /** Everything that a store is asked. */
 export const questions: Readonly<Record<string, (store: SharedStore) => Promise<unknown>>> = {
   load: store => store.load(),

@@ -5,7 +5,7 @@ import t from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { Passage } from '../e2e/passage.ts';
 import { event, owner, share } from './records.ts';
-import { placeIn, questions } from './redis-places.ts';
+import { placeIn, questions, usageKeys } from './redis-places.ts';
 import { startSentinels, startSingle } from './redis-servers.ts';
 import { opened, position, rule } from './shared-contract.ts';
 
@@ -34,20 +34,7 @@ t.test('who measures only needs no right to change the policy', async t => {
     '+zrange +zrangebylex +zrevrangebylex +zscore +xadd +xrange +xrevrange +get +set +del +pexpire +persist ' +
     '+publish +subscribe';
   const onlyRead = ['policy', 'documents'].map(name => `%R~{${place.prefix}}:${name}`).join(' ');
-  const written = [
-    'owners',
-    'events',
-    'event-places',
-    'levels',
-    'measured',
-    'log',
-    'order',
-    'hosts',
-    'walkers',
-    'alive:*',
-  ]
-    .map(name => `~{${place.prefix}}:${name}`)
-    .join(' ');
+  const written = [...usageKeys, 'walkers', 'alive:*'].map(name => `~{${place.prefix}}:${name}`).join(' ');
   const user = (name: string, rights: string) =>
     servers[0].cli(
       'acl',
