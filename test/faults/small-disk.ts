@@ -1,15 +1,29 @@
-/** File systems small enough to fill up, and easy to take away. */
+/** File systems small enough to fill up, and easy to take away; mounting them needs root. */
 
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { systemCode } from '../../src/errors.ts';
 import { must, run } from '../e2e/run.ts';
 
+/** A directory of the test's own with a megabyte of room; nothing there may be open when the test ends. */
+export async function smallDisk(t: Test): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'softquota-disk-'));
+  t.teardown(() => rmdirSync(directory));
+  await mount(directory, '1m');
+  t.teardown(() => must('umount', [directory]));
+  return directory;
+}
+
 /** Mounts a tmpfs over a directory, until the test ends. */
 export async function mountSmall(t: Test, directory: string, size: string): Promise<void> {
-  await must('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'softquota-test', directory]);
+  await mount(directory, size);
   t.teardown(() => unmount(directory));
+}
+
+async function mount(directory: string, size: string): Promise<void> {
+  await must('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'softquota-test', directory]);
 }
 
 export async function unmount(directory: string): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { EventEmitter, once } from 'node:events';
 import t from 'tap';
-import { smallDisk } from './small-disk.ts';
+import { fill, smallDisk } from '../faults/small-disk.ts';
 import { everything, repos, used, World, walk } from './world.ts';
 
 /** A log to wait on. */
@@ -19,13 +19,13 @@ function listening() {
 t.test(
   'on a full disk it goes on deciding and counting, says so, and keeps all once there is room',
   async t => {
-    const disk = smallDisk(t);
+    const directory = await smallDisk(t);
     const { log, back } = listening();
-    const world = new World(t, { directory: disk.directory, log });
+    const world = new World(t, { directory, log });
     let ledger = await world.open();
     walk(ledger, 'alice/a', 5);
     t.equal(await ledger.kept(), true);
-    disk.fill();
+    const makeRoom = fill(directory);
 
     for (let n = 0; n < 3000; n++) walk(ledger, `bob/${n}`, 10);
     t.equal(await ledger.kept(), false);
@@ -43,7 +43,7 @@ t.test(
     t.equal(ledger.storeAway?.since, storeAway?.since, 'since the first that was not kept');
 
     const isBack = back();
-    disk.makeRoom();
+    makeRoom();
     await isBack;
     t.equal(await ledger.kept(), true);
     t.equal(ledger.storeAway, null);
@@ -56,14 +56,14 @@ t.test(
 );
 
 t.test('what a program reports on a full disk is refused and changes nothing', async t => {
-  const disk = smallDisk(t);
+  const directory = await smallDisk(t);
   const { log, away, back } = listening();
-  const world = new World(t, { directory: disk.directory, log });
+  const world = new World(t, { directory, log });
   let ledger = await world.open();
   walk(ledger, 'alice/a', 5);
   await ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 3);
   await ledger.kept();
-  disk.fill();
+  const makeRoom = fill(directory);
 
   // The store may still have room in its log for a few small writes: what is taken counts.
   const isAway = away();
@@ -93,7 +93,7 @@ t.test('what a program reports on a full disk is refused and changes nothing', a
   for (const refusal of refusals) t.match(refusal, { code: 'store_away' });
 
   const isBack = back();
-  disk.makeRoom();
+  makeRoom();
   await isBack;
   await ledger.addDelta('alice', repos, 1);
   ledger = await world.open();

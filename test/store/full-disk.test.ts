@@ -1,52 +1,15 @@
 /** A disk without room: what is acknowledged stays, what is not is said, and it mends by itself. */
 
-import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { systemCode } from '../../src/errors.ts';
+import t from 'tap';
 import { openStore, type Store, type UnitRecord } from '../../src/store/index.ts';
+import { fill, smallDisk } from '../faults/small-disk.ts';
 import { batchIn } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
 import { unit } from './records.ts';
 
 const open = (file: string): Promise<Store> => openStore({ adapter: 'sqlite', file });
-
-/** A file system of a megabyte. */
-function smallDisk(t: Test): string {
-  const directory = fs.mkdtempSync(join(tmpdir(), 'softquota-disk-'));
-  const { status, stderr } = spawnSync('mount', [
-    '-t',
-    'tmpfs',
-    '-o',
-    'size=1m',
-    'softquota-test',
-    directory,
-  ]);
-  t.teardown(() => {
-    spawnSync('umount', [directory]);
-    fs.rmdirSync(directory);
-  });
-  if (status !== 0) throw new Error(`mounting needs root: ${stderr}`);
-  return directory;
-}
-
-/** Takes all the room that is left. */
-function fill(directory: string): void {
-  const handle = fs.openSync(join(directory, 'ballast'), 'a');
-  try {
-    for (;;) fs.writeSync(handle, Buffer.alloc(1024));
-  } catch (error) {
-    if (systemCode(error) !== 'ENOSPC') throw error;
-  } finally {
-    fs.closeSync(handle);
-  }
-}
-
-function makeRoom(directory: string): void {
-  fs.rmSync(join(directory, 'ballast'));
-}
 
 const group = (name: string, size: number): readonly UnitRecord[] =>
   Array.from({ length: size }, (_, index) => unit(`/srv/git/${name}/${index}.git`));
@@ -72,10 +35,11 @@ async function ids(store: Store): Promise<readonly string[]> {
 const idsOf = (units: readonly UnitRecord[]) => units.map(({ id }) => id).sort();
 
 t.test('a full disk takes nothing more, keeps what it had, and writes go on once there is room', async t => {
-  const directory = smallDisk(t);
+  const directory = await smallDisk(t);
   const file = join(directory, 'store.db');
   const store = await open(file);
-  fs.writeFileSync(join(directory, 'ballast'), Buffer.alloc(400_000));
+  const ballast = join(directory, 'ballast');
+  fs.writeFileSync(ballast, Buffer.alloc(400_000));
 
   const { taken, error } = await writeUntilRefused(store, 'first');
   t.match(error, { code: 'store_away', message: `${file} cannot be used at the moment: the disk is full` });
@@ -83,7 +47,7 @@ t.test('a full disk takes nothing more, keeps what it had, and writes go on once
   t.strictSame(await ids(store), idsOf(taken), 'what was refused is not there in part');
   await t.rejects(store.write({ units: group('more', 200) }), { code: 'store_away' }, 'and so again');
 
-  makeRoom(directory);
+  fs.rmSync(ballast);
   const more = group('more', 200);
   await store.write({ units: more });
   t.strictSame(await ids(store), idsOf([...taken, ...more]));
@@ -95,7 +59,7 @@ t.test('a full disk takes nothing more, keeps what it had, and writes go on once
 });
 
 t.test('beside a write that is too large for the disk, small ones are taken', async t => {
-  const directory = smallDisk(t);
+  const directory = await smallDisk(t);
   const store = await open(join(directory, 'store.db'));
   t.teardown(() => store.close());
   const before = store.write({ units: [unit('before')] });
@@ -107,7 +71,7 @@ t.test('beside a write that is too large for the disk, small ones are taken', as
 });
 
 t.test('the log gives back its room when the disk is full', async t => {
-  const directory = smallDisk(t);
+  const directory = await smallDisk(t);
   const file = join(directory, 'store.db');
   const store = await open(file);
   t.teardown(() => store.close());
@@ -122,7 +86,7 @@ t.test('the log gives back its room when the disk is full', async t => {
 });
 
 t.test('a store whose daemon was killed is opened on a full disk', async t => {
-  const directory = smallDisk(t);
+  const directory = await smallDisk(t);
   const file = join(directory, 'store.db');
   await killAfter(1, startWriter(file));
   t.ok(fs.statSync(`${file}-wal`).size > 0);
@@ -133,11 +97,11 @@ t.test('a store whose daemon was killed is opened on a full disk', async t => {
 });
 
 t.test('a store that cannot be made for want of room is refused, and leaves nothing', async t => {
-  const directory = smallDisk(t);
-  fill(directory);
+  const directory = await smallDisk(t);
+  const makeRoom = fill(directory);
   const refusal = { code: 'store_refused', message: /The disk is full: make room for it/ };
   await t.rejects(open(join(directory, 'store.db')), refusal);
   t.strictSame(fs.readdirSync(directory), ['ballast']);
-  makeRoom(directory);
+  makeRoom();
   await (await open(join(directory, 'store.db'))).close();
 });
