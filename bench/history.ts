@@ -10,6 +10,7 @@ import { History } from '../src/history/index.ts';
 import { Ledger } from '../src/ledger/index.ts';
 import { Totals } from '../src/overview/index.ts';
 import { type HistoryStore, openStore } from '../src/store/index.ts';
+import { settings } from '../test/ledger/world.ts';
 import { count, type Figure, milliseconds, print, spread, tell } from './figures.ts';
 import { makeGround, numbers } from './ground.ts';
 
@@ -32,16 +33,7 @@ await fill(store);
 const ledger = await Ledger.open({
   store,
   host: 'bench',
-  settings: {
-    defaultGroups: [],
-    enabled: true,
-    refuseWhen: 'exceeded',
-    uncovered: 'default',
-    precise: false,
-    mode: 'enforce',
-    warnAt: [80, 90],
-    totalBytes: 5e9,
-  },
+  settings: { ...settings, totalBytes: 5e9 },
   foldCase: true,
   log,
   clock,

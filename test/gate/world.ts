@@ -17,17 +17,7 @@ import {
 } from '../../src/gate/index.ts';
 import { Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
 import { openStore } from '../../src/store/index.ts';
-
-export const settings: LedgerSettings = {
-  defaultGroups: [],
-  enabled: true,
-  refuseWhen: 'exceeded',
-  uncovered: 'default',
-  precise: false,
-  mode: 'enforce',
-  warnAt: [80, 90],
-  totalBytes: 10_000_000_000,
-};
+import { settings, silentLog } from '../ledger/world.ts';
 
 export interface Answer {
   readonly status: number;
@@ -74,9 +64,9 @@ export async function openWorld(
   const ledger = await Ledger.open({
     store,
     host: 'here',
-    settings: { ...settings, ...changed },
+    settings: { ...settings, totalBytes: 10_000_000_000, ...changed },
     foldCase: true,
-    log: { error: () => {}, warn: () => {}, info: () => {} },
+    log: silentLog,
   });
   const told: Told = {
     contact: null,
