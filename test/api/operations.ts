@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import { ourPage, signedIn } from './browser.ts';
+import { sessionsOf } from './people.ts';
 import type { Answer, Person, World } from './world.ts';
 
 export interface Example {
@@ -118,8 +119,7 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   getSession: get('/session', 'alice'),
   listSessions: get('/users/admin1/sessions'),
   endSession: async world => {
-    const { json } = await world.must(200, 'GET', '/users/admin1/sessions');
-    const [first] = z.array(z.object({ id: z.string() })).parse(json);
+    const [first] = await sessionsOf(world, 'admin1');
     return remove(`/users/admin1/sessions/${first?.id}`);
   },
   signOut: async world => ({ ...remove('/session'), as: 'nobody', headers: await signedIn(world, 'dave') }),

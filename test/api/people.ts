@@ -3,9 +3,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { scanReport, type User, user } from '../../src/wire/index.ts';
+import { type SessionRow, scanReport, sessionRow, type User, user } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
-import type { World } from './world.ts';
+import type { Asked, World } from './world.ts';
 
 export function repository(world: World, name: string): string {
   const path = join(world.directory, 'git', `${name}.git`);
@@ -39,6 +39,21 @@ export async function groupsOf(world: World, name: string): Promise<string[]> {
   const { json } = await world.must(200, 'GET', `/admin/users/${name}/quota`);
   const { groups } = z.object({ groups: z.array(z.object({ name: z.string() })) }).parse(json);
   return groups.map(group => group.name);
+}
+
+export async function sessionsOf(
+  world: World,
+  name: string,
+  asked: Asked = {},
+): Promise<readonly SessionRow[]> {
+  return z.array(sessionRow).parse((await world.must(200, 'GET', `/users/${name}/sessions`, asked)).json);
+}
+
+/** In every browser where they are signed in. */
+export async function endSessions(world: World, name: string): Promise<void> {
+  for (const { id } of await sessionsOf(world, name)) {
+    await world.must(204, 'DELETE', `/users/${name}/sessions/${id}`);
+  }
 }
 
 export function messageOf(answer: { readonly json: unknown }): string {

@@ -1,10 +1,9 @@
 /** Signing in from a browser: the cookie, where requests may come from, and who sees whose sessions. */
 
 import t from 'tap';
-import { z } from 'zod';
-import { type SessionRow, sessionRow, signInLink } from '../../src/wire/index.ts';
+import { signInLink } from '../../src/wire/index.ts';
 import { cookieOf, ourPage, signedIn } from './browser.ts';
-import { messageOf } from './people.ts';
+import { messageOf, sessionsOf } from './people.ts';
 import { type Asked, type Settings, World } from './world.ts';
 
 const nobody = { as: 'nobody' } as const;
@@ -23,10 +22,6 @@ async function setCookie(t: Parameters<typeof World.open>[0], settings: Settings
 /** Wherever it seems to be, a browser that is told by Sec-Fetch-Site needs no other word. */
 function ourOrigin(world: World) {
   return { ...ourPage(world), 'Sec-Fetch-Site': 'same-origin' };
-}
-
-async function sessionsOf(world: World, name: string, asked: Asked = {}): Promise<readonly SessionRow[]> {
-  return z.array(sessionRow).parse((await world.must(200, 'GET', `/users/${name}/sessions`, asked)).json);
 }
 
 t.test('the cookie is for no script, for no other site, and at https for nobody but this host', async t => {

@@ -1,7 +1,7 @@
 /** What users see of themselves and of their organizations, in Chromium. */
 
 import t from 'tap';
-import { z } from 'zod';
+import { endSessions, sessionsOf } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import { oddNames } from './realm.ts';
 import { barriers, isLoaded, lookAs, looks, reads, readsNoMore, Web } from './world.ts';
@@ -100,15 +100,11 @@ t.test('names that would do harm are only text', async t => {
   t.same(tab.complaints, []);
 });
 
-const ended = z.array(z.object({ id: z.string() }));
-
 t.test('where the session ends the page stays, and goes on after signing in', async t => {
   const token = await world.newToken('alice', ['all']);
   const tab = await web.signedIn(world.url, token, 'mine');
   await reads(tab, 'the-largest', 'main');
-  for (const { id } of ended.parse((await world.must(200, 'GET', '/users/alice/sessions')).json)) {
-    await world.must(204, 'DELETE', `/users/alice/sessions/${id}`);
-  }
+  await endSessions(world, 'alice');
   await reads(tab, 'Your session has ended', '.banner');
   t.match(await tab.read('main'), 'the-largest');
   await tab.click('.banner button');
@@ -150,7 +146,7 @@ t.test('all sessions but this one end at once', async t => {
   await reads(tab, ' sessions?', 'dialog');
   await tab.click('dialog button[type=submit]');
   await readsNoMore(tab, 'End all others', 'main');
-  t.equal(ended.parse((await world.must(200, 'GET', '/users/carol/sessions')).json).length, 1);
+  t.equal((await sessionsOf(world, 'carol')).length, 1);
   await reads(tab, 'this one', 'main');
 });
 

@@ -1,7 +1,7 @@
 /** Pages that are open while the daemon goes away, or the session ends. */
 
 import t from 'tap';
-import { z } from 'zod';
+import { endSessions } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import { freePort } from '../e2e/transports.ts';
 import { isLoaded, reads, readsNoMore, Web } from './world.ts';
@@ -41,15 +41,11 @@ t.test(
   },
 );
 
-const rows = z.array(z.object({ id: z.string() }));
-
 t.test('where the session ends a page says so, and goes on where it was after signing in', async t => {
   const token = await world.newToken('admin1', ['all']);
   const tab = await web.signedIn(world.url, token, 'owners?q=ali');
   await reads(tab, 'alice', 'main');
-  for (const { id } of rows.parse((await world.must(200, 'GET', '/users/admin1/sessions')).json)) {
-    await world.must(204, 'DELETE', `/users/admin1/sessions/${id}`);
-  }
+  await endSessions(world, 'admin1');
   await reads(tab, 'Your session has ended', '.banner');
   t.match(await tab.read('main'), /alice/, 'what was there stays');
   await world.report('alice', 'size:git:lfs', 3_000_000);
