@@ -25,9 +25,8 @@ import {
 import { entriesOf } from '../../src/identity/tokens.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { assign, assignedGroups, createGroup } from '../../src/policy/index.ts';
-import type { Store } from '../../src/store/index.ts';
 import { openOn, silentLog, walk } from '../ledger/world.ts';
-import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
+import { emptyModel, storeOn } from '../store/model.ts';
 
 interface Owner {
   name: string;
@@ -326,14 +325,7 @@ t.test('any sequence of changes gives what plain lists would, kept and read agai
   const done = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 10, maxLength: 50, size: 'max' }), async steps => {
-      const kept = emptyModel();
-      const store: Store = {
-        load: async () => keptBy(kept),
-        write: async changes => applyTo(kept, changes),
-        events: async query => eventsBy(kept, query),
-        levels: async () => levelsBy(kept),
-        close: async () => {},
-      };
+      const store = storeOn(emptyModel());
       const ledger = await openOn(store, { kinds: identityKinds });
       const model = await begin(ledger);
       for (const { name, does, means } of steps) {

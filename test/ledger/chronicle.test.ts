@@ -19,7 +19,7 @@ import {
   setGroups,
 } from '../../src/policy/index.ts';
 import type { Changes, Store } from '../../src/store/index.ts';
-import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
+import { emptyModel, storeOn } from '../store/model.ts';
 import { settings, silentLog, World, walk } from './world.ts';
 
 const carol: Author = { ownerId: 7, name: 'carol', tokenId: '12' };
@@ -37,19 +37,13 @@ async function changes(ledger: Ledger): Promise<readonly Found[]> {
 
 /** A store in memory that shows what it was given to write. */
 function openStore(): { readonly store: Store; readonly writes: Changes[] } {
-  const model = emptyModel();
+  const kept = storeOn(emptyModel());
   const writes: Changes[] = [];
-  const store: Store = {
-    load: async () => keptBy(model),
-    write: async each => {
-      writes.push(each);
-      applyTo(model, each);
-    },
-    events: async query => eventsBy(model, query),
-    levels: async () => levelsBy(model),
-    close: async () => {},
+  const write = async (each: Changes) => {
+    writes.push(each);
+    await kept.write(each);
   };
-  return { store, writes };
+  return { store: { ...kept, write }, writes };
 }
 
 t.test(

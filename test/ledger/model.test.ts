@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
-import { openStore, type Store } from '../../src/store/index.ts';
-import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
+import { openStore } from '../../src/store/index.ts';
+import { emptyModel, storeOn } from '../store/model.ts';
 import { directoryFor, openOn } from './world.ts';
 
 interface Walked {
@@ -161,14 +161,7 @@ t.test('each byte is counted once, whatever happens in whatever order', async t 
   const numRuns = isLong ? 20_000 : 400;
   let runs = 0;
   const anyStory = fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 80 }), async steps => {
-    const kept = emptyModel();
-    const store: Store = {
-      load: async () => keptBy(kept),
-      write: async changes => applyTo(kept, changes),
-      events: async query => eventsBy(kept, query),
-      levels: async () => levelsBy(kept),
-      close: async () => {},
-    };
+    const store = storeOn(emptyModel());
     runs += 1;
     await play(steps, () => openOn(store));
   });

@@ -13,6 +13,7 @@ import type {
   Registered,
   RootRecord,
   ShareRecord,
+  Store,
   SweepRecord,
   UnitRecord,
 } from '../../src/store/index.ts';
@@ -140,4 +141,15 @@ function documentId({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>): string
 
 function order(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);
+}
+
+/** What is written is in the model at once, and stays there when it is closed. */
+export function storeOn(model: Model): Store {
+  return {
+    load: async () => keptBy(model),
+    write: async changes => applyTo(model, changes),
+    events: async query => eventsBy(model, query),
+    levels: async () => levelsBy(model),
+    close: async () => {},
+  };
 }
