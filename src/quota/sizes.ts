@@ -57,14 +57,16 @@ export function formatBytes(bytes: number): string {
 
 function rounded(bytes: number, digits: number): string {
   let unit = 0;
-  let shown = bytes;
-  // Rounded before the unit is settled: 999,999 B are 1 MB, not 1000 kB. A tie may be rounded up to
-  // 1000 of one unit and down from 1 of the next, which is 1 then.
-  while (shown >= 1000 && unit < units.length - 1) {
+  let scale = 1;
+  while (bytes >= scale * 1000 && unit < units.length - 1) {
     unit++;
-    shown = Math.max(1, Number((bytes / 1000 ** unit).toPrecision(digits)));
+    scale *= 1000;
   }
-  return `${shown} ${units[unit]}`;
+  if (unit === 0) return `${bytes} B`;
+  const inUnit = Number((bytes / scale).toPrecision(digits));
+  if (inUnit < 1000 || unit === units.length - 1) return `${inUnit} ${units[unit]}`;
+  // Rounded before the unit is settled: 999,999 B are 1 MB, not 1000 kB.
+  return `1 ${units[unit + 1]}`;
 }
 
 const binaryUnits = ['PiB', 'TiB', 'GiB', 'MiB', 'KiB'] as const;

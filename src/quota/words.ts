@@ -83,11 +83,23 @@ function use(owner: string, decision: Measured): string {
   return `${user(owner, decision.subjects)} ${used} of ${limit} (${percent})`;
 }
 
-/** Who or what uses the bytes. Subjects that make up a larger one, or lie below another, are not told apart. */
+/** Who or what uses the bytes. */
 function user(owner: string, subjects: readonly RuleSubject[]): string {
-  const counted = subjectsWithin(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
-  const parts = counted.flatMap(subject => (subject === 'size:all' ? [] : words[subject]));
-  return parts.length === 0 ? `${owner} uses` : `${owner}'s ${enumerated(parts)} use`;
+  const what = countedWords(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
+  return what === '' ? `${owner} uses` : `${owner}'s ${what} use`;
+}
+
+/** By the leaves that are counted, of which there are few sets: each answer of the gate has these words. */
+const counted = new Map<number, string>();
+
+/** Subjects that make up a larger one, or lie below another, are not told apart; empty: everything. */
+function countedWords(mask: number): string {
+  const known = counted.get(mask);
+  if (known !== undefined) return known;
+  const subjects = subjectsWithin(mask);
+  const told = enumerated(subjects.flatMap(subject => (subject === 'size:all' ? [] : words[subject])));
+  counted.set(mask, told);
+  return told;
 }
 
 /** The rule behind it: `Decided by rule "total" of group "free".`; null where none of a named group decided. */
