@@ -5,8 +5,11 @@
  * reached. A token that is entered stays in the page's memory.
  */
 
+import { fileURLToPath } from 'node:url';
 import { type RequestHandler, Router, static as staticFiles } from 'express';
-import swaggerUi from 'swagger-ui-dist';
+
+// Where it lies is all that is needed: what the package exports would run the whole page here.
+const folder = fileURLToPath(new URL('.', import.meta.resolve('swagger-ui-dist/package.json')));
 
 const page = `<!doctype html>
 <html lang="en">
@@ -48,7 +51,7 @@ export function swaggerPage(): Router {
   router.get('/api/swagger/start.js', (_request, response) => {
     response.type('js').send(start);
   });
-  router.use('/api/swagger', onlyUsed, staticFiles(swaggerUi.getAbsoluteFSPath(), { index: false }));
+  router.use('/api/swagger', onlyUsed, staticFiles(folder, { index: false }));
   return router;
 }
 

@@ -42,16 +42,17 @@ export interface ApiParts extends ServedParts {
   unforeseen(error: unknown): void;
 }
 
+/** What the API is built on. It takes longer to load than all else, and no check is answered meanwhile: it is to be there before the gate opens. */
+export function loadApi() {
+  return Promise.all([import('../api/index.ts'), import('../sign-in/index.ts')]);
+}
+
 /** On both or on neither; rejects with `configuration`. `url` is what HTTP is served at. */
 export async function openApi(
   parts: ApiParts,
   socket: SocketPlace,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
-  // What it is built on takes longer to load than all else: the gate answers before.
-  const [{ ApiServer }, { SignInFlow }] = await Promise.all([
-    import('../api/index.ts'),
-    import('../sign-in/index.ts'),
-  ]);
+  const [{ ApiServer }, { SignInFlow }] = await loadApi();
   const { server } = parts.current.config;
   const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
   const baseUrl = () => server.rootUrl ?? bound.url;

@@ -25,6 +25,7 @@ import { sourceKinds } from '../sources/index.ts';
 import { type HistoryStore, openStore } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
+import { loadApi } from './api.ts';
 import { ConfigFile, type Current } from './current.ts';
 import { prepareDataPath, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
@@ -83,7 +84,8 @@ export class Daemon {
     const opened: Opened = [];
     const { promise: ended, resolve: ousted } = Promise.withResolvers<SoftquotaError>();
     try {
-      const { ledger, store } = await openLedger(config, host, log);
+      // The store is read by a thread of its own: meanwhile this one loads what it will need.
+      const [{ ledger, store }] = await Promise.all([openLedger(config, host, log), loadApi()]);
       opened.push(ledger);
       const fleet = await joinFleet({ config, host, ledger, log, ousted });
       if (fleet !== null) opened.push(fleet);
