@@ -92,7 +92,11 @@ export async function pictured(rootUrl: string, port: number): Promise<Daemon> {
 }
 
 /** The same server with two others, once the first daemon has ended: they share a new policy, and the third has gone. */
-export async function picturedFleet(rootUrl: string, port: number, redisPort: number): Promise<Daemon> {
+export async function picturedFleet(
+  rootUrl: string,
+  port: number,
+  redisPort: number,
+): Promise<Pick<Daemon, 'stop'>> {
   const first = join(directory, 'git-one');
   const one = { name: 'git-one', directory: first, sockets, rootUrl, port, storages, redisPort };
   const begun = [await start(one)];
@@ -112,8 +116,11 @@ export async function picturedFleet(rootUrl: string, port: number, redisPort: nu
     );
   }
   await begun.pop()?.stop();
-  const ended = Promise.all(begun.map(daemon => daemon.ended)).then(() => {});
-  return { ended, stop: () => Promise.all(begun.map(daemon => daemon.stop())).then(() => {}) };
+  return {
+    stop: async () => {
+      await Promise.all(begun.map(daemon => daemon.stop()));
+    },
+  };
 }
 
 interface Settings {
