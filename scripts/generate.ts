@@ -11,10 +11,12 @@ import { commandReference } from './reference/commands.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
 import { exampleFile } from './reference/example.ts';
+import { architecture } from './reference/modules.ts';
 
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string>> = {
   'app.ini.example': exampleFile,
+  'docs/architecture.md': architecture,
   'docs/commands.md': commandReference,
   'docs/configuration.md': configurationReference,
   'docs/doctor.md': doctorReference,

@@ -1,7 +1,7 @@
 /** The command line: hands over to one file of commands/, and ends with its exit status. */
 
 import { CommanderError } from 'commander';
-import { buildProgram } from './commands/program.ts';
+import { buildProgram } from './commands/index.ts';
 import { exitCodes, SoftquotaError } from './errors.ts';
 import { printable } from './quota/index.ts';
 

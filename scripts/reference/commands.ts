@@ -1,7 +1,7 @@
 /** docs/commands.md: what each command's own `--help` says. */
 
 import type { Command } from 'commander';
-import { buildProgram } from '../../src/commands/program.ts';
+import { buildProgram } from '../../src/commands/index.ts';
 
 /** As wide as a terminal, whoever generates it. */
 const helpWidth = 100;

@@ -1,4 +1,6 @@
-/** A running softquota: every part that the configuration names, put together. */
+/**
+ * The composition root: opens every part that the configuration names, puts them together, and stops them in reverse.
+ */
 
 export { Daemon, type DaemonOptions } from './daemon.ts';
 export { restoreInto } from './restore.ts';

@@ -1,3 +1,3 @@
-/** What the daemon tells of itself while it runs: its log. */
+/** The daemon's log. */
 
 export { createLogger, type Logger } from './logger.ts';

@@ -1,7 +1,8 @@
 /**
- * All commands together; their help is also what docs/commands.md is generated from.
+ * The command line: one file a command, clients of the daemon's sockets except `serve`.
  *
- * Each is loaded at every start, so a command takes the rooms that only it needs when it is run, not before.
+ * Their help is also what docs/commands.md is generated from. Each file is loaded at every start, so a command
+ * imports what only it needs when it runs, not before.
  */
 
 import { Command } from 'commander';
