@@ -2,28 +2,29 @@
 
 import { CommanderError } from 'commander';
 import { buildProgram } from './commands/index.ts';
+import { statusTold, tell, watchStreams } from './commands/streams.ts';
 import { exitCodes, SoftquotaError } from './errors.ts';
 import { printable } from './quota/index.ts';
 
 /** Runs one command line; resolves with the exit status (see docs/commands.md). */
 export async function main(args: readonly string[]): Promise<number> {
-  // Whoever reads our output may stop doing so: `softquota usage | head`.
-  process.stdout.on('error', () => process.exit(exitCodes.done));
+  watchStreams();
   let status: number = exitCodes.done;
   const program = buildProgram(code => {
     status = code;
   });
   try {
     await program.parseAsync(args, { from: 'user' });
-    return status;
+    return statusTold(status);
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? statusTold(exitCodes.done) : exitCodes.usage;
     if (error instanceof SoftquotaError) {
-      process.stderr.write(`softquota: ${error.message.split('\n').map(printable).join('\n')}\n`);
+      tell(`softquota: ${error.message.split('\n').map(printable).join('\n')}\n`);
       return error.exitCode;
     }
     const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.stderr.write(`softquota: this is a mistake of softquota's own.\n${told}\n`);
+    tell(`softquota: this is a mistake of softquota's own.\n${told}\n`);
     return exitCodes.internal;
   }
 }

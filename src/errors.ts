@@ -6,12 +6,15 @@
  * into `cause`, which only the log shows.
  */
 
+import { getSystemErrorMessage } from 'node:util';
+
 export const exitCodes = {
   done: 0,
   refused: 1,
   usage: 2,
   unreachable: 69,
   internal: 70,
+  inputOutput: 74,
   notPermitted: 77,
   configuration: 78,
 } as const;
@@ -59,6 +62,8 @@ const catalog = {
   unreachable: { status: 503, exit: exitCodes.unreachable },
   /** The operating system does not let us. */
   not_permitted: { status: 403, exit: exitCodes.notPermitted },
+  /** A file or a stream of a command cannot be read or written. */
+  input_output: { status: 500, exit: exitCodes.inputOutput },
   /** A mistake of ours. */
   internal: { status: 500, exit: exitCodes.internal },
 } as const;
@@ -82,6 +87,15 @@ export class SoftquotaError extends Error {
   get exitCode(): number {
     return catalog[this.code].exit;
   }
+}
+
+/** What the system says of a thrown value: `no space left on device (ENOSPC)`; null where it is none of the system's. */
+export function systemWords(error: unknown): string | null {
+  const code = systemCode(error);
+  if (code === null) return null;
+  const number = error instanceof Error && 'errno' in error ? error.errno : null;
+  const words = typeof number === 'number' ? getSystemErrorMessage(number) : undefined;
+  return words === undefined ? code : `${words} (${code})`;
 }
 
 /** The system's error code of a thrown value (`ENOENT`, `EACCES` ...), or null. */

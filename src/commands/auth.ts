@@ -8,8 +8,9 @@ import { type Source, type Synchronization, source, synchronization } from '../w
 import { adminClient, type Call, type Client } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole } from './files.ts';
-import { print, printJson, table } from './output.ts';
+import { printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print, tell } from './streams.ts';
 
 interface JsonOption extends ConfigOption {
   readonly json?: boolean;
@@ -85,7 +86,7 @@ async function synchronized(
     } catch (error) {
       const isOfUser = error instanceof SoftquotaError && ofOne.has(error.code);
       if (!isOfUser) throw error;
-      process.stderr.write(`softquota: ${printable(`${body.user}: ${error.message}`)}\n`);
+      tell(`softquota: ${printable(`${body.user}: ${error.message}`)}\n`);
     }
   }
   return results;

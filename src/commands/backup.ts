@@ -8,8 +8,9 @@ import { printable } from '../quota/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole, writeWhole } from './files.ts';
-import { formatTime, print, printJson } from './output.ts';
+import { formatTime, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print, printKept, tell } from './streams.ts';
 
 interface RestoreOptions extends ConfigOption {
   readonly replace?: boolean;
@@ -31,13 +32,11 @@ export function addBackup(program: Command, _exit: Exit): void {
       const json = await adminClient(() => config).get({ path: '/admin/backup' });
       const text = `${JSON.stringify(json)}\n`;
       const backup = parseBackup(text, 'what the daemon answered');
-      if (file === '-') print(text);
+      if (file === '-') await printKept(text);
       else writeWhole(resolve(file), text, 0o600);
       const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
       const beside = [config.file, ...kept].filter(isThere);
-      process.stderr.write(
-        `Saved ${contents(backup)}.\nSave beside it: ${beside.map(printable).join(', ')}\n`,
-      );
+      tell(`Saved ${contents(backup)}.\nSave beside it: ${beside.map(printable).join(', ')}\n`);
     });
 }
 

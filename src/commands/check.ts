@@ -7,8 +7,9 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { leaves, parseSize, printable } from '../quota/index.ts';
 import { type Client, gateClient, messageIn } from './client.ts';
 import type { Exit } from './exit.ts';
-import { print, printJson } from './output.ts';
+import { printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print } from './streams.ts';
 
 interface CheckOptions extends ConfigOption {
   readonly subject?: string;

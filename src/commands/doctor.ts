@@ -7,8 +7,9 @@ import { exitCodes } from '../errors.ts';
 import { hookConfPath } from '../githooks/index.ts';
 import { adminClient, gateClient } from './client.ts';
 import type { Exit } from './exit.ts';
-import { print, printJson } from './output.ts';
+import { printJson } from './output.ts';
 import { type ConfigOption, whereIs, withConfigOption, withJsonOption } from './settings.ts';
+import { print } from './streams.ts';
 
 interface DoctorOptions extends ConfigOption {
   readonly json?: boolean;

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 
-/** `-` is standard input. Throws `invalid` or `not_permitted`. */
+/** `-` is standard input. Throws `input_output` or `not_permitted`. */
 export function readWhole(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
@@ -14,7 +14,10 @@ export function readWhole(file: string): string {
   }
 }
 
-/** Under another name first, then in one step under its own. Throws `invalid` or `not_permitted`. */
+/**
+ * Under another name first, then in one step under its own; on the disk when this returns. Throws `input_output` or
+ * `not_permitted`.
+ */
 export function writeWhole(file: string, text: string, mode: number): void {
   const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
   try {
@@ -23,18 +26,32 @@ export function writeWhole(file: string, text: string, mode: number): void {
       // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
       writeFileSync(descriptor, text);
       fsyncSync(descriptor);
+      renameSync(draft, file);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
     } finally {
       closeSync(descriptor);
     }
-    renameSync(draft, file);
+    syncDirectory(dirname(file));
   } catch (error) {
-    rmSync(draft, { force: true });
     throw fileFault(file, error);
+  }
+}
+
+function syncDirectory(path: string): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 
 function fileFault(file: string, cause: unknown): SoftquotaError {
   const why = cause instanceof Error ? cause.message : String(cause);
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
-  return new SoftquotaError(denied ? 'not_permitted' : 'invalid', printable(`${file}: ${why}`), { cause });
+  return new SoftquotaError(denied ? 'not_permitted' : 'input_output', printable(`${file}: ${why}`), {
+    cause,
+  });
 }

@@ -7,9 +7,10 @@ import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
 import { adminClient, type Call, type Client, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitShown, ruleShown } from './limits.ts';
-import { formatCount, print, printJson, table } from './output.ts';
+import { formatCount, printJson, table } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print } from './streams.ts';
 
 interface JsonOption extends ConfigOption {
   readonly json?: boolean;

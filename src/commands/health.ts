@@ -6,8 +6,9 @@ import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 import { gateClient } from './client.ts';
 import type { Exit } from './exit.ts';
-import { print, printJson } from './output.ts';
+import { printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print } from './streams.ts';
 
 interface HealthOptions extends ConfigOption {
   readonly ready?: boolean;

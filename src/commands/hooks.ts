@@ -29,8 +29,9 @@ import {
 } from '../githooks/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Exit } from './exit.ts';
-import { print, printJson, table } from './output.ts';
+import { printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print, tell } from './streams.ts';
 
 interface TargetOptions {
   /** The home of gitolite's user; true: to be found. */
@@ -127,8 +128,7 @@ async function targetOf(roots: readonly string[], { gitolite }: TargetOptions): 
 /** The repositories below the roots; what cannot be looked into is told on standard error. */
 async function found(roots: readonly string[]): Promise<readonly string[]> {
   const { repositories, unread } = await findRepositories(roots.map(root => resolve(root)));
-  for (const { path, reason } of unread)
-    process.stderr.write(`softquota: ${printable(`${path}: ${reason}`)}\n`);
+  for (const { path, reason } of unread) tell(`softquota: ${printable(`${path}: ${reason}`)}\n`);
   if (repositories.length > 0) return repositories;
   throw new SoftquotaError('usage', `no bare repository (HEAD, objects, refs) is below ${roots.join(', ')}`);
 }

@@ -7,9 +7,10 @@ import { type Machine, machine } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
-import { formatCount, formatDuration, print, printJson, table } from './output.ts';
+import { formatCount, formatDuration, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { getShared } from './shared.ts';
+import { print } from './streams.ts';
 
 interface ListOptions extends ConfigOption {
   readonly json?: boolean;

@@ -26,13 +26,15 @@ import { addScan } from './scan.ts';
 import { addServe } from './serve.ts';
 import { addSignInLink } from './sign-in-link.ts';
 import { addStore } from './store.ts';
+import { print, tell } from './streams.ts';
 import { addToken } from './token.ts';
 import { addUsage } from './usage.ts';
 import { addUser } from './user.ts';
 
 const exitStatuses = `
 Exit status: 0 done, 1 refused or a check failed, 2 wrong usage, 69 daemon not reachable,
-70 internal fault, 77 not permitted, 78 faulty configuration.`;
+70 internal fault, 74 a file or the output cannot be read or written, 77 not permitted,
+78 faulty configuration.`;
 
 export function buildProgram(exit: Exit): Command {
   const program = new Command('softquota')
@@ -41,8 +43,10 @@ export function buildProgram(exit: Exit): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
     .showHelpAfterError('(softquota COMMAND --help tells more)')
-    // Faults repeat what was typed, or pasted.
     .configureOutput({
+      writeOut: print,
+      writeErr: tell,
+      // Faults repeat what was typed, or pasted.
       outputError: (text, write) => write(text.split('\n').map(printable).join('\n')),
     })
     .configureHelp({ showGlobalOptions: false })

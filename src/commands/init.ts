@@ -11,8 +11,9 @@ import type { Exit } from './exit.ts';
 import { measureFirst } from './first-measure.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
 import { loadDraft, makeDirectories, placesFor, refuseExisting, writeNew } from './new-config.ts';
-import { print, printJson } from './output.ts';
+import { printJson } from './output.ts';
 import { withJsonOption } from './settings.ts';
+import { print, tell } from './streams.ts';
 
 interface InitOptions {
   readonly config: string;
@@ -46,7 +47,7 @@ async function init(root: string | undefined, file: string): Promise<InitReport>
   refuseExisting(file);
   const found = root === undefined ? await surveyPlaces(wellKnownPlaces()) : await survey(resolve(root));
   for (const { path, reason } of found.unread) {
-    process.stderr.write(`softquota: ${printable(`${path}: ${reason}`)}\n`);
+    tell(`softquota: ${printable(`${path}: ${reason}`)}\n`);
   }
   const places = placesFor(file, found.gid);
   makeDirectories(file, places);

@@ -5,6 +5,7 @@ import {
   chownSync,
   closeSync,
   existsSync,
+  fchmodSync,
   fsyncSync,
   linkSync,
   lstatSync,
@@ -12,7 +13,7 @@ import {
   openSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
@@ -137,12 +138,16 @@ function writeDraft(file: string, text: string): string {
   try {
     const descriptor = openSync(draft, 'wx', 0o644);
     try {
-      writeSync(descriptor, text);
+      // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
+      writeFileSync(descriptor, text);
       fsyncSync(descriptor);
+      fchmodSync(descriptor, 0o644);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
     } finally {
       closeSync(descriptor);
     }
-    chmodSync(draft, 0o644);
     return draft;
   } catch (error) {
     throw fileFault(file, error);
@@ -152,5 +157,7 @@ function writeDraft(file: string, text: string): string {
 function fileFault(file: string, cause: unknown): SoftquotaError {
   const why = cause instanceof Error ? cause.message : String(cause);
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
-  return new SoftquotaError(denied ? 'not_permitted' : 'usage', `${file} cannot be made: ${why}`, { cause });
+  return new SoftquotaError(denied ? 'not_permitted' : 'input_output', `${file} cannot be made: ${why}`, {
+    cause,
+  });
 }

@@ -2,6 +2,7 @@
 
 import stringWidth from 'string-width';
 import { printable, printableJson } from '../quota/index.ts';
+import { print } from './streams.ts';
 
 export interface Column {
   readonly title: string;
@@ -25,13 +26,13 @@ export function table(columns: readonly Column[], rows: readonly (readonly strin
   return `${lines.join('\n')}\n`;
 }
 
-export function print(text: string): void {
-  process.stdout.write(text);
+export function printJson(value: unknown): void {
+  print(jsonText(value));
 }
 
 /** What could mislead a reader of the text stands as `\u202e`, which a program reads as the same character. */
-export function printJson(value: unknown): void {
-  print(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+export function jsonText(value: unknown): string {
+  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }
 
 /** A moment in local time, to the second: `2026-11-21 09:14:03`. */

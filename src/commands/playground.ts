@@ -7,7 +7,7 @@ import type { World } from '../playground/index.ts';
 import { signInLink } from '../wire/index.ts';
 import { localAdminClient } from './client.ts';
 import type { Exit } from './exit.ts';
-import { print } from './output.ts';
+import { print, tell } from './streams.ts';
 
 const administrator = 'admin';
 /** Who has something to see there: the story refuses her push. */
@@ -54,7 +54,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
-    process.stderr.write(`softquota: the story went another way: ${error.message}\n`);
+    tell(`softquota: the story went another way: ${error.message}\n`);
     return exitCodes.refused;
   } finally {
     await daemon.stop();

@@ -5,11 +5,12 @@ import { printable } from '../quota/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 import type { Client } from './client.ts';
 import { confirmed } from './confirm.ts';
-import { print, printJson } from './output.ts';
+import { printJson } from './output.ts';
 import { policyInForce, replacePolicy, simulatedPolicy } from './policy-asked.ts';
 import { type Difference, differenceOf, differenceText } from './policy-difference.ts';
 import { draftOf, readPolicyFile } from './policy-file.ts';
 import { simulationText } from './simulated.ts';
+import { print } from './streams.ts';
 
 export interface ImportOptions {
   readonly json?: boolean;

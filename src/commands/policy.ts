@@ -9,12 +9,13 @@ import { policyFault } from '../wire/index.ts';
 import { adminClient, type Client } from './client.ts';
 import type { Exit } from './exit.ts';
 import { writeWhole } from './files.ts';
-import { formatCount, print, printJson } from './output.ts';
+import { formatCount, printJson } from './output.ts';
 import { policyInForce, simulatedPolicy } from './policy-asked.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
 import { type ImportOptions, importPolicy } from './policy-import.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { faultsText, simulationText } from './simulated.ts';
+import { print, printKept, tell } from './streams.ts';
 
 interface JsonOption extends ConfigOption {
   readonly json?: boolean;
@@ -46,11 +47,11 @@ export function addPolicy(program: Command, exit: Exit): void {
     .action(async (file: string | undefined, options: ExportOptions) => {
       const shown = await policyInForce(clientOf(options));
       const text = policyText(shown, options.users);
-      if (file === undefined || file === '-') return print(text);
+      if (file === undefined || file === '-') return printKept(text);
       writeWhole(resolve(file), text, 0o644);
       const { rules, groups } = shown;
       const counts = `${formatCount(rules.length)} rules and ${formatCount(groups.length)} groups`;
-      process.stderr.write(`Exported ${counts} to ${printable(file)}.\n`);
+      tell(`Exported ${counts} to ${printable(file)}.\n`);
     });
 
   withJsonOption(withConfigOption(policy.command('import')))

@@ -5,6 +5,7 @@ import { formatBytes, printable } from '../quota/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
 import type { Client } from './client.ts';
 import { formatCount, formatDuration } from './output.ts';
+import { tell } from './streams.ts';
 
 /** Between two lines of progress where they are kept, as in a log. */
 const lineEveryMs = 10_000;
@@ -24,12 +25,12 @@ export async function followScan(client: Client, id: number): Promise<ScanReport
 
 /** One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away. */
 function progressShower(): (line: string | null) => void {
-  if (process.stderr.isTTY) return line => process.stderr.write(`\r\u001b[K${line ?? ''}`);
+  if (process.stderr.isTTY) return line => tell(`\r\u001b[K${line ?? ''}`);
   let told = performance.now();
   return line => {
     if (line === null || performance.now() - told < lineEveryMs) return;
     told = performance.now();
-    process.stderr.write(`${line}\n`);
+    tell(`${line}\n`);
   };
 }
 

@@ -8,9 +8,10 @@ import { rule, type WholePolicy } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitOf, limitShown, ruleShown, subjectsOf } from './limits.ts';
-import { print, printJson, table } from './output.ts';
+import { printJson, table } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print } from './streams.ts';
 
 interface JsonOption extends ConfigOption {
   readonly json?: boolean;

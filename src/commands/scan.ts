@@ -6,9 +6,10 @@ import { printable } from '../quota/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
 import { adminClient, type Client } from './client.ts';
 import type { Exit } from './exit.ts';
-import { print, printJson } from './output.ts';
+import { printJson } from './output.ts';
 import { followScan, scanSummary } from './progress.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print, tell } from './streams.ts';
 
 interface ScanOptions extends ConfigOption {
   readonly verify?: boolean;
@@ -36,8 +37,7 @@ export function addScan(program: Command, exit: Exit): void {
       if (options.json === true) printJson(ended);
       else print(scanSummary(ended));
       const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.unitsFound === 0;
-      if (nobodys)
-        process.stderr.write(`softquota: no unit of ${owners.map(printable).join(', ')} is there\n`);
+      if (nobodys) tell(`softquota: no unit of ${owners.map(printable).join(', ')} is there\n`);
       exit(ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused);
     });
 }

@@ -4,8 +4,8 @@ import type { Command } from 'commander';
 import { loadConfig, printConfig } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import type { Exit } from './exit.ts';
-import { print } from './output.ts';
 import { type ConfigOption, loadedFrom, tellNotes, whereIs, withConfigOption } from './settings.ts';
+import { print } from './streams.ts';
 
 interface ServeOptions extends ConfigOption {
   readonly checkConfig?: boolean;

@@ -10,6 +10,7 @@ import {
   type Where,
 } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { tell } from './streams.ts';
 
 export interface ConfigOption {
   readonly config?: string;
@@ -48,5 +49,5 @@ export function configFrom(option: ConfigOption): Config {
 }
 
 export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
-  for (const note of notes) process.stderr.write(`softquota: ${note}\n`);
+  for (const note of notes) tell(`softquota: ${note}\n`);
 }

@@ -4,8 +4,9 @@ import type { Command } from 'commander';
 import { signInLink } from '../wire/index.ts';
 import { adminClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { print, printJson } from './output.ts';
+import { jsonText } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { printKept } from './streams.ts';
 
 interface LinkOptions extends ConfigOption {
   readonly user: string;
@@ -24,7 +25,6 @@ export function addSignInLink(program: Command, _exit: Exit): void {
       const path = `/users/${pathStep(user)}/sign-in-link`;
       const client = adminClient(() => configFrom(option));
       const link = signInLink.parse(await client.get({ method: 'POST', path }));
-      if (json === true) printJson(link);
-      else print(`${link.url}\n`);
+      await printKept(json === true ? jsonText(link) : `${link.url}\n`);
     });
 }

@@ -10,9 +10,10 @@ import { type CopiedTo, copiedTo, sharedStore } from '../wire/index.ts';
 import { adminClient, type Client } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
-import { formatCount, print, printJson } from './output.ts';
+import { formatCount, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { getShared } from './shared.ts';
+import { print } from './streams.ts';
 
 interface RepairOptions extends ConfigOption {
   readonly known?: boolean;

@@ -9,8 +9,9 @@ import { printable } from '../quota/index.ts';
 import { createdToken, type Token, token, user } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { formatTime, print, printJson, table } from './output.ts';
+import { formatTime, jsonText, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print, printKept, tell } from './streams.ts';
 
 interface UserOption extends ConfigOption {
   readonly user: string;
@@ -34,7 +35,7 @@ export function addToken(program: Command, _exit: Exit): void {
     .summary('make a token')
     .description(
       'Makes a token, and prints nothing but the token on standard output. It is kept nowhere: who loses it makes\n' +
-        'another one. With --admin the user becomes an administrator, and is created where there is none, so\n' +
+        'another one; one that cannot be printed is revoked. With --admin the user becomes an administrator, and is created where there is none, so\n' +
         'that this makes the first token of a new installation:\n\n' +
         '  softquota token create --user root --admin',
     )
@@ -57,12 +58,22 @@ export function addToken(program: Command, _exit: Exit): void {
       const client = clientOf(options);
       const promote = options.admin === true ? await promotionOf(client, options.user) : null;
       const made = createdToken.parse(await client.get({ method: 'POST', path: pathOf(options), body }));
+      const revoke = () => client.get({ method: 'DELETE', path: `${pathOf(options)}/${made.id}` });
       await promote?.().catch(async (fault: unknown) => {
-        await client.get({ method: 'DELETE', path: `${pathOf(options)}/${made.id}` });
+        await revoke();
         throw fault;
       });
-      if (options.json === true) printJson(made);
-      else print(`${made.sha1}\n`);
+      await printKept(options.json === true ? jsonText(made) : `${made.sha1}\n`).catch(
+        async (fault: unknown) => {
+          if (!(fault instanceof SoftquotaError)) throw fault;
+          const became = await revoke().then(
+            () => 'was revoked',
+            () => `could not be revoked: softquota token revoke ${made.id} --user ${options.user}`,
+          );
+          const message = `${fault.message}; the token could not be printed, and ${became}`;
+          throw new SoftquotaError(fault.code, message, { cause: fault });
+        },
+      );
     });
 
   withUserOption(tokens.command('list'))
@@ -113,12 +124,9 @@ async function promotionOf(client: Client, name: string): Promise<(() => Promise
   if (isAdmin) return null;
   return async () => {
     await client.get({ method: 'PATCH', path, body: { is_admin: true } });
-    tell(isNew ? `created ${name}, an administrator` : `${username} is an administrator now`);
+    const done = isNew ? `created ${name}, an administrator` : `${username} is an administrator now`;
+    tell(`softquota: ${printable(done)}\n`);
   };
-}
-
-function tell(what: string): void {
-  process.stderr.write(`softquota: ${printable(what)}\n`);
 }
 
 /** A time in ISO 8601, from one that people write; throws `usage`. */

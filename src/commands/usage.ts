@@ -14,8 +14,9 @@ import {
 } from '../wire/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
-import { formatTime, print, printJson, table } from './output.ts';
+import { formatTime, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print } from './streams.ts';
 
 interface UsageOptions extends ConfigOption {
   readonly top: string;

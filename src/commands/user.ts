@@ -16,8 +16,9 @@ import {
 } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { formatTime, print, printJson, table } from './output.ts';
+import { formatTime, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import { print } from './streams.ts';
 import { ownersTable } from './usage.ts';
 
 interface JsonOption extends ConfigOption {

@@ -1,7 +1,7 @@
 /** What is made once and kept in DATA_PATH, each a small file that only the daemon's own user may read. */
 
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SoftquotaError, systemCode } from '../errors.ts';
 
@@ -53,7 +53,7 @@ function made<T>(kept: KeptOnce<T>): T {
   const draft = `${file}.new-${randomUUID()}`;
   const descriptor = openSync(draft, 'wx', 0o600);
   try {
-    writeSync(descriptor, `${make()}\n`);
+    writeFileSync(descriptor, `${make()}\n`); // whole, which writeSync need not be
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);

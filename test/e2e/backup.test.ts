@@ -201,13 +201,13 @@ t.test('a backup that cannot be written or read leaves what was there, and says 
   const file = join(server.folder, 'saved.json');
   await writeFile(file, 'an older one');
   t.match(await server.softquota(['backup', join(server.folder, 'no/such/place')]), {
-    code: 2,
+    code: 74,
     stderr: /no\/such\/.*ENOENT/,
   });
   t.equal(await readFile(file, 'utf8'), 'an older one');
   await server.stop();
   t.match(await server.softquota(['backup', file]), { code: 69 });
   t.match(await server.softquota(['restore', file]), { code: 2, stderr: /saved\.json: not a whole backup/ });
-  t.match(await server.softquota(['restore', join(server.folder, 'none')]), { code: 2, stderr: /ENOENT/ });
+  t.match(await server.softquota(['restore', join(server.folder, 'none')]), { code: 74, stderr: /ENOENT/ });
   t.equal(await readFile(file, 'utf8'), 'an older one');
 });

@@ -187,7 +187,7 @@ t.test('a configuration that exists is never touched, and nothing is made that d
     stderr: /name a shorter place with --config/,
   });
   t.match(await softquota(['init', given, '--config', '/nonexistent/a/app.ini'], folder), {
-    code: 2,
+    code: 74,
     stderr: /cannot be made/,
   });
   t.match(await run('ls', ['-A', folder]), { stdout: 'app.ini\nempty\nlink.ini\ntree\n' });

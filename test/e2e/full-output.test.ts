@@ -1,0 +1,229 @@
+/** Output that cannot be written, as on a full disk: no command passes it off as done. */
+
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import t from 'tap';
+import { buildProgram } from '../../src/commands/program.ts';
+import { mountSmall } from '../faults/small-disk.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { until } from './ask.ts';
+import { launcher } from './daemon.ts';
+import { machine } from './machines.ts';
+import { must, type Run, run } from './run.ts';
+import { Server } from './server.ts';
+
+t.setTimeout(600_000);
+
+/** Runs a command line with redirections as a shell has them. */
+function redirected(server: Server, redirections: string, args: readonly string[]): Promise<Run> {
+  return run('sh', ['-c', `exec "$@" ${redirections}`, 'sh', process.execPath, launcher, ...args], {
+    env: { SOFTQUOTA_CONFIG: server.config },
+  });
+}
+
+function leavesOf(command: Command, name = ''): string[] {
+  if (command.commands.length === 0) return [name];
+  return command.commands.flatMap(each => leavesOf(each, `${name} ${each.name()}`.trim()));
+}
+
+/** Each command that prints, with what it is given. */
+async function linesOf(server: Server): Promise<readonly (readonly string[])[]> {
+  const file = (name: string): string => join(server.folder, name);
+  await writeFile(file('policy.json'), '{"rules": [], "groups": []}');
+  await writeFile(file('claims.json'), '{"sub": "1", "groups": []}');
+  return [
+    ['serve', '--check-config'],
+    ['serve', '--print-config'],
+    ['check', 'alice'],
+    ['check', 'alice', '--json'],
+    ['usage'],
+    ['usage', 'alice'],
+    ['usage', '--json'],
+    ['scan'],
+    ['rule', 'create', 'small', '--limit', '1M', '--subject', 'size:all'],
+    ['rule', 'list'],
+    ['rule', 'show', 'small'],
+    ['rule', 'edit', 'small', '--limit', '2M'],
+    ['group', 'create', 'free'],
+    ['group', 'list'],
+    ['group', 'show', 'free'],
+    ['group', 'add-rule', 'free', 'small'],
+    ['group', 'remove-rule', 'free', 'small'],
+    ['group', 'add-user', 'free', 'alice'],
+    ['group', 'remove-user', 'free', 'alice'],
+    ['group', 'delete', 'free'],
+    ['rule', 'delete', 'small'],
+    ['user', 'create', 'bob'],
+    ['user', 'list'],
+    ['user', 'show', 'bob'],
+    ['user', 'edit', 'bob', '--email', 'bob@git.example'],
+    ['user', 'set-groups', 'bob', '--none'],
+    ['token', 'create', '--user', 'bob', '--name', 'lost'],
+    ['token', 'list', '--user', 'bob'],
+    ['token', 'revoke', 'kept', '--user', 'bob'],
+    ['sign-in-link', '--user', 'bob'],
+    ['user', 'delete', 'bob'],
+    ['auth', 'list'],
+    ['auth', 'sync', 'company', file('claims.json'), '--user', 'alice', '--try'],
+    ['policy', 'export'],
+    ['policy', 'import', file('policy.json'), '--yes'],
+    ['policy', 'lint'],
+    ['policy', 'simulate', file('policy.json')],
+    ['hooks', 'install', file('git')],
+    ['hooks', 'status', file('git')],
+    ['hooks', 'remove', file('git')],
+    ['backup', '-'],
+    ['host', 'list'],
+    ['host', 'forget', 'two'],
+    ['store', 'copy', '--to', 'sqlite'],
+    ['store', 'repair', '--known'],
+    ['doctor'],
+    ['health'],
+    ['init', file('git'), '--config', file('new/app.ini')],
+    ['playground', '--exit', '--dir', file('world')],
+    ['restore', file('saved.json'), '--replace'],
+    ['group', '--help'],
+    ['--version'],
+  ];
+}
+
+t.test('every command that prints ends with 74 where standard output is full', async t => {
+  const { address, servers } = await startSingle(t);
+  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await machine(t, { address, host: 'two' });
+  const apart = await Server.open(t, { started: false });
+  const done = async (...args: readonly string[]): Promise<void> => {
+    const { code, stderr } = await one.softquota(args);
+    t.equal(code, 0, `${args.join(' ')}: ${stderr}`);
+  };
+  const source = {
+    name: 'company',
+    openid_connect_auto_discovery_url: 'http://127.0.0.1:9/.well-known/openid-configuration',
+    client_id: 'softquota',
+    client_secret: 'secret',
+    quota_group_claim_name: 'groups',
+  };
+  const made = await one.ask('admin', '/api/v1/admin/auths', { body: source });
+  t.equal(made.status, 201, made.text);
+  const before: Readonly<Record<string, () => Promise<void>>> = {
+    'token revoke': () => done('token', 'create', '--user', 'bob', '--name', 'kept'),
+    'host forget': async () => void (await two.stop()),
+    'store repair': async () => {
+      await servers[0].cli('flushall');
+      await until(async () => (/holds no policy/.test(await one.reasons()) ? true : null));
+    },
+    restore: () => done('backup', join(one.folder, 'saved.json')),
+  };
+  const lines = await linesOf(one);
+  const known = lines.map(line => line.join(' '));
+  for (const command of leavesOf(buildProgram(() => {}))) {
+    if (command === 'receive-pack') continue; // becomes git, and prints nothing of its own
+    t.ok(
+      known.some(line => `${line} `.startsWith(`${command} `)),
+      `${command} is run below`,
+    );
+  }
+  for (const args of lines) {
+    const name = args.join(' ');
+    const [, prepare] = Object.entries(before).find(([command]) => name.startsWith(command)) ?? [];
+    await prepare?.();
+    const on = args[0] === 'restore' ? apart : one;
+    const { code, stderr } = await redirected(on, '>/dev/full', args);
+    t.equal(code, 74, `${name}: ${stderr}`);
+    t.match(stderr, /softquota: standard output cannot be written: no space left on device \(ENOSPC\)/, name);
+    t.notMatch(stderr, /Saved|mistake/, name);
+  }
+  const tokens = await one.softquota(['token', 'list', '--user', 'bob', '--json']);
+  t.notMatch(tokens.stdout, /lost/, 'a token that nobody has seen is revoked');
+});
+
+t.test('a backup of which the disk took a part is not called saved', async t => {
+  const server = await Server.open(t);
+  const small = join(server.folder, 'small');
+  await mkdir(small);
+  await mountSmall(t, small, '1m');
+  // More than a page, so that a part of it finds room.
+  for (let n = 0; n < 40; n += 1) {
+    const body = { username: `${n}`.padStart(250, 'u') };
+    t.equal((await server.ask('admin', '/api/v1/admin/users', { body })).status, 201);
+  }
+  const ballast = Buffer.alloc(1024 * 1024 - 2 * 4096);
+  await writeFile(join(small, 'ballast'), ballast);
+  const saved = join(small, 'saved.json');
+  for (const args of [
+    ['backup', '-'],
+    ['usage', '--json'],
+    ['user', 'list', '--json'],
+  ]) {
+    const { code, stderr } = await redirected(server, `>'${saved}'`, args);
+    const { size } = await stat(saved);
+    t.ok(size > 0 && size < 10_000, `${size} bytes of it were written`);
+    t.equal(code, 74, args.join(' '));
+    t.equal(stderr, 'softquota: standard output cannot be written: no space left on device (ENOSPC)\n');
+  }
+});
+
+t.test('a reader that goes away is told nothing, unless what is lost cannot be had again', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  // Closed for reading before the command begins.
+  const gone = async (args: readonly string[]): Promise<{ code: string; stderr: string }> => {
+    const script = '{ read -r go; "$@"; echo $? >&3; } 3>&4 <"$fifo" | { exec <&-; echo go >"$fifo"; }';
+    const fifo = join(server.folder, 'go');
+    await must('mkfifo', [fifo]);
+    const { stdout, stderr } = await run(
+      'sh',
+      ['-c', `exec 4>&1; ${script}`, 'sh', process.execPath, launcher, ...args],
+      { env: { SOFTQUOTA_CONFIG: server.config, fifo } },
+    );
+    await rm(fifo);
+    return { code: stdout.trim(), stderr };
+  };
+  t.strictSame(await gone(['usage']), { code: '0', stderr: '' });
+  const lost = await gone(['token', 'create', '--user', 'alice', '--name', 'lost']);
+  t.equal(lost.code, '74');
+  t.match(lost.stderr, /the token could not be printed, and was revoked/);
+  t.notMatch((await server.softquota(['token', 'list', '--user', 'alice'])).stdout, /lost/);
+  const backup = await gone(['backup', '-']);
+  t.equal(backup.code, '74');
+  t.notMatch(backup.stderr, /Saved/);
+});
+
+t.test('where standard error is full a command does what it should, and says 74', async t => {
+  const server = await Server.open(t);
+  const file = join(server.folder, 'saved.json');
+  t.match(await redirected(server, '2>/dev/full', ['backup', file]), { code: 74 });
+  t.ok((await readFile(file, 'utf8')).endsWith('}\n'));
+  t.match(await redirected(server, '2>/dev/full', ['nonsense']), { code: 2 });
+  t.match(await redirected(server, '2>/dev/full', ['scan']), { code: 0, stdout: /^Measured/ });
+});
+
+t.test('a file that cannot be read or written is 74', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const nowhere = join(server.folder, 'no/such/place');
+  for (const args of [
+    ['backup', nowhere],
+    ['policy', 'export', nowhere],
+    ['policy', 'import', nowhere],
+    ['policy', 'lint', nowhere],
+    ['auth', 'sync', 'company', nowhere],
+    ['init', join(server.folder, 'git'), '--config', nowhere],
+  ]) {
+    const { code, stderr } = await server.softquota(args);
+    t.equal(code, 74, args.join(' '));
+    t.match(stderr, /no\/such.*ENOENT/);
+  }
+});
+
+t.test('nothing but commands/streams.ts writes to standard output or standard error', async t => {
+  const source = new URL('../../src/', import.meta.url);
+  // The impersonator is a program of its own, whose output doctor reads.
+  const own = ['commands/streams.ts', 'doctor/impersonator.ts'];
+  const files = (await readdir(source, { recursive: true })).filter(name => name.endsWith('.ts'));
+  const writing = files.filter(name => {
+    const text = readFileSync(new URL(name, source), 'utf8');
+    return !own.includes(name) && /process\.std(out|err)\.write|\bconsole\./.test(text);
+  });
+  t.strictSame(writing, []);
+});
