@@ -7,6 +7,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { systemCode } from '../src/errors.ts';
+import { assembledHook, assembledHooks } from './hooks/assemble.ts';
 import { commandReference } from './reference/commands.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
@@ -20,6 +21,7 @@ const generated: Readonly<Record<string, () => string>> = {
   'docs/commands.md': commandReference,
   'docs/configuration.md': configurationReference,
   'docs/doctor.md': doctorReference,
+  ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
 };
 
 const root = new URL('../', import.meta.url);
@@ -54,7 +56,7 @@ for (const [file, make] of Object.entries(generated)) {
     console.error(difference(file, before, text));
     process.exitCode = 1;
   } else {
-    writeFileSync(new URL(file, root), text);
+    writeFileSync(new URL(file, root), text, { mode: text.startsWith('#!') ? 0o755 : 0o644 });
     console.log(`${file} written`);
   }
 }

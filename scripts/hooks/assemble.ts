@@ -1,0 +1,35 @@
+/**
+ * Assembles the hooks of the package. Each is one file, since git runs a copy of it in every repository; what
+ * several of them share is written once, as a fragment.
+ *
+ * In `scripts/hooks/NAME.sh` a line `# fragment: F` stands for `scripts/hooks/fragments/F.sh`.
+ */
+
+import { readFileSync } from 'node:fs';
+
+/** The hooks that are assembled, by their names in `hooks/`. */
+export const assembledHooks = ['pre-receive', 'post-receive', 'upload'] as const;
+
+export type AssembledHook = (typeof assembledHooks)[number];
+
+const mark = '# fragment: ';
+const origin = '# scripts/generate.ts assembles this file from scripts/hooks/.\n';
+
+/** Returns the text of `hooks/NAME`. */
+export function assembledHook(name: AssembledHook): string {
+  const [shebang = '', ...lines] = textOf(`${name}.sh`).split('\n');
+  const body = lines
+    .map(line => (line.startsWith(mark) ? fragment(line.slice(mark.length)) : line))
+    .join('\n');
+  // Behind the comment that the file opens with.
+  const end = body.indexOf('\n\n');
+  return `${shebang}\n${body.slice(0, end)}\n#\n${origin}${body.slice(end + 1)}`;
+}
+
+function fragment(name: string): string {
+  return `# --- ${name} ---\n\n${textOf(`fragments/${name}.sh`)}\n# --- end of ${name} ---`;
+}
+
+function textOf(file: string): string {
+  return readFileSync(new URL(file, import.meta.url), 'utf8');
+}

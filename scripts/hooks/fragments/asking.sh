@@ -1,0 +1,160 @@
+# Writes a line of the hook's own for the person.
+say() {
+	printf 'softquota: %s\n' "$1" >&2
+}
+
+# Passes on 20 lines of 1,000 bytes at most, and of them only what is printable, newlines and
+# well-formed UTF-8. Byte by byte: every well-formed character beyond ASCII is put between the
+# bytes 1 and 2, which are free once the controls are gone; high bytes outside such a pair
+# belong to no character; last go the C1 and bidirectional controls and line separators,
+# which nothing can put together again since no stray byte is left.
+printable() {
+	# shellcheck disable=SC2016 # the $ is sed's
+	become sed -e "$(printf '
+		21,$d
+		s/[\001-\037\177]//g
+		s/^\\(\\(.\\{250\\}\\)\\{4\\}\\).*/\\1/
+		s/[\302-\337][\200-\277]/\001&\002/g
+		s/\340[\240-\277][\200-\277]/\001&\002/g
+		s/[\341-\354\356\357][\200-\277][\200-\277]/\001&\002/g
+		s/\355[\200-\237][\200-\277]/\001&\002/g
+		s/\360[\220-\277][\200-\277][\200-\277]/\001&\002/g
+		s/[\361-\363][\200-\277][\200-\277][\200-\277]/\001&\002/g
+		s/\364[\200-\217][\200-\277][\200-\277]/\001&\002/g
+		s/^[\200-\377]*//
+		s/\\([^\001\200-\377]\\)[\200-\377]*/\\1/g
+		s/\001\302[\200-\237]\002//g
+		s/\001\330\234\002//g
+		s/\001\342\200[\216\217\250-\256]\002//g
+		s/\001\342\201[\246-\251]\002//g
+		s/[\001\002]//g
+	')"
+}
+
+# Looks up what the daemon last published beside its socket about $1, the beginning of a line
+# of that file up to and with the tab before the reason. Sets $as_of to when it was published and
+# $refusal to the reason, empty where there is no such line. Returns 1, and sets $unknown, where
+# nothing can be relied on: only the daemon may be able to change the file.
+look_up_last() {
+	as_of=
+	refusal=
+	published=${socket%.sock}.refused
+	if ! [ -e "$published" ]; then
+		unknown='nothing is known from before'
+		return 1
+	fi
+	if ! [ -r "$published" ] ||
+		[ -z "$(become find "$published" -prune -type f ! -perm -020 ! -perm -002)" ] ||
+		[ -z "$(become find "${published%/*}/." -prune ! -perm -020 ! -perm -002)" ]; then
+		unknown='what is known from before cannot be relied on'
+		return 1
+	fi
+	# Lines are compared as they are, byte by byte: nothing in them or in $1 is a pattern.
+	# shellcheck disable=SC2016 # the $ is awk's
+	found=$(
+		export softquota_line="$1"
+		become awk '
+			BEGIN { FS = "\t"; line = ENVIRON["softquota_line"]; size = length(line) }
+			NR == 1 {
+				if ($1 != "softquota refused" || $2 != "1") exit
+				print $3
+				if ($4 == "CASE=fold" && substr(line, 1, 6) == "owner\t") line = tolower(line)
+				next
+			}
+			substr($0, 1, size) == line { print substr($0, size + 1); exit }
+		' "$published"
+	)
+	as_of=${found%%"$nl"*}
+	case $as_of in
+	'' | *[!0-9TZ:-]*)
+		unknown='what is known from before cannot be read'
+		return 1
+		;;
+	esac
+	[ "$found" = "$as_of" ] || refusal=$(printf '%s\n' "${found#*"$nl"}" | printable)
+}
+
+# Decides about $thing without the daemon, as onError says, and tells the person in one line,
+# behind the reason where one is known. $line is as look_up_last takes it. Sets $alone.
+decide_alone() {
+	alone='let through'
+	case $on_error in
+	allow) say "the quota could not be checked ($why), so $thing is let through." ;;
+	deny)
+		alone=refused
+		say "the quota could not be checked ($why), so $thing is refused. Try again later."
+		;;
+	last)
+		if ! look_up_last "$line"; then
+			say "the quota could not be checked ($why), and $unknown, so $thing is let through."
+		elif [ -n "$refusal" ]; then
+			alone=refused
+			printf '%s\n' "$refusal" >&2
+			say "the quota could not be checked ($why); by what was known on $as_of, $thing is refused."
+		else
+			say "the quota could not be checked ($why); by what was known on $as_of, $thing is let through."
+		fi
+		;;
+	esac
+	[ "$alone" = 'let through' ]
+}
+
+# Asks the gate with the parameters "$@" (NAME=VALUE), shows the person what it says about $1,
+# the thing that is to be let through, and returns 0 when that may go on, 1 when not. $2 is what
+# decide_alone goes by. Where the daemon did not decide, $alone says what was decided, else it is
+# empty. The status and the header must say the same; their text is for people only. The rate
+# keeps an answer without an end small until the time is over.
+ask() {
+	thing=$1
+	line=$2
+	alone=
+	shift 2
+	for parameter; do
+		shift
+		set -- "$@" --data-urlencode "$parameter"
+	done
+	{
+		answer=$(
+			become curl -q -s -i -G --noproxy '*' --unix-socket "$socket" --max-time "$timeout" \
+				--limit-rate 64k -H 'Accept: text/plain' "$@" http://localhost/v1/check </dev/null
+		)
+		code=$?
+	} 2>/dev/null
+	# The shell took trailing newlines away; the ? stands for carriage returns.
+	answer=$answer$nl
+	head=${answer%%"$nl"?"$nl"*}
+	status=${head#HTTP/1.? }
+	case $answer in
+	HTTP/1.?\ [1-5][0-9][0-9]\ *"$nl"?"$nl"*) status=${status%% *} ;;
+	*) status=none ;;
+	esac
+	case $head$nl in
+	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ refused?"$nl"*) decision=refused ;;
+	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ allowed?"$nl"*) decision=allowed ;;
+	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:*) decision=unknown ;;
+	*) decision=none ;;
+	esac
+
+	[ -z "$fault" ] || say "the hook's settings: $fault. Please tell the administrator."
+	case $status,$decision in
+	413,refused | 200,allowed)
+		text=${answer#*"$nl"?"$nl"}
+		[ -z "$text" ] || text=$(printf '%s' "$text" | printable)
+		[ "$text$decision" != refused ] || text='Quota exceeded.'
+		[ -z "$text" ] || printf '%s\n' "$text" >&2
+		[ "$decision" = allowed ]
+		return
+		;;
+	404,none) return 0 ;;
+	none,*)
+		case $code in
+		0) why='no understandable answer' ;;
+		28) why="no answer within $timeout s" ;;
+		126 | 127) why='curl cannot be run' ;;
+		*) why='nobody answers' ;;
+		esac
+		;;
+	*) why="the answer was $status" ;;
+	esac
+	decide_alone
+}

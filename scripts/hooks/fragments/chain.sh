@@ -1,0 +1,46 @@
+have_input=no
+
+# What git says on stdin, read when somebody first needs it.
+read_input() {
+	[ "$have_input" = no ] || return 0
+	input=$(become cat) || exit 1
+	have_input=yes
+}
+
+# Whether the file runs the folder $name.d itself, as the hooks that forges install do.
+runs_folder() {
+	(become grep -q -e "$name\.d" -e '[$][^/]*\.d/' -e '[$]{0##\*/}"*\.d/' "$1")
+}
+
+# Runs one hook with the same input; $status keeps the first exit status other than 0.
+run_hook() {
+	[ -f "$1" ] && [ -x "$1" ] || return 0
+	read_input
+	hook=$1
+	shift
+	{ printf '%s' "${input:+$input$nl}" 2>/dev/null; } | "$hook" "$@"
+	code=$?
+	[ "$status" -ne 0 ] || status=$code
+}
+
+# Runs all of the repository's hooks/$name.d and, where this hook is not itself the
+# repository's, that one too.
+run_others() {
+	status=0
+	case $0 in
+	# Whoever runs that folder ran this hook out of it, and runs the others.
+	*/"$name.d"/*) return 0 ;;
+	esac
+	own=hooks/$name
+	if [ "$0" = "$own" ] || ! [ -f "$own" ] || (become grep -q '^# softquota hook: ' "$own"); then
+		own=
+	elif [ -x "$own" ] && runs_folder "$own"; then
+		run_hook "$own" "$@"
+		return "$status"
+	fi
+	for each in "hooks/$name.d"/*; do
+		run_hook "$each" "$@"
+	done
+	[ -z "$own" ] || run_hook "$own" "$@"
+	return "$status"
+}

@@ -1,0 +1,67 @@
+socket=/run/softquota/gate.sock
+on_error=allow
+timeout=2
+fault=
+
+# Becomes a program of the system; call it in a subshell. Where several people push through
+# one account, some of them may choose parts of the environment: nothing of it decides what
+# the program does. The system's folders come first in PATH; what follows is what git itself
+# is found by. Push options go because they can fill the environment so far that no further
+# program starts.
+become() {
+	n=0
+	while eval "[ -n \"\${GIT_PUSH_OPTION_$n+set}\" ]"; do
+		unset "GIT_PUSH_OPTION_$n"
+		n=$((n + 1))
+	done
+	unset GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_TRACE GIT_TRACE_SETUP GIT_TRACE2 \
+		GIT_TRACE2_EVENT GIT_TRACE2_PERF OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES SSLKEYLOGFILE
+	export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null LC_ALL=C
+	export PATH="/usr/local/bin:/usr/bin:/bin:$PATH"
+	exec "$@"
+}
+
+# Takes one setting. One that cannot be taken leaves the default in force, and is told.
+take() {
+	case $1 in
+	socket)
+		case $2 in
+		*[[:cntrl:]]*) fault='socket has a control character in it' ;;
+		/*) socket=$2 ;;
+		*) fault='socket is not an absolute path' ;;
+		esac
+		;;
+	onError | onerror)
+		case $2 in
+		allow | deny | last) on_error=$2 ;;
+		*) fault='onError is none of allow, deny and last' ;;
+		esac
+		;;
+	timeout)
+		# curl takes what rounds to no milliseconds for no limit at all, hence the lower bound.
+		case $2 in
+		*[!0-9.]* | *.*.* | *.) fault='timeout is not a number of seconds from 0.1 to 60' ;;
+		0.[1-9]* | [1-9] | [1-9].* | [1-5][0-9] | [1-5][0-9].* | 60) timeout=$2 ;;
+		*) fault='timeout is not a number of seconds from 0.1 to 60' ;;
+		esac
+		;;
+	*) fault='a line is none of socket=, onError= and timeout=' ;;
+	esac
+}
+
+# From hook.conf, if it exists and only root can have written it: KEY = VALUE a line, and
+# lines of comment beginning with #.
+read_conf() {
+	[ -e "$conf" ] || return 1
+	if ! [ -r "$conf" ] ||
+		[ -z "$(become find -L "$conf" -prune -type f -user 0 ! -perm -020 ! -perm -002)" ]; then
+		fault="$conf is not a file that all can read and only root can write"
+		return 1
+	fi
+	while IFS='= 	' read -r key value || [ -n "$key" ]; do
+		case $key in
+		'' | '#'*) ;;
+		*) take "$key" "$value" ;;
+		esac
+	done <"$conf"
+}

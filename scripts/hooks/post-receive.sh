@@ -1,0 +1,40 @@
+#!/bin/sh
+# softquota hook: post-receive
+#
+# Tells the daemon that this repository has changed, so that it is measured again soon.
+#
+# In:   on stdin a line "OLD NEW REF" for each ref; the working directory is the repository.
+# Out:  nothing: the push is done, and a daemon that is away measures at its next sweep.
+# Exit: 0; else the first status other than 0 of the hooks after this one.
+#
+# `softquota hooks install` replaces this file. Hooks of your own go into the repository's
+# hooks/post-receive.d/; they run after this one.
+
+# shellcheck disable=SC2034 # settings that only the asking hooks use
+set -u
+name=post-receive
+conf=/etc/softquota/hook.conf
+nl='
+'
+
+# fragment: settings
+
+# fragment: repository-settings
+
+# fragment: record
+
+# fragment: chain
+
+# Nobody waits for this: it goes on behind the push, with none of git's descriptors, and ends
+# by itself. Settings that cannot be taken were told before the push. What was decided without
+# the daemon is told where it takes this.
+read_conf || read_repository
+cd -P . || exit 1
+(
+	answer=$(
+		become curl -q -s -o /dev/null -w '%{http_code}' --noproxy '*' --unix-socket "$socket" \
+			--max-time 10 -H 'Expect:' --data-urlencode "path=$PWD" http://localhost/v1/changed
+	)
+	[ "$answer" != 202 ] || tell_record
+) </dev/null >/dev/null 2>&1 &
+run_others "$@"

@@ -1,0 +1,117 @@
+#!/bin/sh
+# softquota hook: pre-receive
+#
+# Asks the daemon, before git takes a push, whether the repository's owner may store more.
+#
+# In:   on stdin a line "OLD NEW REF" for each ref; the working directory is the repository;
+#       GIT_QUARANTINE_PATH is where git holds the objects of the push. With the argument --early,
+#       before these have come: it asks whatever the push brings, and runs no other hook.
+# Out:  on stderr what the person who pushes should read: why it is refused, a warning, or
+#       that the quota could not be checked. Nothing on stdout.
+# Exit: 0 the push goes on; 1 it is refused, by the quota or because nobody could tell and
+#       onError is deny; else the first status other than 0 of the hooks after this one.
+#
+# `softquota hooks install` replaces this file. Hooks of your own go into the repository's
+# hooks/pre-receive.d/; they run after this one.
+
+set -u
+name=pre-receive
+conf=/etc/softquota/hook.conf
+nl='
+'
+tab='	'
+
+# fragment: settings
+
+# fragment: repository-settings
+
+# fragment: asking
+
+# fragment: record
+
+# fragment: chain
+
+# Whether git holds objects of this push. A pack is named after the hash of its bytes: these
+# two names are those of the pack that holds no object, by SHA-1 and by SHA-256.
+brings_objects() {
+	[ -d "$GIT_QUARANTINE_PATH/pack" ] || return 0
+	for entry in "$GIT_QUARANTINE_PATH"/* "$GIT_QUARANTINE_PATH"/pack/*.pack; do
+		case ${entry##*/} in
+		pack | '*.pack') ;;
+		pack-029d08823bd8a8eab510ad6ac75c823cfd3ed31e.pack) ;;
+		pack-7ed890d8a45760f3eecf73045b1d1047085af4776dc683d78eac82203df1993f.pack) ;;
+		*) return 0 ;;
+		esac
+	done
+	return 1
+}
+
+# Whether the push may make the repository grow: it brings objects, or creates more than a
+# hundred refs, each of which is a file. Only a push of nothing but deletions has no
+# quarantine, unless git is older than 2.11, which has none at all.
+may_grow() {
+	if [ -n "${GIT_QUARANTINE_PATH-}" ] && brings_objects; then
+		return 0
+	fi
+	read_input
+	zeros=0000000000000000000000000000000000000000
+	created=0
+	updated=0
+	set -f
+	IFS=$nl
+	for line in $input; do
+		case $line in
+		*" $zeros"*) ;;
+		"$zeros"*) created=$((created + 1)) ;;
+		*) updated=$((updated + 1)) ;;
+		esac
+	done
+	unset IFS
+	set +f
+	[ "$created" -gt 100 ] ||
+		{ [ -z "${GIT_QUARANTINE_PATH-}" ] && [ $((created + updated)) -gt 0 ]; }
+}
+
+# Who pushes, for the record; no decision rests on it. sshd sets LOGNAME and SSH_CONNECTION
+# after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite sets
+# GL_USER and GL_REPO. What could make the gate turn the question down is left out.
+actor() {
+	who=${LOGNAME-}
+	[ -n "${SSH_CONNECTION-}" ] || who=${REMOTE_USER:-$who}
+	[ -z "${GL_REPO-}" ] || who=${GL_USER:-$who}
+	case $who in
+	*[!A-Za-z0-9._@+\\/=\ -]*) who= ;;
+	esac
+	[ ${#who} -le 255 ] || who=
+}
+
+# Puts what was decided without the daemon on record, for the daemon to be told. Where that cannot
+# be written, or has grown long, it is left out. Whoever may add to the repository may add to it.
+put_on_record() {
+	[ -z "$(become find "$record" -prune \( ! -type f -o -size +15 \))" ] || return 0
+	umask 022
+	[ -z "$(become find . -prune -perm -020)" ] || umask 002
+	now=$(become date -u +%Y-%m-%dT%H:%M:%SZ) || return 0
+	printf '%s\t%s\t%s\t%s\n' "$now" "$alone" "$why" "$who" >>"$record"
+}
+
+# Asked early, as receive-pack/git does, before the objects of a push have come: no hook follows, and
+# what may go on is not put on record, since this hook then runs once more.
+early=no
+[ "${1-}" != --early ] || early=yes
+
+if [ "$early" = yes ] || may_grow; then
+	read_conf || read_repository
+	actor
+	cd -P . || exit 1
+	ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"}
+	verdict=$?
+	if [ -n "$alone" ]; then
+		[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
+	elif [ "$verdict" -ne 0 ]; then
+		# After a push that goes on, post-receive tells it.
+		(tell_record) </dev/null >/dev/null 2>&1 &
+	fi
+	[ "$verdict" -eq 0 ] || exit 1
+fi
+[ "$early" = yes ] || run_others "$@"
