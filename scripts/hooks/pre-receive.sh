@@ -46,30 +46,64 @@ brings_objects() {
 	return 1
 }
 
-# Whether the push may make the repository grow: it brings objects, or creates more than a
-# hundred refs, each of which is a file. Only a push of nothing but deletions has no
-# quarantine, unless git is older than 2.11, which has none at all.
-may_grow() {
-	if [ -n "${GIT_QUARANTINE_PATH-}" ] && brings_objects; then
-		return 0
-	fi
+# Reads what becomes of the refs, and sets $created and $updated to how many; $characters, which the
+# names of the created ones have together; $nested to yes where one of these has more than ten levels;
+# and $deep to a name of more than 50 levels that is to be written. No program runs for a ref, and
+# no pattern is matched that could try one way after the other.
+read_refs() {
 	read_input
 	zeros=0000000000000000000000000000000000000000
 	created=0
 	updated=0
+	characters=0
+	nested=no
+	deep=
 	set -f
 	IFS=$nl
 	for line in $input; do
-		case $line in
-		*" $zeros"*) ;;
-		"$zeros"*) created=$((created + 1)) ;;
+		IFS=' /'
+		# shellcheck disable=SC2086 # split on purpose: OLD, NEW, and the name's levels
+		set -- $line
+		case ${2-} in
+		"$zeros"*) continue ;;
+		esac
+		if [ $# -gt 52 ]; then
+			deep=${line#* * }
+			break
+		fi
+		case $1 in
+		"$zeros"*)
+			created=$((created + 1))
+			characters=$((characters + ${#line} - ${#1} - ${#2} - 2))
+			[ $# -le 12 ] || nested=yes
+			;;
 		*) updated=$((updated + 1)) ;;
 		esac
 	done
 	unset IFS
 	set +f
-	[ "$created" -gt 100 ] ||
-		{ [ -z "${GIT_QUARANTINE_PATH-}" ] && [ $((created + updated)) -gt 0 ]; }
+}
+
+# Refuses the push where a name is too deep, whoever pushes: each level is a directory, which counts
+# no bytes, and takes a block of the disk. Deleting such a ref stays allowed.
+refuse_deep() {
+	[ -n "$deep" ] || return 0
+	shown=$(printf '%.80s' "$deep" | printable)
+	[ ${#deep} -le 80 ] || shown=$shown...
+	say "$shown has more than 50 levels. Names that deep are refused."
+	exit 1
+}
+
+# Whether the push may make the repository grow: it brings objects, or creates more than a
+# hundred refs, each of which is a file, or refs with long names. Only a push of nothing but
+# deletions has no quarantine, unless git is older than 2.11, which has none at all.
+may_grow() {
+	if [ -n "${GIT_QUARANTINE_PATH-}" ]; then
+		brings_objects && return 0
+	else
+		[ $((created + updated)) -eq 0 ] || return 0
+	fi
+	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ]
 }
 
 # Who pushes, for the record; no decision rests on it. sshd sets LOGNAME and SSH_CONNECTION
@@ -100,6 +134,10 @@ put_on_record() {
 early=no
 [ "${1-}" != --early ] || early=yes
 
+if [ "$early" = no ]; then
+	read_refs
+	refuse_deep
+fi
 if [ "$early" = yes ] || may_grow; then
 	read_conf || read_repository
 	actor

@@ -95,7 +95,7 @@ for (const format of ['sha1', 'sha256'] as const) {
 t.test('a hundred new refs without an object pass unasked, a hundred and one are asked for', async t => {
   const world = await seeded(t);
   world.gate.answer = refused(refusal);
-  const refs = Array.from({ length: 101 }, (_, index) => `HEAD:refs/heads/n${index}`);
+  const refs = Array.from({ length: 101 }, (_, index) => `HEAD:refs/n/${index}`);
   t.equal((await world.push(refs)).code, 1);
   t.equal(world.gate.checks.length, 1);
   t.match(await world.refs(), /^refs\/heads\/main \S+$/);

@@ -157,6 +157,14 @@ t.test('a push out of a shallow clone is asked about like any other', async t =>
   t.match(await push(), { code: 1, said: words, stderr: atOnce }, 'the history ends in what is shallow');
 });
 
+t.test('a name of more than 50 levels is refused after the upload, by the hook', async t => {
+  const { world, big, push } = await open(t);
+  await big();
+  const deep = `refs/heads${'/d'.repeat(49)}`;
+  t.match(await push([`HEAD:${deep}`]), { code: 1, said: /has more than 50 levels/, stderr: byTheHook });
+  t.equal(world.gate.checks.length, 1, 'early');
+});
+
 t.test('what lies under no storage template is left alone', async t => {
   const { world, big, push } = await open(t);
   await big();
