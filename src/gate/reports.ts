@@ -1,7 +1,7 @@
 /** What hooks and trusted programs tell: that a unit changed, by how much, and how large a reported unit is. */
 
 import { SoftquotaError } from '../errors.ts';
-import { asTree, printable, subjects } from '../quota/index.ts';
+import { asTree, type Group, printable, subjects } from '../quota/index.ts';
 import type { Reply } from './answer.ts';
 import { askedOwnerIn, bytesIn, deltaIn, leafIn, ownerIn, pathIn, unitNameIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
@@ -51,7 +51,11 @@ export async function units(services: GateServices, parameters: Parameters): Pro
   return reply(200, { owner, subject, unit, bytes }, 'counted');
 }
 
-/** `/v1/usage`: what an owner uses, and what would be decided about each subject. */
+/**
+ * `/v1/usage`: what an owner uses, the groups that bear on it, and what would be decided about each subject. Without an
+ * assigned group those are the ones of DEFAULT_GROUPS, also for an owner never heard of, since they decide there as well
+ *. The built-in group has no name and is not among them.
+ */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;
   const owner = ledger.ownerUsage(askedOwnerIn(parameters, name => ledger.isKnown(name)));
@@ -65,10 +69,18 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
     measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
-    groups: [],
+    groups: ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups).map(groupShown),
     decisions: Object.fromEntries(decisions),
   };
   return { status: 200, json: () => json, text: () => `${JSON.stringify(json)}\n` };
+}
+
+/** As administrators see a group: whoever reaches the trusted socket may know the names of groups and rules. */
+function groupShown({ name, rules }: Group): object {
+  return {
+    name,
+    rules: rules.map(rule => ({ name: rule.name, limit: rule.limitBytes, subjects: rule.subjects })),
+  };
 }
 
 function reply(status: number, json: unknown, words: string): Reply {

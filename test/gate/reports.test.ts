@@ -1,6 +1,7 @@
 /** What hooks and trusted programs tell the gate, how the gate is, and what an owner uses. */
 
 import t from 'tap';
+import { assign, createGroup } from '../../src/policy/index.ts';
 import { subjects } from '../../src/quota/index.ts';
 import { asText, form, json, openWorld } from './world.ts';
 
@@ -120,6 +121,30 @@ t.test('usage tells what an owner has, and what would be decided about each subj
   });
   t.equal(ledger.ownerUsage('stranger').id, null);
   t.equal((await askTrusted('/v1/usage')).status, 400);
+});
+
+t.test('usage tells the assigned groups with their rules, or else those of DEFAULT_GROUPS', async t => {
+  const { askTrusted, ledger, walk } = await openWorld(t, { defaultGroups: ['free', 'gone'] });
+  walk('/srv/git/alice/app.git', 'alice', 1);
+  await ledger.govern(amendment => {
+    createGroup(amendment.draft, {
+      name: 'free',
+      rules: [{ name: 'ten', limitBytes: 10, subjects: ['size:all'] }],
+    });
+    createGroup(amendment.draft, { name: 'paid', rules: [] });
+    assign(amendment.draft, amendment.createOwner('bob').id, 'paid');
+  });
+  const groupsOf = async (owner: string) =>
+    JSON.parse((await askTrusted(`/v1/usage?owner=${owner}`)).text).groups;
+  const free = { name: 'free', rules: [{ name: 'ten', limit: 10, subjects: ['size:all'] }] };
+  t.strictSame(await groupsOf('BOB'), [{ name: 'paid', rules: [] }]);
+  t.strictSame(await groupsOf('alice'), [free], 'those of DEFAULT_GROUPS that exist');
+  t.strictSame(
+    await groupsOf('stranger'),
+    [free],
+    'also for an owner never heard of: they decide there, too',
+  );
+  t.equal(ledger.ownerUsage('stranger').id, null, 'whom asking does not create');
 });
 
 t.test('the gate is alive while it answers, and ready while nothing makes its answers doubtful', async t => {
