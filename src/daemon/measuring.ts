@@ -22,6 +22,7 @@ import {
   startSchedule,
 } from '../scan/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { FollowUps } from './follow-ups.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
 
 /** How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check. */
@@ -29,6 +30,9 @@ const locateDeadlineMs = 1000;
 
 /** The same for what another machine says, for which nobody waits. */
 const heardDeadlineMs = 15_000;
+
+/** So many walks that wait for a walker are enough; what only follows a check comes later. */
+const mostWaiting = 64;
 
 interface MeasuringParts {
   readonly config: Config;
@@ -55,6 +59,10 @@ export class Measuring {
   #sweptAt: number | null = null;
   #rootsAway: Observed['rootsAway'] = [];
   #hangingThreads = 0;
+  readonly #followUps = new FollowUps({
+    measure: path => this.measureSoon(path),
+    isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
+  });
   readonly #measured = Promise.withResolvers<void>();
 
   constructor({ config, ledger, log, fleet }: MeasuringParts) {
@@ -116,6 +124,11 @@ export class Measuring {
     const places = pathsOf(path, this.scanner.places(), this.#storages);
     for (const { shared, below } of places.elsewhere) this.#fleet?.walkers.passOn(shared, below);
     if (places.isHere || places.elsewhere.length === 0) this.#measureHere(path);
+  }
+
+  /** A check let something through into the unit at this path: it is measured when that may have come. */
+  letThrough(path: string): void {
+    this.#followUps.checked(path);
   }
 
   /** Another machine says that something changed at this path below where the templates of that name begin. */
@@ -197,6 +210,7 @@ export class Measuring {
 
   async close(): Promise<void> {
     this.#schedule?.close();
+    this.#followUps.close();
     this.#hangingThreads = await this.scanner.close();
   }
 

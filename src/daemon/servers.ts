@@ -90,6 +90,7 @@ function gateServices({
       synchronizeClaimed({ ledger, autoCreate: current.config.users.autoCreate, log }, claimed, null),
     locate: path => measuring.locate(path),
     measureSoon: path => measuring.measureSoon(path),
+    letThrough: path => measuring.letThrough(path),
     contact: () => current.config.hooks.contact,
     refused: refusal => {
       events.refused(refusal);

@@ -65,6 +65,7 @@ function replyTo(services: GateServices, question: Question): Reply {
     services.refused({ owner: owner.name, subject, actor: question.actor, decision, mode });
   }
   const isLetThrough = decision.allowed || mode === 'report';
+  if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
   return {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',

@@ -53,6 +53,11 @@ export interface GateServices {
   /** The unit at this path is walked again soon. */
   measureSoon(unitPath: string): void;
   /**
+   * A check let something through into the unit at this path, which need not be there yet: it is walked when that may have
+   * come, also where nobody says so. Costs no more than a look-up.
+   */
+  letThrough(unitPath: string): void;
+  /**
    * The synchronisation of a sign-in. Rejects with `not_found` where there is no such user or source, with `conflict` where
    * the source is not active.
    */

@@ -58,6 +58,17 @@ export class Clone {
     await this.git('commit', '-q', '-m', file);
   }
 
+  /** A pack of a commit with all that it needs, as a push sends it. */
+  async pack(commit: string): Promise<Buffer> {
+    const packed = await this.#run('git', ['pack-objects', '--stdout', '--revs', '-q'], {
+      cwd: this.folder,
+      env: this.#env,
+      input: `${commit}\n`,
+      encoding: 'latin1',
+    });
+    return Buffer.from(packed.stdout, 'latin1');
+  }
+
   async push(args: readonly string[] = ['main'], options: RunOptions = {}): Promise<Push> {
     const env = { ...this.#env, ...options.env };
     const pushed = await this.#run('git', ['push', 'origin', ...args], { ...options, cwd: this.folder, env });

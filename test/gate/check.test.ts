@@ -129,6 +129,33 @@ t.test('an owner never heard of uses nothing, and asking creates nobody', async 
   t.strictSame([...ledger.owners()], []);
 });
 
+t.test(
+  'what is let through by path is told, whether it is there yet or not, and nothing else is',
+  async t => {
+    const { ask, walk, told, ledger } = await openWorld(t);
+    walk('/srv/git/alice/app.git', 'alice', 5 * GB);
+    walk('/srv/git/bob/app.git', 'bob', 12 * GB);
+    const checked = (path: string) => ask(`/v1/check?path=${path}`);
+    t.equal((await checked('/srv/git/alice/app.git/objects')).status, 200);
+    t.strictSame(told.letThrough, ['/srv/git/alice/app.git']);
+    told.locate = async path => ({
+      path,
+      owner: 'alice',
+      leaf: 'size:repos:private',
+      bytes: null,
+      exists: false,
+    });
+    t.equal((await checked('/srv/git/alice/new.git')).status, 200);
+    t.strictSame(told.letThrough.splice(0), ['/srv/git/alice/app.git', '/srv/git/alice/new.git']);
+    t.equal((await checked('/srv/git/bob/app.git')).status, 413);
+    t.equal((await ask('/v1/check?owner=alice&subject=size:repos:private')).status, 200);
+    t.strictSame(told.letThrough, [], 'neither one that is refused, nor one without a path');
+    ledger.reconfigure({ ...ledger.settings, mode: 'report' });
+    t.equal((await checked('/srv/git/bob/app.git')).status, 200);
+    t.strictSame(told.letThrough, ['/srv/git/bob/app.git'], 'nobody is refused in report mode');
+  },
+);
+
 t.test('PRECISE counts the size that is about to come', async t => {
   const { ask, walk } = await openWorld(t, { precise: true });
   walk('/srv/git/alice/app.git', 'alice', 9 * GB);

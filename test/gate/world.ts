@@ -39,6 +39,7 @@ export interface Told {
   readonly refused: RefusalRecord[];
   readonly unasked: UnaskedDecision[];
   readonly measured: string[];
+  readonly letThrough: string[];
   readonly unforeseen: unknown[];
 }
 
@@ -77,6 +78,7 @@ export async function openWorld(
     refused: [],
     unasked: [],
     measured: [],
+    letThrough: [],
     unforeseen: [],
   };
   const services: GateServices = {
@@ -86,6 +88,7 @@ export async function openWorld(
     },
     locate: path => told.locate(path),
     measureSoon: path => told.measured.push(path),
+    letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,
     refused: record => told.refused.push(record),
     unasked: decision => told.unasked.push(decision),
