@@ -92,7 +92,7 @@ export const scan = {
   }),
   measure: scanKey('MEASURE', kind.oneOf(['apparent', 'allocated']), {
     text: 'apparent',
-    doc: 'What of a file counts: `apparent` its size, `allocated` the blocks that it takes on the disk. Only regular files count, in both.',
+    doc: 'What of a file counts: `apparent` its size, `allocated` the blocks that it takes on the disk. Regular files count; with `allocated` so do the blocks of directories.',
     reloads: true,
     of: config => config.scan.measure,
   }),

@@ -5,8 +5,9 @@
  * nobody may take it for an absence.
  */
 
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
+import { list } from './listing.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
 
 export type Entry = 'directory' | 'link' | 'other';
@@ -28,17 +29,15 @@ export function entryAt(path: string): Entry | null {
 /** The names of the directories in a directory; null where it is gone. */
 export function directoriesIn(path: string): string[] | null {
   const location = encodePath(path);
-  // Where a file system does not tell what its entries are, Node asks for each, and one that
-  // vanishes meanwhile fails the whole listing with ENOENT: that is not the directory's absence.
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const entries = readdirSync(location, { withFileTypes: true, encoding: 'buffer' });
-      return entries.filter(entry => entry.isDirectory()).map(entry => decodePath(entry.name));
-    } catch (error) {
-      if (!absences.has(systemCode(error))) throw error;
-      if (entryAt(path) !== 'directory') return null;
-      if (attempt === 5) throw error;
-    }
+  try {
+    const stats = lstatSync(location, { throwIfNoEntry: false });
+    if (stats?.isDirectory() !== true) return null;
+    const names: string[] = [];
+    for (const entry of list(location, stats.size).entries) if (entry.isDirectory()) names.push(entry.name);
+    return names;
+  } catch (error) {
+    if (absences.has(systemCode(error)) && entryAt(path) !== 'directory') return null;
+    throw error;
   }
 }
 

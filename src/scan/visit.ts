@@ -5,10 +5,10 @@
  * its paths is a limit.
  */
 
-import { accessSync, closeSync, constants, lstatSync, openSync, type Stats } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
+import { list, locationOf } from '../layout/index.ts';
 import { isBeingWritten, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
-import { list, locationOf } from './listing.ts';
 import type { Leftover, Unread, WalkRequest } from './outcome.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadPlace } from './sums.ts';
 
@@ -24,6 +24,9 @@ export type Pulse = (tally: Tally) => boolean;
 
 const entriesPerPulse = 4096;
 const mostListed = 100;
+
+/** The unit of `st_blocks`, whatever the file system's own blocks are. */
+const blockBytes = 512;
 
 /**
  * Longer paths are continued from a directory that is held open: the system takes 4095 bytes, of
@@ -144,6 +147,7 @@ function takeEach(state: Walk): boolean {
 
 function visit(state: Walk, place: Place, directory: number): void {
   let { path, odd } = place;
+  let stats: Stats | undefined;
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
     const held = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -151,8 +155,14 @@ function visit(state: Walk, place: Place, directory: number): void {
     state.steps.push(held);
     path = `/proc/self/fd/${held}`;
     odd = false;
+    stats = fstatSync(held);
+  } else {
+    stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
   }
-  const listing = list(locationOf(path, odd));
+  // It is gone, or a link has taken its place.
+  if (stats?.isDirectory() !== true) return;
+  countDirectory(state, place, directory, stats);
+  const listing = list(locationOf(path, odd), stats.size);
   const stepsBefore = state.steps.length;
   for (const entry of listing.entries) {
     state.entries += 1;
@@ -172,6 +182,15 @@ function visit(state: Walk, place: Place, directory: number): void {
       addUnread(state, directory, 'own', error, name);
     }
   }
+}
+
+/** Adds the blocks that hold a directory's names; its length says nothing that file systems agree on. */
+function countDirectory(state: Walk, { leftover }: Place, directory: number, { blocks }: Stats): void {
+  if (state.request.measure === 'apparent') return;
+  const bytes = blocks * blockBytes;
+  state.sums.bytes[directory] = (state.sums.bytes[directory] ?? 0) + bytes;
+  state.bytes += bytes;
+  if (leftover !== null) leftover.bytes += bytes;
 }
 
 /** Puts a directory on the list of what is to visit, unless it does not count. */
@@ -210,7 +229,7 @@ function countFile(state: Walk, at: Place, directory: number, name: string, loca
     if (isYoung(stats.mtimeMs, state.now)) return;
     leftover = addLeftover(state, directory, name, stats.mtimeMs);
   }
-  const bytes = state.request.measure === 'apparent' ? stats.size : stats.blocks * 512;
+  const bytes = state.request.measure === 'apparent' ? stats.size : stats.blocks * blockBytes;
   if (stats.nlink > 1) {
     const file = fileOf(location, stats);
     state.sums.links.push({ directory, file, bytes });
@@ -238,7 +257,8 @@ function newestWithin(path: string, odd: boolean, own: number): number {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [at, atIsOdd] = next;
     try {
-      const listing = list(locationOf(at, atIsOdd));
+      const { size } = lstatSync(locationOf(at, atIsOdd));
+      const listing = list(locationOf(at, atIsOdd), size);
       for (const { name } of listing.entries) {
         const child = `${at}/${name}`;
         const childIsOdd = atIsOdd || (listing.odd && !name.isWellFormed());

@@ -1,7 +1,7 @@
 /**
  * Run by itself: what a walk answers to one who is not root.
  *
- * In: the unit's path, the cache's file, and the bytes that the unit is known with or `null`.
+ * In: the unit's path, the cache's file, the bytes that the unit is known with or `null`, and MEASURE.
  * Out: the walk's outcome as JSON.
  */
 
@@ -9,7 +9,7 @@ import { openCache, prepareCache } from '../../src/scan/cache.ts';
 import { walk } from '../../src/scan/walk.ts';
 import { unitAt } from './world.ts';
 
-const [path = '', cacheFile = '', known = 'null'] = process.argv.slice(2);
+const [path = '', cacheFile = '', known = 'null', measured = 'apparent'] = process.argv.slice(2);
 if (process.getuid?.() === 0) {
   process.setgroups?.([]);
   process.setgid?.(65534);
@@ -21,6 +21,7 @@ const cache = openCache(cacheFile, why => {
 });
 const unit = unitAt(path, path.endsWith('.git') ? 'repos' : 'lfs');
 const knownBytes = JSON.parse(known);
-const request = { unit, inner: [], exclude: new Set<string>(), measure: 'apparent', knownBytes } as const;
+const measure = measured === 'allocated' ? 'allocated' : 'apparent';
+const request = { unit, inner: [], exclude: new Set<string>(), measure, knownBytes } as const;
 process.stdout.write(JSON.stringify(walk(request, cache, () => true)));
 cache.close();

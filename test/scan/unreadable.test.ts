@@ -3,13 +3,13 @@ import { chmodSync, chownSync, linkSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import type { Walked } from '../../src/scan/outcome.ts';
+import type { Measure, Walked } from '../../src/scan/outcome.ts';
 import { bareRepository, fill, temporary } from './world.ts';
 
 interface World {
   readonly unit: string;
   /** Walks the unit as one who is not root. */
-  walk(knownBytes?: number): Walked;
+  walk(knownBytes?: number, measure?: Measure): Walked;
   /** Loses all that earlier walks remembered. */
   forget(): void;
 }
@@ -24,9 +24,9 @@ function world(t: Test, name = 'unit'): World {
   const cacheFile = join(data, 'scan.db');
   return {
     unit,
-    walk: knownBytes => {
+    walk: (knownBytes, measure = 'apparent') => {
       // env -i takes away the test runner's settings, which have every Node write where only root may.
-      const node = ['-i', process.execPath, script, unit, cacheFile, String(knownBytes ?? null)];
+      const node = ['-i', process.execPath, script, unit, cacheFile, String(knownBytes ?? null), measure];
       return JSON.parse(execFileSync('env', node, { encoding: 'utf8' }));
     },
     forget: () => {
@@ -58,6 +58,25 @@ t.test('an unreadable directory keeps its last known bytes, and all else counts 
   chmodSync(join(unit, 'closed'), 0o700);
   rmSync(join(unit, 'closed'), { recursive: true });
   t.match(walk(), { bytes: 5, partial: false }, 'what is removed is not unreadable');
+});
+
+t.test('what cannot be read keeps the blocks of its directories, too', async t => {
+  const { unit, walk } = world(t);
+  fill(join(unit, 'closed/deep/er/a'), 1000);
+  fill(join(unit, 'open/b'), 10);
+  const measured = () => walk(undefined, 'allocated');
+  const { bytes } = measured();
+  const du = () => Number(execFileSync('du', ['-s', '-B1', unit]).toString().split('\t')[0]);
+  t.equal(bytes, du());
+  for (const mode of [0o700, 0o744]) {
+    chmodSync(join(unit, 'closed'), mode);
+    t.match(measured(), { bytes, partial: true });
+    t.match(measured(), { bytes, partial: true }, 'walk after walk');
+  }
+  rmSync(join(unit, 'open'), { recursive: true });
+  t.match(measured(), { bytes: du(), partial: true }, 'and all else counts down');
+  chmodSync(join(unit, 'closed'), 0o755);
+  t.match(measured(), { bytes: du(), partial: false });
 });
 
 t.test('a directory that can be listed but not entered keeps its last known bytes', async t => {

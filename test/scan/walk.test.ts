@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   linkSync,
   mkdirSync,
@@ -11,6 +12,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { noCache } from '../../src/scan/cache.ts';
 import type { Walked, WalkRequest } from '../../src/scan/outcome.ts';
@@ -88,16 +90,49 @@ t.test('a file with several names counts once', async t => {
   t.same(counted(measured(elsewhere)), { bytes: 1000, files: 1 }, 'in each unit');
 });
 
+/** What `find` says that these take on the disk, by its blocks of 512 bytes. */
+function blocksOf(root: string, types: string, ...expression: string[]): number {
+  const told = execFileSync('find', [root, ...expression, '-type', types, '-printf', '%b\n']).toString();
+  return told
+    .trim()
+    .split('\n')
+    .reduce((sum, count) => sum + 512 * Number(count), 0);
+}
+
 t.test('a sparse file counts with its length, or with the blocks that it takes', async t => {
   const root = temporary(t);
   fill(join(root, 'sparse'), 0);
   truncateSync(join(root, 'sparse'), 2 ** 40);
   fill(join(root, 'dense'), 10_000);
   t.equal(measured(root).bytes, 2 ** 40 + 10_000);
-  const blocks = execFileSync('find', [root, '-type', 'f', '-printf', '%b\n']).toString().trim().split('\n');
-  const bytes = blocks.reduce((sum, count) => sum + 512 * Number(count), 0);
-  t.equal(measured(root, { measure: 'allocated' }).bytes, bytes);
+  const { bytes } = measured(root, { measure: 'allocated' });
+  t.equal(bytes, blocksOf(root, 'f,d'));
   t.ok(bytes < 1_000_000);
+});
+
+t.test('directories count by the blocks that they take, or not at all', async t => {
+  const root = temporary(t);
+  nest(root, 200, 'refs');
+  for (const name of ['a/b/c', '.snapshot/d', 'lfs/e']) mkdirSync(join(root, name), { recursive: true });
+  symlinkSync('x'.repeat(3000), join(root, 'link'));
+  const left = ['(', '-name', '.snapshot', '-o', '-path', join(root, 'lfs'), ')', '-prune', '-o'];
+  const inner = [join(root, 'lfs')];
+  const directories = 200 + 4;
+  t.match(measured(root, { inner }), { bytes: 200 * 3, directories });
+  const allocated = measured(root, { inner, measure: 'allocated' });
+  t.match(allocated, { bytes: blocksOf(root, 'f,d', ...left), directories, files: 200 });
+  t.ok(blocksOf(root, 'd', ...left) >= 4096 * directories, 'on this disk they take some');
+  const [du = ''] = execFileSync('du', [
+    '-s',
+    '-B1',
+    '--exclude=.snapshot',
+    '--exclude=lfs',
+    '--exclude=link',
+    root,
+  ])
+    .toString()
+    .split('\t');
+  t.equal(allocated.bytes, Number(du), 'as du says');
 });
 
 t.test('a sum that passes 2^53 - 1 bytes is said to be too large', async t => {
@@ -154,11 +189,18 @@ t.test('nested directories with the longest names are walked to the bottom', asy
 });
 
 const crowd = process.env.SOFTQUOTA_LONG === undefined ? 100_000 : 1_000_000;
-t.test(`a directory of ${crowd} files is walked`, { timeout: 600_000 }, async t => {
+t.test(`a directory of ${crowd} files is walked, and read in pieces`, { timeout: 600_000 }, async t => {
   const root = mountTmpfs(t);
-  const script = 'for (1 .. $ARGV[0]) { open my $file, ">", $_ or die; print $file "ab" }';
+  const script = 'for (1 .. $ARGV[0]) { open my $file, ">", "$_-\xff" or die; print $file "ab" }';
   execFileSync('perl', ['-e', script, String(crowd)], { cwd: root });
-  t.same(counted(measured(root)), { bytes: 2 * crowd, files: crowd });
+  const walker = new Worker(new URL('small-walker.ts', import.meta.url), {
+    workerData: root,
+    execArgv: [],
+    // All their names together would take more.
+    resourceLimits: { maxOldGenerationSizeMb: 16 },
+  });
+  const [outcome] = await once(walker, 'message');
+  t.match(outcome, { bytes: 2 * crowd, files: crowd, partial: false, unreadCount: 0 });
 });
 
 t.test('excluded names and units of their own inside are left out', async t => {
