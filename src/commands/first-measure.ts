@@ -42,7 +42,7 @@ export async function measureFirst(
       await daemon.stop();
     }
   } finally {
-    flush();
+    await flush();
     rmSync(folder, { recursive: true, force: true });
     if (account !== null) give(config.server.dataPath, account);
   }

@@ -40,10 +40,14 @@ async function serve(
   const { supervise } = await import('../supervision/index.ts');
   const { createLogger } = await import('../telemetry/index.ts');
   const { log, flush } = createLogger(config.log);
+  /** Ends the process, whatever would keep it. */
+  const leave = async (status: number) => {
+    if ((await flush()) === 'hangs') process.kill(process.pid, 'SIGKILL');
+    process.exit(status);
+  };
   process.on('uncaughtException', error => {
     log.fatal({ err: error }, "a mistake of softquota's own");
-    flush();
-    process.exit(exitCodes.internal);
+    void leave(exitCodes.internal);
   });
   const stopAsked = new Promise<string>(resolve => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
@@ -66,8 +70,7 @@ async function serve(
     supervision.stopping();
     setTimeout(() => {
       log.error('something did not stop in time and is left behind');
-      flush();
-      process.exit(exitCodes.done);
+      void leave(exitCodes.done);
     }, stopMs).unref();
     const hangingThreads = await daemon.stop();
     await supervision.close();
@@ -76,15 +79,13 @@ async function serve(
         { hangingThreads },
         'a disk never answered; everything is kept, and the process ends itself hard',
       );
-      flush();
+      await flush();
       process.kill(process.pid, 'SIGKILL');
     }
-    return asked instanceof SoftquotaError ? asked.exitCode : exitCodes.done;
+    return await leave(asked instanceof SoftquotaError ? asked.exitCode : exitCodes.done);
   } catch (error) {
     if (error instanceof SoftquotaError) log.fatal({ code: error.code, err: error.cause }, error.message);
     else log.fatal({ err: error }, "a mistake of softquota's own");
-    return error instanceof SoftquotaError ? error.exitCode : exitCodes.internal;
-  } finally {
-    flush();
+    return await leave(error instanceof SoftquotaError ? error.exitCode : exitCodes.internal);
   }
 }

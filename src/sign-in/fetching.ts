@@ -3,8 +3,8 @@
 import type { CustomFetch } from 'openid-client';
 import { isSafe } from '../sources/index.ts';
 
-/** Ten thousand groups with long names are less. */
-const mostBytes = 4 * 1024 * 1024;
+/** Ten thousand groups are less; what is longer would hold up all others while it is read. */
+const mostBytes = 1024 * 1024;
 
 /** Follows no redirect. Rejects where the address is not safe, or the answer too long. */
 export const boundedFetch: CustomFetch = async (address, { method, headers, body, signal }) => {

@@ -1,12 +1,15 @@
 /**
  * The log: lines of JSON, or for people, on standard error.
  *
- * Written without waiting, so that a reader of the log who stands still never holds up an answer.
+ * Written without waiting, so that a reader of the log who stands still never holds up an answer, nor the end.
  */
 
-import pino, { type DestinationStream } from 'pino';
-import pretty from 'pino-pretty';
+import pino from 'pino';
+import { prettyFactory } from 'pino-pretty';
 import { printableJson } from '../quota/index.ts';
+import { BoundedWriter } from './bounded.ts';
+import { withLoggedErrors, withoutPasswords } from './errors.ts';
+import { standardError } from './standard-error.ts';
 
 export type Logger = pino.Logger;
 
@@ -15,35 +18,54 @@ export interface LogSettings {
   readonly format: 'json' | 'pretty';
 }
 
-const standardError = 2;
+export interface Log {
+  readonly log: Logger;
+  /** Writes out what waits, for a second at most; call it before the process ends. */
+  flush(): Promise<Flushed>;
+}
 
-/** What waits for a reader who stands still; what would come on top is lost, and not softquota's memory. */
-const mostWaitingBytes = 8 * 1024 * 1024;
+/**
+ * `left`: nobody reads, and the process would wait for that until `process.exit`. `hangs`: a thread hangs in the system, and
+ * only a signal ends the process.
+ */
+export type Flushed = 'written' | 'left' | 'hangs';
 
-/** `flush` writes out what waits; call it before the process ends. */
-export function createLogger(settings: LogSettings): { readonly log: Logger; readonly flush: () => void } {
-  let isEnding = false;
-  const out = pino.destination({
-    fd: standardError,
-    sync: false,
-    maxLength: mostWaitingBytes,
-    // While it runs it waits for a reader who is slow; at the end nobody waits for one who stands still.
-    retryEAGAIN: () => !isEnding,
+/** What waits for a reader who stands still: some thousand lines. */
+const mostWaitingBytes = 2 * 1024 * 1024;
+const retryMs = 1000;
+const flushMs = 1000;
+
+export function createLogger(settings: LogSettings): Log {
+  const { sink, holdsExit } = standardError();
+  const writer = new BoundedWriter({
+    sink,
+    mostBytes: mostWaitingBytes,
+    retryMs,
+    lost: lines => log.warn({ lines }, 'lines of the log were lost: nobody read it for a time'),
   });
-  // A reader that went away is no reason to stop answering.
-  out.on('error', () => {});
-  const lines: DestinationStream =
-    settings.format === 'pretty' ? pretty({ destination: out, ignore: 'pid,hostname', sync: true }) : out;
+  const shown = settings.format === 'pretty' ? prettyFactory({ ignore: 'pid,hostname' }) : unchanged;
   // Strangers choose names that stand in the log, and administrators read it on terminals.
-  const stream: DestinationStream = { write: line => lines.write(printableJson(line)) };
-  const log = pino({ level: settings.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
-  const flush = () => {
-    isEnding = true;
-    try {
-      out.flushSync();
-    } catch {
-      // Nobody reads any more.
-    }
+  const stream = {
+    write: (line: string) => writer.write(shown(printableJson(withoutPasswords(line)))),
+  };
+  const log = pino(
+    {
+      level: settings.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { log: withLoggedErrors },
+      // pino's own would take every field of an error.
+      serializers: { err: (shown: unknown) => shown },
+    },
+    stream,
+  );
+  const flush = async () => {
+    if (await writer.flush(flushMs)) return 'written';
+    return holdsExit && writer.isWriting ? 'hangs' : 'left';
   };
   return { log, flush };
+}
+
+function unchanged(line: string): string {
+  return line;
 }
