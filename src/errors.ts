@@ -24,6 +24,8 @@ const catalog = {
   unauthenticated: { status: 401, exit: exitCodes.notPermitted },
   /** Too many wrong credentials came from there lately. */
   slowed: { status: 429, exit: exitCodes.notPermitted },
+  /** It was told just now, and is taken again later. */
+  too_often: { status: 429, exit: exitCodes.unreachable },
   /** A parameter of a request is missing or cannot be taken. */
   bad_parameter: { status: 400, exit: exitCodes.usage },
   /** The body of a question to the gate is over the limit; 413 is a refusal there. */

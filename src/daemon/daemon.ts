@@ -99,7 +99,7 @@ export class Daemon {
       opened.push(refusals);
       const measuring = new Measuring({ config, ledger, log, fleet });
       opened.push(measuring);
-      const unasked = new Unasked(log);
+      const unasked = new Unasked({ log, now: Date.now });
       const identity = new Identity({ ledger, now: Date.now, log });
       opened.push(identity);
       const events = await Events.open({

@@ -99,7 +99,7 @@ function gateServices({
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
       log.info({ ...record, used, limit, group, rule }, what);
     },
-    unasked: decision => unasked.record(decision),
+    unasked: report => unasked.record(report),
     health: () => ({
       reasons: notReady({ ledger, rootsAway: measuring.rootsAway, fleet }),
     }),

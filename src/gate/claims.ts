@@ -10,8 +10,8 @@ import type { GateServices } from './services.ts';
 
 export const claimsNested: ReadonlySet<string> = new Set(['claims', 'try']);
 
-/** Ten thousand groups with long names are less. */
-export const longestClaimsBytes = 4 * 1024 * 1024;
+/** Ten thousand groups are less; what is longer would hold up all others while it is read. */
+export const longestClaimsBytes = 1024 * 1024;
 
 export async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
   const user = required(parameters, 'user');

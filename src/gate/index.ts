@@ -6,4 +6,4 @@
  */
 
 export { Gate, type GateLimits } from './gate.ts';
-export type { GateServices, Health, PlacedUnit, RefusalRecord, UnaskedDecision } from './services.ts';
+export type { GateServices, Health, PlacedUnit, RefusalRecord, UnaskedReport } from './services.ts';

@@ -14,6 +14,9 @@ export type Parameters = ReadonlyMap<string, string>;
 
 export const longestBodyBytes = 64 * 1024;
 
+/** What needs more is none of ours; each takes a look-up. */
+const mostParameters = 100;
+
 const none: Parameters = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
@@ -87,7 +90,7 @@ function parseBody(body: Buffer, contentType: string, nested: ReadonlySet<string
 function parseForm(text: string): Parameters {
   if (text === '') return none;
   const found = new Map<string, string>();
-  for (const pair of text.split('&')) {
+  for (const pair of text.split('&', mostParameters + 1)) {
     if (pair === '') continue;
     const end = pair.indexOf('=');
     add(found, decode(end === -1 ? pair : pair.slice(0, end)), end === -1 ? '' : decode(pair.slice(end + 1)));
@@ -98,62 +101,75 @@ function parseForm(text: string): Parameters {
 /** JSON as flat parameters: texts, and numbers as they are written, so that none is rounded. */
 function parseJson(body: Buffer, nested: ReadonlySet<string>): Parameters {
   if (!isUtf8(body)) throw bad('the body is not UTF-8');
+  const text = body.toString();
   const found = new Map<string, string>();
+  let hasNumber = false;
+  for (const [name, value] of Object.entries(objectIn(text))) {
+    if (value === null) continue;
+    if (typeof value === 'string') add(found, name, value);
+    else if (typeof value === 'number') add(found, name, String(value));
+    else if (nested.has(name)) add(found, name, JSON.stringify(value));
+    else throw bad(`${name} is neither a text nor a number`);
+    hasNumber ||= typeof value === 'number';
+  }
+  // How a number is written takes a call for each value to find out: only where none lies within another.
+  return hasNumber && nested.size === 0 ? asWritten(text, found) : found;
+}
+
+function objectIn(text: string): object {
   let whole: unknown;
   try {
-    whole = JSON.parse(body.toString(), (_key, value: unknown, context?: { readonly source?: string }) =>
-      typeof value === 'number' ? new WrittenNumber(context?.source ?? String(value)) : value,
-    );
+    whole = JSON.parse(text);
   } catch {
     throw bad('the body is not JSON');
   }
-  if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) {
-    throw bad('the body is not a JSON object');
-  }
-  for (const [name, value] of Object.entries(whole)) {
-    if (value === null) continue;
-    if (typeof value === 'string') add(found, name, value);
-    else if (value instanceof WrittenNumber) add(found, name, value.text);
-    else if (nested.has(name)) add(found, name, JSON.stringify(value));
-    else throw bad(`${name} is neither a text nor a number`);
-  }
-  return found;
+  if (typeof whole === 'object' && whole !== null && !Array.isArray(whole)) return whole;
+  throw bad('the body is not a JSON object');
 }
 
-class WrittenNumber {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-
-  /** Where it lies within something else. */
-  toJSON(): number {
-    return Number(this.text);
-  }
+function asWritten(text: string, parameters: Parameters): Parameters {
+  const written = new Map(parameters);
+  JSON.parse(text, (name, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value === 'number' && context?.source !== undefined) written.set(name, context.source);
+    return value;
+  });
+  return written;
 }
 
 function add(found: Map<string, string>, name: string, value: string): void {
   if (found.has(name)) throw bad(`${name} is given more than once`);
+  if (found.size === mostParameters) throw bad(`there are more than ${mostParameters} parameters`);
   found.set(name, value);
 }
 
 /** Percent-decoding. Node hands over bytes beyond ASCII one by one; such as are no UTF-8 stand as in layout's paths. */
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
-  const spaced = text.replaceAll('+', ' ');
-  if (!/[\x80-\xff]/.test(spaced)) {
-    try {
-      return decodeURIComponent(spaced);
-    } catch {
-      // It is malformed, or no UTF-8.
+  const bytes = Buffer.from(text, 'latin1');
+  let length = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte === percent) {
+      bytes[length++] = digitAt(bytes, at + 1) * 16 + digitAt(bytes, at + 2);
+      at += 2;
+    } else {
+      bytes[length++] = byte === plus ? space : byte;
     }
   }
-  if (/%(?![0-9a-f]{2})/i.test(spaced)) throw bad('a "%" is not followed by two hexadecimal digits');
-  const bytes = spaced.replace(/%(..)/g, (_all, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 16)),
-  );
-  return decodePath(Buffer.from(bytes, 'latin1'));
+  return decodePath(bytes.subarray(0, length));
+}
+
+const percent = 0x25;
+const plus = 0x2b;
+const space = 0x20;
+
+function digitAt(bytes: Buffer, at: number): number {
+  const byte = bytes[at] ?? 0;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  // Letters differ by this bit from capital ones.
+  const letter = byte | 0x20;
+  if (letter >= 0x61 && letter <= 0x66) return letter - 0x61 + 10;
+  throw bad('a "%" is not followed by two hexadecimal digits');
 }
 
 function bad(message: string): SoftquotaError {

@@ -24,10 +24,18 @@ export interface RefusalRecord {
   readonly mode: QuotaSettings['mode'];
 }
 
-/** What a hook says it decided while nobody could be asked. Anybody may have made it up. */
-export interface UnaskedDecision {
+/** What a hook says it decided about a unit while nobody could be asked. Anybody may have made it up. */
+export interface UnaskedReport {
   /** The path of the unit. */
   readonly unit: string;
+  readonly decisions: readonly UnaskedDecision[];
+  /** Lines that no hook writes. */
+  readonly notUnderstood: number;
+  /** Lines beyond those that are looked at. */
+  readonly passedOver: number;
+}
+
+export interface UnaskedDecision {
   /** By the hook's clock, milliseconds since 1970. */
   readonly at: number;
   readonly allowed: boolean;
@@ -66,8 +74,8 @@ export interface GateServices {
   contact(): string | null;
   /** For the record. */
   refused(record: RefusalRecord): void;
-  /** For the record. */
-  unasked(decision: UnaskedDecision): void;
+  /** For the record; false: that unit, or too many units, were told of just now, and it is not taken. */
+  unasked(report: UnaskedReport): boolean;
   health(): Health;
   /** A mistake of ours. */
   unforeseen(error: unknown): void;

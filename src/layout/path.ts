@@ -14,19 +14,20 @@ export function decodePath(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (areUtf8(buffer)) return buffer.toString();
   let path = '';
+  let from = 0;
   for (let at = 0; at < buffer.length; ) {
     const first = buffer[at] ?? 0;
-    const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    const character = buffer.subarray(at, at + length);
-    if (areUtf8(character)) {
-      path += character.toString();
-      at += character.length;
-    } else {
-      path += String.fromCharCode(0xdc00 + first);
-      at += 1;
+    const length =
+      first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+    if (length === 1 || (length > 1 && areUtf8(buffer.subarray(at, at + length)))) {
+      at += length;
+      continue;
     }
+    path += buffer.toString('utf8', from, at) + String.fromCharCode(0xdc00 + first);
+    at += 1;
+    from = at;
   }
-  return path;
+  return path + buffer.toString('utf8', from);
 }
 
 /**

@@ -25,6 +25,24 @@ export interface DaemonOptions {
   readonly through?: readonly string[];
 }
 
+/** A push that a hook decided without the daemon, as the log has it. */
+interface DecidedAlone {
+  readonly unit: string;
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly actor: string;
+}
+
+/** All of them that hooks told this daemon of. */
+export function decidedAlone({ lines }: Daemon): readonly DecidedAlone[] {
+  return lines
+    .filter(({ msg }) => msg === 'pushes were decided without the daemon')
+    .flatMap(({ unit, decisions }) =>
+      // As src/daemon/unasked.ts writes them.
+      (decisions as readonly Omit<DecidedAlone, 'unit'>[]).map(each => ({ ...each, unit: String(unit) })),
+    );
+}
+
 export class Daemon {
   readonly child: ChildProcess;
   readonly ended: Promise<Ending>;

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import t from 'tap';
-import { buildProgram } from '../../src/commands/program.ts';
+import { buildProgram } from '../../src/commands/index.ts';
 import { mountSmall } from '../faults/small-disk.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';

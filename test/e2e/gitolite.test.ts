@@ -4,6 +4,7 @@ import { chmod, lstat, readFile, readlink, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from './ask.ts';
+import { decidedAlone } from './daemon.ts';
 import { Gitolite } from './gitolite.ts';
 import { Server } from './server.ts';
 
@@ -77,7 +78,7 @@ t.test('a push is allowed, warned about, refused; deleting passes, also without 
   await bob.push();
   await own.commit(10);
   await own.push();
-  const told = () => again.lines.filter(({ msg }) => msg === 'a push was decided without the daemon');
+  const told = () => decidedAlone(again);
   await until(() => (told().length === 2 ? true : null));
   t.same(
     new Set(told().map(({ actor, unit }) => `${actor} ${unit}`)),

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
+import { decidedAlone } from './daemon.ts';
 import { Server } from './server.ts';
 
 t.test('killed without warning, what it knew last still holds, and it learns what was decided', async t => {
@@ -62,7 +63,7 @@ t.test('killed without warning, what it knew last still holds, and it learns wha
 
   const daemon = await server.start();
   for (const name of repositories) await pushed(name, 100);
-  const decided = () => daemon.lines.filter(({ msg }) => msg === 'a push was decided without the daemon');
+  const decided = () => decidedAlone(daemon);
   await until(() => (decided().length === 4 ? true : null));
   const told = decided().map(({ unit, allowed, reason }) => ({ unit, allowed, reason }));
   t.same(

@@ -82,6 +82,21 @@ t.test('a body that is not what it says is refused', async t => {
   t.match(told, /Content-Type is "text\/.?\\u\{9b\}31m.?\\u\{ad\}", where/);
 });
 
+t.test('more than a hundred parameters are refused, however they come', async t => {
+  const { ask } = await openWorld(t);
+  const names = (count: number) => Array.from({ length: count - 2 }, (_, n) => [`x${n}`, '1'] as const);
+  const asked = (count: number): readonly Parameters<typeof ask>[] => [
+    [`/v1/check?${good}&${new URLSearchParams(Object.fromEntries(names(count)))}`],
+    ['/v1/check', json({ owner: 'alice', subject: 'size:all', ...Object.fromEntries(names(count)) })],
+    ['/v1/check', form({ owner: 'alice', subject: 'size:all', ...Object.fromEntries(names(count)) })],
+  ];
+  for (const each of asked(100)) t.equal((await ask(...each)).status, 200);
+  for (const each of asked(101)) {
+    const { status, text } = await ask(...each);
+    t.match([status, JSON.parse(text).message], [400, 'there are more than 100 parameters']);
+  }
+});
+
 t.test('a body over 64 KiB is 400 too_large, whoever sends it how, and the connection goes on', async t => {
   const { ask, told } = await openWorld(t);
   const padding = (bytes: number) => ({

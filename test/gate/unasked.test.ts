@@ -6,19 +6,20 @@ import { form, openWorld } from './world.ts';
 const path = '/srv/git/alice/app.git';
 const line = '2026-11-21T09:14:03Z\tlet through\tnobody answers\talice';
 
-t.test('each line is put on record, with the unit that the path leads to', async t => {
+t.test('all lines are put on record together, with the unit that the path leads to', async t => {
   const { ask, walk, told } = await openWorld(t);
   walk(path, 'alice', 5);
   const lines = `${line}\n2026-11-21T09:15:00Z\trefused\tthe answer was 503\t\n`;
   const answer = await ask('/v1/unasked', form({ path: `${path}/`, lines }));
   t.equal(answer.status, 202);
-  t.strictSame(JSON.parse(answer.text), { taken: 2, notUnderstood: 0 });
+  t.strictSame(JSON.parse(answer.text), { taken: 2, not_understood: 0, passed_over: 0 });
   t.notOk('x-softquota-decision' in answer.headers);
   const at = Date.parse('2026-11-21T09:14:03Z');
-  t.strictSame(told.unasked, [
-    { unit: path, at, allowed: true, reason: 'nobody answers', actor: 'alice' },
-    { unit: path, at: at + 57_000, allowed: false, reason: 'the answer was 503', actor: '' },
-  ]);
+  const decisions = [
+    { at, allowed: true, reason: 'nobody answers', actor: 'alice' },
+    { at: at + 57_000, allowed: false, reason: 'the answer was 503', actor: '' },
+  ];
+  t.strictSame(told.unasked, [{ unit: path, decisions, notUnderstood: 0, passedOver: 0 }]);
   t.strictSame(told.refused, []);
 });
 
@@ -41,8 +42,8 @@ t.test('a line that no hook of ours would write is passed over, and the others a
   ];
   const answer = await ask('/v1/unasked', form({ path, lines: [...odd, line].join('\n') }));
   t.equal(answer.status, 202);
-  t.strictSame(JSON.parse(answer.text), { taken: 1, notUnderstood: odd.length });
-  t.equal(told.unasked.length, 1);
+  t.strictSame(JSON.parse(answer.text), { taken: 1, not_understood: odd.length, passed_over: 0 });
+  t.match(told.unasked, [{ decisions: { length: 1 }, notUnderstood: odd.length }]);
 });
 
 t.test('where no unit is, or something is missing, nothing is taken', async t => {
@@ -56,6 +57,24 @@ t.test('where no unit is, or something is missing, nothing is taken', async t =>
   t.strictSame(told.unasked, []);
 });
 
+t.test('of a request a hundred lines are looked at, and the others counted', async t => {
+  const { ask, walk, told } = await openWorld(t);
+  walk(path, 'alice', 5);
+  const lines = `${line}\n`.repeat(700);
+  const answer = await ask('/v1/unasked', form({ path, lines }));
+  t.equal(answer.status, 202);
+  t.strictSame(JSON.parse(answer.text), { taken: 100, not_understood: 0, passed_over: 600 });
+  t.match(told.unasked, [{ decisions: { length: 100 }, passedOver: 600 }]);
+});
+
+t.test('what comes too soon is to be told later', async t => {
+  const { ask, walk, told } = await openWorld(t);
+  walk(path, 'alice', 5);
+  told.takesUnasked = false;
+  const { status, text } = await ask('/v1/unasked', form({ path, lines: line }));
+  t.match([status, JSON.parse(text).code], [429, 'too_often']);
+});
+
 t.test('the longest record that a hook keeps is within what the gate takes', async t => {
   const { ask, walk, told } = await openWorld(t);
   const far = `/srv/${'\u00fc'.repeat(2000)}.git`;
@@ -64,7 +83,7 @@ t.test('the longest record that a hook keeps is within what the gate takes', asy
   const lines = long.repeat((16 * 1024) / long.length);
   const { status } = await ask('/v1/unasked', form({ path: far, lines }));
   t.equal(status, 202);
-  t.not(told.unasked.length, 0);
+  t.match(told.unasked, [{ passedOver: 0 }]);
 });
 
 t.test('the trusted gate takes it too', async t => {

@@ -13,7 +13,7 @@ import {
   type GateLimits,
   type GateServices,
   type RefusalRecord,
-  type UnaskedDecision,
+  type UnaskedReport,
 } from '../../src/gate/index.ts';
 import { Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
 import { openStore } from '../../src/store/index.ts';
@@ -37,7 +37,9 @@ export interface Told {
   reasons: readonly string[];
   locate: GateServices['locate'];
   readonly refused: RefusalRecord[];
-  readonly unasked: UnaskedDecision[];
+  readonly unasked: UnaskedReport[];
+  /** Whether what hooks decided alone is taken. */
+  takesUnasked: boolean;
   readonly measured: string[];
   readonly letThrough: string[];
   readonly unforeseen: unknown[];
@@ -77,6 +79,7 @@ export async function openWorld(
     },
     refused: [],
     unasked: [],
+    takesUnasked: true,
     measured: [],
     letThrough: [],
     unforeseen: [],
@@ -91,7 +94,10 @@ export async function openWorld(
     letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,
     refused: record => told.refused.push(record),
-    unasked: decision => told.unasked.push(decision),
+    unasked: report => {
+      if (told.takesUnasked) told.unasked.push(report);
+      return told.takesUnasked;
+    },
     health: () => ({ reasons: told.reasons }),
     unforeseen: error => told.unforeseen.push(error),
   };
