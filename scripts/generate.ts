@@ -11,6 +11,7 @@ import { assembledHook, assembledHooks } from './hooks/assemble.ts';
 import { commandReference } from './reference/commands.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
+import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
 import { architecture } from './reference/modules.ts';
 
@@ -21,6 +22,7 @@ const generated: Readonly<Record<string, () => string>> = {
   'docs/commands.md': commandReference,
   'docs/configuration.md': configurationReference,
   'docs/doctor.md': doctorReference,
+  'docs/errors.md': errorReference,
   ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
 };
 

@@ -20,57 +20,185 @@ export const exitCodes = {
 } as const;
 
 const catalog = {
-  /** Nobody is known by what was brought, or nothing was brought. */
-  unauthenticated: { status: 401, exit: exitCodes.notPermitted },
-  /** Too many wrong credentials came from there lately. */
-  slowed: { status: 429, exit: exitCodes.notPermitted },
-  /** It was told just now, and is taken again later. */
-  too_often: { status: 429, exit: exitCodes.unreachable },
-  /** A parameter of a request is missing or cannot be taken. */
-  bad_parameter: { status: 400, exit: exitCodes.usage },
-  /** The body of a question to the gate is over the limit; 413 is a refusal there. */
-  too_large: { status: 400, exit: exitCodes.usage },
-  /** The body of a request to the API is over the limit. */
-  body_too_large: { status: 413, exit: exitCodes.usage },
-  /** The path lies under no storage template. */
-  unknown_path: { status: 404, exit: exitCodes.usage },
-  /** The path's unit could not be attributed to anybody. */
-  no_owner: { status: 404, exit: exitCodes.usage },
-  /** No such thing at this address. */
-  not_found: { status: 404, exit: exitCodes.usage },
-  /** The address is known, the method is not. */
-  wrong_method: { status: 405, exit: exitCodes.usage },
-  /** Only trusted programs may say this. */
-  not_trusted: { status: 403, exit: exitCodes.notPermitted },
-  /** It contradicts what is there. */
-  conflict: { status: 409, exit: exitCodes.usage },
-  /** Well-formed, but not a value that can be taken. */
-  invalid: { status: 422, exit: exitCodes.usage },
-  /** Usage or policy was never loaded, or the disk did not answer within the deadline. */
-  not_ready: { status: 503, exit: exitCodes.unreachable },
-  /** So many do the same already that there is no room for one more. */
-  busy: { status: 503, exit: exitCodes.unreachable },
-  /** The store could not take it; nothing was changed. */
-  store_away: { status: 503, exit: exitCodes.unreachable },
-  /** The store's file is damaged, or of a newer version, or used by another daemon. */
-  store_refused: { status: 503, exit: exitCodes.configuration },
-  /** A sum would pass 2^53 - 1. */
-  sum_too_large: { status: 422, exit: exitCodes.internal },
-  /** app.ini, the environment, or what they name cannot be used. */
-  configuration: { status: 500, exit: exitCodes.configuration },
-  /** A command line that cannot be understood. */
-  usage: { status: 400, exit: exitCodes.usage },
-  /** No daemon answers. */
-  unreachable: { status: 503, exit: exitCodes.unreachable },
-  /** The operating system does not let us. */
-  not_permitted: { status: 403, exit: exitCodes.notPermitted },
-  /** A file or a stream of a command cannot be read or written. */
-  input_output: { status: 500, exit: exitCodes.inputOutput },
-  /** A mistake of ours. */
-  internal: { status: 500, exit: exitCodes.internal },
+  unauthenticated: {
+    status: 401,
+    exit: exitCodes.notPermitted,
+    meaning: 'No credentials were sent, or they are unknown or expired.',
+    fix: 'Send a valid token (`softquota token create`), or sign in again.',
+  },
+  slowed: {
+    status: 429,
+    exit: exitCodes.notPermitted,
+    meaning: 'Too many wrong credentials came from this address.',
+    fix: 'Wait for as many seconds as `Retry-After` says.',
+  },
+  too_often: {
+    status: 429,
+    exit: exitCodes.unreachable,
+    meaning: 'This was reported a moment ago, and is accepted at a limited rate.',
+    fix: 'Send it again later.',
+  },
+  bad_parameter: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: 'A parameter of the request is missing or has a wrong value.',
+    fix: 'Correct the parameter that the message names.',
+  },
+  malformed: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: 'The request is no HTTP, or its body is no JSON.',
+    fix: 'Correct the client.',
+  },
+  request_timeout: {
+    status: 408,
+    exit: exitCodes.unreachable,
+    meaning: 'The request did not arrive completely in time.',
+    fix: 'Send it again.',
+  },
+  headers_too_large: {
+    status: 431,
+    exit: exitCodes.usage,
+    meaning: 'The address and the headers together are too long.',
+    fix: 'Shorten them.',
+  },
+  too_large: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning:
+      'The body of a request to the gate is over its limit (413 is a refusal there, and nothing else).',
+    fix: 'Send less at once.',
+  },
+  body_too_large: {
+    status: 413,
+    exit: exitCodes.usage,
+    meaning: 'The body of a request to the API is over its limit.',
+    fix: 'Send less at once; [api.md](api.md) names the limits.',
+  },
+  unknown_path: {
+    status: 404,
+    exit: exitCodes.usage,
+    meaning: 'The path lies under no storage template.',
+    fix: 'Ask for a path inside a unit, or add a template to `[storage.*] PATH`.',
+  },
+  no_owner: {
+    status: 404,
+    exit: exitCodes.usage,
+    meaning: 'The unit of the path has no owner.',
+    fix: '`softquota doctor` says what was looked for.',
+  },
+  not_found: {
+    status: 404,
+    exit: exitCodes.usage,
+    meaning: 'What the address or the command names does not exist.',
+    fix: 'Check the spelling.',
+  },
+  wrong_method: {
+    status: 405,
+    exit: exitCodes.usage,
+    meaning: 'The address exists, but does not take this method.',
+    fix: 'Use a method that `Allow` names.',
+  },
+  not_trusted: {
+    status: 403,
+    exit: exitCodes.notPermitted,
+    meaning: 'Only trusted programs may say this.',
+    fix: 'Use `[server] TRUSTED_SOCKET`.',
+  },
+  conflict: {
+    status: 409,
+    exit: exitCodes.usage,
+    meaning: 'The request contradicts what exists, such as a name that is taken.',
+    fix: 'Read the current state, then decide.',
+  },
+  invalid: {
+    status: 422,
+    exit: exitCodes.usage,
+    meaning: 'The request is well-formed, but a value cannot be accepted.',
+    fix: 'Correct the fields that the message names.',
+  },
+  not_ready: {
+    status: 503,
+    exit: exitCodes.unreachable,
+    meaning: 'Policy or usage was never loaded, or the disk did not answer in time.',
+    fix: 'Try again; `softquota doctor` names the cause.',
+  },
+  busy: {
+    status: 503,
+    exit: exitCodes.unreachable,
+    meaning: 'Too many requests do the same thing at the moment.',
+    fix: 'Try again.',
+  },
+  store_away: {
+    status: 503,
+    exit: exitCodes.unreachable,
+    meaning: 'The store cannot write at the moment. Nothing was changed, unless the message says otherwise.',
+    fix: 'Try again; `softquota doctor` names the cause, such as a full disk.',
+  },
+  store_refused: {
+    status: 503,
+    exit: exitCodes.configuration,
+    meaning: 'The store is damaged, of a newer version, or used by another daemon.',
+    fix: 'Follow the message; [backup.md](backup.md) says how to restore.',
+  },
+  sum_too_large: {
+    status: 422,
+    exit: exitCodes.internal,
+    meaning: 'A sum would exceed 2^53 - 1 bytes.',
+    fix: 'Correct the figure that was reported.',
+  },
+  configuration: {
+    status: 500,
+    exit: exitCodes.configuration,
+    meaning: 'app.ini, the environment, or something that they name cannot be used.',
+    fix: 'Correct the key that the message names.',
+  },
+  usage: {
+    status: 400,
+    exit: exitCodes.usage,
+    meaning: 'The command line cannot be understood.',
+    fix: '`softquota COMMAND --help` shows the usage.',
+  },
+  unreachable: {
+    status: 503,
+    exit: exitCodes.unreachable,
+    meaning: 'No daemon answers.',
+    fix: "Start it (`softquota serve`), or check the socket's path.",
+  },
+  input_output: {
+    status: 500,
+    exit: exitCodes.inputOutput,
+    meaning: 'A file or the output cannot be read or written.',
+    fix: 'Make room, or correct the path.',
+  },
+  not_permitted: {
+    status: 403,
+    exit: exitCodes.notPermitted,
+    meaning: 'The operating system, or the scopes of the token, do not allow this.',
+    fix: "Run it as the daemon's user or as root, or use a token with the scopes.",
+  },
+  internal: {
+    status: 500,
+    exit: exitCodes.internal,
+    meaning: 'An error in softquota itself.',
+    fix: 'Report it, with the log.',
+  },
 } as const;
 
 export type ErrorCode = keyof typeof catalog;
+
+/** What docs/errors.md says of each code; `fix` is Markdown. */
+export const errorCatalog: Readonly<
+  Record<
+    ErrorCode,
+    { readonly status: number; readonly exit: number; readonly meaning: string; readonly fix: string }
+  >
+> = catalog;
+
+/** Returns true for a code of the catalog. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(catalog, code);
+}
 
 /** A fault with a code of the catalog; anything else that is thrown is a mistake of ours. */
 export class SoftquotaError extends Error {

@@ -1,8 +1,9 @@
 /** What is answered where a request cannot be done. */
 
+import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Response } from 'express';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { type ErrorCode, errorCatalog, SoftquotaError, systemCode } from '../errors.ts';
 import type { Fault } from '../wire/index.ts';
 import { NotLetIn } from './access.ts';
 
@@ -15,54 +16,61 @@ export interface FaultServices {
 
 /** Nothing of an error's stack or cause gets out. */
 export function answerFault(response: Response, error: unknown, services: FaultServices): void {
-  const { status, message } = told(error, services);
+  const { status, code, message } = told(error, services);
   if (error instanceof NotLetIn) response.set(error.headers);
-  response.status(status).json(faultOf(message, services));
+  response.status(status).json(faultOf(code, message, services));
 }
 
 /** Ends a connection on which nothing more can be understood, or nothing more came. */
 export function sayGoodbye(error: Error, socket: Duplex, services: FaultServices): void {
   if (socket.writable) {
-    const { status, message } = goodbyes[systemCode(error) ?? ''] ?? noHttp;
-    const body = JSON.stringify(faultOf(message, services));
+    const { code, message } = goodbyes[systemCode(error) ?? ''] ?? noHttp;
+    const { status } = errorCatalog[code];
+    const body = JSON.stringify(faultOf(code, message, services));
     socket.write(
-      `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   }
   socket.destroy();
 }
 
-const noHttp = { status: '400 Bad Request', message: 'this is no request that can be understood' };
+interface Goodbye {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
 
-const goodbyes: Readonly<Record<string, typeof noHttp>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: { status: '408 Request Timeout', message: 'the request did not come to its end' },
-  HPE_HEADER_OVERFLOW: {
-    status: '431 Request Header Fields Too Large',
-    message: 'address and headers together are too long',
-  },
+const noHttp: Goodbye = { code: 'malformed', message: 'this is no request that can be understood' };
+
+const goodbyes: Readonly<Record<string, Goodbye>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', message: 'the request did not come to its end' },
+  HPE_HEADER_OVERFLOW: { code: 'headers_too_large', message: 'address and headers together are too long' },
 };
 
 /** A thousand times the same mistake helps nobody, and neither does a name that fills pages. */
 const longestMessage = 16_384;
 
-function faultOf(text: string, { baseUrl }: FaultServices): Fault {
+function faultOf(code: ErrorCode, text: string, { baseUrl }: FaultServices): Fault {
   const message =
     text.length <= longestMessage ? text : `${text.slice(0, longestMessage).toWellFormed()} … and so on`;
-  return { message, url: `${baseUrl()}api/swagger` };
+  return { message, code, url: `${baseUrl()}api/swagger` };
 }
 
-function told(
-  error: unknown,
-  { unforeseen }: FaultServices,
-): { readonly status: number; readonly message: string } {
+interface Told {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+function told(error: unknown, { unforeseen }: FaultServices): Told {
   if (error instanceof SoftquotaError && error.code !== 'internal') {
-    return { status: error.status, message: error.message };
+    return { status: error.status, code: error.code, message: error.message };
   }
   // The faults of Express and its parsers carry the status that the asker earned, and words made for it.
   if (error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500) {
-    return { status: error.status, message: error.message };
+    const code = error.status === 413 ? 'body_too_large' : 'malformed';
+    return { status: error.status, code, message: error.message };
   }
   unforeseen(error);
-  return { status: 500, message: 'softquota made a mistake; its log tells more' };
+  return { status: 500, code: 'internal', message: 'softquota made a mistake; its log tells more' };
 }

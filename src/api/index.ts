@@ -3,7 +3,7 @@
  *
  * A route is one definition, from which come what it takes, who may use it, what it answers, and its description in
  * OpenAPI. What changes the policy is answered once it is in the store and in force. Every fault is
- * `{"message", "url"}`.
+ * `{"message", "code", "url"}`.
  */
 
 export { type Address, ApiServer } from './server.ts';

@@ -7,7 +7,7 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Config } from '../config/index.ts';
-import { type ErrorCode, SoftquotaError, systemCode } from '../errors.ts';
+import { type ErrorCode, isErrorCode, SoftquotaError, systemCode } from '../errors.ts';
 
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -112,7 +112,10 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Client
   const get = async (call: Call): Promise<unknown> => {
     const { status, json } = await ask(call);
     if (status < 300) return json;
-    throw new SoftquotaError(codeOf(status), messageIn(json) ?? `the daemon answered with status ${status}`);
+    throw new SoftquotaError(
+      codeIn(json) ?? codeOf(status),
+      messageIn(json) ?? `the daemon answered with status ${status}`,
+    );
   };
 
   async function* events(path: string): AsyncGenerator<unknown> {
@@ -151,7 +154,7 @@ function jsonOf(text: string, shown: string): unknown {
   }
 }
 
-/** What a fault of the daemon's is to whoever typed the command. */
+/** The code of an answer that carries none, such as a proxy's. */
 function codeOf(status: number): ErrorCode {
   switch (status) {
     case 401:
@@ -175,6 +178,12 @@ function codeOf(status: number): ErrorCode {
 export function pathStep(name: string): string {
   if (name !== '' && name !== '.' && name !== '..') return encodeURIComponent(name);
   throw new SoftquotaError('usage', `"${name}" is no name of anything`);
+}
+
+/** The `code` of a fault; null: it has none that this version knows. */
+function codeIn(json: unknown): ErrorCode | null {
+  const code = typeof json === 'object' && json !== null && 'code' in json ? json.code : null;
+  return isErrorCode(code) ? code : null;
 }
 
 /** The `message` of a fault. */

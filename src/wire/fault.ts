@@ -5,6 +5,9 @@ import { z } from 'zod';
 export const fault = z
   .object({
     message: z.string().meta({ description: 'What is wrong, every fault with the name of its field.' }),
+    code: z
+      .string()
+      .meta({ description: 'The kind of error, which stays the same; docs/errors.md has the list.' }),
     url: z.string().meta({ description: 'The description of this API.' }),
   })
   .meta({ id: 'Fault' });

@@ -56,6 +56,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
     t.equal(response.status, 500);
     t.strictSame(await response.json(), {
       message: 'softquota made a mistake; its log tells more',
+      code: 'internal',
       url: 'http://git.example/api/swagger',
     });
   }

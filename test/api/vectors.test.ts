@@ -94,7 +94,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function messageOf(json: unknown): string {
-  return z.strictObject({ message: z.string().min(1), url: z.url() }).parse(json).message;
+  return z.strictObject({ message: z.string().min(1), code: z.string().min(1), url: z.url() }).parse(json)
+    .message;
 }
 
 function sender(world: World): (record: Request) => Promise<Answer> {
