@@ -25,7 +25,7 @@ export function addScan(program: Command, exit: Exit): void {
     .option('--verify', 'trust nothing remembered, and tell how far the figures were off')
     .option(
       '--accept-moved',
-      'take storage roots that are missing or became another file system as they are now, and forget what was on the old ones',
+      'take storage roots that became another file system, or lost most of their units, as they are now: what is not there is dropped',
     )
     .addHelpText(
       'after',

@@ -8,8 +8,8 @@ import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { PlacedUnit } from '../gate/index.ts';
-import { networkTypeAt, type Observed, type ObservedFleet } from '../health/index.ts';
-import type { StorageSettings } from '../layout/index.ts';
+import type { Observed, ObservedFleet } from '../health/index.ts';
+import { isOfNetwork, mountAt, mountsIn, type StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type Leaf, printable } from '../quota/index.ts';
 import {
@@ -199,8 +199,11 @@ export class Measuring {
 
   /** Roots on file systems that other machines may mount, for which no name is given. */
   async unshared(): Promise<ObservedFleet['unshared']> {
-    const mountinfo = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
-    return unsharedIn(this.scanner.places(), this.#storages, path => networkTypeAt(path, mountinfo));
+    const mounts = mountsIn(await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
+    return unsharedIn(this.scanner.places(), this.#storages, path => {
+      const mount = mountAt(path, mounts);
+      return mount !== null && isOfNetwork(mount) ? mount.type : null;
+    });
   }
 
   /** How many threads were left behind by `close`, because a disk never answered them. */
@@ -262,8 +265,8 @@ export class Measuring {
 
   #recordWhole({ startedAt, finishedAt, units, roots }: Sweep): void {
     this.#sweptAt = performance.now();
-    const present = roots.flatMap(({ path, device, inode, away }) =>
-      away === null ? [{ path, device, inode }] : [],
+    const present = roots.flatMap(({ path, device, inode, fileSystem, away }) =>
+      away === null ? [{ path, device, inode, fileSystem }] : [],
     );
     const configured = new Set(roots.map(({ path }) => path));
     this.#ledger.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));

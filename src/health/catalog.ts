@@ -74,8 +74,8 @@ export const daemonFindings = {
   root_away: {
     severity: 'wrong',
     meaning:
-      'The fixed part of a template is missing, or another file system is in its place. Its units keep their bytes.',
-    mend: 'mount it; where what is there now is meant: `softquota scan --accept-moved`',
+      'The fixed part of a template is missing, another file system is in its place, or most of its units are missing at once (ten or more). They keep their bytes.',
+    mend: 'mount it, or put back what is missing; where what is there now is meant: `softquota scan --accept-moved`, which drops what is not there',
   },
   no_storage: {
     severity: 'wrong',

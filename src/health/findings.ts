@@ -27,7 +27,7 @@ const scan = 'softquota scan';
 function answers({ ledger, rootsAway }: Observed): Finding[] {
   const mends = {
     store: 'make room or give rights under [server] DATA_PATH; it goes on by itself',
-    root: `mount it; if what is there now is meant: ${scan} --accept-moved`,
+    root: `mount it, or put back what is missing; if what is there now is meant: ${scan} --accept-moved  # drops them`,
   };
   return [
     ...(ledger.lastSweep === null ? [finding('never_swept', 'no sweep has ended yet', scan)] : []),

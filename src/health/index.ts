@@ -7,7 +7,6 @@
 export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
 export { findings } from './findings.ts';
 export { commandLine, quoted } from './mend.ts';
-export { networkTypeAt } from './mounts.ts';
 export {
   type Listed,
   notReady,

@@ -29,6 +29,8 @@ export interface Root {
   /** What file system and directory it is; 0 where it is not present. */
   readonly device: bigint;
   readonly inode: bigint;
+  /** What tells the file system from all others, by whoever asked for it; null: that is not known. */
+  readonly fileSystem: string | null;
   /** The system's code where it is `unreadable`. */
   readonly error?: string;
 }
@@ -138,7 +140,7 @@ function byPrecedence(a: Track, b: Track): number {
 function rootAt(written: string): Root {
   const destination = follow(written);
   const path = destination === null ? written : pathOf(destination.names);
-  return { written, path, device: 0n, inode: 0n, ...stateAt(path, destination) };
+  return { written, path, device: 0n, inode: 0n, fileSystem: null, ...stateAt(path, destination) };
 }
 
 function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Partial<Root> {

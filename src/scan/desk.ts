@@ -3,10 +3,21 @@
  * disk may hang, and a thread with it; whoever asks waits only as long as it wants to.
  */
 
-import { lstatSync, statfsSync } from 'node:fs';
+import { lstatSync, readFileSync, statfsSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
-import { discover, encodePath, type Found, type Layout, locate, resolveLayout } from '../layout/index.ts';
+import { systemCode } from '../errors.ts';
+import {
+  decodePath,
+  discover,
+  encodePath,
+  type Found,
+  type Layout,
+  locate,
+  mountsIn,
+  resolveLayout,
+} from '../layout/index.ts';
 import { openCache, prepareCache } from './cache.ts';
+import { fileSystemAt } from './file-system.ts';
 import type { Answers, DeskReport, DiskSpace, Grounds, Question } from './messages.ts';
 import { monotonic } from './shared.ts';
 
@@ -30,9 +41,11 @@ function answerTo(question: Question): Answers[keyof Answers] {
     case 'prepare cache':
       return prepareCache(question.file);
     case 'resolve':
-      return resolveLayout(question.storages, question.exclude);
+      return marked(resolveLayout(question.storages, question.exclude));
     case 'discover':
       return find(question.layout);
+    case 'absent':
+      return question.paths.filter(isAbsent);
     case 'locate':
       return unitOf(question.grounds, question.path);
     case 'disk':
@@ -48,6 +61,24 @@ function answerTo(question: Question): Answers[keyof Answers] {
       }
       return null;
     }
+  }
+}
+
+function marked(layout: Layout): Layout {
+  const mounts = mountsIn(decodePath(readFileSync('/proc/self/mountinfo')));
+  const roots = layout.roots.map(root => ({
+    ...root,
+    fileSystem: root.state === 'present' ? fileSystemAt(root.path, root.device, mounts) : null,
+  }));
+  return { ...layout, roots };
+}
+
+/** What the system will not tell of is taken to be there. */
+function isAbsent(path: string): boolean {
+  try {
+    return lstatSync(encodePath(path), { throwIfNoEntry: false }) === undefined;
+  } catch (error) {
+    return systemCode(error) === 'ENOTDIR';
   }
 }
 

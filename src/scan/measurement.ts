@@ -35,7 +35,7 @@ export interface MeasuredUnit {
 }
 
 /** A storage root at the end of a sweep. */
-export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'inode'> {
+export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'inode' | 'fileSystem'> {
   /** Why none of the units below it may be dropped; null where it is as it should be. */
   readonly away: string | null;
 }
@@ -47,7 +47,7 @@ export type Standing =
   | 'gone'
   /** Below a place that could not be read. */
   | 'unread'
-  /** Below a root that is missing, or has become another file system. */
+  /** Below a root that is missing, has become another file system, or lacks most of its units at once. */
   | 'away';
 
 /** How far what was known differed from what a `verify` found. */

@@ -3,13 +3,14 @@
  * unit that is gone from one that is only out of sight.
  */
 
-import type { Layout } from '../layout/index.ts';
 import { Holds, type Origin } from './holds.ts';
-import { measurementOf } from './measurement.ts';
+import { measurementOf, type SweptRoot } from './measurement.ts';
 import type { Grounds, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
 import type { ScannerOptions } from './options.ts';
 import { Pool, type Start } from './pool.ts';
-import { standingAfter, sweptRoots } from './roots.ts';
+import type { Desk } from './questions.ts';
+import { RootCheck } from './root-check.ts';
+import { isWithin, standingAfter } from './roots.ts';
 import { monotonic } from './shared.ts';
 import { type TargetOutcome, Targets } from './targets.ts';
 
@@ -17,17 +18,27 @@ export interface MeasuringOptions {
   readonly scanner: ScannerOptions;
   readonly grounds: () => Grounds;
   readonly cacheFile: () => string | null;
+  readonly openDesk: (name: string) => Desk;
+  /** Called where a root is not as it should be, though no sweep has told so yet. */
+  readonly onDoubt: () => void;
 }
+
+const nothing: ReadonlySet<string> = new Set();
 
 export class Measuring {
   readonly pool: Pool;
   readonly #scanner: ScannerOptions;
   readonly #holds: Holds;
   readonly #targets: Targets;
+  readonly #rootCheck: RootCheck;
+  readonly #onDoubt: () => void;
+  #rootsAway: ReadonlySet<string> = new Set();
 
-  constructor({ scanner, grounds, cacheFile }: MeasuringOptions) {
+  constructor({ scanner, grounds, cacheFile, openDesk, onDoubt }: MeasuringOptions) {
     const { workers, knownBytes, nextSeq, log, code } = scanner;
     this.#scanner = scanner;
+    this.#onDoubt = onDoubt;
+    this.#rootCheck = new RootCheck({ questions: scanner, grounds, openDesk });
     this.pool = new Pool({
       size: workers,
       cacheFile,
@@ -67,6 +78,11 @@ export class Measuring {
     });
   }
 
+  /** A sweep has told how the roots are. */
+  swept(roots: readonly SweptRoot[]): void {
+    this.#rootsAway = new Set(roots.filter(({ away }) => away !== null).map(({ path }) => path));
+  }
+
   /** The units whose rise waits for git to finish in them. */
   held(): string[] {
     return this.#holds.paths();
@@ -92,7 +108,7 @@ export class Measuring {
       }
       case 'none':
         this.#holds.drop(path);
-        return this.#missing(path, result.layout, start);
+        return this.#missing(path, start);
       case 'vanished':
         this.#holds.drop(path);
         return 'unread';
@@ -136,20 +152,19 @@ export class Measuring {
   }
 
   /** No unit is at this path: it is gone, unless its storage is. */
-  async #missing(path: string, { roots }: Layout, { seq }: Start): Promise<TargetOutcome> {
+  async #missing(path: string, { seq }: Start): Promise<TargetOutcome> {
     const { knownBytes, knownBelow, report, log } = this.#scanner;
     if (knownBytes(path) === undefined) return 'none';
-    const nothing: ReadonlySet<string> = new Set();
-    const standing = standingAfter(
-      nothing,
-      nothing,
-      sweptRoots(roots, roots, nothing, this.#scanner, false),
-    )(path);
-    if (standing !== 'gone') {
+    // Told already; the next sweep finds out whether they are back.
+    if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
+    const roots = await this.#rootCheck.roots();
+    if (roots === null || standingAfter(nothing, nothing, roots)(path) !== 'gone') {
+      const reason = roots?.find(({ away }) => away !== null)?.away ?? 'the disk does not answer';
       log.warn(
-        { path },
-        'a unit is not there, but its storage is not the one it was on; it is kept as it was known',
+        { path, reason },
+        'a unit is not there, but neither is its storage as it was; it is kept as it was known',
       );
+      this.#onDoubt();
       return 'unread';
     }
     const inner = [...knownBelow(path)].filter(other => other !== path);

@@ -41,8 +41,8 @@ export type TaskResult =
   | WalkedUnit
   /** It was there, and went while it was walked. */
   | { readonly outcome: 'vanished' }
-  /** No unit is at this path; `layout` is how the storage lay when that was found. */
-  | { readonly outcome: 'none'; readonly layout: Layout }
+  /** No unit is at this path. */
+  | { readonly outcome: 'none' }
   /** Whether a unit is there could not be told. */
   | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
   /** A mistake of ours, or a thread that ended. */
@@ -80,6 +80,7 @@ export type Question =
       readonly exclude: readonly string[];
     }
   | { readonly ask: 'discover'; readonly layout: Layout }
+  | { readonly ask: 'absent'; readonly paths: readonly string[] }
   | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
   | { readonly ask: 'locate'; readonly grounds: Grounds; readonly path: string }
   | { readonly ask: 'disk'; readonly path: string };
@@ -88,9 +89,12 @@ export type Question =
 export interface Answers {
   /** Why the cache had to be made anew; null where it had not. */
   'prepare cache': string | null;
+  /** With the marks of the roots' file systems. */
   resolve: Layout;
   /** After all has been found. */
   discover: null;
+  /** Those of the paths at which there is nothing. */
+  absent: readonly string[];
   'prune cache': null;
   locate: Located;
   /** Null where there is nothing at the path. */

@@ -1,18 +1,21 @@
 /**
  * How the known units stand after a sweep: what may be dropped, and what is only out of sight.
  *
- * A unit may be dropped only where the directories above it were read and it was not there. Where
- * a storage root is missing, went away meanwhile, or is another file system than before, its units
- * are out of sight.
+ * A unit may be dropped only where the directories above it were read and it was not there. Where a storage root is
+ * missing, went away meanwhile, or is another file system than before, its units are out of sight; and so they are where
+ * most of them are missing at once, whatever the reason is. Nobody deletes so much by the way; who does says so.
  */
 
 import type { Root } from '../layout/index.ts';
+import { areSame } from './file-system.ts';
 import type { Standing, SweptRoot } from './measurement.ts';
 
 /** What a root was when its units were last found. */
 export interface RootIdentity {
   readonly device: bigint;
   readonly inode: bigint;
+  /** See `fileSystemAt`; null where nothing is known. */
+  readonly fileSystem: string | null;
 }
 
 export interface RootQuestions {
@@ -21,47 +24,69 @@ export interface RootQuestions {
   readonly knownBelow: (path: string) => Iterable<string>;
 }
 
-/** The roots, from what they were before and after a sweep that has `seen` these units. */
+/** What was found of the known units. */
+export interface Sight {
+  /** The units that are there. */
+  readonly seen: ReadonlySet<string>;
+  /** The known ones with nothing at all at their paths. */
+  readonly absent: ReadonlySet<string>;
+}
+
+/** The roots, from what they were before and after a sweep. */
 export function sweptRoots(
   before: readonly Root[],
   after: readonly Root[],
-  seen: ReadonlySet<string>,
+  sight: Sight,
   { rootRecord, knownBelow }: RootQuestions,
   acceptMoved: boolean,
 ): SweptRoot[] {
   return before.map(root => {
-    const { written, path, device, inode } = root;
+    const { written, path, device, inode, fileSystem } = root;
     const now = after.find(other => other.written === written);
-    const isMoved = (): boolean =>
-      !acceptMoved && isOther(root, rootRecord(path)) && isOutOfSight(knownBelow(path), seen);
+    const doubt = (): string | null =>
+      acceptMoved ? null : doubtOf(isOther(root, rootRecord(path)), [...knownBelow(path)], sight);
     const away =
       root.state !== 'present'
         ? root.state
-        : now?.path !== path || now.device !== device || now.inode !== inode
+        : now?.path !== path || isChanged(root, now)
           ? 'changed meanwhile'
-          : isMoved()
-            ? 'another file system'
-            : null;
-    return { written, path, device, inode, away };
+          : doubt();
+    return { written, path, device, inode, fileSystem, away };
   });
 }
 
-/**
- * Whether a directory is another one on another file system. The device alone may change with a
- * restart of the machine, the inode alone with a directory made anew.
- */
-export function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
-  return record !== undefined && root.device !== record.device && root.inode !== record.inode;
+function isChanged(one: RootIdentity, other: RootIdentity): boolean {
+  return (
+    one.device !== other.device ||
+    one.inode !== other.inode ||
+    areSame(one.fileSystem, other.fileSystem) === false
+  );
 }
 
-/** Whether there are such units, and none was seen. */
-function isOutOfSight(known: Iterable<string>, seen: ReadonlySet<string>): boolean {
-  let hasSome = false;
-  for (const path of known) {
-    if (seen.has(path)) return false;
-    hasSome = true;
-  }
-  return hasSome;
+/** The words for why what is not there of a root's known units is not to be dropped; null where it may be. */
+function doubtOf(isOtherNow: boolean, known: readonly string[], { seen, absent }: Sight): string | null {
+  if (isOtherNow && known.length > 0 && !known.some(path => seen.has(path))) return 'another file system';
+  const vanished = known.filter(path => absent.has(path)).length;
+  if (!haveMostVanished(vanished, known.length)) return null;
+  return `${vanished} of its ${known.length} known units are missing at once`;
+}
+
+/** Fewer are told from a replaced disk by the file system alone: who has three repositories may delete them. */
+const leastVanished = 10;
+
+/** Whether so many of the units that are known below a root are missing that it looks like a disk, and not like deletions. */
+export function haveMostVanished(vanished: number, known: number): boolean {
+  return vanished >= leastVanished && 2 * vanished > known;
+}
+
+/**
+ * Whether a directory is another one on another file system. Where the file systems' own marks do not tell, its numbers
+ * do: the device alone may change with a restart of the machine, the inode alone with a directory made anew.
+ */
+export function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
+  if (record === undefined) return false;
+  const isSame = areSame(root.fileSystem, record.fileSystem);
+  return isSame === null ? root.device !== record.device && root.inode !== record.inode : !isSame;
 }
 
 /** How any unit stands, known by its path. */

@@ -15,6 +15,7 @@ import type { ScannerOptions, ScanSettings } from './options.ts';
 import type { Busy } from './pool.ts';
 import { type Desk, openDesk } from './questions.ts';
 import { type Extent, Run, type ScanRun, type SweepRequest } from './run.ts';
+import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import type { TargetOutcome } from './targets.ts';
 
@@ -86,6 +87,10 @@ export function createScanner(options: ScannerOptions): Scanner {
       return grounds;
     },
     cacheFile: () => cacheFile,
+    openDesk: name => openCounted(name),
+    onDoubt: () => {
+      if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
+    },
   });
   const desks = new Set<Desk>();
   const closed = Promise.withResolvers<void>();

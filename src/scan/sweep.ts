@@ -52,7 +52,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
 }
 
 async function survey(options: SweepOptions, desk: Desk): Promise<void> {
-  const { run, scanner, settings, signal } = options;
+  const { run, scanner, settings, measuring, signal } = options;
   if (signal.aborted) return;
   const startSeq = scanner.nextSeq();
   const startedAt = Date.now();
@@ -72,7 +72,13 @@ async function survey(options: SweepOptions, desk: Desk): Promise<void> {
   await walks.none();
 
   const { roots: rootsAfter } = await desk.ask(resolve);
-  const roots = sweptRoots(walkedRoots(layout), rootsAfter, seen, scanner, run.acceptMoved);
+  const before = walkedRoots(layout);
+  const unseen = new Set(
+    before.flatMap(({ path }) => [...scanner.knownBelow(path)]).filter(path => !seen.has(path)),
+  );
+  const absent = new Set(await desk.ask({ ask: 'absent', paths: [...unseen] }));
+  const roots = sweptRoots(before, rootsAfter, { seen, absent }, scanner, run.acceptMoved);
+  measuring.swept(roots);
   for (const { path, away } of roots) {
     if (away === null) continue;
     if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);

@@ -6,7 +6,7 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { inspect, type Layout, resolveLayout } from '../layout/index.ts';
+import { inspect, resolveLayout } from '../layout/index.ts';
 import { noCache, openCache } from './cache.ts';
 import type {
   Grounds,
@@ -83,17 +83,13 @@ function resultOf(numbered: NumberedTask, grounds: Grounds): TaskResult {
       located = inspect(layout, task.path);
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
-    return located.found === 'none' ? none(layout) : walked(located, numbered, grounds);
+    return located.found === 'none' ? { outcome: 'none' } : walked(located, numbered, grounds);
   } catch (error) {
     return {
       outcome: 'failed',
       why: error instanceof Error ? (error.stack ?? error.message) : String(error),
     };
   }
-}
-
-function none(layout: Layout): TaskResult {
-  return { outcome: 'none', layout };
 }
 
 function walked(

@@ -47,6 +47,8 @@ export interface RootRecord {
   readonly path: string;
   readonly device: bigint;
   readonly inode: bigint;
+  /** What tells its file system from all others; null where nothing does. */
+  readonly fileSystem: string | null;
 }
 
 export interface SweepRecord {

@@ -19,7 +19,10 @@ export const scanOrder = z
     accept_moved: z
       .boolean()
       .default(false)
-      .meta({ description: 'What lies at a storage root now is meant, though it is another file system.' }),
+      .meta({
+        description:
+          'What lies at a storage root now is meant, though it is another file system or lacks most of its units: what is not there is dropped.',
+      }),
   })
   .meta({ id: 'ScanOrder' });
 

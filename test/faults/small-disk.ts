@@ -26,6 +26,19 @@ async function mount(directory: string, size: string): Promise<void> {
   await must('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'softquota-test', directory]);
 }
 
+/** A file that holds an ext4 of its own; gives how to mount it over a directory, until the test ends. */
+export async function ext4(t: Test): Promise<(directory: string) => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'softquota-ext4-'));
+  const image = join(folder, 'image');
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  await must('truncate', ['-s', '8M', image]);
+  await must('mkfs.ext4', ['-q', image]);
+  return async directory => {
+    await must('mount', ['-o', 'loop', image, directory]);
+    t.teardown(() => unmount(directory));
+  };
+}
+
 export async function unmount(directory: string): Promise<void> {
   await run('umount', ['-l', directory]);
 }

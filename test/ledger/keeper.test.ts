@@ -76,7 +76,11 @@ t.test('a write that fails never comes over what was noted since', async t => {
   keeper.unit(unit('a', { bytes: 1 }));
   keeper.unit(unit('b', { bytes: 1 }));
   keeper.unit(unit('c', { bytes: 1 }));
-  keeper.swept({ startedAt: 1, finishedAt: 1, units: 1 }, [{ path: '/x', device: 1n, inode: 1n }], ['/y']);
+  keeper.swept(
+    { startedAt: 1, finishedAt: 1, units: 1 },
+    [{ path: '/x', device: 1n, inode: 1n, fileSystem: null }],
+    ['/y'],
+  );
   await begun.promise;
   keeper.unit(unit('a', { bytes: 2 }));
   keeper.unitGone('b');

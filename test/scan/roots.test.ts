@@ -1,19 +1,27 @@
 import t from 'tap';
 import type { Root } from '../../src/layout/index.ts';
-import { type RootQuestions, standingAfter, sweptRoots } from '../../src/scan/roots.ts';
+import {
+  haveMostVanished,
+  type RootIdentity,
+  type RootQuestions,
+  type Sight,
+  standingAfter,
+  sweptRoots,
+} from '../../src/scan/roots.ts';
 
 const none: ReadonlySet<string> = new Set();
+const nothing: Sight = { seen: none, absent: none };
 
 function root(path: string, given: Partial<Root> = {}): Root {
-  return { written: path, path, state: 'present', device: 1n, inode: 10n, ...given };
+  return { written: path, path, state: 'present', device: 1n, inode: 10n, fileSystem: null, ...given };
 }
 
-function knowing(known: readonly string[], record?: { device: bigint; inode: bigint }): RootQuestions {
+function knowing(known: readonly string[], record?: RootIdentity): RootQuestions {
   return { rootRecord: () => record, knownBelow: path => known.filter(unit => unit.startsWith(`${path}/`)) };
 }
 
 t.test('a unit that was not seen below a root that is as it was is gone', async t => {
-  const roots = sweptRoots([root('/srv')], [root('/srv')], none, knowing([]), false);
+  const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
   const standing = standingAfter(new Set(['/srv/a']), new Set(['/srv/closed']), roots);
   t.equal(standing('/srv/a'), 'seen');
   t.equal(standing('/srv/b'), 'gone');
@@ -26,7 +34,7 @@ t.test('a unit that was not seen below a root that is as it was is gone', async 
 t.test('units below a root that is missing are away', async t => {
   for (const state of ['missing', 'unreadable', 'not a directory'] as const) {
     const roots = [root('/srv', { state, device: 0n, inode: 0n }), root('/mnt')];
-    const standing = standingAfter(none, none, sweptRoots(roots, roots, none, knowing([]), false));
+    const standing = standingAfter(none, none, sweptRoots(roots, roots, nothing, knowing([]), false));
     t.equal(standing('/srv/a'), 'away');
     t.equal(standing('/mnt/a'), 'gone');
     t.equal(standing('/data/a'), 'away', 'the missing root may have led there by a link');
@@ -34,7 +42,7 @@ t.test('units below a root that is missing are away', async t => {
 });
 
 t.test('units of storage that is not configured any more are gone', async t => {
-  const roots = sweptRoots([root('/srv')], [root('/srv')], none, knowing([]), false);
+  const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
   t.equal(standingAfter(none, none, roots)('/data/a'), 'gone');
 });
 
@@ -45,7 +53,7 @@ t.test('units below a root that went away during the sweep are away', async t =>
     root('/srv', { state: 'missing', device: 0n, inode: 0n }),
   ]) {
     t.equal(
-      standingAfter(none, none, sweptRoots(before, [after], none, knowing([]), false))('/srv/a'),
+      standingAfter(none, none, sweptRoots(before, [after], nothing, knowing([]), false))('/srv/a'),
       'away',
     );
   }
@@ -55,12 +63,14 @@ t.test('a root is another file system where device and inode differ and no known
   const away = (
     seen: readonly string[],
     known: readonly string[],
-    record: [bigint, bigint],
+    numbers: [bigint, bigint],
     accept = false,
   ) => {
-    const [device, inode] = record;
+    const [device, inode] = numbers;
     const roots = [root('/srv')];
-    return sweptRoots(roots, roots, new Set(seen), knowing(known, { device, inode }), accept)[0]?.away;
+    const record = { device, inode, fileSystem: null };
+    return sweptRoots(roots, roots, { seen: new Set(seen), absent: none }, knowing(known, record), accept)[0]
+      ?.away;
   };
   t.equal(away([], ['/srv/a'], [2n, 20n]), 'another file system');
   t.equal(away(['/srv/new'], ['/srv/a'], [2n, 20n]), 'another file system');
@@ -70,3 +80,50 @@ t.test('a root is another file system where device and inode differ and no known
   t.equal(away([], ['/srv/a'], [1n, 20n]), null, 'the directory was made anew');
   t.equal(away([], ['/srv/a'], [2n, 20n], true), null, 'somebody said that it is right');
 });
+
+t.test('where the marks of both file systems are known they decide, and the numbers do not', async t => {
+  const away = (now: string | null, before: string | null, numbers: [bigint, bigint], seen = none) => {
+    const [device, inode] = numbers;
+    const roots = [root('/srv', { fileSystem: now })];
+    const record = { device, inode, fileSystem: before };
+    return sweptRoots(roots, roots, { seen, absent: none }, knowing(['/srv/a'], record), false)[0]?.away;
+  };
+  const same: [bigint, bigint] = [1n, 10n];
+  const other: [bigint, bigint] = [2n, 20n];
+  t.equal(away('fsid=1', 'fsid=2', same), 'another file system');
+  t.equal(away('fsid=1 uuid=a', 'fsid=2', same), 'another file system');
+  t.equal(away('fsid=1', 'fsid=1', other), null, 'the numbers were given anew');
+  t.equal(away('uuid=a', 'fsid=2', same), null, 'no kind of mark is known of both');
+  t.equal(away('uuid=a', 'fsid=2', other), 'another file system');
+  t.equal(away(null, 'fsid=2', same), null);
+  t.equal(away('fsid=1', 'fsid=2', same, new Set(['/srv/a'])), null, 'the units were moved there');
+});
+
+t.test(
+  'a root that becomes another file system during the sweep is away, whatever its numbers are',
+  async t => {
+    const [before, after] = ['fsid=1', 'fsid=2'].map(fileSystem => root('/srv', { fileSystem }));
+    if (before === undefined || after === undefined) throw new Error('two were made');
+    t.equal(sweptRoots([before], [after], nothing, knowing([]), false)[0]?.away, 'changed meanwhile');
+  },
+);
+
+t.test(
+  'units that are missing by the dozen, and most of a root, are held back until somebody says it is meant',
+  async t => {
+    const known = Array.from({ length: 30 }, (_, index) => `/srv/${index}`);
+    const away = (missing: number, absent = missing, accept = false) => {
+      const roots = [root('/srv'), root('/mnt')];
+      const sight = { seen: new Set(known.slice(missing)), absent: new Set(known.slice(0, absent)) };
+      return sweptRoots(roots, roots, sight, knowing(known), accept).map(one => one.away);
+    };
+    t.same(away(15), [null, null], 'half of them are not most');
+    t.same(away(16), ['16 of its 30 known units are missing at once', null]);
+    t.same(away(30), ['30 of its 30 known units are missing at once', null]);
+    t.same(away(30, 30, true), [null, null]);
+    t.same(away(30, 0), [null, null], 'what is there and is no unit any more is no matter of disks');
+    t.notOk(haveMostVanished(9, 9), 'who has few may delete them all');
+    t.ok(haveMostVanished(10, 10));
+    t.notOk(haveMostVanished(10, 20));
+  },
+);

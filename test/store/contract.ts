@@ -41,7 +41,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
         unit('/srv/git/nobody/two.git', { owner: null }),
       ],
       deltas: [{ seq: 7, owner: 'alice', leaf: 'size:git:lfs', bytes: -12, at: 5 }],
-      roots: [{ path: '/srv/git', device: 2049n, inode: 2n }],
+      roots: [{ path: '/srv/git', device: 2049n, inode: 2n, fileSystem: 'fsid=15e5bb136a442be6' }],
       sweep: { startedAt: 1, finishedAt: 2, units: 3 },
       adopted: { generation: 'g', version: 4, mark: 'm' },
     } satisfies Changes;
@@ -53,7 +53,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
 
   t.test('a record replaces the one with the same id, seq or path', async t => {
     const place = newPlace();
-    const root = { path: '/srv', device: 1n, inode: 1n };
+    const root = { path: '/srv', device: 1n, inode: 1n, fileSystem: null };
     const delta = { seq: 1, owner: 'a', leaf: 'size:git:lfs', bytes: 1, at: 1 } as const;
     await using(place, async store => {
       await store.write({ units: [unit('a')], roots: [root], deltas: [delta] });
@@ -90,7 +90,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
   t.test('no string is changed, whatever it is made of', async t => {
     const place = newPlace();
     const units = oddStrings.map(odd => unit(odd, { host: odd, owner: odd }));
-    const roots = oddStrings.map(path => ({ path, device: 0n, inode: 0n }));
+    const roots = oddStrings.map(path => ({ path, device: 0n, inode: 0n, fileSystem: path }));
     await using(place, store => store.write({ units, roots }));
     const model = emptyModel();
     applyTo(model, { units, roots });
@@ -108,6 +108,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
         path: `/${index}`,
         device: number,
         inode: number,
+        fileSystem: null,
       }),
     );
     await using(place, store => store.write({ units: [largest], roots }));

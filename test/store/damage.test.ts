@@ -66,7 +66,7 @@ const faults: Readonly<Record<string, { readonly sql: string; readonly says: Reg
     says: /units cannot be read.*leaf is no leaf/,
   },
   'an inode that is no number': {
-    sql: "INSERT INTO roots VALUES (x'2f', '1', '1x')",
+    sql: "INSERT INTO roots VALUES (x'2f', '1', '1x', NULL)",
     says: /inode is no number/,
   },
   'a number out of range': {

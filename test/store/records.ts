@@ -173,7 +173,9 @@ export const anyChanges: fc.Arbitrary<Changes> = fc.record(
       }),
     ),
     goneDeltas: fc.array(anySeq),
-    roots: fc.array(plain({ path: anyId, device: any64Bits, inode: any64Bits })),
+    roots: fc.array(
+      plain({ path: anyId, device: any64Bits, inode: any64Bits, fileSystem: fc.option(anyId) }),
+    ),
     goneRoots: fc.array(anyId),
     sweep: plain({
       startedAt: fc.maxSafeInteger(),

@@ -38,6 +38,7 @@ const closed = once(async directory => {
     path: `/srv/${index}`,
     device: 1n,
     inode: 1n,
+    fileSystem: null,
   }));
   await store.write({ roots });
   await store.write(batch(1));

@@ -49,7 +49,7 @@ export function writer(db: DatabaseSync): Apply {
   const putDocument = db.prepare('REPLACE INTO documents (kind, key, text) VALUES (?, ?, ?)');
   const putShare = db.prepare('REPLACE INTO shares (owner_key, host, text) VALUES (?, ?, ?)');
   const putAdopted = db.prepare('REPLACE INTO adopted (one, generation, version, mark) VALUES (1, ?, ?, ?)');
-  const putRoot = db.prepare('REPLACE INTO roots (path, device, inode) VALUES (?, ?, ?)');
+  const putRoot = db.prepare('REPLACE INTO roots (path, device, inode, file_system) VALUES (?, ?, ?, ?)');
   const putEvent = db.prepare(
     'REPLACE INTO events (id, kind, at, owner_id, owner_key, text) VALUES (?, ?, ?, ?, ?, ?)',
   );
@@ -100,8 +100,9 @@ export function writer(db: DatabaseSync): Apply {
       const { generation, version, mark } = changes.adopted;
       putAdopted.run(encodeWtf8(generation), version, encodeWtf8(mark));
     }
-    for (const { path, device, inode } of changes.roots ?? []) {
-      putRoot.run(encodeWtf8(path), device.toString(), inode.toString());
+    for (const { path, device, inode, fileSystem } of changes.roots ?? []) {
+      const marks = fileSystem === null ? null : encodeWtf8(fileSystem);
+      putRoot.run(encodeWtf8(path), device.toString(), inode.toString(), marks);
     }
     if (changes.sweep) {
       putSweep.run(changes.sweep.startedAt, changes.sweep.finishedAt, changes.sweep.units);
@@ -132,7 +133,7 @@ export function reader(db: DatabaseSync, file: string): Read {
   const documents = db.prepare('SELECT kind, key, text FROM documents');
   const shares = db.prepare('SELECT owner_key, host, text FROM shares');
   const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
-  const roots = db.prepare('SELECT path, device, inode FROM roots');
+  const roots = db.prepare('SELECT path, device, inode, file_system FROM roots');
   const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
 
   const levels = db.prepare('SELECT owner_id, text FROM levels');
@@ -249,6 +250,7 @@ const rootOf = (row: Row): RootRecord => ({
   path: text(row, 'path'),
   device: digits(row, 'device'),
   inode: digits(row, 'inode'),
+  fileSystem: row.file_system === null ? null : text(row, 'file_system'),
 });
 
 const sweepOf = (row: Row): SweepRecord => ({

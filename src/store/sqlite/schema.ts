@@ -16,7 +16,7 @@ import { ownerIdBits } from '../register.ts';
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -137,7 +137,8 @@ ${history}
 CREATE TABLE roots (
   path BLOB NOT NULL PRIMARY KEY,
   device TEXT NOT NULL,
-  inode TEXT NOT NULL
+  inode TEXT NOT NULL,
+  file_system BLOB -- NULL: not known
 ) STRICT, WITHOUT ROWID;
 
 -- The last sweep that ended: one row, or none.
@@ -163,6 +164,7 @@ ${events}`,
   ],
   [2, shared],
   [3, history],
+  [4, 'ALTER TABLE roots ADD COLUMN file_system BLOB;'],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */

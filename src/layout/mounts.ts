@@ -1,0 +1,67 @@
+/** The file systems that are mounted, by what the system lists in /proc/self/mountinfo; see proc(5). */
+
+export interface Mount {
+  /** Where it is mounted. */
+  readonly at: string;
+  /** The numbers of its device: one file system may be mounted at several places. */
+  readonly device: string;
+  readonly type: string;
+  /** What is mounted, such as /dev/sda1 or server:/export, as it was written. */
+  readonly source: string;
+}
+
+/** The mounts that a text in the form of /proc/self/mountinfo lists. */
+export function mountsIn(mountinfo: string): readonly Mount[] {
+  return mountinfo.split('\n').flatMap(line => {
+    // "36 35 98:0 /root /mount/point options … - type source options"
+    const [before = '', after = ''] = line.split(' - ');
+    const [, , device = '', , at = ''] = before.split(' ');
+    const [type = '', source = ''] = after.split(' ');
+    return at === '' ? [] : [{ at: unescaped(at), device, type, source: unescaped(source) }];
+  });
+}
+
+/** The mount that a path, links resolved, lies on; null where none is around it. */
+export function mountAt(path: string, mounts: readonly Mount[]): Mount | null {
+  let found: Mount | null = null;
+  for (const mount of mounts) {
+    const { at } = mount;
+    const isAround = at === '/' || path === at || path.startsWith(`${at}/`);
+    // Of two in one place the later one covers the earlier.
+    if (isAround && at.length >= (found?.at.length ?? 0)) found = mount;
+  }
+  return found;
+}
+
+/** Types of file systems that other machines may mount, too. */
+const networkTypes: ReadonlySet<string> = new Set([
+  '9p',
+  'afs',
+  'beegfs',
+  'ceph',
+  'cifs',
+  'fuse.ceph',
+  'fuse.glusterfs',
+  'fuse.juicefs',
+  'fuse.moosefs',
+  'fuse.sshfs',
+  'gfs2',
+  'glusterfs',
+  'gpfs',
+  'lustre',
+  'nfs',
+  'nfs4',
+  'ocfs2',
+  'smb3',
+  'smbfs',
+]);
+
+/** Tells whether other machines may mount this, too. */
+export function isOfNetwork({ type }: Mount): boolean {
+  return networkTypes.has(type);
+}
+
+/** Space, tab, line feed and backslash stand there in octal. */
+function unescaped(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
+}

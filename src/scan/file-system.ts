@@ -1,0 +1,85 @@
+/**
+ * What tells a file system from another one in its place.
+ *
+ * Device numbers are given anew at every mount, and the first directory of every ext4 is inode 2. What stays with a file
+ * system is its UUID. It is known to udev, where that runs; of many file systems statfs(2) tells a number that is made
+ * of it, which Node does not pass on, but stat(1) does. What lies on a server is known by the server's name for it.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { readdirSync, statSync } from 'node:fs';
+import { isOfNetwork, type Mount, mountAt } from '../layout/index.ts';
+
+const byUuid = '/dev/disk/by-uuid';
+
+const statMs = 5000;
+
+/**
+ * The marks of the file system at a path, links resolved, on this device: words of the form `kind=mark`. Null where
+ * nothing is known. Asks the disk, so it is for worker threads.
+ */
+export function fileSystemAt(path: string, device: bigint, mounts: readonly Mount[]): string | null {
+  const mount = mountAt(path, mounts);
+  const marks = [
+    ['uuid', mount === null ? null : uuidOf(mount.source)],
+    ['fsid', fsidAt(path, device)],
+    ['source', mount === null ? null : remoteName(mount)],
+  ] as const;
+  const words = marks.flatMap(([kind, mark]) =>
+    mark === null ? [] : [`${kind}=${encodeURIComponent(mark)}`],
+  );
+  return words.length === 0 ? null : words.join(' ');
+}
+
+/** Whether two are the same file system, by the marks that are known of both; null where there are none. */
+export function areSame(one: string | null, other: string | null): boolean | null {
+  const marks = marksOf(other);
+  const common = [...marksOf(one)].filter(([kind]) => marks.has(kind));
+  return common.length === 0 ? null : common.every(([kind, mark]) => marks.get(kind) === mark);
+}
+
+function marksOf(text: string | null): ReadonlyMap<string, string> {
+  return new Map(
+    (text ?? '').split(' ').flatMap(word => {
+      const [kind = '', mark] = word.split('=');
+      return mark === undefined ? [] : [[kind, mark]];
+    }),
+  );
+}
+
+/** The UUID on a disk, as udev has found it. */
+function uuidOf(source: string): string | null {
+  if (!source.startsWith('/dev/')) return null;
+  try {
+    const { rdev } = statSync(source, { bigint: true });
+    if (rdev === 0n) return null;
+    const isIt = (name: string): boolean =>
+      statSync(`${byUuid}/${name}`, { bigint: true, throwIfNoEntry: false })?.rdev === rdev;
+    return readdirSync(byUuid).find(isIt) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** What statfs(2) calls `f_fsid`; null where it is 0, or just another form of the device's number. */
+function fsidAt(path: string, device: bigint): string | null {
+  try {
+    const output = execFileSync('stat', ['-f', '-c', '%i', '--', path], {
+      env: { PATH: process.env.PATH, LC_ALL: 'C' },
+      timeout: statMs,
+      killSignal: 'SIGKILL',
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const fsid = output.trim();
+    const digits = fsid.replaceAll('0', '');
+    const isKnown = /^[0-9a-f]{1,16}$/.test(fsid) && digits !== '';
+    return isKnown && digits !== device.toString(16).replaceAll('0', '') ? fsid : null;
+  } catch {
+    return null;
+  }
+}
+
+function remoteName(mount: Mount): string | null {
+  return isOfNetwork(mount) || mount.type === 'zfs' ? `${mount.type} ${mount.source}` : null;
+}

@@ -1,0 +1,84 @@
+/**
+ * How the storage roots stand at the moment, asked when a single known unit is not there any more.
+ *
+ * A sweep sees all units; here a sample of them is looked for. So one repository that was deleted is told from a disk
+ * that was taken away or replaced, by the very decision that a sweep makes.
+ */
+
+import { walkedRoots } from '../layout/index.ts';
+import type { SweptRoot } from './measurement.ts';
+import type { Grounds } from './messages.ts';
+import type { Desk } from './questions.ts';
+import { type RootQuestions, sweptRoots } from './roots.ts';
+import { monotonic } from './shared.ts';
+
+export interface RootCheckOptions {
+  readonly questions: RootQuestions;
+  readonly grounds: () => Grounds;
+  readonly openDesk: (name: string) => Desk;
+}
+
+/** Many units that go one after the other are one question. */
+const freshMs = 1000;
+
+const deadlineMs = 5000;
+const mostLookedFor = 100;
+
+export class RootCheck {
+  readonly #options: RootCheckOptions;
+  /** The thread that asks. One that hangs stands here until the disk answers, and nobody else asks meanwhile. */
+  #desk: Desk | null = null;
+  #last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
+
+  constructor(options: RootCheckOptions) {
+    this.#options = options;
+  }
+
+  /** The roots as after a sweep; null where the disk does not answer in time. Never rejects. */
+  roots(): Promise<readonly SweptRoot[] | null> {
+    if (this.#last !== null && monotonic() - this.#last.at <= freshMs) return this.#last.roots;
+    const last = { at: Number.POSITIVE_INFINITY, roots: this.#inTime() };
+    void last.roots.then(() => {
+      last.at = monotonic();
+    });
+    this.#last = last;
+    return last.roots;
+  }
+
+  async #inTime(): Promise<readonly SweptRoot[] | null> {
+    if (this.#desk !== null) return null;
+    const desk = this.#options.openDesk('roots');
+    this.#desk = desk;
+    void desk.ended.then(() => {
+      this.#desk = null;
+    });
+    const { promise: late, resolve } = Promise.withResolvers<null>();
+    const deadline = setTimeout(resolve, deadlineMs, null);
+    const roots = await Promise.race([this.#ask(desk).catch(() => null), late]);
+    clearTimeout(deadline);
+    await desk.close(roots === null ? 0 : deadlineMs);
+    return roots;
+  }
+
+  async #ask(desk: Desk): Promise<readonly SweptRoot[]> {
+    const { grounds, questions } = this.#options;
+    const { storages, exclude } = grounds();
+    const roots = walkedRoots(await desk.ask({ ask: 'resolve', storages, exclude }));
+    const samples = new Map(
+      roots.map(({ path }) => [path, spread([...questions.knownBelow(path)], mostLookedFor)]),
+    );
+    const paths = [...new Set([...samples.values()].flat())];
+    const absent = new Set(await desk.ask({ ask: 'absent', paths }));
+    const seen = new Set(paths.filter(path => !absent.has(path)));
+    const sampled = { ...questions, knownBelow: (path: string) => samples.get(path) ?? [] };
+    return sweptRoots(roots, roots, { seen, absent }, sampled, false);
+  }
+}
+
+/** Some of many, in equal distances. */
+function spread(all: readonly string[], most: number): readonly string[] {
+  if (all.length <= most) return all;
+  return all.filter(
+    (_, index) => Math.floor((index * most) / all.length) !== Math.floor(((index - 1) * most) / all.length),
+  );
+}

@@ -1,0 +1,37 @@
+import t from 'tap';
+import { isOfNetwork, mountAt, mountsIn } from '../../src/layout/index.ts';
+
+const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
+30 22 0:25 / /srv rw,relatime shared:5 - nfs4 nas:/export rw,vers=4.2
+31 30 254:1 / /srv/local rw,relatime shared:6 - xfs /dev/vdb rw
+32 22 0:26 / /mnt/two\\040words rw,relatime - fuse.glusterfs gluster:/data rw
+33 22 0:27 / /over rw - nfs nas:/a rw
+34 33 254:2 / /over rw - ext4 /dev/vdc rw
+35 22 0:28 / /under rw - cifs //nas/a rw
+`;
+
+const mounts = mountsIn(mountinfo);
+
+t.test('a directory is on the innermost file system around it, and the one mounted last', async t => {
+  const at = (path: string) => {
+    const mount = mountAt(path, mounts);
+    return mount === null ? null : [mount.device, mount.type, mount.source, isOfNetwork(mount)];
+  };
+  const root = ['254:0', 'ext4', '/dev/vda1', false];
+  const srv = ['0:25', 'nfs4', 'nas:/export', true];
+  t.strictSame(at('/'), root);
+  t.strictSame(at('/home/git'), root);
+  t.strictSame(at('/srv'), srv);
+  t.strictSame(at('/srv/git/alice'), srv);
+  t.strictSame(at('/srv/local/git'), ['254:1', 'xfs', '/dev/vdb', false]);
+  t.strictSame(at('/srv/locally'), srv);
+  t.strictSame(at('/srvother'), root);
+  t.strictSame(at('/mnt/two words/git'), ['0:26', 'fuse.glusterfs', 'gluster:/data', true]);
+  t.strictSame(at('/over/git'), ['254:2', 'ext4', '/dev/vdc', false]);
+  t.strictSame(at('/under'), ['0:28', 'cifs', '//nas/a', true]);
+});
+
+t.test('where the system lists nothing, nothing is said', async t => {
+  t.equal(mountAt('/srv', mountsIn('')), null);
+  t.equal(mountAt('/srv', mountsIn('what is no line of it\n')), null);
+});
