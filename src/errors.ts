@@ -233,3 +233,39 @@ export function systemCode(error: unknown): string | null {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
   return null;
 }
+
+/** A thousand times the same mistake helps nobody. */
+const mostFaultsTold = 20;
+
+/** Collects what is wrong with something that a stranger sent. Only the first faults are put into words, the others are counted. */
+export class FaultList {
+  readonly #told: string[] = [];
+  #count = 0;
+
+  static of(faults: readonly string[]): FaultList {
+    const list = new FaultList();
+    for (const fault of faults) list.add(() => fault);
+    return list;
+  }
+
+  get isEmpty(): boolean {
+    return this.#count === 0;
+  }
+
+  add(words: () => string): void {
+    this.#count += 1;
+    if (this.#told.length < mostFaultsTold) this.#told.push(words());
+  }
+
+  /** The faults in one line. */
+  toString(): string {
+    const more = this.#count - this.#told.length;
+    const told = this.#told.join('; ');
+    return more === 0 ? told : `${told}; and ${more} more`;
+  }
+
+  /** Throws `invalid` where there is any. */
+  throwIfAny(): void {
+    if (!this.isEmpty) throw new SoftquotaError('invalid', this.toString());
+  }
+}

@@ -18,6 +18,11 @@ export const administrators = {
   write: { area: 'admin', to: 'write' },
 } as const satisfies Record<string, Access>;
 
+/** It takes no credentials. */
+export function isOpen(access: Access): access is 'anybody' | 'our page' {
+  return access === 'anybody' || access === 'our page';
+}
+
 /** Looks at an `Authorization` header that came from an address. */
 export type Authenticate = (
   authorization: string | undefined,

@@ -3,9 +3,9 @@
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
-import { mustBeAllowed } from './access.ts';
+import { isOpen, mustBeAllowed } from './access.ts';
 import { type AskerOptions, askerOf } from './asker.ts';
-import { jsonOf } from './body.ts';
+import { jsonOf, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
@@ -133,7 +133,7 @@ async function answer(
 ): Promise<Following | null> {
   let caller = await allowed();
   const json = async () => {
-    const document = await jsonOf(request, response, route.mostBytes);
+    const document = await jsonOf(request, response, mostBytesOf(route));
     // It may have come slowly, and what its sender was let in by may be revoked meanwhile.
     caller = await allowed();
     return document;
@@ -176,6 +176,11 @@ function byPath(routes: readonly Route[]): readonly (readonly [string, ReadonlyM
 
 function methodOf(request: Request): string {
   return request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+}
+
+/** The rank of a caller is looked at before a body is read; where there is none to look at, anybody may send it. */
+function mostBytesOf({ access, mostBytes }: Route): number {
+  return isOpen(access) ? strangersBytes : (mostBytes ?? usualBytes);
 }
 
 function isForAnybody({ access }: Route): boolean {

@@ -1,16 +1,26 @@
-/** Reading a request's body: JSON in UTF-8, at most 1 MiB unless a route takes more, and nothing else. */
+/** Reading a request's body: JSON in UTF-8, no longer than its route takes, and nothing else. */
 
 import express, { type Request, type Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import { parseExactly } from './exact-json.ts';
+import { exactNumber, JsonFault, readJsonInSlices } from '../json/index.ts';
 
-const mebibyte = 1024 * 1024;
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+/** How long a body may be, where its route says nothing else. */
+export const usualBytes = mebibyte;
+
+/** How long a body may be that is read before anybody is known to have sent it. */
+export const strangersBytes = 4 * kibibyte;
+
+/** A document of which a value takes fewer bytes on average is none that anybody means. */
+const leastBytesPerValue = 16;
 
 /**
  * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not said to be, with
  * `body_too_large`, and with `bad_parameter` where it breaks off.
  */
-export async function jsonOf(request: Request, response: Response, mostBytes = mebibyte): Promise<unknown> {
+export async function jsonOf(request: Request, response: Response, mostBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined) {
     throw new SoftquotaError('invalid', 'body: expected JSON as it is, without Content-Encoding');
   }
@@ -21,7 +31,9 @@ export async function jsonOf(request: Request, response: Response, mostBytes = m
     throw new SoftquotaError('invalid', 'body: expected JSON, with Content-Type: application/json');
   }
   try {
-    return parseExactly(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const mostValues = Math.floor(mostBytes / leastBytesPerValue);
+    return await readJsonInSlices(text, { number: exactNumber, mostValues });
   } catch (cause) {
     throw new SoftquotaError('invalid', `body: expected one JSON document; ${whyNot(cause)}`, { cause });
   }
@@ -36,9 +48,7 @@ function collected(request: Request, response: Response, mostBytes: number): Pro
       if (error === undefined) resolve();
       else if (error instanceof Error && 'status' in error && error.status === 413) {
         reject(
-          new SoftquotaError('body_too_large', `body: expected at most ${mostBytes / mebibyte} MiB`, {
-            cause: error,
-          }),
+          new SoftquotaError('body_too_large', `body: expected at most ${shown(mostBytes)}`, { cause: error }),
         );
       } else reject(new SoftquotaError('bad_parameter', 'body: it breaks off', { cause: error }));
     }),
@@ -49,9 +59,10 @@ function isJson(contentType: string | undefined): boolean {
   return /^application\/json *(?:; *charset="?utf-?8"? *)?$/i.test(contentType ?? '');
 }
 
-/** An error's own words would show the text, which may hold a secret. */
+function shown(bytes: number): string {
+  return bytes < mebibyte ? `${bytes / kibibyte} KiB` : `${bytes / mebibyte} MiB`;
+}
+
 function whyNot(error: unknown): string {
-  if (error instanceof RangeError) return 'it is nested too deeply';
-  if (error instanceof SyntaxError) return 'it has a mistake, is cut short, or has more text after it';
-  return 'it is not UTF-8';
+  return error instanceof JsonFault ? error.message : 'it is not UTF-8';
 }

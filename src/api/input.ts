@@ -1,27 +1,30 @@
 /** What a request says, as its schemas have it. */
 
 import type { z } from 'zod';
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
+import { validated } from './validation.ts';
 
-/** Parts of a request with the schema of each. Throws `invalid`, naming every fault of all the parts with its field. */
+/**
+ * Parts of a request with the schema of each. Rejects with `invalid`, naming the first faults of all the parts with their
+ * fields, and how many there are besides.
+ */
 export function parsed<Schemas extends Readonly<Record<string, z.ZodType>>>(
   schemas: Schemas,
   input: Readonly<Record<keyof Schemas, unknown>>,
-): { [Part in keyof Schemas]: z.output<Schemas[Part]> };
-export function parsed(
+): Promise<{ [Part in keyof Schemas]: z.output<Schemas[Part]> }>;
+export async function parsed(
   schemas: Readonly<Record<string, z.ZodType>>,
   input: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const faults: string[] = [];
-  const parts = Object.entries(schemas).map(([part, schema]) => {
-    const result = schema.safeParse(input[part], { error: wordsOf });
-    if (!result.success) {
-      faults.push(...result.error.issues.map(issue => `${fieldOf(issue.path, part)}: ${issue.message}`));
-    }
-    return [part, result.data] as const;
-  });
-  if (faults.length > 0) throw new SoftquotaError('invalid', printable(faults.join('; ')));
+): Promise<Readonly<Record<string, unknown>>> {
+  const faults = new FaultList();
+  const parts: [string, unknown][] = [];
+  for (const [part, schema] of Object.entries(schemas)) {
+    const onIssue = (path: readonly PropertyKey[], message: string) =>
+      faults.add(() => `${fieldOf(path, part)}: ${message}`);
+    parts.push([part, await validated(schema, input[part], { onIssue, words: wordsOf })]);
+  }
+  if (!faults.isEmpty) throw new SoftquotaError('invalid', printable(faults.toString()));
   return Object.fromEntries(parts);
 }
 
@@ -36,8 +39,24 @@ function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
     return issue.input === undefined ? `it is missing, ${wanted}` : wanted;
   }
   if (issue.code === 'invalid_value') return `expected one of ${issue.values.map(String).join(', ')}`;
-  if (issue.code === 'unrecognized_keys') return `there is no ${issue.keys.join(', ')}`;
+  if (issue.code === 'unrecognized_keys') return unknownFields(issue.keys);
+  if (issue.code === 'too_big') return mostOf(issue);
   return undefined;
+}
+
+const mostNamed = 5;
+
+function unknownFields(names: readonly string[]): string {
+  const named = names.slice(0, mostNamed).map(name => name.slice(0, longestNamed));
+  const more = names.length - named.length;
+  return `there is no ${named.join(', ')}${more > 0 ? `, and no ${more} others` : ''}`;
+}
+
+const longestNamed = 100;
+
+function mostOf({ origin, maximum }: { readonly origin: string; readonly maximum: number | bigint }) {
+  if (origin === 'array') return `expected at most ${maximum} entries`;
+  return origin === 'string' ? `expected at most ${maximum} characters` : undefined;
 }
 
 const articles: Readonly<Record<string, string>> = {

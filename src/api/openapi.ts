@@ -12,7 +12,7 @@ import {
 } from 'zod-openapi';
 import { version } from '../version.ts';
 import { fault } from '../wire/index.ts';
-import type { Access } from './access.ts';
+import { isOpen } from './access.ts';
 import { type Route, tags } from './route.ts';
 
 export type Document = ReturnType<typeof createDocument>;
@@ -92,11 +92,6 @@ function operation(route: Route): ZodOpenApiOperationObject {
 const ifNoneMatch = z.object({
   'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the answer that one has.' }),
 });
-
-/** It takes no credentials. */
-function isOpen(access: Access): access is 'anybody' | 'our page' {
-  return access === 'anybody' || access === 'our page';
-}
 
 /** Parameters are told one by one. */
 function objectOf(schema: z.ZodType): ZodObjectInput {

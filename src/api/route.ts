@@ -50,7 +50,7 @@ interface Described {
   readonly access: Access;
   /** Statuses of refusals besides those that follow from what the route takes. */
   readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
-  /** How long a body may be; 1 MiB unless something larger is said. */
+  /** How long a body may be; 1 MiB unless something larger is said, and 4 KiB where anybody may send it. */
   readonly mostBytes?: number;
 }
 
@@ -137,14 +137,14 @@ export function route<
     body: body ?? null,
     streams: false,
     run: async (incoming, call) => {
-      const named = parsed({ params: schemas.params }, { params: incoming.params });
+      const named = await parsed({ params: schemas.params }, { params: incoming.params });
       // Without a schema of its own, `Params` is what `nothing` gives.
       const mustBe = () => definition.mustBe?.(named.params as z.output<Params>, call.caller);
       mustBe();
       const json = body === undefined ? undefined : await incoming.json();
       if (body !== undefined) mustBe();
       definition.mustNotBe?.(json);
-      const input = parsed(schemas, { params: incoming.params, query: incoming.query, body: json });
+      const input = await parsed(schemas, { params: incoming.params, query: incoming.query, body: json });
       // The same: each part is what its schema, or `nothing`, gives.
       const answered = await definition.handle(input as Input<Params, Query, Body>, call);
       return { is: 'answer', body: answered };

@@ -1,0 +1,27 @@
+/**
+ * JSON that strangers send, to values: exact in its numbers, bounded in depth and number of values, and a slice at a
+ * time, so that no document holds the event loop.
+ */
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { JsonReader, type ReaderOptions } from './reader.ts';
+
+export { exactNumber, Inexact } from './number.ts';
+export { JsonFault, mostDepth, type ReaderOptions } from './reader.ts';
+
+/** Some milliseconds' work. */
+const valuesAtOnce = 5000;
+
+/** Reads all of a short text at once. Throws `JsonFault`. */
+export function readJson(text: string, options: ReaderOptions): unknown {
+  const reader = new JsonReader(text, options);
+  reader.read(Number.POSITIVE_INFINITY);
+  return reader.result;
+}
+
+/** Reads a text of any length. Rejects with `JsonFault`. */
+export async function readJsonInSlices(text: string, options: ReaderOptions): Promise<unknown> {
+  const reader = new JsonReader(text, options);
+  while (!reader.read(valuesAtOnce)) await nextTurn();
+  return reader.result;
+}
