@@ -2,13 +2,17 @@
 
 import type { Claims } from '../claims/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import { JsonFault, readJsonInSlices } from '../json/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { Reply } from './answer.ts';
 import { required } from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
 
-export const claimsNested: ReadonlySet<string> = new Set(['claims', 'try']);
+/** Groups, and whatever else an ID token has. */
+const mostValues = 50_000;
+
+export const claimsNested = { names: new Set(['claims', 'try']), mostValues } as const;
 
 /** Ten thousand groups are less; what is longer would hold up all others while it is read. */
 export const longestClaimsBytes = 1024 * 1024;
@@ -19,7 +23,7 @@ export async function claims(services: GateServices, parameters: Parameters): Pr
   if (fault !== null) throw bad(`user is no name: ${fault}`);
   const source = required(parameters, 'source');
   const isTrial = trialIn(parameters.get('try') ?? '');
-  const done = await services.synchronize({ user, source, claims: claimsIn(parameters), isTrial });
+  const done = await services.synchronize({ user, source, claims: await claimsIn(parameters), isTrial });
   const { outcome, groups, added, removed, skipped, ignored } = done;
   return {
     status: 200,
@@ -29,14 +33,15 @@ export async function claims(services: GateServices, parameters: Parameters): Pr
 }
 
 /** An object, or, in a form, its JSON text. */
-function claimsIn(parameters: Parameters): Claims {
+async function claimsIn(parameters: Parameters): Promise<Claims> {
   const text = required(parameters, 'claims');
   const expected = 'where a JSON object is expected, such as the payload of an ID token';
   let found: unknown;
   try {
-    found = JSON.parse(text);
-  } catch {
-    throw bad(`claims is no JSON, ${expected}`);
+    found = await readJsonInSlices(text, { number: Number, mostValues });
+  } catch (error) {
+    if (!(error instanceof JsonFault)) throw error;
+    throw bad(`claims is no JSON: ${error.message}, ${expected}`);
   }
   if (typeof found !== 'object' || found === null || Array.isArray(found)) {
     throw bad(`claims is something else, ${expected}`);

@@ -15,7 +15,15 @@ import { check } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { Connections } from './connections.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
-import { addressOf, bodyOf, hasBody, type Parameters, parametersOf } from './request.ts';
+import {
+  addressOf,
+  bodyOf,
+  hasBody,
+  type Nested,
+  nestedParametersOf,
+  type Parameters,
+  parametersOf,
+} from './request.ts';
 import type { GateServices } from './services.ts';
 import { unasked } from './unasked.ts';
 
@@ -24,8 +32,8 @@ type Handler = (services: GateServices, parameters: Parameters) => Reply | Promi
 interface Route {
   readonly methods: readonly string[];
   readonly handle: Handler;
-  /** Parameters that may be whole JSON values. */
-  readonly nested?: ReadonlySet<string>;
+  /** Parameters that may be whole JSON values, where there are such. */
+  readonly nested?: Nested;
   /** How long a body may be, where that is more than usual. */
   readonly mostBodyBytes?: number;
 }
@@ -178,7 +186,8 @@ function answer(
   body: Buffer | null,
 ): Reply | Promise<Reply> {
   const route = routeOf(routes, request, response);
-  return route.handle(services, parametersOf(request, body, route.nested));
+  if (route.nested === undefined) return route.handle(services, parametersOf(request, body));
+  return nestedParametersOf(request, body, route.nested).then(found => route.handle(services, found));
 }
 
 function routeOf(

@@ -8,6 +8,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
+import { JsonFault, readJsonInSlices } from '../json/index.ts';
 import { decodePath } from '../layout/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;
@@ -62,26 +63,46 @@ export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): 
   });
 }
 
-/**
- * The parameters of query and body; throws `bad_parameter`. Those in `nested` may be anything where the body is JSON, and
- * stand as their JSON text.
- */
-export function parametersOf(
-  request: IncomingMessage,
-  body: Buffer | null,
-  nested: ReadonlySet<string> = noNames,
-): Parameters {
-  const url = request.url ?? '';
-  const start = url.indexOf('?');
-  const query = start === -1 ? none : parseForm(url.slice(start + 1));
+/** The parameters of query and body; throws `bad_parameter`. */
+export function parametersOf(request: IncomingMessage, body: Buffer | null): Parameters {
+  const query = queryOf(request);
   if (body === null || body.length === 0) return query;
-  return new Map([...query, ...parseBody(body, request.headers['content-type'] ?? '', nested)]);
+  const type = typeOf(request);
+  return new Map([...query, ...(type === 'form' ? parseForm(body.toString('latin1')) : parseJson(body))]);
 }
 
-function parseBody(body: Buffer, contentType: string, nested: ReadonlySet<string>): Parameters {
+/**
+ * As `parametersOf`, for a body that may be long: where it is JSON, those in `nested` may be anything, and stand as their
+ * JSON text. Rejects with `bad_parameter`.
+ */
+export async function nestedParametersOf(
+  request: IncomingMessage,
+  body: Buffer | null,
+  { names, mostValues }: Nested,
+): Promise<Parameters> {
+  if (body === null || body.length === 0 || typeOf(request) === 'form') return parametersOf(request, body);
+  const whole = await readJsonInSlices(textOf(body), { number: Number, mostValues }).catch((error: unknown) => {
+    throw error instanceof JsonFault ? bad(`the body is not JSON: ${error.message}`) : error;
+  });
+  return new Map([...queryOf(request), ...flat(mustBeObject(whole), names)]);
+}
+
+/** Parameters that may be whole JSON values, and how many values all of them may have together. */
+export interface Nested {
+  readonly names: ReadonlySet<string>;
+  readonly mostValues: number;
+}
+
+function queryOf({ url = '' }: IncomingMessage): Parameters {
+  const start = url.indexOf('?');
+  return start === -1 ? none : parseForm(url.slice(start + 1));
+}
+
+function typeOf({ headers }: IncomingMessage): 'form' | 'json' {
+  const contentType = headers['content-type'] ?? '';
   const type = contentType.split(';', 1)[0]?.trim().toLowerCase();
-  if (type === 'application/x-www-form-urlencoded') return parseForm(body.toString('latin1'));
-  if (type === 'application/json') return parseJson(body, nested);
+  if (type === 'application/x-www-form-urlencoded') return 'form';
+  if (type === 'application/json') return 'json';
   throw bad(
     `Content-Type is "${contentType}", where application/x-www-form-urlencoded or application/json is expected`,
   );
@@ -99,21 +120,29 @@ function parseForm(text: string): Parameters {
 }
 
 /** JSON as flat parameters: texts, and numbers as they are written, so that none is rounded. */
-function parseJson(body: Buffer, nested: ReadonlySet<string>): Parameters {
-  if (!isUtf8(body)) throw bad('the body is not UTF-8');
-  const text = body.toString();
+function parseJson(body: Buffer): Parameters {
+  const text = textOf(body);
+  const whole = objectIn(text);
+  const found = flat(whole, noNames);
+  // How a number is written takes a call for each value to find out: only where there is one.
+  return Object.values(whole).some(value => typeof value === 'number') ? asWritten(text, found) : found;
+}
+
+function flat(whole: object, nested: ReadonlySet<string>): Parameters {
   const found = new Map<string, string>();
-  let hasNumber = false;
-  for (const [name, value] of Object.entries(objectIn(text))) {
+  for (const [name, value] of Object.entries(whole)) {
     if (value === null) continue;
     if (typeof value === 'string') add(found, name, value);
     else if (typeof value === 'number') add(found, name, String(value));
     else if (nested.has(name)) add(found, name, JSON.stringify(value));
     else throw bad(`${name} is neither a text nor a number`);
-    hasNumber ||= typeof value === 'number';
   }
-  // How a number is written takes a call for each value to find out: only where none lies within another.
-  return hasNumber && nested.size === 0 ? asWritten(text, found) : found;
+  return found;
+}
+
+function textOf(body: Buffer): string {
+  if (!isUtf8(body)) throw bad('the body is not UTF-8');
+  return body.toString();
 }
 
 function objectIn(text: string): object {
@@ -123,6 +152,10 @@ function objectIn(text: string): object {
   } catch {
     throw bad('the body is not JSON');
   }
+  return mustBeObject(whole);
+}
+
+function mustBeObject(whole: unknown): object {
   if (typeof whole === 'object' && whole !== null && !Array.isArray(whole)) return whole;
   throw bad('the body is not a JSON object');
 }

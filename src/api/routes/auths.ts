@@ -15,7 +15,7 @@ import { newSource, type Source, savedSource, source, sourceEdit } from '../../w
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editIn, mostMappingBytes as mostBytes, shownFields, wantedSource } from './source-fields.ts';
+import { editIn, shownFields, wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
 const params = z.object({ id: z.string() });
@@ -55,7 +55,6 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       access: administrators.write,
       body: newSource,
       faults: [409],
-      mostBytes,
       answer: { status: 201, description: 'The source', schema: savedSource },
       handle: async ({ body }, { caller }) => {
         const wanted = wantedSource(body);
@@ -88,7 +87,6 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       params,
       body: sourceEdit,
       faults: [404, 409],
-      mostBytes,
       mustBe,
       answer: { status: 200, description: 'The source as it is now', schema: savedSource },
       handle: async (named, { caller }) => {

@@ -12,7 +12,7 @@ import {
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { mostMappingBytes as mostBytes, wantedSource } from './source-fields.ts';
+import { wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
 const params = z.object({ id: z.string() });
@@ -29,7 +29,6 @@ export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): read
       description: 'Changes nothing.',
       access: administrators.read,
       body: triedSource,
-      mostBytes,
       answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
       handle: ({ body: { source, user, claims } }) =>
         tryClaims(ledger, { draft: wantedSource(source), now: now() }, user ?? null, claims),
@@ -45,7 +44,6 @@ export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): read
       params,
       body: triedClaims,
       faults: [404],
-      mostBytes,
       mustBe,
       answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
       handle: ({ params: { id }, body: { user, claims } }) =>
@@ -64,7 +62,6 @@ export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): read
       params,
       body: claimed,
       faults: [404, 409],
-      mostBytes,
       mustBe,
       answer: { status: 200, description: 'What became of the user', schema: synchronization },
       handle: ({ params: { id }, body: { user, claims } }, { caller }) => {

@@ -6,9 +6,6 @@ import { printable } from '../../quota/index.ts';
 import type { SourceDocument, SourceFields, NewSource as WantedSource } from '../../sources/index.ts';
 import type { NewSource, Source, SourceEdit } from '../../wire/index.ts';
 
-/** A mapping of ten thousand groups. */
-export const mostMappingBytes = 4 * 1024 * 1024;
-
 export function shownFields(
   document: SourceDocument,
 ): Omit<Source, 'client_secret_state' | 'unknown_quota_groups' | 'redirect_uri'> {
