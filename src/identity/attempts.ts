@@ -1,8 +1,8 @@
 /**
  * Slows those who try wrong credentials.
  *
- * Past so many wrong ones from one network, nothing from there is looked at until the time is over, so that a guess
- * is not even answered; only a token that let somebody in from there before goes on doing so. What is
+ * Past so many wrong ones from one network, each further one is answered by when to try again. What is right is not slowed,
+ * whoever else is behind the same address: to look costs a hash, and nobody guesses 160 bits however often they try. What is
  * remembered is bounded, however many addresses an attacker has.
  */
 
@@ -17,29 +17,16 @@ export interface AttemptLimits {
 
 /** Networks that share a slot are slowed together; who does is chance, and another one after each start. */
 const slotDigits = 4;
-const mostRemembered = 10_000;
 
 export class Attempts {
   readonly #limiter: RateLimiterMemory;
-  readonly #mostWrong: number;
   readonly #salt = randomBytes(16).toString('hex');
-  /** Slots with the tokens that were right from there, those used last at the end. */
-  readonly #right = new Set<string>();
 
   constructor({ wrongTries, perSeconds }: AttemptLimits) {
-    this.#mostWrong = wrongTries;
     this.#limiter = new RateLimiterMemory({ points: wrongTries, duration: perSeconds });
   }
 
-  /** Seconds until credentials from this address are looked at again; null: they are. */
-  async slowedSeconds(address: string, tokenKey: string | null): Promise<number | null> {
-    const slot = this.#slotOf(address);
-    if (tokenKey !== null && this.#right.has(slot + tokenKey)) return null;
-    const known = await this.#limiter.get(slot);
-    return known !== null && known.consumedPoints >= this.#mostWrong ? secondsOf(known) : null;
-  }
-
-  /** Seconds from now where it was one too many; null: not yet. */
+  /** Counts a wrong one: seconds from now where it was one too many; null: not yet. */
   async wrong(address: string): Promise<number | null> {
     try {
       await this.#limiter.consume(this.#slotOf(address));
@@ -47,17 +34,6 @@ export class Attempts {
     } catch (result) {
       if (result instanceof RateLimiterRes) return secondsOf(result);
       throw result;
-    }
-  }
-
-  right(address: string, tokenKey: string): void {
-    const pair = this.#slotOf(address) + tokenKey;
-    this.#right.delete(pair);
-    this.#right.add(pair);
-    if (this.#right.size <= mostRemembered) return;
-    for (const oldest of this.#right) {
-      this.#right.delete(oldest);
-      break;
     }
   }
 

@@ -73,14 +73,14 @@ export class Identity {
 
   /**
    * Looks at an `Authorization` header: `token T`, `Bearer T`, or Basic with the token as password. Each wrong one
-   * counts against the address that it came from, and too many are slowed.
+   * counts against the address that it came from, and too many are slowed; a right one never is.
    */
   async authenticate(authorization: string | undefined, address: string): Promise<Authentication> {
     if (authorization === undefined) return { is: 'none' };
     const token = tokenIn(authorization);
     const key = token === null ? null : keyOfToken(token);
     const again = () => (key === null ? null : this.#callerOf(key));
-    const caller = await this.#attempt(address, key, again);
+    const caller = await this.#attempt(address, again());
     if ('is' in caller) return caller;
     if (key !== null) this.#uses.note(key, this.#options.now());
     return { is: 'caller', caller, again, renewed: null };
@@ -103,8 +103,8 @@ export class Identity {
    * with `authenticate`. Rejects with `store_away`.
    */
   async signIn(by: SignIn, address: string, held: string | null): Promise<SignInResult> {
-    const key = 'token' in by ? keyOfToken(by.token) : null;
-    const wanted = await this.#attempt(address, key, () =>
+    const wanted = await this.#attempt(
+      address,
       'token' in by ? this.#sessionByToken(keyOfToken(by.token)) : this.#sessionByLink(by.code),
     );
     if ('is' in wanted) return wanted;
@@ -160,21 +160,11 @@ export class Identity {
     return this.#uses.close();
   }
 
-  /** What `look` finds, unless the address is slowed; where it finds nothing that counts against the address. */
-  async #attempt<T extends object>(
-    address: string,
-    tokenKey: string | null,
-    look: () => T | null,
-  ): Promise<T | NotLetIn> {
-    const slowed = await this.#attempts.slowedSeconds(address, tokenKey);
-    if (slowed !== null) return { is: 'slowed', retryAfterSeconds: slowed };
-    const found = look();
-    if (found === null) {
-      const seconds = await this.#attempts.wrong(address);
-      return seconds === null ? { is: 'refused' } : { is: 'slowed', retryAfterSeconds: seconds };
-    }
-    if (tokenKey !== null) this.#attempts.right(address, tokenKey);
-    return found;
+  /** What was found by the credentials; where that is nothing, it counts against the address. */
+  async #attempt<T extends object>(address: string, found: T | null): Promise<T | NotLetIn> {
+    if (found !== null) return found;
+    const seconds = await this.#attempts.wrong(address);
+    return seconds === null ? { is: 'refused' } : { is: 'slowed', retryAfterSeconds: seconds };
   }
 
   #callerOf(key: string): Caller | null {

@@ -373,7 +373,9 @@ t.test(
     t.equal(await attempt({ token: '0'.repeat(40) }), 'slowed');
     const ownerId = ledger.ownerRecord('alice')?.id ?? 0;
     const { code } = identity.makeSignInLink({ ownerId, scopes: ['all'], endsAt: null });
-    t.equal(await attempt({ code }), 'slowed', 'a guess is not even looked at');
+    t.equal(await attempt({ code: 'wrong' }), 'slowed');
+    t.equal(await attempt({ code }), 'signed in', 'a good one always is');
+    t.equal(await attempt({ token: await tokenOf(ledger, 'alice', { name: 'other' }) }), 'signed in');
     t.equal(nameIn(await identity.authenticateSession(value)), 'alice');
   },
 );
