@@ -48,7 +48,9 @@ function collected(request: Request, response: Response, mostBytes: number): Pro
       if (error === undefined) resolve();
       else if (error instanceof Error && 'status' in error && error.status === 413) {
         reject(
-          new SoftquotaError('body_too_large', `body: expected at most ${shown(mostBytes)}`, { cause: error }),
+          new SoftquotaError('body_too_large', `body: expected at most ${shown(mostBytes)}`, {
+            cause: error,
+          }),
         );
       } else reject(new SoftquotaError('bad_parameter', 'body: it breaks off', { cause: error }));
     }),

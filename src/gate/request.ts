@@ -81,9 +81,11 @@ export async function nestedParametersOf(
   { names, mostValues }: Nested,
 ): Promise<Parameters> {
   if (body === null || body.length === 0 || typeOf(request) === 'form') return parametersOf(request, body);
-  const whole = await readJsonInSlices(textOf(body), { number: Number, mostValues }).catch((error: unknown) => {
-    throw error instanceof JsonFault ? bad(`the body is not JSON: ${error.message}`) : error;
-  });
+  const whole = await readJsonInSlices(textOf(body), { number: Number, mostValues }).catch(
+    (error: unknown) => {
+      throw error instanceof JsonFault ? bad(`the body is not JSON: ${error.message}`) : error;
+    },
+  );
   return new Map([...queryOf(request), ...flat(mustBeObject(whole), names)]);
 }
 

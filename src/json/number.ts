@@ -31,7 +31,10 @@ export function exactNumber(source: string): number | Inexact {
 /** The digits of a number without outer zeros, and the power of ten behind them: the same for 100, 1e2 and 100.0. */
 function decimal(text: string): string {
   const isNegative = text.startsWith('-');
-  const [mantissa = '', exponent = '0'] = text.slice(isNegative ? 1 : 0).toLowerCase().split('e');
+  const [mantissa = '', exponent = '0'] = text
+    .slice(isNegative ? 1 : 0)
+    .toLowerCase()
+    .split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
   const digits = whole + fraction;
   let start = 0;

@@ -152,7 +152,8 @@ export class JsonReader {
       hasEscapes = true;
       this.#at++;
     }
-    if (this.#at - start > mostCharacters) throw new JsonFault(`a text has more than ${mostCharacters} characters`);
+    if (this.#at - start > mostCharacters)
+      throw new JsonFault(`a text has more than ${mostCharacters} characters`);
     if (!hasEscapes) return this.#text.slice(start + 1, this.#at - 1);
     try {
       // A text between quotes is nothing else.

@@ -16,13 +16,10 @@ export const scanOrder = z
       .min(1)
       .optional()
       .meta({ description: 'Only theirs; all without it.' }),
-    accept_moved: z
-      .boolean()
-      .default(false)
-      .meta({
-        description:
-          'What lies at a storage root now is meant, though it is another file system or lacks most of its units: what is not there is dropped.',
-      }),
+    accept_moved: z.boolean().default(false).meta({
+      description:
+        'What lies at a storage root now is meant, though it is another file system or lacks most of its units: what is not there is dropped.',
+    }),
   })
   .meta({ id: 'ScanOrder' });
 

@@ -19,24 +19,27 @@ function ruleOf(bytes: number, name: string): string {
   return text + ' '.repeat(bytes - text.length);
 }
 
-t.test('a body may have 1 MiB, 4 KiB where anybody may send it, and a longer one is 413 however it is sent', async t => {
-  const world = await World.open(t);
-  const create = (rawBody: string, asked: Asked = {}) => world.call('POST', rules, { rawBody, ...asked });
-  t.equal((await create(ruleOf(mebibyte, 'full'))).status, 201);
-  const longer = ruleOf(mebibyte + 1, 'fuller');
-  t.match(await create(longer), { status: 413, json: { message: 'body: expected at most 1 MiB' } });
-  const chunked = { headers: { 'Transfer-Encoding': 'chunked' } };
-  t.match(await create(longer, chunked), { status: 413, json: { message: /1 MiB/ } });
-  t.equal((await create(ruleOf(1000, 'small'), chunked)).status, 201);
-  t.equal((await create(longer, { as: 'nobody' })).status, 401, 'a stranger is told nothing of it');
-  t.equal((await create(longer, { as: 'bob' })).status, 403);
-  t.match((await world.must(200, 'GET', rules)).json, [{ name: 'full' }, { name: 'small' }]);
-  const headers = { 'Sec-Fetch-Site': 'same-origin' };
-  const signIn = (rawBody: string) => world.call('POST', '/session', { as: 'nobody', rawBody, headers });
-  const wrong = (bytes: number) => `{"token":"${'x'.repeat(bytes - 12)}"}`;
-  t.not((await signIn(wrong(4096))).status, 413);
-  t.match(await signIn(wrong(4097)), { status: 413, json: { message: 'body: expected at most 4 KiB' } });
-});
+t.test(
+  'a body may have 1 MiB, 4 KiB where anybody may send it, and a longer one is 413 however it is sent',
+  async t => {
+    const world = await World.open(t);
+    const create = (rawBody: string, asked: Asked = {}) => world.call('POST', rules, { rawBody, ...asked });
+    t.equal((await create(ruleOf(mebibyte, 'full'))).status, 201);
+    const longer = ruleOf(mebibyte + 1, 'fuller');
+    t.match(await create(longer), { status: 413, json: { message: 'body: expected at most 1 MiB' } });
+    const chunked = { headers: { 'Transfer-Encoding': 'chunked' } };
+    t.match(await create(longer, chunked), { status: 413, json: { message: /1 MiB/ } });
+    t.equal((await create(ruleOf(1000, 'small'), chunked)).status, 201);
+    t.equal((await create(longer, { as: 'nobody' })).status, 401, 'a stranger is told nothing of it');
+    t.equal((await create(longer, { as: 'bob' })).status, 403);
+    t.match((await world.must(200, 'GET', rules)).json, [{ name: 'full' }, { name: 'small' }]);
+    const headers = { 'Sec-Fetch-Site': 'same-origin' };
+    const signIn = (rawBody: string) => world.call('POST', '/session', { as: 'nobody', rawBody, headers });
+    const wrong = (bytes: number) => `{"token":"${'x'.repeat(bytes - 12)}"}`;
+    t.not((await signIn(wrong(4096))).status, 413);
+    t.match(await signIn(wrong(4097)), { status: 413, json: { message: 'body: expected at most 4 KiB' } });
+  },
+);
 
 t.test('whatever a stranger sends, it takes no time', async t => {
   const world = await World.open(t);
@@ -180,7 +183,10 @@ t.test('a message has a bound, however much is wrong', async t => {
   const body = { name: 'g', rules: Array<number>(50_000).fill(7) };
   const many = await world.must(422, 'POST', groups, { body });
   t.ok(many.text.length < 20_000);
-  t.match(messageOf(many), /^rules\.0: expected an object; rules\.1: .*; rules\.19: expected an object; and 49980 more$/);
+  t.match(
+    messageOf(many),
+    /^rules\.0: expected an object; rules\.1: .*; rules\.19: expected an object; and 49980 more$/,
+  );
   const long = await world.must(422, 'POST', rules, {
     body: { name: 'r', limit: 1, subjects: ['😀'.repeat(9000)] },
   });

@@ -3,7 +3,14 @@
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import fc from 'fast-check';
 import t from 'tap';
-import { exactNumber, Inexact, JsonFault, mostDepth, readJson, readJsonInSlices } from '../../src/json/index.ts';
+import {
+  exactNumber,
+  Inexact,
+  JsonFault,
+  mostDepth,
+  readJson,
+  readJsonInSlices,
+} from '../../src/json/index.ts';
 
 const options = { number: Number, mostValues: 1_000_000 };
 
@@ -35,8 +42,41 @@ t.test('every document is read as JSON.parse reads it', async () => {
 });
 
 t.test('whatever characters come, it takes exactly what JSON.parse takes', async t => {
-  const pieces = ['{', '}', '[', ']', ',', ':', '"', '\\', '\\u00', '41', '0', '1', '-', '.', 'e', 'E', '+', ' ', '\n'];
-  const more = ['true', 'nul', 'null', 'a', '\0', '\u2028', '\ud800', '"a"', '"__proto__"', '\ufeff', '\v', '\u00a0'];
+  const pieces = [
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '\\',
+    '\\u00',
+    '41',
+    '0',
+    '1',
+    '-',
+    '.',
+    'e',
+    'E',
+    '+',
+    ' ',
+    '\n',
+  ];
+  const more = [
+    'true',
+    'nul',
+    'null',
+    'a',
+    '\0',
+    '\u2028',
+    '\ud800',
+    '"a"',
+    '"__proto__"',
+    '\ufeff',
+    '\v',
+    '\u00a0',
+  ];
   const text = fc.array(fc.constantFrom(...pieces, ...more), { maxLength: 9 }).map(parts => parts.join(''));
   fc.assert(
     fc.property(text, written => {
@@ -44,7 +84,22 @@ t.test('whatever characters come, it takes exactly what JSON.parse takes', async
     }),
     { numRuns: process.env.SOFTQUOTA_LONG === '1' ? 1_000_000 : 20_000 },
   );
-  for (const written of ['"\\"', '"\\', '"\\u12"', '01', '-', '1.', '.5', '1e', '1e+', '[,]', '[1,]', '{"a"}', '{"a":1,}', '']) {
+  for (const written of [
+    '"\\"',
+    '"\\',
+    '"\\u12"',
+    '01',
+    '-',
+    '1.',
+    '.5',
+    '1e',
+    '1e+',
+    '[,]',
+    '[1,]',
+    '{"a"}',
+    '{"a":1,}',
+    '',
+  ]) {
     t.equal(byReader(written), undefined, written);
     t.equal(byEngine(written), undefined, written);
   }
@@ -62,7 +117,10 @@ t.test('a document has at most so many levels and values, and a fault quotes not
   t.throws(() => readJson(nested(mostDepth + 1), options), new JsonFault('it is nested too deeply'));
   t.throws(() => readJson('{"a":'.repeat(5000), options), new JsonFault('it is nested too deeply'));
   t.strictSame(readJson('[1,2]', { ...options, mostValues: 3 }), [1, 2]);
-  t.throws(() => readJson('[1,2,3]', { ...options, mostValues: 3 }), new JsonFault('it has more than 3 values'));
+  t.throws(
+    () => readJson('[1,2,3]', { ...options, mostValues: 3 }),
+    new JsonFault('it has more than 3 values'),
+  );
   await t.rejects(readJsonInSlices('{"secret', options), { message: /^it has a mistake/ });
 });
 
@@ -95,7 +153,13 @@ t.test('a number is what its text says, or no number', async t => {
   ] as const) {
     t.equal(exactNumber(text), value, text);
   }
-  for (const text of ['9007199254740993', '1.0000000000000000001', '1e400', '1e-400', `1.${'0'.repeat(99)}`]) {
+  for (const text of [
+    '9007199254740993',
+    '1.0000000000000000001',
+    '1e400',
+    '1e-400',
+    `1.${'0'.repeat(99)}`,
+  ]) {
     t.type(exactNumber(text), Inexact, text);
   }
 });
