@@ -66,8 +66,18 @@ export function scanSummary(report: ScanReport): string {
         ]),
     ...problems('could not be read, and counts as last known', report.unread),
     ...problems(null, report.faults),
+    ...held(report.held),
   ];
   return `${lines.map(printable).join('\n')}\n`;
+}
+
+function held(units: ScanReport['held']): string[] {
+  if (units.count === 0) return [];
+  const what = units.count === 1 ? '1 unit does' : `${formatCount(units.count)} units do`;
+  return [
+    `${what} not count in full yet; what is certain counts, and the rest once git has finished:`,
+    ...problems(null, units),
+  ];
 }
 
 function problems(what: string | null, { first, count }: ScanReport['unread']): string[] {

@@ -7,7 +7,7 @@
  * bytes for ever.
  */
 
-import { type BigIntStats, lstatSync, readFileSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
@@ -18,6 +18,11 @@ const hour = 3600 * second;
 /** Directories of `objects` that hold a push which is not accepted yet. */
 export function isQuarantine(name: string): boolean {
   return name.startsWith('tmp_objdir-') || name.startsWith('incoming-');
+}
+
+/** Directories of `objects` that hold loose objects, by the first byte of their names. */
+export function isFanOut(name: string): boolean {
+  return /^[0-9a-f]{2}$/.test(name);
 }
 
 /** Files of `objects/pack` that are no packs yet. */
@@ -47,26 +52,49 @@ export function packsOf(repository: string, now: number): Packs {
   const pack = statusOf(`${repository}/objects/pack`);
   const isWithin = (stats: BigIntStats | null, milliseconds: number): boolean =>
     stats !== null && Math.abs(now - Number(stats.mtimeMs)) < milliseconds;
+  // Each push changes `objects` by its quarantine, whatever becomes of it: only the directories of loose objects tell,
+  // which go for a while after a new pack has come.
+  const fanOut = isWithin(pack, 60 * second) ? fanOutOf(`${repository}/objects`) : '';
   return {
-    identity: [objects, pack]
-      .map(stats => (stats === null ? '' : `${stats.ino} ${stats.mtimeNs} ${stats.ctimeNs}`))
-      .join(),
+    identity: [
+      objects === null ? '' : objects.ino,
+      pack === null ? '' : `${pack.ino} ${pack.mtimeNs} ${pack.ctimeNs}`,
+      fanOut,
+    ].join(),
     // Old packs go at once. Loose objects go one by one, and their directories with them.
     fresh: isWithin(pack, 2 * second) || (isWithin(pack, 60 * second) && isWithin(objects, 2 * second)),
   };
 }
 
+function fanOutOf(objects: string): string {
+  try {
+    return readdirSync(encodePath(objects)).filter(isFanOut).sort().join(' ');
+  } catch {
+    return '';
+  }
+}
+
+/** A gc, repack or maintenance at work. */
+export interface Collector {
+  /** Another one has another. */
+  readonly id: string;
+  /** Whatever it made was not there before. Milliseconds since 1970. */
+  readonly since: number;
+}
+
 /**
- * Whether `git gc` or `git maintenance` is at work, by the same signs that keep git from starting
+ * The `git gc` or `git maintenance` at work, by the same signs that keep git from starting
  * a second one. They are believed for twelve hours.
  */
-export function isCollected(repository: string, now: number): boolean {
-  const isRecent = (name: string): boolean => {
-    const stats = statusOf(`${repository}/${name}`);
-    return stats?.isFile() === true && Math.abs(now - Number(stats.mtimeMs)) < 12 * hour;
-  };
-  if (isRecent('objects/maintenance.lock')) return true;
-  return isRecent('gc.pid') && isHeld(`${repository}/gc.pid`);
+export function collectorsOf(repository: string, now: number): Collector[] {
+  return ['objects/maintenance.lock', 'gc.pid'].flatMap(name => {
+    const path = `${repository}/${name}`;
+    const stats = statusOf(path);
+    const since = Number(stats?.mtimeMs);
+    if (stats?.isFile() !== true || Math.abs(now - since) >= 12 * hour) return [];
+    if (name === 'gc.pid' && !isHeld(path)) return [];
+    return [{ id: `${name} ${stats.ino} ${stats.mtimeNs}`, since }];
+  });
 }
 
 /** Whether the process that a gc.pid names lives, as far as this machine can tell. */

@@ -8,9 +8,15 @@
  * A push brings packs too. After one, what it brought is to count at once: packs that are new are
  * looked at a second time after a moment, and are then believed, and looked at once more when a
  * repack would be over.
+ *
+ * Who pushes without a pause keeps a unit from ever settling, and can start one gc after the other. So what of
+ * a rise is certain counts while the rest is held, at the latest after two seconds where a walk takes less (see
+ * `Readings`). A gc alone raises nobody by that: nothing that it may be holding twice is certain. What is left, at most what
+ * came within one moment, counts once the unit settles, or after an hour.
  */
 
 import type { WalkedUnit } from './messages.ts';
+import { longSpanMs, Readings, shortSpanMs } from './readings.ts';
 import { monotonic } from './shared.ts';
 
 /** Why a unit was walked: by a sweep, since somebody said it had changed, or to see a rise once more. */
@@ -23,7 +29,8 @@ export interface Candidate {
   /** How long the walk took. */
   readonly milliseconds: number;
   readonly knownBytes: number | undefined;
-  readonly count: () => void;
+  /** Makes so many bytes of it count. */
+  readonly count: (bytes: number) => void;
 }
 
 export interface HoldsOptions {
@@ -34,30 +41,35 @@ export interface HoldsOptions {
   readonly now?: () => number;
 }
 
+/** A unit of which not all counts that a walk found. */
+export interface Held {
+  readonly path: string;
+  /** What does not count yet. */
+  readonly bytes: number;
+  readonly why: 'a gc is at work' | 'packs come and go';
+}
+
 /**
- * `counted`, or `held`: it will count later, which may take as long as a gc; or `dropped`, since
- * the unit could not be walked again.
+ * `counted`, or `held`: what is certain of it counts, the rest later, which may take as long as a gc; or
+ * `dropped`, since the unit could not be walked again.
  */
 export type Fate = 'counted' | 'held' | 'dropped';
 
 interface Hold {
   readonly since: number;
-  /** Since when no gc has been at work; null while one is. */
-  quietSince: number | null;
+  readonly readings: Readings;
   /** What the packs are, and since when. */
   packs: { readonly identity: string; readonly since: number };
-  /** What counts in the end where it never settles. */
-  least: Candidate;
+  held: Held;
   timer: NodeJS.Timeout | null;
-  readonly waiting: ((fate: Fate) => void)[];
+  /** The longest first. */
+  readonly waiting: { readonly since: number; readonly resolve: (fate: Fate) => void }[];
 }
 
 const firstDelayMs = 100;
 const longestDelayMs = 5000;
 /** A unit that takes long to walk is not walked all the time. */
 const restPerWalk = 4;
-/** How long nobody need know that a unit is held, and how long packs may go on changing without a gc. */
-const patienceMs = 6000;
 const longestHoldMs = 3_600_000;
 const confirmAfterMs = 3000;
 
@@ -91,9 +103,13 @@ export class Holds {
     this.#confirmations.delete(path);
   }
 
-  /** The units whose rise is held back. */
-  paths(): string[] {
-    return [...this.#holds.keys()];
+  /** The units of which something is held back. */
+  all(): Held[] {
+    return [...this.#holds.values()].map(({ held }) => held);
+  }
+
+  at(path: string): Held | undefined {
+    return this.#holds.get(path)?.held;
   }
 
   close(): void {
@@ -112,47 +128,54 @@ export class Holds {
           this.#now() - hold.packs.since >= firstDelayMs
         );
       case 'changed':
-      case 'collected':
         return false;
+      case 'collected':
+        // There may be nothing that the gc holds twice.
+        return walked.certainBytes === walked.bytes;
     }
   }
 
-  #release(path: string, hold: Hold | undefined, candidate: Candidate): void {
-    const { walked, origin, knownBytes, count } = candidate;
+  #release(path: string, hold: Hold | undefined, { walked, origin, knownBytes, count }: Candidate): void {
     const isRise = knownBytes !== undefined && walked.bytes > knownBytes;
-    count();
+    count(walked.bytes);
     this.#end(path, hold, 'counted');
     if (isRise && origin === 'change' && walked.packs !== 'still') this.#confirm(path);
   }
 
   #hold(path: string, found: Hold | undefined, candidate: Candidate): Promise<Fate> {
+    const { walked, count, knownBytes = 0 } = candidate;
     const now = this.#now();
-    const hold = found ?? newHold(candidate, now);
+    const hold = found ?? newHold(walked, now);
     this.#holds.set(path, hold);
-    note(hold, candidate, now);
-    const hasNotSettled = hold.quietSince !== null && now - hold.quietSince >= patienceMs;
-    if (hasNotSettled || now - hold.since >= longestHoldMs) {
-      this.#options.log(
-        { path },
-        'the packs of a repository do not settle; the least of several walks counts',
-      );
-      this.#release(path, hold, hold.least);
+    if (hold.packs.identity !== walked.packsIdentity)
+      hold.packs = { identity: walked.packsIdentity, since: now };
+    hold.readings.add({ ...walked, at: now });
+    const isLong = now - hold.since >= longestHoldMs;
+    if (isLong)
+      this.#options.log({ path }, 'a repository does not settle; the least of several walks counts');
+    const certain = isLong ? hold.readings.least() : hold.readings.certainBytes();
+    const countedBytes = Math.min(certain ?? 0, walked.bytes);
+    if (countedBytes === walked.bytes) {
+      this.#release(path, hold, candidate);
       return Promise.resolve('counted');
     }
+    if (countedBytes > knownBytes) count(countedBytes);
+    hold.held = heldOf(walked, Math.max(countedBytes, knownBytes));
+    if (isLong) {
+      this.#end(path, hold, 'held');
+      return Promise.resolve('held');
+    }
+    const { promise, resolve } = Promise.withResolvers<Fate>();
+    hold.waiting.push({ since: now, resolve });
+    tell(hold, 'held', now - shortSpanMs);
     if (hold.timer === null) {
-      // As long again as it has taken: 100 ms, then twice as much each time.
-      const again = Math.min(Math.max(now - hold.since, firstDelayMs), longestDelayMs);
-      const delay = Math.max(again, restPerWalk * candidate.milliseconds);
+      const delay = Math.max(delayOf(hold, now), restPerWalk * candidate.milliseconds);
       hold.timer = setTimeout(() => {
         hold.timer = null;
         this.#options.walkAgain(path, candidate.origin);
       }, delay).unref();
     }
-    if (now - hold.since >= patienceMs) {
-      tell(hold, 'held');
-      return Promise.resolve('held');
-    }
-    return new Promise(resolve => hold.waiting.push(resolve));
+    return promise;
   }
 
   #end(path: string, hold: Hold | undefined, fate: Fate): void {
@@ -172,21 +195,28 @@ export class Holds {
   }
 }
 
-function newHold(candidate: Candidate, now: number): Hold {
-  const packs = { identity: candidate.walked.packsIdentity, since: now };
-  return { since: now, quietSince: null, packs, least: candidate, timer: null, waiting: [] };
+/**
+ * As long again as nothing has changed: 100 ms, then twice as much each time, but not past the time when somebody
+ * is to be told something.
+ */
+function delayOf({ since, packs, waiting: [longest] }: Hold, now: number): number {
+  const again = Math.min(Math.max(now - packs.since, firstDelayMs), longestDelayMs);
+  const ends = [since + shortSpanMs, since + longSpanMs, (longest?.since ?? now) + shortSpanMs];
+  return Math.min(again, ...ends.filter(end => end > now).map(end => end - now));
 }
 
-function note(hold: Hold, candidate: Candidate, now: number): void {
-  const { packs, packsIdentity, bytes } = candidate.walked;
-  if (hold.packs.identity !== packsIdentity) hold.packs = { identity: packsIdentity, since: now };
-  const isQuiet = packs !== 'collected';
-  // What was seen during a gc says nothing about how it was left.
-  const isFirstQuiet = isQuiet && hold.quietSince === null;
-  if (isFirstQuiet || bytes <= hold.least.walked.bytes) hold.least = candidate;
-  hold.quietSince = isQuiet ? (hold.quietSince ?? now) : null;
+function newHold(walked: WalkedUnit, now: number): Hold {
+  const packs = { identity: walked.packsIdentity, since: now };
+  return { since: now, readings: new Readings(), packs, held: heldOf(walked, 0), timer: null, waiting: [] };
 }
 
-function tell(hold: Hold, fate: Fate): void {
-  for (const resolve of hold.waiting.splice(0)) resolve(fate);
+function heldOf({ unit: { path }, bytes, packs }: WalkedUnit, countedBytes: number): Held {
+  const why = packs === 'collected' ? 'a gc is at work' : 'packs come and go';
+  return { path, bytes: bytes - countedBytes, why };
+}
+
+/** Tells those who have waited since then or longer. */
+function tell(hold: Hold, fate: Fate, since = Number.POSITIVE_INFINITY): void {
+  const others = hold.waiting.findIndex(waiting => waiting.since > since);
+  for (const { resolve } of hold.waiting.splice(0, others < 0 ? hold.waiting.length : others)) resolve(fate);
 }

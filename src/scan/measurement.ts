@@ -82,17 +82,13 @@ export interface Sweep {
 
 export type SweepKind = 'sweep' | 'verify';
 
-/** The measurement that a walk came to; `knownBytes` stands where the sum is too large to be one. */
-export function measurementOf(
-  walked: WalkedUnit,
-  start: Start,
-  knownBytes: number | undefined,
-): MeasuredUnit {
+/** The measurement that a walk came to, with the bytes that are to count. */
+export function measurementOf(walked: WalkedUnit, start: Start, bytes: number): MeasuredUnit {
   const { unit, files, directories, unread, unreadCount, leftovers, leftoverCount } = walked;
   const tooLarge = walked.outcome === 'too large';
   return {
     unit,
-    bytes: tooLarge ? (knownBytes ?? 0) : walked.bytes,
+    bytes,
     files,
     directories,
     partial: walked.partial || tooLarge,

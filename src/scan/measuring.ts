@@ -3,7 +3,7 @@
  * unit that is gone from one that is only out of sight.
  */
 
-import { Holds, type Origin } from './holds.ts';
+import { type Held, Holds, type Origin } from './holds.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
 import type { Grounds, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
 import type { ScannerOptions } from './options.ts';
@@ -83,9 +83,13 @@ export class Measuring {
     this.#rootsAway = new Set(roots.filter(({ away }) => away !== null).map(({ path }) => path));
   }
 
-  /** The units whose rise waits for git to finish in them. */
-  held(): string[] {
-    return this.#holds.paths();
+  /** The units of which not all counts, since it waits for git to finish in them. */
+  held(): readonly Held[] {
+    return this.#holds.all();
+  }
+
+  heldAt(path: string): Held | undefined {
+    return this.#holds.at(path);
   }
 
   /** Stops walking; gives how many threads had to be left. */
@@ -141,9 +145,9 @@ export class Measuring {
       origin,
       milliseconds: monotonic() - start.monotonicMs,
       knownBytes,
-      count: () => {
+      count: bytes => {
         try {
-          report(measurementOf(walked, start, knownBytes));
+          report(measurementOf(walked, start, walked.outcome === 'too large' ? (knownBytes ?? 0) : bytes));
         } catch (error) {
           log.error({ path, err: error }, 'a measurement could not be recorded');
         }

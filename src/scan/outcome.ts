@@ -53,6 +53,12 @@ export interface Walked {
   readonly packs: PacksDuringWalk;
   /** Differs where packs came or went between two walks. */
   readonly packsIdentity: string;
+  /** Tell each gc or repack that was at work from others; empty unless `packs` is `collected`. */
+  readonly collectors: readonly string[];
+  /** Without all that those may be holding twice. */
+  readonly certainBytes: number;
+  /** Of packs and loose objects: only what tidies up makes them fewer. */
+  readonly objectBytes: number;
 }
 
 export type WalkOutcome =

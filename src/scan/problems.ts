@@ -1,5 +1,6 @@
 /** What a sweep met that a person should know: lists that are capped, with exact counts. */
 
+import type { Held } from './holds.ts';
 import type { Leftover, Unread } from './outcome.ts';
 
 /** Something that is not as it should be; `what` says it for a person. */
@@ -19,8 +20,8 @@ export interface Problems {
   readonly unread: Listed<Unread>;
   readonly faults: Listed<Fault>;
   readonly leftovers: Listed<Leftover>;
-  /** Units whose rise waits for git to finish in them. */
-  readonly held: Listed<string>;
+  /** Units of which not all counts, since it waits for git to finish in them. */
+  readonly held: Listed<Held>;
 }
 
 const mostListed = 1000;

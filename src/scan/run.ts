@@ -1,5 +1,6 @@
 /** One sweep, from waiting to its end, as those who follow it see it. */
 
+import type { Held } from './holds.ts';
 import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
 import type { Leftover, Unread } from './outcome.ts';
@@ -73,7 +74,7 @@ export class Run implements ScanRun {
     unread: new CountedList<Unread>(),
     faults: new CountedList<Fault>(),
     leftovers: new CountedList<Leftover>(),
-    held: new CountedList<string>(),
+    held: new CountedList<Held>(),
   };
   discovering = true;
   unitsFound = 0;

@@ -8,6 +8,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Layout, Located, StorageKind } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import { type Disk, openDisks } from './disks.ts';
+import type { Held } from './holds.ts';
 import { openLookups } from './lookups.ts';
 import { Measuring } from './measuring.ts';
 import type { Grounds } from './messages.ts';
@@ -24,8 +25,8 @@ export interface ScannerStatus {
   readonly walking: readonly Busy[];
   /** Tasks that wait for a walker. */
   readonly waiting: { readonly soon: number; readonly sweep: number };
-  /** The units whose rise waits for git to finish in them. */
-  readonly held: readonly string[];
+  /** The units of which not all counts, since it waits for git to finish in them. */
+  readonly held: readonly Held[];
   /** Lookups that a disk never answered. */
   readonly hangingLookups: number;
   /** The sweep that runs, or the last one that ran. */

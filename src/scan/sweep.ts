@@ -138,7 +138,8 @@ function take(
           if (signal.aborted) return;
           run.units += 1;
           if (outcome === 'gone' || outcome === 'none') seen.delete(unit.path);
-          if (outcome === 'held') run.problems.held.add([unit.path]);
+          const held = outcome === 'held' ? measuring.heldAt(unit.path) : undefined;
+          if (held !== undefined) run.problems.held.add([held]);
           if (outcome === 'counted' && knownBytes !== undefined) {
             run.compare(unit.path, knownBytes, scanner.knownBytes(unit.path) ?? 0);
           }

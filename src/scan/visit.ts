@@ -8,7 +8,8 @@
 import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { list, locationOf } from '../layout/index.ts';
-import { isBeingWritten, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
+import type { Arrivals, ArrivedFile } from './arrivals.ts';
+import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
 import type { Leftover, Unread, WalkRequest } from './outcome.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadPlace } from './sums.ts';
 
@@ -35,7 +36,7 @@ const blockBytes = 512;
 const longestPath = 1200;
 
 /** Where git's own files are, in a unit that is a repository. */
-type Role = 'repository' | 'objects' | 'pack' | 'other';
+type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'byproduct' | 'other';
 
 /** A directory to visit. */
 interface Place {
@@ -73,7 +74,11 @@ export interface Walk extends Tally {
   readonly leftovers: MutableLeftover[];
   unreadCount: number;
   leftoverCount: number;
-  packBeingWritten: boolean;
+  /** Names of packs that a repack is writing, so many that they can be told from those of another one. */
+  readonly packsBeingWritten: string[];
+  /** What came of late, in a repository. */
+  readonly arrivals: Arrivals | null;
+  objectBytes: number;
   entries: number;
   directories: number;
   files: number;
@@ -82,15 +87,15 @@ export interface Walk extends Tally {
 
 class Stopped extends Error {}
 
-/** A walk with the unit's directory as its first step. */
-export function begin(request: WalkRequest, isRepository: boolean, pulse: Pulse): Walk {
+/** A walk with the unit's directory as its first step; only a repository has `arrivals`. */
+export function begin(request: WalkRequest, arrivals: Arrivals | null, pulse: Pulse): Walk {
   const { path } = request.unit;
   const first: Place = {
     parent: -1,
     name: '',
     path,
     odd: !path.isWellFormed(),
-    role: isRepository ? 'repository' : 'other',
+    role: arrivals === null ? 'other' : 'repository',
     inner: namesWithin(path, request.inner),
     leftover: null,
   };
@@ -106,7 +111,9 @@ export function begin(request: WalkRequest, isRepository: boolean, pulse: Pulse)
     leftovers: [],
     unreadCount: 0,
     leftoverCount: 0,
-    packBeingWritten: false,
+    packsBeingWritten: [],
+    arrivals,
+    objectBytes: 0,
     entries: 0,
     directories: 0,
     files: 0,
@@ -215,9 +222,13 @@ function enter(state: Walk, at: Place, directory: number, name: string, path: st
 }
 
 function roleOf(above: Role, name: string): Role {
+  if (above === 'byproduct') return 'byproduct';
   if (above === 'repository' && name === 'objects') return 'objects';
-  if (above === 'objects' && name === 'pack') return 'pack';
-  return 'other';
+  if (above === 'repository' && name === 'reftable') return 'byproduct';
+  if (above !== 'objects') return 'other';
+  if (name === 'pack') return 'pack';
+  if (name === 'info') return 'byproduct';
+  return isFanOut(name) ? 'loose' : 'other';
 }
 
 function countFile(state: Walk, at: Place, directory: number, name: string, location: string | Buffer): void {
@@ -225,7 +236,8 @@ function countFile(state: Walk, at: Place, directory: number, name: string, loca
   if (stats === undefined || !stats.isFile()) return;
   let { leftover } = at;
   if (at.role === 'pack' && isUnfinishedPack(name)) {
-    if (isBeingWritten(stats.mtimeMs, state.now)) state.packBeingWritten = true;
+    if (isBeingWritten(stats.mtimeMs, state.now) && state.packsBeingWritten.length < mostListed)
+      state.packsBeingWritten.push(name);
     if (isYoung(stats.mtimeMs, state.now)) return;
     leftover = addLeftover(state, directory, name, stats.mtimeMs);
   }
@@ -240,7 +252,16 @@ function countFile(state: Walk, at: Place, directory: number, name: string, loca
   }
   state.files += 1;
   state.bytes += bytes;
+  noteArrival(state, at.role, name, { bytes, modifiedAt: stats.mtimeMs, changedAt: stats.ctimeMs });
   if (leftover !== null) leftover.bytes += bytes;
+}
+
+function noteArrival(state: Walk, role: Role, name: string, file: ArrivedFile): void {
+  if (role === 'pack' || role === 'loose') state.objectBytes += file.bytes;
+  if (role === 'pack') state.arrivals?.addPackFile(name, file);
+  else if (role === 'loose') state.arrivals?.addLooseObject(file);
+  else if (role === 'byproduct' || (role === 'repository' && name === 'packed-refs'))
+    state.arrivals?.addByproduct(file);
 }
 
 /** Device and inode, exact beyond 2^53 too. */

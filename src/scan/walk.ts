@@ -10,19 +10,25 @@
 import { lstatSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
+import { Arrivals } from './arrivals.ts';
 import type { Cache } from './cache.ts';
-import { isCollected, type Packs, packsOf } from './gitfiles.ts';
+import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
 import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
 import { carryOver, totalOf } from './sums.ts';
 import { begin, type Pulse, takeSteps, type Walk } from './visit.ts';
+
+/** A pack that is being written was changed within this time. */
+const writingMs = 60_000;
 
 /** Walks `request.unit`, calling `pulse` on the way. What it cannot read it takes from the cache. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
   const { unit } = request;
   const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
-  const state = begin(request, isRepository, pulse);
+  const startedAt = Date.now();
+  const collectorsBefore = isRepository ? collectorsOf(unit.path, startedAt) : [];
+  const arrivals = new Arrivals(earliest(collectorsBefore, startedAt - writingMs));
+  const state = begin(request, isRepository ? arrivals : null, pulse);
   const before = isRepository ? packsOf(unit.path, state.now) : null;
-  const collected = isRepository && isCollected(unit.path, state.now);
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
   if (!takeSteps(state)) return { outcome: 'stopped' };
@@ -31,6 +37,8 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const bytes = bytesOf(state, cache);
   const isExact = Number.isSafeInteger(bytes);
   if (isExact) cache.write(unit.path, state.sums);
+  const collectors = isRepository ? collectorsMet(state, collectorsBefore) : [];
+  const mostCopied = collectors.length === 0 ? 0 : arrivals.mostCopied(earliest(collectors, startedAt));
   return {
     outcome: isExact ? 'measured' : 'too large',
     bytes: isExact ? bytes : 0,
@@ -41,16 +49,28 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     unreadCount: state.unreadCount,
     leftovers: state.leftovers,
     leftoverCount: state.leftoverCount,
-    packs: before === null ? 'still' : packsNow(state, collected, before),
+    packs: before === null ? 'still' : packsNow(state, collectors, before),
     packsIdentity: before?.identity ?? '',
+    collectors: collectors.map(({ id }) => id),
+    certainBytes: isExact ? Math.max(0, bytes - mostCopied) : 0,
+    objectBytes: state.objectBytes,
   };
 }
 
-function packsNow(state: Walk, collected: boolean, before: Packs): PacksDuringWalk {
-  const { path } = state.request.unit;
-  const now = Date.now();
-  if (collected || state.packBeingWritten || isCollected(path, now)) return 'collected';
-  const after = packsOf(path, now);
+/** All that were at work at any time of the walk; those without another sign, since their packs can have been begun. */
+function collectorsMet(state: Walk, before: readonly Collector[]): readonly Collector[] {
+  const writing = state.packsBeingWritten.map(name => ({ id: name, since: state.now - writingMs }));
+  const now = collectorsOf(state.request.unit.path, Date.now());
+  return [...new Map([...before, ...now, ...writing].map(collector => [collector.id, collector])).values()];
+}
+
+function earliest(collectors: readonly Collector[], otherwise: number): number {
+  return collectors.reduce((first, { since }) => Math.min(first, since), otherwise);
+}
+
+function packsNow(state: Walk, collectors: readonly Collector[], before: Packs): PacksDuringWalk {
+  if (collectors.length > 0) return 'collected';
+  const after = packsOf(state.request.unit.path, Date.now());
   if (before.identity !== after.identity) return 'changed';
   return before.fresh || after.fresh ? 'fresh' : 'still';
 }

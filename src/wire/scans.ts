@@ -50,6 +50,11 @@ export const scanReport = z
     }),
     unread: troubledPlaces,
     faults: troubledPlaces,
+    held: troubledPlaces.meta({
+      description:
+        'Units of which not all counts yet: git may be holding some of it twice. What is certain counts; `why` says ' +
+        'how much does not.',
+    }),
     drift: z
       .object({ units: z.number().int(), bytes })
       .nullable()

@@ -1,13 +1,13 @@
 /** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
 
-import { chmod, readFile } from 'node:fs/promises';
+import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { z } from 'zod';
 import { finding, ownerReport, ownerRow, scanReport } from '../../src/wire/index.ts';
 import { Clone } from './clone.ts';
 import { launcher } from './daemon.ts';
-import { run } from './run.ts';
+import { must, run } from './run.ts';
 import { Server } from './server.ts';
 
 t.setTimeout(240_000);
@@ -156,6 +156,27 @@ t.test('--json gives programs the documented shapes, and people get tables', asy
     /^Measured 1 units?: \d+ files in \d+ directories, 1\.\d+ MB, in /,
   );
   t.match(await server.softquota(['doctor']), { stdout: 'Nothing is wrong.\n' });
+});
+
+t.test('a scan says what it found and does not count yet', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const bare = server.path('alice/app');
+  await must('git', ['-C', bare, 'config', 'receive.unpackLimit', '1']);
+  // The sign of a gc on another host: a new pack may be its copy.
+  await writeFile(join(bare, 'gc.pid'), '1 another.host.example');
+  const clone = await Clone.of(server, bare);
+  await clone.commit(300_000);
+  await clone.push();
+  const { code, stdout } = await server.softquota(['scan']);
+  t.equal(code, 0);
+  t.match(
+    stdout,
+    /^1 unit does not count in full yet; what is certain counts, and the rest once git has finished:$/m,
+  );
+  t.match(stdout, new RegExp(`^${bare}: 30\\d\\.?\\d* kB of it may be held twice: a gc is at work$`, 'm'));
+  await rm(join(bare, 'gc.pid'));
+  t.notMatch((await server.softquota(['scan'])).stdout, 'does not count');
+  await server.usageIs('alice', used => used > 300_000);
 });
 
 t.test('doctor names repositories without hooks, and the line that mends it', async t => {

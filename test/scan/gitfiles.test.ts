@@ -155,3 +155,44 @@ t.test('a walk tells whether a repack is writing', async t => {
     age(join(path, 'objects'), 3);
   }
 });
+
+t.test('a push that is under way, or refused, is no sign that packs came or went', async t => {
+  const path = repository(t);
+  fill(join(path, 'objects/pack/pack-1.pack'), 1);
+  const before = walked(path);
+  const quarantine = join(path, 'objects/tmp_objdir-incoming-a1');
+  const push = (): void => {
+    fill(join(quarantine, '12/3456'), 1);
+    rmSync(quarantine, { recursive: true });
+  };
+  t.not(walked(path, push).packs, 'changed');
+  t.equal(walked(path).packsIdentity, before.packsIdentity);
+  fill(join(path, 'objects/ab/cd'), 1);
+  t.not(walked(path).packsIdentity, before.packsIdentity, 'what becomes part of the repository is');
+});
+
+t.test('beside a gc at work all counts but what it may be holding twice', async t => {
+  const path = repository(t);
+  t.match(walked(path), { collectors: [] });
+  writeFileSync(join(path, 'gc.pid'), '1 some.other.host.example');
+  const [collector] = walked(path).collectors;
+  t.type(collector, 'string');
+  const loose = fillAndWalk('objects/ab/cd', 10);
+  t.equal(loose.certainBytes, loose.bytes, 'loose objects of a push are no copy');
+  const pack = fillAndWalk('objects/pack/pack-2.pack', 1000);
+  fill(join(path, 'packed-refs'), 10_000);
+  const refs = fillAndWalk('refs/heads/new', 41);
+  t.strictSame(
+    [pack, refs].map(({ bytes, certainBytes }) => bytes - certainBytes),
+    [1000, 11_000],
+    'a pack may be, and the refs in one file',
+  );
+  t.strictSame(refs.collectors, [collector]);
+  renameSync(join(path, 'gc.pid'), join(path, 'objects/maintenance.lock'));
+  t.notSame(walked(path).collectors, [collector], 'another one is told from it');
+
+  function fillAndWalk(name: string, bytes: number): Walked {
+    fill(join(path, name), bytes);
+    return walked(path);
+  }
+});

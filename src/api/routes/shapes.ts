@@ -3,7 +3,7 @@
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import type * as policy from '../../policy/index.ts';
-import { asTree, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
+import { asTree, formatBytes, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import type { Group, OwnQuotaInfo, QuotaInfo, Rule, RuleEdit, ScanReport, User } from '../../wire/index.ts';
@@ -64,6 +64,10 @@ export function scanShown(run: ScanRun): ScanReport {
     progress: run.progress(),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
+    held: shortened(problems.held, ({ path, bytes, why }) => ({
+      path,
+      why: `${formatBytes(bytes)} of it may be held twice: ${why}`,
+    })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
   };
