@@ -21,6 +21,8 @@ nl='
 
 # fragment: repository-settings
 
+# fragment: calling
+
 # fragment: record
 
 # fragment: chain
@@ -31,10 +33,7 @@ nl='
 read_conf || read_repository
 cd -P . || exit 1
 (
-	answer=$(
-		become curl -q -s -o /dev/null -w '%{http_code}' --noproxy '*' --unix-socket "$socket" \
-			--max-time 10 -H 'Expect:' --data-urlencode "path=$PWD" http://localhost/v1/changed
-	)
-	[ "$answer" != 202 ] || tell_record
+	call_again 10 -H 'Expect:' --data-urlencode "path=$PWD" http://localhost/v1/changed
+	[ "$status" != 202 ] || tell_record
 ) </dev/null >/dev/null 2>&1 &
 run_others "$@"

@@ -8,8 +8,9 @@
 #       before these have come: it asks whatever the push brings, and runs no other hook.
 # Out:  on stderr what the person who pushes should read: why it is refused, a warning, or
 #       that the quota could not be checked. Nothing on stdout.
-# Exit: 0 the push goes on; 1 it is refused, by the quota or because nobody could tell and
-#       onError is deny; else the first status other than 0 of the hooks after this one.
+# Exit: 0 the push goes on; 1 it is refused: by the quota, by what the daemon last published, because
+#       nobody could tell and onError is deny, or because the name of a ref is too deep; else the first
+#       status other than 0 of the hooks after this one.
 #
 # `softquota hooks install` replaces this file. Hooks of your own go into the repository's
 # hooks/pre-receive.d/; they run after this one.
@@ -24,6 +25,8 @@ tab='	'
 # fragment: settings
 
 # fragment: repository-settings
+
+# fragment: calling
 
 # fragment: asking
 

@@ -7,8 +7,8 @@
 #       are about to be added, where they are known.
 # Out:  on stderr what a person should read: why the upload is refused, a warning, or that the
 #       quota could not be checked. Nothing on stdout.
-# Exit: 0 the upload may start; 1 it may not, or nobody could tell and onError is deny, or the
-#       arguments are wrong.
+# Exit: 0 the upload may start; 1 it may not, also by what the daemon last published, or nobody could
+#       tell and onError is deny, or the arguments are wrong.
 
 set -u
 conf=/etc/softquota/hook.conf
@@ -17,6 +17,8 @@ nl='
 tab='	'
 
 # fragment: settings
+
+# fragment: calling
 
 # fragment: asking
 

@@ -20,8 +20,10 @@ import {
   type InstallReport,
   installHooks,
   isProtected,
+  parseLastFor,
   parseOnError,
   type RemoveResult,
+  type RepositorySettings,
   type RepositoryStatus,
   removeHooks,
   type WithdrawReport,
@@ -41,6 +43,7 @@ interface TargetOptions {
 
 interface InstallOptions extends ConfigOption, TargetOptions {
   readonly onError?: string;
+  readonly lastFor?: string;
 }
 
 const rootsHelp = 'repositories, or directories with repositories somewhere below';
@@ -59,11 +62,19 @@ export function addHooks(program: Command, exit: Exit): void {
         'goes on as pre-receive.d/50-previous; nothing is written through a link. With --gitolite they go where\n' +
         'gitolite links them from into every repository, those to come included.',
     )
-    .option('--on-error <policy>', 'what a push may when the daemon cannot be asked: allow, deny or last')
+    .option(
+      '--on-error <policy>',
+      'what a push may when the daemon cannot be asked: allow, deny, or last, as it last published (the default)',
+    )
+    .option(
+      '--last-for <age>',
+      'how long what it last published counts: hours or days, such as 24h (the default)',
+    )
     .action(async (roots: readonly string[], options: InstallOptions) => {
       const { server } = configFrom(options);
       const onError = options.onError === undefined ? {} : { onError: parseOnError(options.onError) };
-      const wanted = { socket: server.socket, ...onError };
+      const lastFor = options.lastFor === undefined ? {} : { lastFor: parseLastFor(options.lastFor) };
+      const wanted = { socket: server.socket, ...onError, ...lastFor };
       const target = await targetOf(roots, options);
       if ('gitolite' in target) {
         const report = await distributeHooks(target.gitolite, wanted);
@@ -238,7 +249,7 @@ function statusText(repositories: readonly RepositoryStatus[]): string {
           status.repository,
           ...hookNames.map(name => stateWords(status.hooks[name])),
           status.hooksPath === null
-            ? `asks at ${status.settings.socket ?? 'the default socket'}`
+            ? settingWords(status.settings)
             : `not reached: core.hooksPath = ${status.hooksPath.path} (${status.hooksPath.from})`,
         ],
   );
@@ -249,6 +260,13 @@ function statusText(repositories: readonly RepositoryStatus[]): string {
       ? `${counted(repositories.length)}, all with their hooks.\n`
       : `${counted(repositories.length)}, ${missing} without working hooks: softquota hooks install mends it.\n`)
   );
+}
+
+/** Where it asks, and what is not as it is by default. */
+function settingWords({ socket, onError, lastFor, timeout }: RepositorySettings): string {
+  const others = Object.entries({ onError, lastFor, timeout }).filter(([, value]) => value !== null);
+  const words = others.map(([name, value]) => `, ${name} = ${value}`);
+  return `asks at ${socket ?? 'the default socket'}${words.join('')}`;
 }
 
 function stateWords(hook: HookState): string {

@@ -70,12 +70,13 @@ function linesOf(text: string): readonly Line[] {
 }
 
 function nameOf(key: string): SettingName | null {
-  return key === 'onerror' ? 'onError' : (settingNames.find(name => name === key) ?? null);
+  return settingNames.find(name => name === key || name.toLowerCase() === key) ?? null;
 }
 
 function faultIn(path: string, { number, key, value }: Line): Finding[] {
   const name = nameOf(key);
-  const fault = name === null ? 'expected socket=, onError= or timeout=' : settingFault(name, value);
+  const fault =
+    name === null ? 'expected socket=, onError=, lastFor= or timeout=' : settingFault(name, value);
   if (fault === null) return [];
   const message = `${path}:${number}: ${printable(`${key}=${value}`)}: ${fault}; the hooks go by the default`;
   return [finding('hook_conf_setting', message, commandLine('sed', '-i', `${number}d`, path))];

@@ -1,9 +1,11 @@
 /** What the hooks take as a setting, by the same rules as they have. */
 
-/** Names as hook.conf and `git config` spell them. */
-export type SettingName = 'socket' | 'onError' | 'timeout';
+import { isLastFor } from '../githooks/index.ts';
 
-export const settingNames: readonly SettingName[] = ['socket', 'onError', 'timeout'];
+/** Names as hook.conf and `git config` spell them. */
+export type SettingName = 'socket' | 'onError' | 'lastFor' | 'timeout';
+
+export const settingNames: readonly SettingName[] = ['socket', 'onError', 'lastFor', 'timeout'];
 
 /** Why the hooks do not take a value and go by the default; null where they take it. */
 export function settingFault(name: SettingName, value: string): string | null {
@@ -13,6 +15,8 @@ export function settingFault(name: SettingName, value: string): string | null {
       return value.startsWith('/') ? null : 'expected an absolute path';
     case 'onError':
       return ['allow', 'deny', 'last'].includes(value) ? null : 'expected allow, deny or last';
+    case 'lastFor':
+      return isLastFor(value) ? null : 'expected 1 to 999 hours or days, such as 24h or 7d';
     case 'timeout':
       return isTimeout(value) ? null : 'expected a number of seconds from 0.1 to 60';
   }

@@ -22,15 +22,21 @@ export interface FutureRepositories {
   readonly gitoliteConf: readonly string[];
 }
 
-/** Where `onError` is null, nothing is said of it. */
-export function futureRepositories(socket: string, onError: string | null): FutureRepositories {
+/** What is to be said to the hooks; of what is not given, nothing is said. */
+export interface HookSettings {
+  readonly socket: string;
+  readonly onError?: string;
+  readonly lastFor?: string;
+}
+
+export function futureRepositories({ socket, onError, lastFor }: HookSettings): FutureRepositories {
   const template = '/etc/softquota/template';
   const site = '/etc/softquota/hooks';
+  const more = Object.entries({ onError, lastFor }).filter(([, value]) => value !== undefined);
+  const format = ['socket=%s', ...more.map(([name, value]) => `${name}=${value}`)].join('\\n');
   const hookConf = [
     `install -d ${dirname(hookConfPath)}`,
-    onError === null
-      ? `printf 'socket=%s\\n' ${quoted(socket)} >${hookConfPath}`
-      : `printf 'socket=%s\\nonError=%s\\n' ${quoted(socket)} ${onError} >${hookConfPath}`,
+    `printf '${format}\\n' ${quoted(socket)} >${hookConfPath}`,
     `chmod 644 ${hookConfPath}`,
   ];
   const hooks = hookNames.map(name => quoted(fileURLToPath(new URL(name, hooksDirectory)))).join(' ');
@@ -39,7 +45,7 @@ export function futureRepositories(socket: string, onError: string | null): Futu
       `install -d ${template}/hooks`,
       `install -m 755 ${hooks} ${template}/hooks`,
       `git config --file ${template}/config softquota.socket ${quoted(socket)}`,
-      ...(onError === null ? [] : [`git config --file ${template}/config softquota.onError ${onError}`]),
+      ...more.map(([name, value]) => `git config --file ${template}/config softquota.${name} ${value}`),
       `git config --system init.templateDir ${template}`,
     ],
     hooksPath: [
@@ -52,7 +58,7 @@ export function futureRepositories(socket: string, onError: string | null): Futu
     gitoliteConf: [
       'repo @all',
       `    config softquota.socket = ${socket}`,
-      ...(onError === null ? [] : [`    config softquota.onError = ${onError}`]),
+      ...more.map(([name, value]) => `    config softquota.${name} = ${value}`),
     ],
   };
 }

@@ -28,8 +28,15 @@ export {
   type InstallResult,
   installHooks,
   type OnError,
+  parseLastFor,
   parseOnError,
 } from './install.ts';
 export { type RemovedHook, type RemoveResult, removeHooks } from './remove.ts';
-export { defaultSocket, type HookConf, hookConfPath, type RepositorySettings } from './settings.ts';
+export {
+  defaultSocket,
+  type HookConf,
+  hookConfPath,
+  isLastFor,
+  type RepositorySettings,
+} from './settings.ts';
 export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './status.ts';

@@ -7,7 +7,14 @@ import { folderFile, type HookName, hookNames, packagedHook, previousFile } from
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
 import { inspectPlace, isCurrent, isOurEntry, type Place, stateThrough } from './inspect.ts';
 import { reasonOf } from './reason.ts';
-import { type HookConf, hookConfPath, readHookConf, readSettings, writeSettings } from './settings.ts';
+import {
+  type HookConf,
+  hookConfPath,
+  isLastFor,
+  readHookConf,
+  readSettings,
+  writeSettings,
+} from './settings.ts';
 
 const onErrors = ['allow', 'deny', 'last'] as const;
 
@@ -18,6 +25,8 @@ export interface InstallOptions {
   readonly socket: string;
   /** What a push may when nobody can tell; where it is not given, the repository's stays. */
   readonly onError?: OnError;
+  /** How long what the daemon last published counts, such as `24h`; where it is not given, the repository's stays. */
+  readonly lastFor?: string;
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
 }
@@ -56,6 +65,15 @@ export function parseOnError(text: string): OnError {
   throw new SoftquotaError('usage', `onError = ${text} is not known; expected allow, deny or last`);
 }
 
+/** Returns an age that the hooks take for lastFor; throws `usage` for anything else. */
+export function parseLastFor(text: string): string {
+  if (isLastFor(text)) return text;
+  throw new SoftquotaError(
+    'usage',
+    `lastFor = ${text} is not known; expected 1 to 999 hours or days, such as 24h or 7d`,
+  );
+}
+
 /**
  * Puts both hooks into each repository, and the socket's path where they look for it. Doing it
  * again changes nothing; an older version of ours is replaced in its place.
@@ -69,6 +87,8 @@ export async function installHooks(
   options: InstallOptions,
 ): Promise<InstallReport> {
   const hookConf = await readHookConf(options.hookConf ?? hookConfPath);
+  const { socket, onError, lastFor } = options;
+  const wanted = { socket, ...(onError && { onError }), ...(lastFor && { lastFor }) };
   const findHooksPath = hooksPathFinder();
   const results: InstallResult[] = [];
   for (const path of repositories) {
@@ -77,9 +97,10 @@ export async function installHooks(
       try {
         const settings = await readSettings(repository);
         const hooks = await installInto(repository);
-        const wanted = { socket: options.socket, ...(options.onError && { onError: options.onError }) };
         const asWanted =
-          settings.socket === wanted.socket && settings.onError === (wanted.onError ?? settings.onError);
+          settings.socket === wanted.socket &&
+          settings.onError === (wanted.onError ?? settings.onError) &&
+          settings.lastFor === (wanted.lastFor ?? settings.lastFor);
         if (hookConf === null && !asWanted) await writeSettings(repository, wanted);
         results.push({
           repository: path,
@@ -97,7 +118,7 @@ export async function installHooks(
   return {
     repositories: results,
     hookConf,
-    future: futureRepositories(options.socket, options.onError ?? null),
+    future: futureRepositories(wanted),
   };
 }
 

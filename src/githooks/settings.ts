@@ -15,6 +15,11 @@ export const hookConfPath = '/etc/softquota/hook.conf';
 /** The socket that hooks ask where nothing names one. */
 export const defaultSocket = '/run/softquota/gate.sock';
 
+/** Whether the hooks take this for lastFor. */
+export function isLastFor(value: string): boolean {
+  return /^[1-9]\d{0,2}[hd]$/.test(value);
+}
+
 export interface HookConf {
   /** Whether the hooks read it: a file that all can read and only root can write. */
   readonly believed: boolean;
@@ -40,15 +45,23 @@ export async function readHookConf(path: string): Promise<HookConf | null> {
 export interface RepositorySettings {
   readonly socket: string | null;
   readonly onError: string | null;
+  readonly lastFor: string | null;
   readonly timeout: string | null;
   readonly hooksPath: string | null;
 }
 
-const keys = { socket: 'softquota.socket', onError: 'softquota.onerror' } as const;
+/** What installing may write, with its key. */
+const keys = {
+  socket: 'softquota.socket',
+  onError: 'softquota.onerror',
+  lastFor: 'softquota.lastfor',
+} as const;
+
+type SettingChanges = Readonly<Partial<Record<keyof typeof keys, string | null>>>;
 
 export async function readSettings(repository: Folder): Promise<RepositorySettings> {
   const config = await configOf(repository);
-  const pattern = '^(softquota\\.(socket|onerror|timeout)|core\\.hookspath)$';
+  const pattern = '^(softquota\\.(socket|onerror|lastfor|timeout)|core\\.hookspath)$';
   const output = await git(['config', '--file', '-', '-z', '--get-regexp', pattern], config.bytes);
   const values = new Map(
     output.split('\0').map(item => {
@@ -57,8 +70,9 @@ export async function readSettings(repository: Folder): Promise<RepositorySettin
     }),
   );
   return {
-    socket: values.get('softquota.socket') ?? null,
-    onError: values.get('softquota.onerror') ?? null,
+    socket: values.get(keys.socket) ?? null,
+    onError: values.get(keys.onError) ?? null,
+    lastFor: values.get(keys.lastFor) ?? null,
     timeout: values.get('softquota.timeout') ?? null,
     hooksPath: values.get('core.hookspath') ?? null,
   };
@@ -68,10 +82,7 @@ export async function readSettings(repository: Folder): Promise<RepositorySettin
  * Changes settings in the repository's config file; null takes one out. As git itself does it:
  * under config.lock, and at once. Owner and mode of the file stay.
  */
-export async function writeSettings(
-  repository: Folder,
-  changes: Readonly<Partial<Record<keyof typeof keys, string | null>>>,
-): Promise<void> {
+export async function writeSettings(repository: Folder, changes: SettingChanges): Promise<void> {
   const { stats } = await configOf(repository);
   const belonging = { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid };
   try {
@@ -85,8 +96,9 @@ export async function writeSettings(
   try {
     const file = join(workshop, 'config');
     await writeFile(file, (await configOf(repository)).bytes);
-    for (const [name, value] of Object.entries(changes)) {
-      const key = name === 'socket' ? keys.socket : keys.onError;
+    for (const [name, key] of Object.entries(keys)) {
+      const value = changes[name as keyof typeof keys]; // Object.entries forgets the names
+      if (value === undefined) continue;
       const change = value === null ? ['--unset-all', key] : ['--replace-all', key, value];
       await git(['config', '--file', file, ...change]);
     }

@@ -62,7 +62,7 @@ export const daemonFindings = {
   unpublished: {
     severity: 'wrong',
     meaning:
-      'What is refused cannot be published beside the gate, so that hooks with `onError = last` have nothing, or something old, to go by.',
+      'What is refused cannot be published beside the gate, so that hooks with `onError = last`, which is the default, have nothing, or something old, to go by.',
     mend: 'let the daemon, and nobody else, write the directory of `[server] SOCKET`; it goes on by itself',
   },
   decided_alone: {

@@ -19,6 +19,9 @@ export interface RefusalsOptions {
   readonly retryMs?: number;
 }
 
+/** Milliseconds between two writings, at most. The least `lastFor` of hooks is an hour. */
+const refreshMs = 30 * 60_000;
+
 /** Where it is published what is refused at this socket. */
 export function refusedFile(socket: string): string {
   return `${socket.replace(/\.sock$/, '')}.refused`;
@@ -33,6 +36,7 @@ export class Refusals {
   /** The file says something else than `refused` does. */
   #outdated = true;
   #trouble: Away | null = null;
+  #refresh: NodeJS.Timeout | null = null;
 
   constructor(options: RefusalsOptions) {
     const { ledger, pauseMs, retryMs } = options;
@@ -51,6 +55,7 @@ export class Refusals {
   /** From now on the file is kept. Only the daemon that serves the socket may start this. */
   start(): void {
     this.#rounds.start();
+    this.#refresh ??= setInterval(() => this.#rounds.lookAtAll(), refreshMs).unref();
   }
 
   /** Null while the file can be written and relied on. */
@@ -65,6 +70,7 @@ export class Refusals {
 
   /** Writes what is not written yet, and leaves the file to the hooks. */
   close(): Promise<void> {
+    if (this.#refresh !== null) clearInterval(this.#refresh);
     return this.#rounds.close();
   }
 

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { type SettingName, settingFault } from '../../src/doctor/hook-setting.ts';
+import { type SettingName, settingFault, settingNames } from '../../src/doctor/hook-setting.ts';
 
 const hook = readFileSync(new URL('../../hooks/pre-receive', import.meta.url), 'utf8');
 /** The hook's own function, that leaves why in $fault. */
@@ -22,6 +22,7 @@ function isTakenByHook(name: SettingName, value: string): boolean {
 const values: Readonly<Record<SettingName, readonly string[]>> = {
   socket: ['/run/softquota/gate.sock', '/a b', 'gate.sock', '', './x', '/a\tb', '/a\u001b[31m'],
   onError: ['allow', 'deny', 'last', 'Allow', '', 'never', 'allow '],
+  lastFor: ['24h', '1h', '999d', '9d', '', '24', '0h', '01h', '1000h', '1.5h', '90m', '24H', 'h', '24h '],
   timeout: [
     ...[
       '0.1',
@@ -45,7 +46,7 @@ const values: Readonly<Record<SettingName, readonly string[]>> = {
 };
 
 t.test('a value is at fault where the hooks go by the default, and only there', async t => {
-  for (const name of ['socket', 'onError', 'timeout'] as const) {
+  for (const name of settingNames) {
     for (const value of values[name]) {
       const fault = settingFault(name, value);
       t.equal(fault === null, isTakenByHook(name, value), `${name}=${JSON.stringify(value)}: ${fault}`);

@@ -29,7 +29,7 @@ async function withGitolite(t: Test, storage: Readonly<Record<string, string>>) 
 t.test('a push is allowed, warned about, refused; deleting passes, also without a daemon', async t => {
   const { server, gitolite, hooks } = await withGitolite(t, {});
   await server.configure({ 'storage.repos': { PATH: `${gitolite.home}/repositories/{owner}/{repo}.git` } });
-  const installed = await hooks('install', '--on-error', 'last');
+  const installed = await hooks('install', '--last-for', '7d');
   t.equal(installed.code, 0, installed.stderr);
   const daemon = await server.start();
   const alice = await gitolite.clone('alice', 'alice/app');

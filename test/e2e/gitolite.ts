@@ -19,7 +19,7 @@ export type Person = (typeof people)[number];
 const conf = (socket: string) => `
 repo @all
     config softquota.socket = ${socket}
-    config softquota.onError = last
+    config softquota.lastFor = 7d
 
 repo gitolite-admin
     RW+ = alice

@@ -1,6 +1,6 @@
 /**
- * A daemon that was killed, and hooks with onError = last: owners known to be over the limit are refused,
- * others pass, and the daemon that is started again hears of each.
+ * A daemon that was killed, and hooks that go by what it last published: owners known to be over the limit are
+ * refused, others pass, and the daemon that is started again hears of each.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -13,13 +13,13 @@ import { Server } from './server.ts';
 
 t.test('killed without warning, what it knew last still holds, and it learns what was decided', async t => {
   const server = await Server.open(t, {
-    ini: { 'quota.default': { TOTAL: '100k' } },
+    ini: { 'quota.default': { TOTAL: '150k' } },
     started: false,
   });
   const repositories = ['alice/app', 'alice/site', 'bob/app', 'carol/app'];
   const bare = new Map<string, string>();
   for (const name of repositories) bare.set(name, await server.repository(name));
-  await server.installHooks('--on-error', 'last');
+  await server.installHooks();
   await server.start();
   const clones = new Map<string, Clone>();
   for (const [name, path] of bare) clones.set(name, await Clone.of(server, path));
@@ -35,7 +35,7 @@ t.test('killed without warning, what it knew last still holds, and it learns wha
 
   t.match(await pushed('alice/app', 200_000), { code: 0 });
   t.match(await pushed('bob/app', 1_000), { code: 0 });
-  await server.usageIs('alice', bytes => bytes > 100_000);
+  await server.usageIs('alice', bytes => bytes > 150_000);
   const published = join(server.folder, 'data', 'gate.refused');
   const isListed = async () =>
     (await readFile(published, 'utf8')).includes(`${bare.get('alice/app')}\t`) ? true : null;
@@ -45,7 +45,7 @@ t.test('killed without warning, what it knew last still holds, and it learns wha
   const away = 'softquota: the quota could not be checked (nobody answers); by what was known on';
   const refused = await pushed('alice/app', 100);
   t.equal(refused.code, 1);
-  t.match(refused.said, /^Quota exceeded: alice uses [23]\d\d(\.\d)? kB of 100 kB \([23]\d\d(\.\d)? %\)\.\n/);
+  t.match(refused.said, /^Quota exceeded: alice uses [23]\d\d(\.\d)? kB of 150 kB \([12]\d\d(\.\d)? %\)\.\n/);
   t.ok(refused.said.includes(`\n${away} `));
   t.match(refused.said, /this push is refused\.$/);
   t.match(await pushed('alice/site', 100), { code: 1 }, 'also where nothing was pushed yet');

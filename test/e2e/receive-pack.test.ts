@@ -129,9 +129,9 @@ t.test('softquota receive-pack is the same, started by hand', async t => {
   t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
 });
 
-t.test('with the daemon gone and onError = last, who was over the limit is stopped as early', async t => {
+t.test('with the daemon gone, who was over the limit is stopped as early', async t => {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
-  await server.installHooks('--on-error', 'last');
+  await server.installHooks();
   const clone = await Clone.of(server, server.path('alice/app'));
   const { env } = await transports['file paths'](t, server, { programs });
   await clone.commit(2_000_000);

@@ -3,7 +3,14 @@
 import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { hooksStatus, installHooks, isProtected, parseOnError } from '../../src/githooks/index.ts';
+import {
+  hooksStatus,
+  type InstallOptions,
+  installHooks,
+  isProtected,
+  parseLastFor,
+  parseOnError,
+} from '../../src/githooks/index.ts';
 import { Gate, refused } from '../hooks/gate.ts';
 import { hooksDirectory } from '../hooks/world.ts';
 import { Server, snapshot } from './server.ts';
@@ -279,6 +286,35 @@ t.test('how later repositories get the hooks is told in commands that work', asy
   t.match(await shell(`sh ${server.path('path.sh')}`), { code: 0 });
   t.equal(await readFile(join(etc, 'hook.conf'), 'utf8'), "socket=/run/it's here/gate.sock\n");
   t.equal(await readFile(join(etc, 'hooks/pre-receive'), 'utf8'), await packaged('pre-receive'));
+});
+
+t.test(
+  'onError and lastFor are written where they are given, stay where they are not, and are told',
+  async t => {
+    const { server, repository } = await installed(t);
+    const install = (more: Partial<InstallOptions> = {}) =>
+      installHooks([repository], { socket: '/s', hookConf: server.noConf, ...more });
+    t.match(await install({ onError: 'last', lastFor: '7d' }), { repositories: [{ settings: 'written' }] });
+    t.match(await install({ lastFor: '7d' }), { repositories: [{ settings: 'unchanged' }] });
+    t.match(await install({ lastFor: '48h' }), { repositories: [{ settings: 'written' }] });
+    t.match(await install(), { repositories: [{ settings: 'unchanged' }] });
+    t.match(await hooksStatus([repository], { hookConf: server.noConf }), {
+      repositories: [{ settings: { socket: '/s', onError: 'last', lastFor: '48h', timeout: null } }],
+    });
+    const { future } = await install({ onError: 'deny', lastFor: '48h' });
+    const conf = server.path('hook.conf');
+    const [, writes = ''] = future.hookConf;
+    await server.git(['-c', `alias.x=!${writes.replace('/etc/softquota/hook.conf', conf)}`, 'x']);
+    t.equal(await readFile(conf, 'utf8'), 'socket=/s\nonError=deny\nlastFor=48h\n');
+    for (const lines of [future.templateDir, future.gitoliteConf]) {
+      t.match(lines.join('\n'), /softquota\.lastFor( =)? 48h/);
+    }
+  },
+);
+
+t.test('lastFor is a number of hours or days', async t => {
+  for (const age of ['1h', '24h', '7d', '999d']) t.equal(parseLastFor(age), age);
+  for (const none of ['24', '0h', '1000d', '90m', '']) t.throws(() => parseLastFor(none), { code: 'usage' });
 });
 
 t.test('onError is allow, deny or last', async t => {

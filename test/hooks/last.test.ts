@@ -1,20 +1,24 @@
-/** onError = last: without the daemon the hooks go by what it published last, beside its socket. */
+/** Unless onError says otherwise, without the daemon the hooks go by what it published last, beside its socket. */
 
-import { chmod, chown, mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { plain } from './gate.ts';
 import { World } from './world.ts';
 
 const asked = 'softquota: the quota could not be checked';
-const at = '2026-11-21T09:14:03Z';
-const header = `softquota refused\t1\t${at}\tCASE=fold\n`;
+const minute = 60_000;
+const hour = 60 * minute;
+const timeAt = (milliseconds: number) => `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+const headerAt = (time: string) => `softquota refused\t1\t${time}\tCASE=fold\n`;
+const at = timeAt(Date.now());
+const header = headerAt(at);
 const reason = 'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).';
 
 async function withoutDaemon(t: Test, options: Parameters<typeof World.open>[1] = {}) {
   const world = await World.open(t, options);
   await world.gate.close();
-  await world.configure('softquota.onError', 'last');
+  await world.configure('softquota.timeout', '0.1');
   await world.commit('first');
   const file = join(world.folder, 'gate.refused');
   return {
@@ -55,7 +59,7 @@ t.test('an answer that decides nothing is decided by the same', async t => {
   await world.put('upload', file);
   const other = await World.open(t);
   other.gate.answer = plain(503);
-  await writeFile(world.hookConf, `socket=${other.gate.socket}\nonError=last\n`);
+  await writeFile(world.hookConf, `socket=${other.gate.socket}\ntimeout=0.1\n`);
   await publish(`${header}owner\talice\tsize:git:lfs\t${reason}\n`);
   await rename(join(world.folder, 'gate.refused'), join(other.folder, 'gate.refused'));
   t.match(await world.run(file, ['alice', 'size:git:lfs']), {
@@ -90,7 +94,7 @@ t.test('a path that is no UTF-8 is found by its bytes', async t => {
   const { world, publish } = await withoutDaemon(t);
   const odd = Buffer.concat([Buffer.from(`${world.folder}/odd`), Buffer.of(0xff), Buffer.from('.git')]);
   await mkdir(odd);
-  await writeFile(world.hookConf, `socket=${world.gate.socket}\nonError=last\n`);
+  await writeFile(world.hookConf, `socket=${world.gate.socket}\ntimeout=0.1\n`);
   await publish(Buffer.concat([Buffer.from(`${header}path\t`), odd, Buffer.from(`\t${reason}\n`)]));
   const script = `cd "$1"/odd*.git && GIT_QUARANTINE_PATH=/nonexistent exec "$2" </dev/null`;
   const hook = join(world.bare, 'hooks/pre-receive');
@@ -122,7 +126,9 @@ t.test('what cannot be relied on decides nothing, and the pusher reads why', asy
   for (const text of [
     '',
     '\n',
-    `${listed.replace('refused\t1', 'refused\t2')}`,
+    listed.replace('refused\t1', 'refused\t2'),
+    listed.replace(at, 'yesterday'),
+    listed.replace(at, '2026-1-1'),
     listed.slice(header.length),
   ]) {
     await publish(text);
@@ -130,6 +136,55 @@ t.test('what cannot be relied on decides nothing, and the pusher reads why', asy
   }
   await publish(listed);
   t.match(await again(), { code: 1 });
+});
+
+t.test('a list that is older than lastFor counts as none, and so does one from as far ahead', async t => {
+  const { world, publish, pushed } = await withoutDaemon(t);
+  const again = async (milliseconds: number) => {
+    await publish(`${headerAt(timeAt(Date.now() + milliseconds))}path\t${world.bare}\t${reason}\n`);
+    await world.commit(`${milliseconds}`);
+    return pushed();
+  };
+  t.match(await again(-24 * hour + minute), { code: 1 });
+  t.same(await again(-24 * hour - minute), doubtful('what is known from before is not from the last 24h'));
+  t.match(await again(24 * hour - minute), { code: 1 });
+  t.match(await again(24 * hour + minute), { code: 0 });
+  await world.configure('softquota.lastFor', '2h');
+  t.same(await again(-2 * hour - minute), doubtful('what is known from before is not from the last 2h'));
+  t.match(await again(-2 * hour + minute), { code: 1 });
+});
+
+t.test('days are counted as the calendar has them', async t => {
+  const { world, publish } = await withoutDaemon(t);
+  const file = join(world.folder, 'upload');
+  await world.put('upload', file);
+  const day = 24 * hour;
+  for (const days of [1, 7, 28, 31, 59, 92, 183, 365, 366, 700, 999]) {
+    await writeFile(world.hookConf, `socket=${world.gate.socket}\ntimeout=0.1\nlastFor=${days}d\n`);
+    for (const [milliseconds, code] of [
+      [minute - days * day, 1],
+      [-minute - days * day, 0],
+    ] as const) {
+      const time = timeAt(Date.now() + milliseconds);
+      await publish(`${headerAt(time)}owner\talice\tsize:git:lfs\t${reason}\n`);
+      t.equal((await world.run(file, ['alice', 'size:git:lfs'])).code, code, `${days} days, ${time}`);
+    }
+  }
+});
+
+t.test('what is no file neither hangs nor misleads', async t => {
+  const { world, file, pushed } = await withoutDaemon(t);
+  for (const [command, why] of [
+    ['mkfifo', 'what is known from before cannot be relied on'],
+    ['mkdir', 'what is known from before cannot be relied on'],
+    ['ln -s /dev/zero', 'what is known from before cannot be relied on'],
+    ['ln -s /nonexistent', 'nothing is known from before'],
+  ] as const) {
+    await world.must('sh', ['-c', `${command} "$1"`, 'sh', file]);
+    await world.commit(command);
+    t.same(await pushed(), doubtful(why), command);
+    await rm(file, { recursive: true });
+  }
 });
 
 t.test('a reason is shown with its printable characters only', async t => {
@@ -142,7 +197,7 @@ t.test('an upload is looked up by owner and subject, names without the case of A
   const { world, publish } = await withoutDaemon(t);
   const file = join(world.folder, 'upload');
   await world.put('upload', file);
-  await writeFile(world.hookConf, `socket=${world.gate.socket}\nonError=last\n`);
+  await writeFile(world.hookConf, `socket=${world.gate.socket}\ntimeout=0.1\n`);
   const upload = async (owner: string, subject = 'size:git:lfs') =>
     (await world.run(file, [owner, subject])).code;
   const lines = `owner\tjür.gen & co\tsize:git:lfs\t${reason}\n`;

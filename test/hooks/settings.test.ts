@@ -26,7 +26,10 @@ async function refusing(t: Test, world: World): Promise<Gate> {
 t.test('hook.conf stands in for the configuration of all repositories', async t => {
   const world = await World.open(t);
   const other = await refusing(t, world);
-  await writeFile(world.hookConf, `# comment\n\n  socket = ${other.socket}\nonError=deny\n timeout = 1.5`);
+  await writeFile(
+    world.hookConf,
+    `# comment\n\n  socket = ${other.socket}\nonError=deny\n timeout = 1.5\nlastFor = 3d`,
+  );
   t.same(await pushed(world), { code: 1, said: 'the other gate' });
   other.answer = plain(500);
   t.match(await pushed(world), { code: 1, said: /was 500\), so this push is refused/ });
@@ -63,6 +66,11 @@ t.test('a link to a hook.conf counts as the file it leads to', async t => {
 for (const [lines, fault] of [
   ['onError=dney', 'onError is none of allow, deny and last'],
   ['onError=Last', 'onError is none of allow, deny and last'],
+  ['lastFor=24', 'lastFor is not a number of hours or days such as 24h'],
+  ['lastFor=0h', 'lastFor is not a number of hours or days such as 24h'],
+  ['lastFor=90m', 'lastFor is not a number of hours or days such as 24h'],
+  ['lastFor=1000d', 'lastFor is not a number of hours or days such as 24h'],
+  ['lastFor=', 'lastFor is not a number of hours or days such as 24h'],
   ['timeout=0', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=0.0001', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=61', 'timeout is not a number of seconds from 0.1 to 60'],
@@ -70,8 +78,8 @@ for (const [lines, fault] of [
   ['timeout=2s', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=-1', 'timeout is not a number of seconds from 0.1 to 60'],
-  ['colour=blue', 'a line is none of socket=, onError= and timeout='],
-  ['nonsense', 'a line is none of socket=, onError= and timeout='],
+  ['colour=blue', 'a line is none of socket=, onError=, lastFor= and timeout='],
+  ['nonsense', 'a line is none of socket=, onError=, lastFor= and timeout='],
 ] as const) {
   t.test(`a line ${lines} in hook.conf is told in one line, and its default stands`, async t => {
     const world = await World.open(t);
@@ -80,7 +88,10 @@ for (const [lines, fault] of [
     t.same(await pushed(world), { code: 0, said: line });
     t.equal(world.gate.checks.length, 1, 'the gate is asked all the same');
     world.gate.answer = plain(500);
-    t.match((await pushed(world)).said, /was 500\), so this push is let through\.$/);
+    t.match(
+      (await pushed(world)).said,
+      /was 500\), and nothing is known from before, so this push is let through\.$/,
+    );
   });
 }
 

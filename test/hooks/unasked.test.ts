@@ -12,6 +12,7 @@ const record = 'softquota-unasked';
 async function withRecord(t: Test) {
   const world = await World.open(t);
   const file = join(world.bare, record);
+  await world.configure('softquota.timeout', '0.5');
   return {
     world,
     file,
@@ -37,7 +38,7 @@ t.test('each decision without the daemon is a line: when, what, why, and who pus
   await world.configure('softquota.onError', 'last');
   await writeFile(
     join(world.folder, 'gate.refused'),
-    `softquota refused\t1\t2026-01-01T00:00:00Z\tCASE=fold\npath\t${world.bare}\tover\n`,
+    `softquota refused\t1\t${new Date().toISOString().slice(0, 19)}Z\tCASE=fold\npath\t${world.bare}\tover\n`,
   );
   t.equal(await pushed({ LOGNAME: 'carol' }), 1);
   const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';

@@ -123,17 +123,16 @@ for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox', '/bin/mksh']) {
     await world.configure('softquota.onError', 'deny');
     t.match(World.said(await world.push(['HEAD:main'], env)), /^softquota: .*\(the answer was 503\), so/);
     await world.configure('softquota.onError', 'last');
-    const header = 'softquota refused\t1\t2026-11-21T09:14:03Z\tCASE=fold\n';
+    const at = `${new Date().toISOString().slice(0, 19)}Z`;
+    const header = `softquota refused\t1\t${at}\tCASE=fold\n`;
     await writeFile(
       `${world.folder}/gate.refused`,
       `${header}path\t${world.bare}\tJ\u00fcrgen \x1b[1mis over\n`,
     );
     const last = await world.push(['HEAD:main'], env);
     t.equal(last.code, 1);
-    t.match(
-      World.said(last),
-      /^J\u00fcrgen \[1mis over\nsoftquota: .* known on 2026-11-21T09:14:03Z, this push is refused\.$/,
-    );
+    t.match(World.said(last), /^J\u00fcrgen \[1mis over\nsoftquota: .*, this push is refused\.$/);
+    t.match(World.said(last), ` known on ${at},`);
     t.match(await readFile(`${world.bare}/softquota-unasked`, 'utf8'), /\trefused\tthe answer was 503\t/);
   });
 }

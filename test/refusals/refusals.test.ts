@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { encodePath } from '../../src/layout/index.ts';
@@ -264,6 +265,29 @@ t.test(
     walk(ledger, 'carol/app', 10_001);
     await refusals.published();
     t.notMatch(readFileSync(file, 'utf8'), /carol/);
+  },
+);
+
+t.test(
+  'it is written again within an hour though nothing changes, so that its time tells of a living daemon',
+  async t => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    t.teardown(() => mock.timers.reset());
+    const { refusals, file, lines } = await publishing(t);
+    const written = () => statSync(file, { bigint: true }).ctimeNs;
+    refusals.start();
+    await lines();
+    for (let hour = 0; hour < 3; hour++) {
+      const before = written();
+      mock.timers.tick(3_600_000);
+      await refusals.published();
+      t.not(written(), before);
+    }
+    await refusals.close();
+    const last = written();
+    mock.timers.tick(3_600_000);
+    await refusals.published();
+    t.equal(written(), last, 'and never after it was closed');
   },
 );
 

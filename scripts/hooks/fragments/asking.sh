@@ -34,7 +34,8 @@ printable() {
 # Looks up what the daemon last published beside its socket about $1, the beginning of a line
 # of that file up to and with the tab before the reason. Sets $as_of to when it was published and
 # $refusal to the reason, empty where there is no such line. Returns 1, and sets $unknown, where
-# nothing can be relied on: only the daemon may be able to change the file.
+# nothing can be relied on: only the daemon may be able to change the file, and it is not to be
+# older than lastFor. One from as far ahead, by a clock that was wrong, would hold as long again.
 look_up_last() {
 	as_of=
 	refusal=
@@ -49,28 +50,50 @@ look_up_last() {
 		unknown='what is known from before cannot be relied on'
 		return 1
 	fi
+	hours=${last_for%[hd]}
+	case $last_for in
+	*d) hours=$((hours * 24)) ;;
+	esac
+	now=$(become date -u +%Y-%m-%dT%H:%M:%SZ)
 	# Lines are compared as they are, byte by byte: nothing in them or in $1 is a pattern.
 	# shellcheck disable=SC2016 # the $ is awk's
 	found=$(
-		export softquota_line="$1"
+		export softquota_line="$1" softquota_now="$now" softquota_hours="$hours"
 		become awk '
+			# The hours from some day long ago to a time such as 2026-11-21T09:14:03Z.
+			function hours(time, year, month) {
+				year = substr(time, 1, 4) + 0
+				month = substr(time, 6, 2) + 0
+				if (month < 3) { year--; month += 12 }
+				return 24 * (365 * year + int(year / 4) - int(year / 100) + int(year / 400) + \
+					int((153 * month - 457) / 5) + substr(time, 9, 2)) + substr(time, 12, 2) + \
+					substr(time, 15, 2) / 60 + substr(time, 18, 2) / 3600
+			}
 			BEGIN { FS = "\t"; line = ENVIRON["softquota_line"]; size = length(line) }
 			NR == 1 {
 				if ($1 != "softquota refused" || $2 != "1") exit
 				print $3
+				age = hours(ENVIRON["softquota_now"]) - hours($3)
+				if (age > ENVIRON["softquota_hours"] || -age > ENVIRON["softquota_hours"]) exit 3
 				if ($4 == "CASE=fold" && substr(line, 1, 6) == "owner\t") line = tolower(line)
 				next
 			}
 			substr($0, 1, size) == line { print substr($0, size + 1); exit }
 		' "$published"
 	)
+	old=$?
 	as_of=${found%%"$nl"*}
 	case $as_of in
-	'' | *[!0-9TZ:-]*)
+	[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z) ;;
+	*)
 		unknown='what is known from before cannot be read'
 		return 1
 		;;
 	esac
+	if [ "$old" -eq 3 ]; then
+		unknown="what is known from before is not from the last $last_for"
+		return 1
+	fi
 	[ "$found" = "$as_of" ] || refusal=$(printf '%s\n' "${found#*"$nl"}" | printable)
 }
 
@@ -102,8 +125,7 @@ decide_alone() {
 # Asks the gate with the parameters "$@" (NAME=VALUE), shows the person what it says about $1,
 # the thing that is to be let through, and returns 0 when that may go on, 1 when not. $2 is what
 # decide_alone goes by. Where the daemon did not decide, $alone says what was decided, else it is
-# empty. The status and the header must say the same; their text is for people only. The rate
-# keeps an answer without an end small until the time is over.
+# empty. The status and the header must say the same; their text is for people only.
 ask() {
 	thing=$1
 	line=$2
@@ -113,21 +135,7 @@ ask() {
 		shift
 		set -- "$@" --data-urlencode "$parameter"
 	done
-	{
-		answer=$(
-			become curl -q -s -i -G --noproxy '*' --unix-socket "$socket" --max-time "$timeout" \
-				--limit-rate 64k -H 'Accept: text/plain' "$@" http://localhost/v1/check </dev/null
-		)
-		code=$?
-	} 2>/dev/null
-	# The shell took trailing newlines away; the ? stands for carriage returns.
-	answer=$answer$nl
-	head=${answer%%"$nl"?"$nl"*}
-	status=${head#HTTP/1.? }
-	case $answer in
-	HTTP/1.?\ [1-5][0-9][0-9]\ *"$nl"?"$nl"*) status=${status%% *} ;;
-	*) status=none ;;
-	esac
+	call_again "$timeout" -G -H 'Accept: text/plain' "$@" http://localhost/v1/check
 	case $head$nl in
 	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ refused?"$nl"*) decision=refused ;;
 	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ allowed?"$nl"*) decision=allowed ;;

@@ -10,12 +10,8 @@ tell_record() {
 	[ -f "$record" ] && ! [ -h "$record" ] || return 0
 	told=$record.$$
 	(become mv -- "$record" "$told") || return 0
-	answer=$(
-		become curl -q -s -o /dev/null -w '%{http_code}' --noproxy '*' --unix-socket "$socket" \
-			--max-time 10 -H 'Expect:' --data-urlencode "path=$PWD" --data-urlencode "lines@$told" \
-			http://localhost/v1/unasked
-	)
-	if [ "$answer" != 202 ] && ! (become ln -- "$told" "$record") &&
+	call 10 -H 'Expect:' --data-urlencode "path=$PWD" --data-urlencode "lines@$told" http://localhost/v1/unasked
+	if [ "$status" != 202 ] && ! (become ln -- "$told" "$record") &&
 		[ -z "$(become find "$record" "$told" -prune \( ! -type f -o -size +16 \))" ]; then
 		(become cat -- "$told" >>"$record")
 	fi

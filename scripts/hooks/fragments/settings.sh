@@ -1,5 +1,6 @@
 socket=/run/softquota/gate.sock
-on_error=allow
+on_error=last
+last_for=24h
 timeout=2
 fault=
 
@@ -37,6 +38,12 @@ take() {
 		*) fault='onError is none of allow, deny and last' ;;
 		esac
 		;;
+	lastFor | lastfor)
+		case $2 in
+		[1-9][hd] | [1-9][0-9][hd] | [1-9][0-9][0-9][hd]) last_for=$2 ;;
+		*) fault='lastFor is not a number of hours or days such as 24h' ;;
+		esac
+		;;
 	timeout)
 		# curl takes what rounds to no milliseconds for no limit at all, hence the lower bound.
 		case $2 in
@@ -45,7 +52,7 @@ take() {
 		*) fault='timeout is not a number of seconds from 0.1 to 60' ;;
 		esac
 		;;
-	*) fault='a line is none of socket=, onError= and timeout=' ;;
+	*) fault='a line is none of socket=, onError=, lastFor= and timeout=' ;;
 	esac
 }
 
