@@ -89,6 +89,7 @@ function api({ routes, authenticate, browsers, services, streams }: ApplicationO
         if (![...atPath.values()].every(isForAnybody)) await asker.caller();
         throw wrongMethod(request, response, [...atPath.keys()]);
       }
+      let known = nobody;
       const allowed = async () => {
         const { access } = route;
         if (access === 'anybody') return nobody;
@@ -96,15 +97,31 @@ function api({ routes, authenticate, browsers, services, streams }: ApplicationO
           asker.mustBeOurPage();
           return nobody;
         }
-        const caller = await asker.caller();
-        if (access !== 'whoever is known') mustBeAllowed(caller, access);
-        return caller;
+        known = await asker.caller();
+        if (access !== 'whoever is known') mustBeAllowed(known, access);
+        return known;
       };
-      const following = await answer(route, request, response, { allowed, browser: asker.browser });
-      if (following !== null) streams.open(request, response, following, allowed);
+      try {
+        const following = await answer(route, request, response, { allowed, browser: asker.browser });
+        if (following !== null) streams.open(request, response, following, allowed);
+      } catch (error) {
+        throw asToldTo(known, error);
+      }
     });
   }
   return router;
+}
+
+/** Where the store lies, and what is the matter with it, is told to administrators. */
+function asToldTo(caller: Caller, error: unknown): unknown {
+  if (!(error instanceof SoftquotaError) || !isOfStore(error) || caller.mayRead('admin')) return error;
+  return new SoftquotaError(error.code, 'nothing can be kept at the moment: try again soon', {
+    cause: error,
+  });
+}
+
+function isOfStore({ code }: SoftquotaError): boolean {
+  return code === 'store_away' || code === 'store_refused';
 }
 
 const nobody: Caller = {

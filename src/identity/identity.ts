@@ -5,8 +5,8 @@ import type { Ledger } from '../ledger/index.ts';
 import { type AttemptLimits, Attempts } from './attempts.ts';
 import { type Caller, callerWith } from './caller.ts';
 import { tokenIn } from './credentials.ts';
-import { type TokenDocument, tokenKind } from './kinds.ts';
-import { isOrganizationOwner } from './members.ts';
+import { type Role, type TokenDocument, tokenKind } from './kinds.ts';
+import { roleIn } from './members.ts';
 import { endBrought, type Held, type NewSession, type Started, startSession } from './sessions.ts';
 import { type SignInLink, SignInLinks } from './sign-in-links.ts';
 import { type KnownSession, SignedIn } from './signed-in.ts';
@@ -127,8 +127,9 @@ export class Identity {
     return this.#links.make(link);
   }
 
-  isOrganizationOwner(organizationId: number, userId: number): boolean {
-    return isOrganizationOwner(this.#options.ledger.view, organizationId, userId);
+  /** Null where the user does not belong to it. */
+  roleIn(organizationId: number, userId: number): Role | null {
+    return roleIn(this.#options.ledger.view, organizationId, userId);
   }
 
   /** A user's tokens as they were made, with their last use up to now. */

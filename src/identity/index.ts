@@ -36,11 +36,11 @@ export {
   setAdministrationBy,
 } from './links.ts';
 export {
-  isOrganizationOwner,
   membersOf,
   mustBeOrganization,
   organizationsOf,
   removeMember,
+  roleIn,
   setMember,
 } from './members.ts';
 export type { Area } from './scopes.ts';

@@ -11,8 +11,9 @@ export function membersOf(view: View, organizationId: number): Members {
   return view.get(membersKind, String(organizationId)) ?? [];
 }
 
-export function isOrganizationOwner(view: View, organizationId: number, userId: number): boolean {
-  return membersOf(view, organizationId).some(({ user, role }) => user === userId && role === 'owner');
+/** Null where the user does not belong to it. */
+export function roleIn(view: View, organizationId: number, userId: number): Role | null {
+  return membersOf(view, organizationId).find(({ user }) => user === userId)?.role ?? null;
 }
 
 /** The ids of the organizations that a user belongs to. */

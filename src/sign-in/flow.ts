@@ -20,6 +20,7 @@ import {
   type Arrival,
   type Arrived,
   arrive,
+  clientSecretOf,
   issuerOf,
   type SourceDocument,
   type SynchronizingLog,
@@ -31,7 +32,7 @@ import { type OfferedSource, placeAt } from '../wire/index.ts';
 import { type Begun, BegunCookies, begunSeconds } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
 import { SignInFault } from './fault.ts';
-import { Providers, reasonOf } from './providers.ts';
+import { lostSecret, Providers, reasonOf } from './providers.ts';
 import { UsedOnce } from './used-once.ts';
 
 export interface SignInFlowOptions {
@@ -87,13 +88,22 @@ export class SignInFlow {
     return new URL(`sign-in?fault=${code}`, this.#options.baseUrl()).href;
   }
 
-  /** Why nobody could sign in by this source now; null: they could. Waits for the provider, but not for long. */
+  /**
+   * Why nobody could sign in by this source now; null: they could. Waits for the provider, but not for long.
+   *
+   * Whatever lies at the address, the words are the same: else who may write sources could look around in the network
+   * that this machine is in. The log has the reason.
+   */
   async trouble(source: SourceDocument): Promise<string | null> {
+    const { keys, log } = this.#options;
+    if (clientSecretOf(source, keys).is === 'lost') return lostSecret;
     try {
       await this.#providers.of(source);
       return null;
     } catch (error) {
-      return printable(error instanceof SignInFault ? error.message : reasonOf(error));
+      const reason = error instanceof SignInFault ? error.message : reasonOf(error);
+      log.warn({ source: source.name, reason }, 'nobody could sign in by a source');
+      return 'the provider cannot be used as this source says; the log of the daemon has the reason';
     }
   }
 

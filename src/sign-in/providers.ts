@@ -63,6 +63,9 @@ const usable = z.object({
 type UsableMetadata = ServerMetadata &
   Required<Pick<ServerMetadata, 'token_endpoint_auth_methods_supported'>>;
 
+export const lostSecret =
+  'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again';
+
 /** How a client says who it is, in the order in which it is tried. */
 export type Provider = readonly [Configuration, ...Configuration[]];
 
@@ -101,10 +104,7 @@ export class Providers {
   async #found(source: SourceDocument): Promise<Provider> {
     const secret = clientSecretOf(source, this.#keys);
     if (secret.is === 'lost') {
-      throw new SignInFault(
-        'misconfigured',
-        'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again',
-      );
+      throw new SignInFault('misconfigured', lostSecret);
     }
     const server = acceptable(await discovered(source), source);
     const metadata = { [clockTolerance]: toleranceSeconds };

@@ -104,10 +104,10 @@ export type Source = z.infer<typeof source>;
 
 export const savedSource = source
   .extend({
-    warning: z
-      .string()
-      .nullable()
-      .meta({ description: 'Why nobody could sign in by it at the moment; it is saved all the same.' }),
+    warning: z.string().nullable().meta({
+      description:
+        'That nobody could sign in by it at the moment; the log has the reason. It is saved all the same.',
+    }),
   })
   .meta({ id: 'SavedSource' });
 

@@ -67,6 +67,7 @@ t.test(
   async t => {
     const world = await World.open(t);
     await fill(world);
+    await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
     const tokens = new Map<string, string>();
     for (const area of areas) {
       for (const to of ['read', 'write'] as const) {
@@ -116,19 +117,68 @@ t.test('what is for administrators is 403 for all others, whatever is named', as
   }
 });
 
+const organizationPaths = [
+  '',
+  '/check?subject=size:all',
+  '/artifacts',
+  '/attachments',
+  '/packages',
+  '/report',
+  '/explain?subject=size:all',
+  '/history?range=day',
+  '/events',
+];
+
 t.test('owners of an organization see its quota, and so do administrators; nobody else does', async t => {
   const world = await World.open(t);
-  for (const list of ['', '/check?subject=size:all', '/artifacts', '/attachments', '/packages']) {
+  for (const list of organizationPaths) {
     const path = `/orgs/acme/quota${list}`;
     for (const as of ['alice', 'admin1', 'machine'] as const) await world.must(200, 'GET', path, { as });
-    for (const as of ['bob', 'carol'] as const) await world.must(403, 'GET', path, { as });
+    await world.must(403, 'GET', path, { as: 'carol' });
+    await world.must(404, 'GET', path, { as: 'bob' });
   }
   await world.must(404, 'GET', '/orgs/alice/quota');
   await world.must(404, 'GET', '/orgs/unheard-of/quota');
   await world.must(204, 'PUT', '/admin/orgs/acme/members/carol', { body: { role: 'owner' } });
   await world.must(200, 'GET', '/orgs/acme/quota', { as: 'carol' });
   await world.must(204, 'DELETE', '/admin/orgs/acme/members/carol');
-  await world.must(403, 'GET', '/orgs/acme/quota', { as: 'carol' });
+  await world.must(404, 'GET', '/orgs/acme/quota', { as: 'carol' });
+});
+
+t.test(
+  'whoever does not belong to an organization does not learn whether there is one, or a user',
+  async t => {
+    const world = await World.open(t);
+    const asked = (name: string, list: string, as: Asked) =>
+      world.call('GET', `/orgs/${name}/quota${list}`, as);
+    const token = await world.newToken('admin1', ['read:organization']);
+    for (const who of [{ as: 'bob' }, { token }] as const) {
+      for (const list of organizationPaths) {
+        const answers = await Promise.all(
+          ['acme', 'alice', 'bob', 'none'].map(name => asked(name, list, who)),
+        );
+        const [first, ...others] = answers.map(answer =>
+          JSON.stringify({ status: answer.status, json: answer.json }).replace(/acme|alice|bob|none/, 'NAME'),
+        );
+        t.match(first, /^\{"status":404,/);
+        for (const other of others) t.equal(other, first, list);
+      }
+    }
+  },
+);
+
+t.test('an administrator sees an organization that is another’s only with the scope read:admin', async t => {
+  const world = await World.open(t);
+  const path = '/orgs/acme/quota';
+  const status = async (...scopes: string[]) =>
+    (await world.call('GET', path, { token: await world.newToken('admin1', scopes) })).status;
+  t.equal(await status('read:organization'), 404);
+  t.equal(await status('write:organization'), 404);
+  t.equal(await status('read:admin'), 403);
+  t.equal(await status('read:organization', 'read:admin'), 200);
+  t.equal(await status('public-only', 'read:organization', 'read:admin'), 404);
+  await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
+  t.equal(await status('read:organization'), 200, 'an own one');
 });
 
 t.test("this machine's administrator rules over the socket without a token, and has no quota", async t => {

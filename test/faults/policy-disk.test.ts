@@ -26,6 +26,9 @@ t.test(
     t.equal((await server.ask('admin', '/api/v1/admin/quota/groups', { body: limited })).status, 201);
     const assignment = '/api/v1/admin/quota/groups/small/users/alice';
     t.equal((await server.ask('admin', assignment, { method: 'PUT' })).status, 204);
+    const tokens = '/api/v1/users/alice/tokens';
+    const made = await server.ask('admin', tokens, { body: { name: 'first', scopes: ['all'] } });
+    t.equal(made.status, 201);
     const check = async () =>
       (await server.ask('gate', '/v1/check?owner=alice&subject=size:git:lfs', { accept: 'text/plain' }))
         .status;
@@ -41,6 +44,20 @@ t.test(
       return answer.status === 503 ? answer : null;
     });
     t.match(JSON.parse(edited.text), { message: /disk is full/, url: /\/api\/swagger$/ });
+    const { http } = await server.daemon.logged(/^softquota answers/);
+    const own = await until(async () => {
+      const answer = await fetch(new URL(tokens, String(http)), {
+        method: 'POST',
+        headers: { Authorization: `token ${JSON.parse(made.text).sha1}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ name: crypto.randomUUID(), scopes: ['all'] }),
+      });
+      return answer.status === 503 ? answer : null;
+    });
+    t.match(
+      await own.json(),
+      { message: 'nothing can be kept at the moment: try again soon' },
+      'a user is not told where the store lies',
+    );
     for (let n = 0; n < 20; n++) {
       const status = Number(await realm.change());
       t.ok(status === 503 || status < 300, `${status}`);

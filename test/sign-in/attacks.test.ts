@@ -1,6 +1,8 @@
 /** What must not sign anybody in, each against a provider that lies, or a browser that was misled. */
 
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { savedSource } from '../../src/wire/index.ts';
@@ -241,6 +243,8 @@ t.test('nothing that signs anybody in is in the log, in an answer, or on disk', 
   );
 });
 
+const unusable = 'the provider cannot be used as this source says; the log of the daemon has the reason';
+
 t.test('a provider that cannot be what it says, or sends people astray, is not gone to', async t => {
   const { signIns } = await open(t);
   const refused: readonly (readonly [Lies['discovery'], RegExp])[] = [
@@ -258,19 +262,38 @@ t.test('a provider that cannot be what it says, or sends people astray, is not g
     ],
     [{ token_endpoint: 'javascript:alert(1)' }, /in the clear/],
   ];
-  for (const [discovery = {}, warning] of refused) {
+  for (const [discovery = {}, reason] of refused) {
     const provider = await hostileProvider(t);
     provider.lies = { discovery };
     const made = await signIns.world.must(201, 'POST', '/admin/auths', {
       body: { name: 'other', openid_connect_auto_discovery_url: provider.issuer, client_id: 'x' },
     });
     const { id, warning: told } = savedSource.parse(made.json);
-    t.match(told, warning);
+    t.equal(told, unusable);
+    t.match(signIns.troubles.at(-1), reason);
     const begin = new URL(`sign-in/oauth2/${id}`, signIns.world.url);
     t.equal((await new Browser().go(begin, url => signIns.isPage(url))).search, '?fault=misconfigured');
     t.same(provider.asked, []);
     await signIns.world.must(204, 'DELETE', `/admin/auths/${id}`);
   }
+});
+
+t.test('what lies at the address of a source is not told, whatever it is', async t => {
+  const { signIns } = await open(t);
+  const page = await hostileProvider(t);
+  page.lies = { discovery: { issuer: 'https://login.example' } };
+  const other = createServer(socket => socket.end('SSH-2.0-OpenSSH_9\r\n'));
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const { port } = other.address() as AddressInfo; // it listens on an address
+  for (const issuer of ['http://127.0.0.1:2', page.issuer, `http://127.0.0.1:${port}/`]) {
+    const made = await signIns.world.must(201, 'POST', '/admin/auths', {
+      body: { name: issuer, openid_connect_auto_discovery_url: issuer, client_id: 'x' },
+    });
+    t.equal(savedSource.parse(made.json).warning, unusable);
+  }
+  t.equal(new Set(signIns.troubles.slice(-3)).size, 3, 'the log tells them apart');
 });
 
 t.test('an answer that never ends is given up', async t => {

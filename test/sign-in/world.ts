@@ -86,6 +86,12 @@ export class SignInWorld {
       .reverse();
   }
 
+  /** Why nobody could sign in by a source, as the log has it. */
+  get troubles(): readonly string[] {
+    const line = z.object({ msg: z.literal('nobody could sign in by a source'), reason: z.string() });
+    return this.world.log.flatMap(text => line.safeParse(JSON.parse(text)).data?.reason ?? []);
+  }
+
   /** What the log says of sign-ins that came to nothing. */
   get faults(): readonly { readonly fault: string; readonly reason: string }[] {
     const line = z.object({

@@ -6,10 +6,10 @@ import {
   type Caller,
   endSession,
   endSessions,
-  isOrganizationOwner,
   type KnownSession,
   organizationsOf,
   profileOf,
+  roleIn,
   type SignIn,
 } from '../../identity/index.ts';
 import { printable } from '../../quota/index.ts';
@@ -57,7 +57,7 @@ export function sessionRoutes({ ledger, identity, fleet, host, baseUrl }: ApiSer
   ): Session => {
     if (ownerId === null || name === null) throw noSession();
     const { view, book } = ledger;
-    const owned = organizationsOf(view, ownerId).filter(id => isOrganizationOwner(view, id, ownerId));
+    const owned = organizationsOf(view, ownerId).filter(id => roleIn(view, id, ownerId) === 'owner');
     const end = known === undefined ? expiresAt : known.endsAt;
     return {
       login: name,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
+import { printable } from '../../quota/index.ts';
 import { knownName } from '../../wire/index.ts';
 import type { Access } from '../access.ts';
 import { knownOwner } from '../owners.ts';
@@ -17,7 +18,7 @@ export interface Whose<Params extends z.ZodType> {
   readonly tag: Tag;
   readonly access: Access;
   readonly params: Params;
-  /** Throws `not_found` or `not_permitted`. */
+  /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */
   owner(params: z.output<Params>, caller: Caller): OwnerUsage & { readonly id: number };
 }
 
@@ -54,15 +55,22 @@ export function organizationsOwn({ ledger, identity }: Services): Whose<typeof o
     access: { area: 'organization', to: 'read' },
     params: organization,
     owner: ({ org }, caller) => {
-      const owner = knownOwner(ledger, org);
-      mustBeOrganization(owner);
-      if (
-        caller.isAdmin ||
-        (caller.ownerId !== null && identity.isOrganizationOwner(owner.id, caller.ownerId))
-      ) {
+      if (caller.mayRead('admin')) {
+        const owner = knownOwner(ledger, org);
+        mustBeOrganization(owner);
         return owner;
       }
-      throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');
+      const { id, ...usage } = ledger.ownerUsage(org);
+      const role = id === null || caller.ownerId === null ? null : identity.roleIn(id, caller.ownerId);
+      if (id !== null && role === 'owner') return { ...usage, id };
+      if (role === 'member') {
+        throw new SoftquotaError('not_permitted', 'only owners of the organization see its quota');
+      }
+      // Who does not belong to it does not learn whether there is one.
+      throw new SoftquotaError(
+        'not_found',
+        `there is no organization ${printable(org)} that you belong to; with the scope read:admin an administrator sees any`,
+      );
     },
   };
 }
