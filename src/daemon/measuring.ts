@@ -85,6 +85,7 @@ export class Measuring {
       nextSeq: () => ledger.nextSeq(),
       report: measurement => this.#record(measurement),
       swept: sweep => this.#swept(sweep),
+      isWatched: true,
       log,
     });
   }

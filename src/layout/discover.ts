@@ -14,6 +14,11 @@ import { below, isWithin, namesOf } from './path.ts';
 import type { Unit } from './unit.ts';
 import { type PlacedUnit, type Units, type Unread, unitsAt, unreadAt } from './units.ts';
 
+/** A directory, as its path alone says what it may be. */
+export function directoryAt(layout: Layout, path: string): Directory {
+  return { path, states: statesAt(layout, namesOf(path)) };
+}
+
 export type Found =
   | ({ readonly type: 'unit' } & PlacedUnit)
   /** Units known at this path or below it must be kept: whether they are there is not known. */
@@ -54,7 +59,7 @@ export function* discover(layout: Layout): Generator<Found, void> {
 
 const absence = { missing: 'ENOENT', unreadable: 'EACCES', 'not a directory': 'ENOTDIR' } as const;
 
-interface Directory {
+export interface Directory {
   readonly path: string;
   /** What may still match below; never empty. */
   readonly states: readonly State[];
@@ -62,21 +67,30 @@ interface Directory {
 
 function* walk(layout: Layout, root: string): Generator<Found, void> {
   const pending: Directory[] = [];
-  yield* look(layout, { path: root, states: statesAt(layout, namesOf(root)) }, pending);
+  yield* look(layout, directoryAt(layout, root), pending);
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
     const { names, unread } = namesIn(directory);
     for (const place of unread) yield { type: 'unread', ...place };
     for (const name of names) {
-      const states = advance(layout, directory.states, name);
-      if (states.some(({ track }) => track.isWalked))
-        yield* look(layout, { path: below(directory.path, name), states }, pending);
+      const child = childOf(layout, directory, name);
+      if (child !== null) yield* look(layout, child, pending);
     }
     yield { type: 'listed', path: directory.path };
   }
 }
 
+/** A directory in one that was looked through; null where no template that is walked here can match it or below. */
+export function childOf(layout: Layout, { path, states }: Directory, name: string): Directory | null {
+  const next = advance(layout, states, name);
+  return next.some(({ track }) => track.isWalked) ? { path: below(path, name), states: next } : null;
+}
+
 /** Yields the units of a directory, or puts it on the list of those to look through. */
-function* look(layout: Layout, { path, states }: Directory, pending: Directory[]): Generator<Found, void> {
+export function* look(
+  layout: Layout,
+  { path, states }: Directory,
+  pending: Directory[],
+): Generator<Found, void> {
   if (states.some(isComplete)) {
     let here: Units | null;
     try {
@@ -104,7 +118,7 @@ function isWalked({ tracks }: Layout, { kind }: Unit): boolean {
 }
 
 /** The names of the directories in one that may lead to a unit, and what could not be read. */
-function namesIn({ path, states }: Directory): { names: readonly string[]; unread: Unread[] } {
+export function namesIn({ path, states }: Directory): { names: readonly string[]; unread: Unread[] } {
   const only = states.map(onlyNext);
   const literals = new Set(only.filter(name => name !== null));
   if (!only.includes(null)) return those(literals, path);
@@ -148,7 +162,7 @@ function* lostTemplates(layout: Layout, unit: string, takers: readonly State[]):
 }
 
 /** Of these roots, those that lie in no other one; of several in one place, one. */
-function outermost(roots: readonly Root[]): Root[] {
+export function outermost(roots: readonly Root[]): Root[] {
   return roots.filter(
     (root, index) =>
       !roots.some((other, at) => {

@@ -5,12 +5,21 @@
  * what it finds there comes back as a value, never as an exception.
  */
 
-export { discover, type Found } from './discover.ts';
+export {
+  childOf,
+  type Directory,
+  directoryAt,
+  discover,
+  type Found,
+  look,
+  namesIn,
+  outermost,
+} from './discover.ts';
 export { isUnchanged, type Layout, type Root, resolveLayout, underRoots, walkedRoots } from './layout.ts';
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
 export { isOfNetwork, type Mount, mountAt, mountsIn } from './mounts.ts';
-export { decodePath, encodePath, isUtf8 } from './path.ts';
+export { below, decodePath, encodePath, isUtf8 } from './path.ts';
 export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
 export {
   type OwnerSource,

@@ -3,6 +3,7 @@
  * unit that is gone from one that is only out of sight.
  */
 
+import type { Layout } from '../layout/index.ts';
 import { type Held, Holds, type Origin } from './holds.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
 import type { Grounds, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
@@ -112,7 +113,7 @@ export class Measuring {
       }
       case 'none':
         this.#holds.drop(path);
-        return this.#missing(path, start);
+        return this.#missing(path, result.layout, start);
       case 'vanished':
         this.#holds.drop(path);
         return 'unread';
@@ -156,8 +157,8 @@ export class Measuring {
   }
 
   /** No unit is at this path: it is gone, unless its storage is. */
-  async #missing(path: string, { seq }: Start): Promise<TargetOutcome> {
-    const { knownBytes, knownBelow, report, log } = this.#scanner;
+  async #missing(path: string, { tracks }: Layout, { seq }: Start): Promise<TargetOutcome> {
+    const { knownBytes, report, log } = this.#scanner;
     if (knownBytes(path) === undefined) return 'none';
     // Told already; the next sweep finds out whether they are back.
     if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
@@ -171,9 +172,12 @@ export class Measuring {
       this.#onDoubt();
       return 'unread';
     }
-    const inner = [...knownBelow(path)].filter(other => other !== path);
     report({ gone: path, seq });
-    await Promise.all(inner.map(other => this.measure(other, 'change')));
+    // Asked for one by one: to go through all that is known, once for each of the many units of an owner, takes long.
+    const inner = tracks
+      .flatMap(({ continuations }) => continuations.map(({ names }) => [path, ...names].join('/')))
+      .filter(place => knownBytes(place) !== undefined);
+    await Promise.all([...new Set(inner)].map(place => this.measure(place, 'change')));
     return 'gone';
   }
 }

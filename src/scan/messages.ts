@@ -1,6 +1,7 @@
 /** What the threads of this room say to each other. All of it is plain data. */
 
-import type { Found, Layout, Located, StorageSettings, Unit } from '../layout/index.ts';
+import type { Found, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
+import type { Missed } from './directories.ts';
 import type { Measure, Walked } from './outcome.ts';
 
 /** What is walked, and how: as configured, and as it lies on the disk. */
@@ -42,7 +43,7 @@ export type TaskResult =
   /** It was there, and went while it was walked. */
   | { readonly outcome: 'vanished' }
   /** No unit is at this path. */
-  | { readonly outcome: 'none' }
+  | { readonly outcome: 'none'; readonly layout: Layout }
   /** Whether a unit is there could not be told. */
   | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
   /** A mistake of ours, or a thread that ended. */
@@ -105,3 +106,20 @@ export type DeskReport =
   | { readonly type: 'found'; readonly found: readonly Found[] }
   | { readonly type: 'answer'; readonly answer: Answers[keyof Answers] }
   | { readonly type: 'failed'; readonly why: string };
+
+/** What a watcher starts with: the roots whose directories it looks at. */
+export interface WatcherStart {
+  readonly layout: Layout;
+  readonly roots: readonly Root[];
+}
+
+/** Each is to be answered with `go on`. */
+export type WatcherReport =
+  /** Units that were not there, or were others; in the first pass all there are. */
+  | { readonly type: 'found'; readonly paths: readonly string[] }
+  | {
+      readonly type: 'pass';
+      readonly missed: readonly Missed[];
+      readonly directories: number;
+      readonly milliseconds: number;
+    };

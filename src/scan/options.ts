@@ -39,6 +39,8 @@ export interface ScannerOptions extends ScanSettings {
   /** Called at the end of a sweep that got to its end. */
   readonly swept: (sweep: Sweep) => void | Promise<void>;
   readonly log: Log;
+  /** Whether units that are made, removed or renamed are noticed between sweeps. */
+  readonly isWatched?: boolean;
   /** The code of the threads, where it is not that of this room. */
   readonly code?: { readonly walker?: URL; readonly desk?: URL };
 }

@@ -19,6 +19,7 @@ import { type Extent, Run, type ScanRun, type SweepRequest } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import type { TargetOutcome } from './targets.ts';
+import { Watch } from './watch.ts';
 
 export interface ScannerStatus {
   /** The units that are being walked. */
@@ -93,6 +94,13 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
     },
   });
+  const watch = new Watch({
+    measure: path => measuring.measure(path, 'change'),
+    sweep: () => request({ kind: 'sweep' }),
+    knownBytes: options.knownBytes,
+    knownBelow: options.knownBelow,
+    log,
+  });
   const desks = new Set<Desk>();
   const closed = Promise.withResolvers<void>();
   const ready = Promise.race([prepare(), closed.promise]);
@@ -106,6 +114,7 @@ export function createScanner(options: ScannerOptions): Scanner {
 
   function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
     grounds = { storages, exclude, measure, layout };
+    if (options.isWatched === true && !isClosed) watch.look(layout);
   }
 
   /** Before the first walk: the cache, and how the storage lies. Never rejects. */
@@ -240,6 +249,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       const left = await Promise.all([
         desksLeft.then(ended => ended.filter(hasEnded => !hasEnded).length),
         measuring.close(closeMs),
+        watch.close(closeMs),
         lookups.close(closeMs),
         disks.close(closeMs),
       ]);

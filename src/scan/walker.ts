@@ -83,7 +83,7 @@ function resultOf(numbered: NumberedTask, grounds: Grounds): TaskResult {
       located = inspect(layout, task.path);
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
-    return located.found === 'none' ? { outcome: 'none' } : walked(located, numbered, grounds);
+    return located.found === 'none' ? { outcome: 'none', layout } : walked(located, numbered, grounds);
   } catch (error) {
     return {
       outcome: 'failed',

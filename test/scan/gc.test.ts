@@ -5,6 +5,8 @@ import t, { type Test } from 'tap';
 import { git, pushedTo } from './pushed.ts';
 import { independentCount, scanning, storage, temporary } from './world.ts';
 
+t.setTimeout(600_000);
+
 /** Makes loose objects of all that is packed. */
 async function loosen(t: Test, repository: string): Promise<void> {
   const aside = temporary(t);

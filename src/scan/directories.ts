@@ -1,0 +1,194 @@
+/**
+ * The directories above the units, and what became another in them since they were last looked at.
+ *
+ * Whatever is made, removed or renamed in a directory changes its status, so a look costs one question for each
+ * directory, and a listing only for those that did. What is told is where something may have changed: only a walk says
+ * what is there. Synchronous, for a thread of its own.
+ */
+
+import { lstatSync, type Stats } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import {
+  below,
+  childOf,
+  type Directory,
+  directoryAt,
+  encodePath,
+  isUnchanged,
+  type Layout,
+  look,
+  namesIn,
+  type Root,
+} from '../layout/index.ts';
+
+/** What a pass missed below a root. */
+export interface Missed {
+  readonly root: string;
+  /** Paths at which there may have been units. */
+  readonly gone: readonly string[];
+  /** So many of the root's units went at once that its disk may have: none of them is in `gone`. */
+  readonly hasVanished: boolean;
+}
+
+interface Watched {
+  /** 0 before the first look. */
+  inode: number;
+  changedAt: number;
+  /** It changed so shortly before the last look that a later change may have left no other trace. */
+  isYoung: boolean;
+  /** Its directories, each with its inode where they are few; joined by what is in no name. */
+  names: string;
+}
+
+const separator = '/';
+/** Of more directories in one their inodes are not asked for: one that took another's name is found by the next sweep. */
+const mostIdentified = 1000;
+/** File systems keep times to the second at least. */
+const youngMs = 2000;
+/** So few units may always go at once. */
+const alwaysBelieved = 20;
+
+export class Directories {
+  readonly #layout: Layout;
+  readonly #root: Root;
+  readonly #watched = new Map<string, Watched>();
+  readonly #found: string[] = [];
+  readonly #gone: string[] = [];
+
+  /** Of one of the layout's outermost roots. */
+  constructor(layout: Layout, root: Root) {
+    this.#layout = layout;
+    this.#root = root;
+    this.#watch(root.path);
+  }
+
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  /** Looks at each directory, and yields after each. The first pass finds everything. */
+  *pass(): Generator<void, Missed> {
+    for (const [path, watched] of this.#watched) {
+      // A disk that is not mounted is no change of what is on it.
+      if (path === this.#root.path && !isThere(this.#root)) break;
+      this.#lookAt(path, watched);
+      yield;
+    }
+    const gone = this.#gone.splice(0);
+    const { path: root } = this.#root;
+    if (!isThere(this.#root)) return { root, gone: [], hasVanished: false };
+    const hasVanished = gone.length > alwaysBelieved && gone.length > this.#unitCount();
+    return { root, gone: hasVanished ? [] : gone, hasVanished };
+  }
+
+  /** The units that were not there, or were others, as found since this was asked last. */
+  takeFound(): string[] {
+    return this.#found.splice(0);
+  }
+
+  /** The names in all directories that are no such directories themselves. */
+  #unitCount(): number {
+    let names = 0;
+    for (const watched of this.#watched.values()) names += namesOf(watched).length;
+    return names - this.#watched.size;
+  }
+
+  #watch(path: string): void {
+    this.#watched.set(path, { inode: 0, changedAt: 0, isYoung: false, names: '' });
+  }
+
+  #lookAt(path: string, watched: Watched): void {
+    const stats = statusOf(path);
+    // One that is gone is missed in the directory that it was in.
+    if (stats === null) return;
+    const { ino: inode, ctimeMs: changedAt } = stats;
+    if (inode === watched.inode && changedAt === watched.changedAt && !watched.isYoung) return;
+    watched.inode = inode;
+    watched.changedAt = changedAt;
+    watched.isYoung = Math.abs(Date.now() - changedAt) < youngMs;
+    const directory = directoryAt(this.#layout, path);
+    const toList = this.#unitsOr(directory);
+    if (toList === null) this.#forget(path);
+    else if (toList !== undefined) this.#list(toList, watched);
+  }
+
+  /** Tells the units of a directory, and gives null; else what is to be looked through, if anything. */
+  #unitsOr(directory: Directory): Directory | null | undefined {
+    const pending: Directory[] = [];
+    const found = [...look(this.#layout, directory, pending)];
+    const units = found.flatMap(one => (one.type === 'unit' ? [one.unit.path] : []));
+    if (units.length === 0) return pending[0];
+    this.#found.push(...units);
+    return null;
+  }
+
+  #list(directory: Directory, watched: Watched): void {
+    const { names, unread } = namesIn(directory);
+    // What cannot be read has not gone.
+    if (unread.length > 0) return;
+    const isIdentified = names.length <= mostIdentified;
+    const now = new Map(names.map(name => [isIdentified ? identified(directory, name) : name, name]));
+    const before = new Set(namesOf(watched));
+    for (const each of before) if (!now.has(each)) this.#miss(below(directory.path, plainName(each)));
+    watched.names = [...now.keys()].join(separator);
+    for (const [each, name] of now) {
+      if (before.has(each)) continue;
+      const child = childOf(this.#layout, directory, name);
+      // One that is no unit may become one, or have some below.
+      if (child !== null && this.#unitsOr(child) !== null) this.#watch(child.path);
+    }
+  }
+
+  /** Tells what may have been units at or below a path that is not there any more, or is another one. */
+  #miss(path: string): void {
+    this.#gone.push(...this.#forget(path));
+  }
+
+  /** Looks no more at a directory or below it; gives the paths there that were no such directories. */
+  #forget(path: string): string[] {
+    const others: string[] = [];
+    const pending = [path];
+    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+      const watched = this.#watched.get(at);
+      if (watched === undefined) others.push(at);
+      else for (const name of namesOf(watched)) pending.push(below(at, plainName(name)));
+      this.#watched.delete(at);
+    }
+    return others;
+  }
+}
+
+function namesOf({ names }: Watched): string[] {
+  return names === '' ? [] : names.split(separator);
+}
+
+const inodeMark = '\0';
+
+function identified({ path }: Directory, name: string): string {
+  return `${name}${inodeMark}${statusOf(below(path, name))?.ino ?? ''}`;
+}
+
+function plainName(name: string): string {
+  const [plain = name] = name.split(inodeMark);
+  return plain;
+}
+
+function isThere(root: Root): boolean {
+  try {
+    return isUnchanged(root);
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return false;
+  }
+}
+
+/** Null where there is no directory, or the system does not say. */
+function statusOf(path: string): Stats | null {
+  try {
+    const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? stats : null;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
+}
