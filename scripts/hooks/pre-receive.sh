@@ -110,12 +110,17 @@ may_grow() {
 }
 
 # Who pushes, for the record; no decision rests on it. sshd sets LOGNAME and SSH_CONNECTION
-# after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite sets
-# GL_USER and GL_REPO. What could make the gate turn the question down is left out.
+# after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite, Gitea and
+# Forgejo, Gogs, GitLab and soft-serve set a variable of their own, beside one for the repository.
+# What could make the gate turn the question down is left out.
 actor() {
 	who=${LOGNAME-}
 	[ -n "${SSH_CONNECTION-}" ] || who=${REMOTE_USER:-$who}
 	[ -z "${GL_REPO-}" ] || who=${GL_USER:-$who}
+	[ -z "${GITEA_REPO_NAME-}" ] || who=${GITEA_PUSHER_NAME:-$who}
+	[ -z "${GOGS_REPO_NAME-}" ] || who=${GOGS_AUTH_USER_NAME:-$who}
+	[ -z "${GL_REPOSITORY-}" ] || who=${GL_USERNAME:-$who}
+	[ -z "${SOFT_SERVE_REPO_NAME-}" ] || who=${SOFT_SERVE_USERNAME:-$who}
 	case $who in
 	*[!A-Za-z0-9._@+\\/=\ -]*) who= ;;
 	esac

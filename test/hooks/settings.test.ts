@@ -202,6 +202,27 @@ t.test(
   },
 );
 
+t.test('the record names whom the forge says, beside the repository that it says', async t => {
+  const world = await World.open(t);
+  world.gate.answer = refused('no\n');
+  const ssh = { SSH_CONNECTION: '10.0.0.1 1 10.0.0.2 22', LOGNAME: 'git' };
+  for (const [repository, user] of [
+    ['GL_REPO', 'GL_USER'],
+    ['GITEA_REPO_NAME', 'GITEA_PUSHER_NAME'],
+    ['GOGS_REPO_NAME', 'GOGS_AUTH_USER_NAME'],
+    ['GL_REPOSITORY', 'GL_USERNAME'],
+    ['SOFT_SERVE_REPO_NAME', 'SOFT_SERVE_USERNAME'],
+  ] as const) {
+    const actorWith = async (env: Readonly<Record<string, string>>) => {
+      await pushed(world, { ...ssh, ...env });
+      return world.gate.checks.at(-1)?.parameters.get('actor');
+    };
+    t.equal(await actorWith({ [repository]: 'app', [user]: 'alice' }), 'alice', user);
+    t.equal(await actorWith({ [repository]: 'app', [user]: '' }), 'git', `${user} is empty`);
+    t.equal(await actorWith({ [user]: 'forged' }), 'git', `${user} without ${repository}`);
+  }
+});
+
 t.test(
   'an environment filled to the brim with push options does not keep the gate from being asked',
   async t => {
