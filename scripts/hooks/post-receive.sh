@@ -23,7 +23,7 @@ nl='
 
 # fragment: calling
 
-# fragment: record
+# fragment: telling
 
 # fragment: chain
 
@@ -33,7 +33,7 @@ nl='
 read_conf || read_repository
 cd -P . || exit 1
 (
-	call_again 10 -H 'Expect:' --data-urlencode "path=$PWD" http://localhost/v1/changed
+	tell_change
 	[ "$status" != 202 ] || tell_record
 ) </dev/null >/dev/null 2>&1 &
 run_others "$@"

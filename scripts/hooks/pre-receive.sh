@@ -30,7 +30,7 @@ tab='	'
 
 # fragment: asking
 
-# fragment: record
+# fragment: telling
 
 # fragment: chain
 
@@ -94,7 +94,7 @@ refuse_deep() {
 	shown=$(printf '%.80s' "$deep" | printable)
 	[ ${#deep} -le 80 ] || shown=$shown...
 	say "$shown has more than 50 levels. Names that deep are refused."
-	exit 1
+	leave 1
 }
 
 # Whether the push may make the repository grow: it brings objects, or creates more than a
@@ -137,6 +137,18 @@ put_on_record() {
 	printf '%s\t%s\t%s\t%s\n' "$now" "$alone" "$why" "$who" >>"$record"
 }
 
+# Ends with the exit status $1. A signed push leaves its certificate among the objects even if it is
+# refused: git writes it before this hook runs. As no post-receive runs then, the daemon is told here.
+leave() {
+	if [ "$1" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}" ]; then
+		(
+			read_conf || read_repository
+			cd -P . && tell_change
+		) </dev/null >/dev/null 2>&1 &
+	fi
+	exit "$1"
+}
+
 # Asked early, as receive-pack/git does, before the objects of a push have come: no hook follows, and
 # what may go on is not put on record, since this hook then runs once more.
 early=no
@@ -158,6 +170,8 @@ if [ "$early" = yes ] || may_grow; then
 		# After a push that goes on, post-receive tells it.
 		(tell_record) </dev/null >/dev/null 2>&1 &
 	fi
-	[ "$verdict" -eq 0 ] || exit 1
+	[ "$verdict" -eq 0 ] || leave 1
 fi
-[ "$early" = yes ] || run_others "$@"
+[ "$early" = no ] || exit 0
+run_others "$@"
+leave $?

@@ -193,6 +193,12 @@ export const doctorFindings = {
       'A repository has more than 6,700 loose objects or 50 packs, so that no automatic gc can have run for long.',
     mend: '`git gc`',
   },
+  signed_pushes: {
+    severity: 'notice',
+    meaning:
+      'Git asks clients for signed pushes (`receive.certNonceSeed`). It stores the certificate of such a push before any hook is asked: it counts, and nobody can be kept from storing more of them.',
+    mend: 'take `receive.certNonceSeed` out with `git config --unset-all`, unless pushes have to be signed',
+  },
   curl_missing: {
     severity: 'wrong',
     meaning: 'curl, by which the hooks ask, is not here, or cannot use Unix sockets.',

@@ -17,6 +17,7 @@ import { checkPrograms } from './programs.ts';
 import { checkReach } from './reach.ts';
 import { findRepositories, type Repositories } from './repositories.ts';
 import { checkSettings } from './settings.ts';
+import { checkSignedPushes } from './signed-pushes.ts';
 import { checkSockets } from './sockets.ts';
 import { checkSpace } from './space.ts';
 import { checkStrays } from './strays.ts';
@@ -96,6 +97,7 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
     ),
     checkStrays(installation, repositories),
     checkGc(machine, close),
+    await checkSignedPushes(machine, close, statuses),
   ];
 }
 

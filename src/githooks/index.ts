@@ -39,4 +39,5 @@ export {
   isLastFor,
   type RepositorySettings,
 } from './settings.ts';
+export { configAsksForSignedPushes } from './signed-pushes.ts';
 export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './status.ts';

@@ -108,7 +108,8 @@ export async function writeSettings(repository: Folder, changes: SettingChanges)
   }
 }
 
-async function configOf(repository: Folder) {
+/** The repository's config file; rejects with `conflict` where it is none. */
+export async function configOf(repository: Folder) {
   const config = await repository.entry('config');
   if (config.kind === 'file') return config;
   const what = config.kind === 'link' ? 'is a link, and nothing is written through one' : 'is not a file';

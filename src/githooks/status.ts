@@ -12,6 +12,7 @@ import {
   readHookConf,
   readSettings,
 } from './settings.ts';
+import { repositoryAsksForSignedPushes } from './signed-pushes.ts';
 
 export type RepositoryStatus =
   | {
@@ -21,6 +22,8 @@ export type RepositoryStatus =
       readonly settings: RepositorySettings;
       /** Where git runs other hooks than these. */
       readonly hooksPath: HooksPath | null;
+      /** Whether its own config file has clients asked for signed pushes. */
+      readonly signedPushes: boolean;
     }
   | { readonly repository: string; readonly fault: string };
 
@@ -56,6 +59,7 @@ export async function hooksStatus(
           hooks,
           settings,
           hooksPath: await findHooksPath(repository, settings),
+          signedPushes: await repositoryAsksForSignedPushes(repository),
         });
       } finally {
         await repository.close();

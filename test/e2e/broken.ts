@@ -127,6 +127,12 @@ export const hookFaults: readonly Fault[] = [
     names: `${site}: 51 packs`,
   },
   {
+    what: 'a repository has clients sign their pushes',
+    break: `git config --file ${app}/config receive.certNonceSeed secret`,
+    found: ['signed_pushes'],
+    names: `${app}/config`,
+  },
+  {
     what: 'somebody but root can write hook.conf',
     break: withConf(`chown git ${conf}`),
     found: ['hook_conf_ignored'],

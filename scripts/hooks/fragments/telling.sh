@@ -1,3 +1,9 @@
+# Tells the daemon that the repository has changed, which is the working directory by its physical path.
+# Nobody is to wait for this: it is tried again for ten seconds. Sets what call sets.
+tell_change() {
+	call_again 10 -H 'Expect:' --data-urlencode "path=$PWD" http://localhost/v1/changed
+}
+
 # In the repository: a line "TIME, let through or refused, REASON, ACTOR" with tabs between for each
 # push that was decided without the daemon. It is a record and no more: whoever can write the
 # repository can write it too.

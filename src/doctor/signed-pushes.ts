@@ -1,0 +1,55 @@
+/** Signed pushes: git stores the certificate of each, before any hook can refuse it. */
+
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { configAsksForSignedPushes, type RepositoryStatus } from '../githooks/index.ts';
+import { commandLine } from '../health/index.ts';
+import { printable } from '../quota/index.ts';
+import type { Finding } from '../wire/index.ts';
+import type { Machine } from './installation.ts';
+import { finding, type Looked } from './looked.ts';
+import { asUser } from './mend.ts';
+import { homeOf } from './people.ts';
+import type { Repository } from './repositories.ts';
+
+const key = 'receive.certNonceSeed';
+
+/** In the repositories' own configuration, in that of the users they belong to, and in the system's. */
+export async function checkSignedPushes(
+  machine: Machine,
+  repositories: readonly Repository[],
+  statuses: readonly RepositoryStatus[],
+): Promise<Looked> {
+  const findings: Finding[] = [];
+  for (const [index, { path, user }] of repositories.entries()) {
+    const status = statuses[index];
+    if (status === undefined || 'fault' in status || !status.signedPushes) continue;
+    findings.push(signed(`${path}/config`, unset(machine, user.uid, `${path}/config`)));
+  }
+  for (const uid of new Set(repositories.map(({ user }) => user.uid))) {
+    const home = homeOf(uid);
+    if (home === null) continue;
+    for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
+      if (!isFile(file) || !(await configAsksForSignedPushes({ file }))) continue;
+      findings.push(signed(file, unset(machine, uid, file)));
+    }
+  }
+  if (repositories.length > 0 && (await configAsksForSignedPushes('system'))) {
+    const mend = commandLine('git', 'config', '--system', '--unset-all', key);
+    findings.push(signed("the system's configuration", mend));
+  }
+  return { findings };
+}
+
+function signed(from: string, mend: string): Finding {
+  const message = `${printable(from)} has clients sign their pushes (${key}): the certificate of a push stays, also when it is refused`;
+  return finding('signed_pushes', message, mend);
+}
+
+function unset(machine: Machine, uid: number, file: string): string {
+  return asUser(machine, uid, 'git', 'config', '--file', file, '--unset-all', key);
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}

@@ -1,0 +1,20 @@
+/** Signed pushes: whether git's configuration has clients asked for them. */
+
+import type { Folder } from './folder.ts';
+import { configOf, git } from './settings.ts';
+
+/** `receive.certNonceSeed` is a secret: only its name is looked for. */
+const asked = ['--no-includes', '--name-only', '-z', '--get-regexp', '^receive\\.certnonceseed$'];
+
+/** Whether the system's configuration says so, or that of a file; one that git cannot read says nothing. */
+export async function configAsksForSignedPushes(
+  source: 'system' | { readonly file: string },
+): Promise<boolean> {
+  const where = source === 'system' ? ['--system'] : ['--file', source.file];
+  return (await git(['config', ...where, ...asked]).catch(() => '')) !== '';
+}
+
+/** Whether the repository's own configuration says so. */
+export async function repositoryAsksForSignedPushes(repository: Folder): Promise<boolean> {
+  return (await git(['config', '--file', '-', ...asked], (await configOf(repository)).bytes)) !== '';
+}

@@ -1,0 +1,33 @@
+/** Whether git asks clients for signed pushes is told, and the seed is not. */
+
+import { join } from 'node:path';
+import t from 'tap';
+import { checkSignedPushes } from '../../src/doctor/signed-pushes.ts';
+import { hooksStatus } from '../../src/githooks/index.ts';
+import { folderFor, git, repositoryAt, write } from './folder.ts';
+
+const machine = { uid: 0, configOption: null, hookConf: '/nowhere' };
+
+t.test('a repository that asks for signed pushes is named, with what stops it', async t => {
+  const folder = folderFor(t);
+  const paths = ['a.git', 'b.git', 'c.git'].map(name => repositoryAt(join(folder, name)));
+  const [, signed = ''] = paths;
+  const seed = write(join(folder, 'seed'), '[receive]\n\tcertNonceSeed = secret\n');
+  for (const path of paths)
+    write(join(path, 'config'), `[core]\n\tbare = true\n[include]\n\tpath = ${seed}\n`);
+  git('config', '--file', join(signed, 'config'), 'receive.certNonceSeed', 'secret');
+  const look = async () => {
+    const { repositories } = await hooksStatus(paths, { hookConf: '/nowhere' });
+    const close = paths.map(path => ({ path, user: { uid: 0, gid: 0 } }));
+    t.notMatch(JSON.stringify(repositories), 'secret');
+    return (await checkSignedPushes(machine, close, repositories)).findings;
+  };
+  const findings = await look();
+  t.match(findings, [{ code: 'signed_pushes', severity: 'notice' }]);
+  const [first] = findings;
+  t.ok(first?.message.startsWith(`${signed}/config has clients sign their pushes`));
+  const [program = '', ...args] = first?.mend.split(' ') ?? [];
+  t.equal(program, 'git');
+  git(...args);
+  t.same(await look(), []);
+});
