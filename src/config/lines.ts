@@ -85,7 +85,8 @@ function lineOf(content: string): Line {
       ? { is: 'broken heading' }
       : { is: 'heading', section: name.trim().toLowerCase() };
   }
-  const [, name = '', written = ''] = /^\s*([^=]*?)\s*=([\s\S]*)$/.exec(content) ?? [];
+  const end = content.indexOf('=');
+  const name = end === -1 ? '' : content.slice(0, end).trim();
   if (name === '') return { is: 'fault', message: 'neither a [section] nor KEY = value.' };
-  return { is: 'value', name: name.toUpperCase(), written };
+  return { is: 'value', name: name.toUpperCase(), written: content.slice(end + 1) };
 }

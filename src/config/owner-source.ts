@@ -10,8 +10,9 @@ const gitKey = /^[A-Za-z0-9-]+\.(?:[^\p{Cc}]+\.)?[A-Za-z][A-Za-z0-9-]*$/u;
 
 export const ownerSource: Kind<OwnerSource> = kindOf(
   z.string().transform((text, context) => {
-    const [, by = '', argument = ''] = /^(\S*)(?:\s+(.*))?$/su.exec(text.trim()) ?? [];
-    const source = sourceOf(by.toLowerCase(), argument);
+    const written = text.trim();
+    const by = /^\S*/u.exec(written)?.[0] ?? '';
+    const source = sourceOf(by.toLowerCase(), written.slice(by.length).trimStart());
     if (typeof source !== 'string') return source;
     context.addIssue(source);
     return z.NEVER;

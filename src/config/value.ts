@@ -40,11 +40,11 @@ function decodeQuoted(start: string, pattern: RegExp): DecodedValue {
 /** A value that is decoded to this very text, plain where that can be. */
 export function encodeValue(text: string): string {
   const decoded = decodeValue(` ${text}`);
-  if (decoded.ok && decoded.text === text && !unprintable.test(text)) return text;
-  return JSON.stringify(text).replace(new RegExp(unprintable, 'gu'), inUnits);
+  if (decoded.ok && decoded.text === text && text.search(unprintable) === -1) return text;
+  return JSON.stringify(text).replace(unprintable, inUnits);
 }
 
-const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** `\u202e`; JSON has an escape for each half of a pair. */
 function inUnits(character: string): string {

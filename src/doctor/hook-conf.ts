@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { defaultSocket } from '../githooks/index.ts';
+import { defaultSocket, withoutBlanks } from '../githooks/index.ts';
 import { commandLine, quoted } from '../health/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -63,8 +63,10 @@ interface Line {
 /** As the shell splits them: at `=`, blanks and tabs; comments are left out. */
 function linesOf(text: string): readonly Line[] {
   return text.split('\n').flatMap((line, index) => {
-    const [, key = '', value = ''] =
-      /^[ \t]*([^= \t]*)(?:[ \t]*=[ \t]*|[ \t]+)?(.*?)[ \t]*$/.exec(line) ?? [];
+    const written = withoutBlanks(line);
+    const key = /^[^= \t]*/.exec(written)?.[0] ?? '';
+    const rest = withoutBlanks(written.slice(key.length));
+    const value = rest.startsWith('=') ? withoutBlanks(rest.slice(1)) : rest;
     return line.trim() === '' || key.startsWith('#') ? [] : [{ number: index + 1, key, value }];
   });
 }

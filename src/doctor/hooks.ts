@@ -93,9 +93,15 @@ function runDirectory({ path, user }: Repository, status: RepositoryStatus): str
   const own = `${path}/hooks`;
   if ('fault' in status || status.hooksPath === null) return own;
   const { path: written } = status.hooksPath;
-  if (written.startsWith('/')) return written.replace(/(.)\/+$/, '$1');
+  if (written.startsWith('/')) return withoutEndSlashes(written);
   if (written.startsWith('~/')) return `${homeOf(user.uid) ?? '~'}/${written.slice(2)}`;
   return `${path}/${written}`;
+}
+
+function withoutEndSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end--;
+  return path.slice(0, end);
 }
 
 function faultsOf(machine: Machine, repository: Repository, status: RepositoryStatus): Fault[] {

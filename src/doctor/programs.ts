@@ -92,5 +92,5 @@ function isExecutable(file: string): boolean {
 }
 
 function numberIn(text: string): string {
-  return printable(/\d+(?:\.\d+)+/.exec(text)?.[0] ?? 'of an unknown version');
+  return printable(/\d{1,9}(?:\.\d{1,9})+/.exec(text)?.[0] ?? 'of an unknown version');
 }

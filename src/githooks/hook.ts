@@ -22,12 +22,14 @@ export const folderFile = '00-softquota';
 
 /** Whether this is a hook of ours, of any version. */
 export function isOurs(name: HookName, content: Uint8Array): boolean {
-  return new RegExp(`^#![^\\n]*\\n# softquota hook: ${name}\\n`).test(text(content));
+  const found = text(content);
+  const firstEnd = found.indexOf('\n');
+  return found.startsWith('#!') && found.startsWith(`\n# softquota hook: ${name}\n`, firstEnd);
 }
 
 // The folder's name as a whole, or built from the hook's own: ${hookname}.d/, $(basename $0).d/,
-// ${0##*/}.d/. The hooks themselves tell it by the same patterns.
-const buildsName = [/\$[^/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
+// ${0##*/}.d/. The hooks themselves tell it by patterns that match the same.
+const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
 /** Whether a hook runs the folder `NAME.d` itself, as those do that forges put into repositories. */
 export function runsFolder(name: HookName, content: Uint8Array): boolean {

@@ -38,6 +38,7 @@ export {
   hookConfPath,
   isLastFor,
   type RepositorySettings,
+  withoutBlanks,
 } from './settings.ts';
 export { configAsksForSignedPushes } from './signed-pushes.ts';
 export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './status.ts';

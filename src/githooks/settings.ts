@@ -33,12 +33,35 @@ export async function readHookConf(path: string): Promise<HookConf | null> {
     const stats = await stat(path);
     if (!stats.isFile()) return { believed: false, socket: null };
     const believed = stats.uid === 0 && (stats.mode & 0o022) === 0 && (stats.mode & 0o004) !== 0;
-    const [, socket] = /^.*^[ \t]*socket[ \t]*=[ \t]*(.*?)[ \t]*$/ms.exec(await readFile(path, 'utf8')) ?? [];
-    return { believed, socket: socket ?? null };
+    return { believed, socket: socketIn(await readFile(path, 'utf8')) };
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;
   }
+}
+
+/** The last one holds. */
+function socketIn(text: string): string | null {
+  let socket: string | null = null;
+  for (const line of text.split('\n')) {
+    const end = line.indexOf('=');
+    if (end !== -1 && withoutBlanks(line.slice(0, end)) === 'socket')
+      socket = withoutBlanks(line.slice(end + 1));
+  }
+  return socket;
+}
+
+/** The text without the spaces and tabs around it, as the shell takes them away. */
+export function withoutBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (isBlank(text[start])) start++;
+  while (end > start && isBlank(text[end - 1])) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\t';
 }
 
 /** What a repository's config file says that matters to the hooks; null where it is silent. */

@@ -15,9 +15,10 @@ export function commandLine(...words: readonly string[]): string {
 export function quoted(word: string): string {
   if (/^[\w./@%+:=,-]+$/.test(word)) return word;
   if (printable(word) === word) return `'${word.replaceAll("'", `'\\''`)}'`;
-  const [, text = '', newlines = ''] = /^([\s\S]*?)(\n*)$/.exec(word) ?? [];
-  const bytes = [...Buffer.from(encodePath(text))].map(octal);
-  return `"$(printf '${bytes.join('')}')${newlines}"`;
+  let end = word.length;
+  while (word[end - 1] === '\n') end--;
+  const bytes = [...Buffer.from(encodePath(word.slice(0, end)))].map(octal);
+  return `"$(printf '${bytes.join('')}')${word.slice(end)}"`;
 }
 
 /** As `printf` reads it; letters and the like stay as they are. */

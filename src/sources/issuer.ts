@@ -25,8 +25,9 @@ export function isSafe(url: URL): boolean {
 /** What a provider is known by, whichever of its two addresses is given: without a slash at its end. */
 export function issuerOf(address: string): string {
   const { href } = new URL(address);
-  const issuer = href.endsWith(wellKnown) ? href.slice(0, -wellKnown.length) : href;
-  return issuer.replace(/\/+$/, '');
+  let issuer = href.endsWith(wellKnown) ? href.slice(0, -wellKnown.length) : href;
+  while (issuer.endsWith('/')) issuer = issuer.slice(0, -1);
+  return issuer;
 }
 
 /** Where a provider tells what it is like. */

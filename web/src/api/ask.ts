@@ -65,7 +65,7 @@ export async function askStretch<Entry>(
 ): Promise<{ readonly entries: readonly Entry[]; readonly next: string | null }> {
   const response = await send(segments, question);
   const entries = (await response.json()) as readonly Entry[]; // as in `ask`
-  const link = /<([^>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+  const link = /<([^<>]*)>; rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
   return { entries, next: link === undefined ? null : new URL(link).searchParams.get('after') };
 }
 
