@@ -10,7 +10,7 @@ import { Cluster } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import type { StoreLog } from '../sqlite/store.ts';
 import { type Address, type Client, clientFor, nameOf } from './address.ts';
-import { away, failureOf } from './faults.ts';
+import { away, failureOf, withoutSecret } from './faults.ts';
 
 export const patienceMs = 1500;
 /** How long a connection may take from its beginning until it can be used, in milliseconds. */
@@ -87,7 +87,7 @@ export class Connection {
     try {
       return await this.#answered(act(this.#client), answerMs);
     } catch (error) {
-      const fault = failureOf(this.where, error);
+      const fault = this.#faultOf(error);
       if (fault.code === 'store_refused') this.#refusal = fault;
       throw fault;
     }
@@ -143,7 +143,7 @@ export class Connection {
       await this.#answered(this.#settings.examine?.(this.#client) ?? Promise.resolve());
       this.#refusal = null;
     } catch (error) {
-      const fault = failureOf(this.where, error);
+      const fault = this.#faultOf(error);
       if (fault.code === 'store_refused') this.#refusal = fault;
       throw fault;
     }
@@ -187,7 +187,11 @@ export class Connection {
 
   #away(): SoftquotaError {
     if (this.#state === 'closed') return away(this.where, 'the store has been closed');
-    return failureOf(this.where, this.#fault);
+    return this.#faultOf(this.#fault);
+  }
+
+  #faultOf(error: unknown): SoftquotaError {
+    return failureOf(this.where, withoutSecret(error, this.#settings.address.password));
   }
 }
 

@@ -32,6 +32,27 @@ export function replyCode(error: unknown): string | null {
   return /^[A-Z]+/.exec(error.message)?.[0] ?? null;
 }
 
+/** What is shorter stands in any text. */
+const shortestSecret = 6;
+
+/**
+ * The error, without what was sent in its words: servers and proxies quote commands that they do not take, and AUTH is one of
+ * them.
+ */
+export function withoutSecret(error: unknown, secret: string | null): unknown {
+  if (!(error instanceof Error) || error instanceof SoftquotaError) return error;
+  const masked = (text: string) => {
+    const unquoted = text.replace(/, with args beginning with:[^\n]*/g, '');
+    return secret === null || secret.length < shortestSecret
+      ? unquoted
+      : unquoted.replaceAll(secret, '********');
+  };
+  error.message = masked(error.message);
+  if (error.stack !== undefined) error.stack = masked(error.stack);
+  withoutSecret(error.cause, secret);
+  return error;
+}
+
 /** Why it was not done. */
 export function failureOf(where: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
@@ -63,8 +84,11 @@ export function failureOf(where: string, error: unknown): SoftquotaError {
 /** What a command was about. */
 function keyOf(error: unknown): string {
   // ioredis tells the command with each error that Redis reported.
-  const { command } = error as { readonly command?: { readonly args?: readonly unknown[] } };
-  return String(command?.args?.[0] ?? 'that was asked for');
+  const { command } = error as {
+    readonly command?: { readonly name?: string; readonly args?: readonly unknown[] };
+  };
+  const isOfKey = command?.name !== 'auth' && command?.name !== 'hello';
+  return String((isOfKey ? command?.args?.[0] : undefined) ?? 'that was asked for');
 }
 
 const reasons: Readonly<Record<string, string>> = {
