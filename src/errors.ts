@@ -6,8 +6,6 @@
  * into `cause`, which only the log shows.
  */
 
-import { getSystemErrorMessage } from 'node:util';
-
 export const exitCodes = {
   done: 0,
   refused: 1,
@@ -217,15 +215,6 @@ export class SoftquotaError extends Error {
   get exitCode(): number {
     return catalog[this.code].exit;
   }
-}
-
-/** What the system says of a thrown value: `no space left on device (ENOSPC)`; null where it is none of the system's. */
-export function systemWords(error: unknown): string | null {
-  const code = systemCode(error);
-  if (code === null) return null;
-  const number = error instanceof Error && 'errno' in error ? error.errno : null;
-  const words = typeof number === 'number' ? getSystemErrorMessage(number) : undefined;
-  return words === undefined ? code : `${words} (${code})`;
 }
 
 /** The system's error code of a thrown value (`ENOENT`, `EACCES` ...), or null. */

@@ -5,7 +5,8 @@
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
-import { exitCodes, SoftquotaError, systemCode, systemWords } from '../errors.ts';
+import { exitCodes, SoftquotaError, systemCode } from '../errors.ts';
+import { systemWords } from '../system-words.ts';
 
 const standardOutput = 1;
 const standardError = 2;

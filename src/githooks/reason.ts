@@ -1,6 +1,7 @@
 /** Why something did not work, in words for the administrator. */
 
-import { SoftquotaError, systemWords } from '../errors.ts';
+import { SoftquotaError } from '../errors.ts';
+import { systemWords } from '../system-words.ts';
 
 /** The words for a fault of ours or the system's; anything else is a mistake of ours and is thrown on. */
 export function reasonOf(error: unknown): string {
