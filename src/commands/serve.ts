@@ -40,9 +40,11 @@ async function serve(
   const { supervise } = await import('../supervision/index.ts');
   const { createLogger } = await import('../telemetry/index.ts');
   const { log, flush } = createLogger(config.log);
-  /** Ends the process, whatever would keep it. */
+  let daemon: Pick<Awaited<ReturnType<typeof Daemon.start>>, 'endThreads'> | null = null;
+  /** Ends the process, whatever would keep it: a thread that waits for a disk keeps `process.exit` for ever. */
   const leave = async (status: number) => {
-    if ((await flush()) === 'hangs') process.kill(process.pid, 'SIGKILL');
+    const isHeld = daemon !== null && (await daemon.endThreads()) > 0;
+    if ((await flush()) === 'hangs' || isHeld) process.kill(process.pid, 'SIGKILL');
     process.exit(status);
   };
   process.on('uncaughtException', error => {
@@ -55,16 +57,17 @@ async function serve(
   const { env, pid } = process;
   const supervision = supervise({ env, pid, socket: config.server.socket, log });
   try {
-    const daemon = await Daemon.start({ config, env, log });
+    const started = await Daemon.start({ config, env, log });
+    daemon = started;
     supervision.begin();
     process.on('SIGHUP', () => {
       supervision.reloading();
       const loaded = loadConfig(whereIs(options));
       tellNotes(loaded);
-      daemon.reload(loaded);
+      started.reload(loaded);
       supervision.reloaded();
     });
-    const asked = await Promise.race([stopAsked, daemon.ended]);
+    const asked = await Promise.race([stopAsked, started.ended]);
     if (asked instanceof SoftquotaError) log.fatal({ code: asked.code }, asked.message);
     else log.info({ signal: asked }, 'softquota stops');
     supervision.stopping();
@@ -72,7 +75,7 @@ async function serve(
       log.error('something did not stop in time and is left behind');
       void leave(exitCodes.done);
     }, stopMs).unref();
-    const hangingThreads = await daemon.stop();
+    const hangingThreads = await started.stop();
     await supervision.close();
     if (hangingThreads > 0) {
       log.error(

@@ -9,7 +9,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { PlacedUnit } from '../gate/index.ts';
 import type { Observed, ObservedFleet } from '../health/index.ts';
-import { isOfNetwork, mountAt, mountsIn, type StorageSettings } from '../layout/index.ts';
+import { isOfNetwork, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { type Leaf, printable } from '../quota/index.ts';
 import {
@@ -175,19 +175,34 @@ export class Measuring {
     }
   }
 
+  get hangs(): Observed['hangs'] {
+    return this.scanner.status().hangs;
+  }
+
   get rootsAway(): Observed['rootsAway'] {
     return this.#rootsAway;
   }
 
   observed(): Pick<
     Observed,
-    'rootsAway' | 'sweptAgoMs' | 'sweepEveryMs' | 'sweepError' | 'unread' | 'faults' | 'leftovers'
+    | 'rootsAway'
+    | 'hangs'
+    | 'walking'
+    | 'sweptAgoMs'
+    | 'sweepEveryMs'
+    | 'sweepError'
+    | 'unread'
+    | 'faults'
+    | 'leftovers'
   > {
     const whole = this.scanner.runs().filter(({ owners }) => owners === null);
     const last = whole.find(({ state }) => state === 'done');
     const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
     const { unread, faults, leftovers } = last?.problems ?? noProblems;
+    const { hangs, walking } = this.scanner.status();
     return {
+      hangs,
+      walking,
       sweepError: ended?.error ?? null,
       rootsAway: this.#rootsAway,
       sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
@@ -200,9 +215,9 @@ export class Measuring {
 
   /** Roots on file systems that other machines may mount, for which no name is given. */
   async unshared(): Promise<ObservedFleet['unshared']> {
-    const mounts = mountsIn(await readFile('/proc/self/mountinfo', 'utf8').catch(() => ''));
+    const mountAt = mountTable(mountsIn(await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')));
     return unsharedIn(this.scanner.places(), this.#storages, path => {
-      const mount = mountAt(path, mounts);
+      const mount = mountAt(path);
       return mount !== null && isOfNetwork(mount) ? mount.type : null;
     });
   }

@@ -101,7 +101,7 @@ function gateServices({
     },
     unasked: report => unasked.record(report),
     health: () => ({
-      reasons: notReady({ ledger, rootsAway: measuring.rootsAway, fleet }),
+      reasons: notReady({ ledger, rootsAway: measuring.rootsAway, hangs: measuring.hangs, fleet }),
     }),
     unforeseen: error => log.error({ err: error }, "a mistake of softquota's own"),
   };

@@ -77,6 +77,17 @@ export const daemonFindings = {
       'The fixed part of a template is missing, another file system is in its place, or most of its units are missing at once (ten or more). They keep their bytes.',
     mend: 'mount it, or put back what is missing; where what is there now is meant: `softquota scan --accept-moved`, which drops what is not there',
   },
+  disk_hangs: {
+    severity: 'wrong',
+    meaning:
+      'A disk, such as a file server or a FUSE file system, has not answered for half a minute. What lies on it counts with its last known bytes; all else is measured.',
+    mend: 'mend what serves it, or unmount it; it is measured again by itself once it answers',
+  },
+  long_walk: {
+    severity: 'notice',
+    meaning: 'A unit has been walked for more than half a minute, and the walk gets on.',
+    mend: 'nothing to do, where it is that large',
+  },
   no_storage: {
     severity: 'wrong',
     meaning: 'No `[storage.*]` section has a PATH, so that nothing is measured.',

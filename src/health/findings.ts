@@ -1,18 +1,20 @@
 /** Everything that an administrator should look at, the worst first. */
 
+import { isWithin } from '../layout/index.ts';
 import { lintIn } from '../policy/index.ts';
 import { formatBytes, printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
 import type { Listed, Observed, ObservedFleet, TroubledPlace } from './observed.ts';
-import { notKept, sharedAway } from './observed.ts';
+import { doesNotAnswer, notKept, sharedAway } from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
   return [
     ...answers(observed),
     ...machines(observed),
     ...sweeps(observed),
+    ...longWalks(observed),
     ...hooks(observed),
     ...settings(observed),
     ...places(observed),
@@ -24,7 +26,7 @@ export function findings(observed: Observed): readonly Finding[] {
 /** Measures everything anew, and waits for the end. */
 const scan = 'softquota scan';
 
-function answers({ ledger, rootsAway }: Observed): Finding[] {
+function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
   const mends = {
     store: 'make room or give rights under [server] DATA_PATH; it goes on by itself',
     root: `mount it, or put back what is missing; if what is there now is meant: ${scan} --accept-moved  # drops them`,
@@ -32,6 +34,13 @@ function answers({ ledger, rootsAway }: Observed): Finding[] {
   return [
     ...(ledger.lastSweep === null ? [finding('never_swept', 'no sweep has ended yet', scan)] : []),
     ...(ledger.storeAway === null ? [] : [finding('store_away', notKept(ledger.storeAway), mends.store)]),
+    ...hangs.map(hang =>
+      finding(
+        'disk_hangs',
+        doesNotAnswer(hang),
+        `see what serves it: ${commandLine('findmnt', '--target', hang.path)}; it is measured again by itself once it answers`,
+      ),
+    ),
     ...rootsAway.map(root =>
       finding('root_away', `storage root ${printable(root.path)}: ${root.why}`, mends.root),
     ),
@@ -146,6 +155,23 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     );
   }
   return found;
+}
+
+const longWalkMs = 30_000;
+
+function longWalks({ walking, hangs }: Observed): Finding[] {
+  return walking
+    .filter(
+      ({ path, milliseconds }) =>
+        milliseconds >= longWalkMs && !hangs.some(hang => isWithin(hang.path, path)),
+    )
+    .map(({ path, milliseconds }) =>
+      finding(
+        'long_walk',
+        `${printable(path)} has been walked for ${Math.round(milliseconds / 1000)} seconds, and it gets on`,
+        'nothing to do, where it is that large; else see what slows its disk down',
+      ),
+    );
 }
 
 function hooks({ unpublished, unasked }: Observed): Finding[] {

@@ -14,4 +14,5 @@ export {
   type ObservedFleet,
   type TroubledPlace,
   type UnaskedTally,
+  type WaitedFor,
 } from './observed.ts';

@@ -11,6 +11,12 @@ export interface TroubledPlace {
   readonly why: string;
 }
 
+/** A path, and for how long it has been waited for. */
+export interface WaitedFor {
+  readonly path: string;
+  readonly milliseconds: number;
+}
+
 /** The first of many, and how many there are. */
 export interface Listed<Item> {
   readonly first: readonly Item[];
@@ -38,6 +44,10 @@ export interface Observed {
   readonly storages: number;
   /** Storage roots that are missing or have become another file system, by the last sweep. */
   readonly rootsAway: readonly TroubledPlace[];
+  /** Where disks do not answer, and since how many milliseconds. */
+  readonly hangs: readonly WaitedFor[];
+  /** The units that are being walked. */
+  readonly walking: readonly WaitedFor[];
   /** Of the last sweep. */
   readonly unread: Listed<TroubledPlace>;
   readonly faults: Listed<TroubledPlace>;
@@ -77,8 +87,9 @@ export interface UnaskedTally {
 export function notReady({
   ledger,
   rootsAway,
+  hangs,
   fleet,
-}: Pick<Observed, 'ledger' | 'rootsAway'> & {
+}: Pick<Observed, 'ledger' | 'rootsAway' | 'hangs'> & {
   readonly fleet: Pick<ObservedFleet, 'state'> | null;
 }): readonly string[] {
   const { storeAway, lastSweep } = ledger;
@@ -88,10 +99,17 @@ export function notReady({
     ...(storeAway === null ? [] : [notKept(storeAway)]),
     ...(away === null ? [] : [sharedAway(away)]),
     ...(distrust === null ? [] : [distrust.message]),
+    ...hangs.map(doesNotAnswer),
     ...rootsAway.map(
       root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
     ),
   ];
+}
+
+/** The sentence is the same as long as the disk hangs, so that whoever watches it sees a change where there is one. */
+export function doesNotAnswer({ path, milliseconds }: WaitedFor): string {
+  const since = new Date(Date.now() - milliseconds).toISOString().slice(0, 16);
+  return `the disk at ${printable(path)} does not answer since ${since}Z; what lies on it counts as last known`;
 }
 
 export function notKept({ since, reason }: Away): string {

@@ -9,13 +9,18 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { list } from './listing.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
+import { beforeLook } from './watched.ts';
 
 export type Entry = 'directory' | 'link' | 'other';
+
+/** A large directory that is read in pieces is looked at again and again. */
+const entriesPerLook = 1024;
 
 const absences: ReadonlySet<string | null> = new Set(['ENOENT', 'ENOTDIR']);
 
 /** What lies at `path`, not following a link at its end; null where nothing does. */
 export function entryAt(path: string): Entry | null {
+  beforeLook(path);
   try {
     const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
     if (stats === undefined) return null;
@@ -28,12 +33,18 @@ export function entryAt(path: string): Entry | null {
 
 /** The names of the directories in a directory; null where it is gone. */
 export function directoriesIn(path: string): string[] | null {
+  beforeLook(path);
   const location = encodePath(path);
   try {
     const stats = lstatSync(location, { throwIfNoEntry: false });
     if (stats?.isDirectory() !== true) return null;
     const names: string[] = [];
-    for (const entry of list(location, stats.size).entries) if (entry.isDirectory()) names.push(entry.name);
+    let entries = 0;
+    for (const entry of list(location, stats.size).entries) {
+      entries += 1;
+      if (entries % entriesPerLook === 0) beforeLook(path);
+      if (entry.isDirectory()) names.push(entry.name);
+    }
     return names;
   } catch (error) {
     if (absences.has(systemCode(error)) && entryAt(path) !== 'directory') return null;

@@ -18,8 +18,8 @@ export {
 export { isUnchanged, type Layout, type Root, resolveLayout, underRoots, walkedRoots } from './layout.ts';
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
-export { isOfNetwork, type Mount, mountAt, mountsIn } from './mounts.ts';
-export { below, decodePath, encodePath, isUtf8 } from './path.ts';
+export { isOfNetwork, type Mount, type MountTable, mountsIn, mountTable } from './mounts.ts';
+export { below, decodePath, encodePath, isUtf8, isWithin } from './path.ts';
 export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
 export {
   type OwnerSource,
@@ -30,3 +30,4 @@ export {
   type Visibility,
 } from './unit.ts';
 export { leavesOf } from './units.ts';
+export { beforeLook, DiskHangs, watchLooks } from './watched.ts';

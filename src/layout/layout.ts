@@ -18,6 +18,7 @@ import {
   storageKinds,
   type Visibility,
 } from './unit.ts';
+import { beforeLook } from './watched.ts';
 
 /** A template's fixed part. */
 export interface Root {
@@ -117,6 +118,7 @@ export function walkedRoots({ roots, tracks }: Layout): readonly Root[] {
 /** Whether a root is still the directory that it was when the layout was made. */
 export function isUnchanged(root: Root): boolean {
   if (root.state !== 'present') return false;
+  beforeLook(root.path);
   const stats = lstatSync(encodePath(root.path), { bigint: true, throwIfNoEntry: false });
   return stats?.isDirectory() === true && stats.dev === root.device && stats.ino === root.inode;
 }
@@ -148,6 +150,7 @@ function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Pa
   if (to === null || to.existing < to.names.length) return { state: 'missing' };
   if (!to.directory) return { state: 'not a directory' };
   try {
+    beforeLook(path);
     const { dev: device, ino: inode } = lstatSync(encodePath(path), { bigint: true });
     // Listed and passed through, rather than asked about by access(2), which leaves out what a process may by capability.
     opendirSync(encodePath(path)).closeSync();

@@ -21,16 +21,19 @@ export function mountsIn(mountinfo: string): readonly Mount[] {
   });
 }
 
-/** The mount that a path, links resolved, lies on; null where none is around it. */
-export function mountAt(path: string, mounts: readonly Mount[]): Mount | null {
-  let found: Mount | null = null;
-  for (const mount of mounts) {
-    const { at } = mount;
-    const isAround = at === '/' || path === at || path.startsWith(`${at}/`);
-    // Of two in one place the later one covers the earlier.
-    if (isAround && at.length >= (found?.at.length ?? 0)) found = mount;
-  }
-  return found;
+/** Finds the mount that a path, links resolved, lies on; null where none is around it. */
+export type MountTable = (path: string) => Mount | null;
+
+export function mountTable(mounts: readonly Mount[]): MountTable {
+  // Of two in one place the later one covers the earlier.
+  const byPlace = new Map(mounts.map(mount => [mount.at, mount]));
+  return path => {
+    for (let at = path; at !== '/' && at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
+      const mount = byPlace.get(at);
+      if (mount !== undefined) return mount;
+    }
+    return byPlace.get('/') ?? null;
+  };
 }
 
 /** Types of file systems that other machines may mount, too. */

@@ -13,6 +13,7 @@ import { nameFault } from '../quota/index.ts';
 import { configValue } from './gitconfig.ts';
 import { below, encodePath, isUtf8 } from './path.ts';
 import type { OwnerSource } from './unit.ts';
+import { beforeLook } from './watched.ts';
 
 export type Ownership =
   | { readonly owner: string }
@@ -67,6 +68,7 @@ type SmallFile =
   | { readonly ok: false; readonly fault: string };
 
 function smallFile(directory: string, name: string): SmallFile {
+  beforeLook(directory);
   const fault = (why: string): SmallFile => ({ ok: false, fault: `the file ${name} ${why}` });
   let file: number;
   try {

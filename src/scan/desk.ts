@@ -4,9 +4,10 @@
  */
 
 import { lstatSync, readFileSync, statfsSync } from 'node:fs';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { systemCode } from '../errors.ts';
 import {
+  beforeLook,
   decodePath,
   discover,
   encodePath,
@@ -14,21 +15,41 @@ import {
   type Layout,
   locate,
   mountsIn,
+  mountTable,
   resolveLayout,
 } from '../layout/index.ts';
 import { openCache, prepareCache } from './cache.ts';
 import { fileSystemAt } from './file-system.ts';
-import type { Answers, DeskReport, DiskSpace, Grounds, Question } from './messages.ts';
-import { monotonic } from './shared.ts';
+import type {
+  Answers,
+  DeskReport,
+  DeskRequest,
+  DeskStart,
+  DiskSpace,
+  Grounds,
+  Question,
+} from './messages.ts';
+import { begin, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('desk.ts is run as a worker thread');
 
-port.on('message', (question: Question) => {
+// The one who starts this thread gives it nothing else.
+const { shared: buffer } = workerData as DeskStart;
+const shared = viewOf(buffer);
+let avoided: readonly string[] = [];
+shareLooks(shared, () => avoided);
+
+port.on('message', ({ question, avoided: places }: DeskRequest) => {
+  avoided = places;
+  // What is asked of the cache is no look at the storage.
+  if (question.ask !== 'prepare cache' && question.ask !== 'prune cache') begin(shared);
   try {
     send({ type: 'answer', answer: answerTo(question) });
   } catch (error) {
     send({ type: 'failed', why: error instanceof Error ? error.message : String(error) });
+  } finally {
+    rest(shared);
   }
 });
 
@@ -65,10 +86,10 @@ function answerTo(question: Question): Answers[keyof Answers] {
 }
 
 function marked(layout: Layout): Layout {
-  const mounts = mountsIn(decodePath(readFileSync('/proc/self/mountinfo')));
+  const mountAt = mountTable(mountsIn(decodePath(readFileSync('/proc/self/mountinfo'))));
   const roots = layout.roots.map(root => ({
     ...root,
-    fileSystem: root.state === 'present' ? fileSystemAt(root.path, root.device, mounts) : null,
+    fileSystem: root.state === 'present' ? fileSystemAt(root.path, root.device, mountAt) : null,
   }));
   return { ...layout, roots };
 }
@@ -76,6 +97,7 @@ function marked(layout: Layout): Layout {
 /** What the system will not tell of is taken to be there. */
 function isAbsent(path: string): boolean {
   try {
+    beforeLook(path);
     return lstatSync(encodePath(path), { throwIfNoEntry: false }) === undefined;
   } catch (error) {
     return systemCode(error) === 'ENOTDIR';
@@ -107,6 +129,7 @@ function unitOf(grounds: Grounds, path: string): Answers['locate'] {
 }
 
 function spaceAt(path: string): DiskSpace | null {
+  beforeLook(path);
   const place = encodePath(path);
   const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return null;

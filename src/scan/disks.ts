@@ -5,11 +5,12 @@
  * unknown, and is not asked again before that desk has come back.
  */
 
-import type { Layout } from '../layout/index.ts';
-import { leavesOf } from '../layout/index.ts';
+import { isWithin, type Layout, leavesOf } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
+import type { Hangs } from './hangs.ts';
 import type { DiskSpace } from './messages.ts';
 import { type Desk, openDesk } from './questions.ts';
+import { monotonic } from './shared.ts';
 
 /** A file system with storage roots on it; a root of which nothing is known stands for itself. */
 export interface Disk {
@@ -32,7 +33,7 @@ export interface Disks {
 /** So many desks may hang; then no other root is asked. */
 const mostHanging = 4;
 
-export function openDisks(code?: URL): Disks {
+export function openDisks(hangs: Hangs, code?: URL): Disks {
   let idle: Desk | null = null;
   const desks = new Set<Desk>();
   /** The roots that have not answered. */
@@ -50,19 +51,28 @@ export function openDisks(code?: URL): Disks {
     return desk;
   }
 
+  function isBesideHanging(path: string): boolean {
+    return hangs.avoidedInHaste().some(place => isWithin(path, place));
+  }
+
   async function spaceAt(path: string, deadlineMs: number): Promise<DiskSpace | null> {
-    if (isClosed || hanging.has(path) || hanging.size >= mostHanging) return null;
+    if (isClosed || hanging.has(path) || isBesideHanging(path) || hanging.size >= mostHanging) return null;
     idle ??= newDesk();
     const desk = idle;
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
     const deadline = setTimeout(resolve, deadlineMs, 'late');
-    const asked = desk.ask({ ask: 'disk', path }).catch(() => null);
+    const asked = desk.ask({ ask: 'disk', path }, { avoided: hangs.avoided() }).catch(() => null);
     const answer = await Promise.race([asked, late]);
     clearTimeout(deadline);
     if (answer !== 'late') return answer;
     hanging.add(path);
     idle = null;
-    void asked.then(() => comesBack(desk, path));
+    const at = desk.at();
+    const release = at === null ? () => {} : hangs.note(path, monotonic() - at.milliseconds);
+    void asked.then(() => {
+      release();
+      comesBack(desk, path);
+    });
     return null;
   }
 

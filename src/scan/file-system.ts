@@ -8,7 +8,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
-import { isOfNetwork, type Mount, mountAt } from '../layout/index.ts';
+import { beforeLook, isOfNetwork, type Mount, type MountTable } from '../layout/index.ts';
 
 const byUuid = '/dev/disk/by-uuid';
 
@@ -18,8 +18,9 @@ const statMs = 5000;
  * The marks of the file system at a path, links resolved, on this device: words of the form `kind=mark`. Null where
  * nothing is known. Asks the disk, so it is for worker threads.
  */
-export function fileSystemAt(path: string, device: bigint, mounts: readonly Mount[]): string | null {
-  const mount = mountAt(path, mounts);
+export function fileSystemAt(path: string, device: bigint, mountAt: MountTable): string | null {
+  beforeLook(path);
+  const mount = mountAt(path);
   const marks = [
     ['uuid', mount === null ? null : uuidOf(mount.source)],
     ['fsid', fsidAt(path, device)],

@@ -2,8 +2,9 @@
  * Looking up the unit of a path on the disk, within a deadline.
  *
  * A file server that hangs takes the desk that asks it with it, but no answer: whoever asked is told
- * so in time, the desk is left behind, and the next question goes to another one. As long as
- * `mostDesks` of them hang, nothing is looked up, and every question is told so at once.
+ * so in time, the desk is left behind, and the next question goes to another one. Where two of them wait for one file
+ * system, no other looks at it, and after a while nobody; as long as `mostDesks` hang, nothing is looked up, and
+ * every question is told so at once.
  *
  * The first desk stands ready from the beginning on: starting one may take longer than who asks can wait.
  */
@@ -11,10 +12,12 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Located } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
+import { type Hangs, mostImpatient } from './hangs.ts';
 import type { Grounds } from './messages.ts';
 import { type Desk, openDesk } from './questions.ts';
 
 export interface LookupsOptions {
+  readonly hangs: Hangs;
   readonly code?: URL | undefined;
   readonly mostDesks?: number;
 }
@@ -31,6 +34,8 @@ export interface Lookups {
 interface Place {
   readonly desk: Desk;
   state: 'idle' | 'asked' | 'slow' | 'hanging';
+  /** What it was asked last. */
+  path: string;
 }
 
 interface Waiting {
@@ -46,7 +51,7 @@ interface Waiting {
 /** A desk that has not answered after this time does not keep others waiting. */
 const slowMs = 50;
 
-export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Lookups {
+export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Lookups {
   const places = new Set<Place>();
   const queue = new Set<Waiting>();
   let isClosed = false;
@@ -54,11 +59,32 @@ export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Looku
   /** Puts questions to desks, as long as there are both. */
   function advance(): void {
     for (const waiting of queue) {
+      if (isAvoided(waiting)) continue;
+      if (isCrowded(waiting.path)) continue;
       const place = freePlace();
       if (place === null) return;
       queue.delete(waiting);
       put(waiting, place);
     }
+  }
+
+  /** Whether a path lies where nobody is to look, and if so, answers that. */
+  function isAvoided(waiting: Waiting): boolean {
+    const { path, answer, deadline } = waiting;
+    if (!hangs.avoidedInHaste().includes(hangs.placeOf(path))) return false;
+    queue.delete(waiting);
+    clearTimeout(deadline);
+    answer({ found: 'unread', path, error: 'ETIMEDOUT' });
+    return true;
+  }
+
+  /** Whether enough desks wait for the file system of a path: the others are for what lies elsewhere. */
+  function isCrowded(path: string): boolean {
+    const where = hangs.placeOf(path);
+    const waiting = [...places].filter(
+      ({ desk, state, path: asked }) => state !== 'idle' && hangs.placeOf(desk.at()?.path || asked) === where,
+    );
+    return waiting.length >= mostImpatient;
   }
 
   function freePlace(): Place | null {
@@ -70,7 +96,7 @@ export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Looku
   }
 
   function newPlace(): Place {
-    const place: Place = { desk: openDesk('lookup', code), state: 'idle' };
+    const place: Place = { desk: openDesk('lookup', code), state: 'idle', path: '' };
     places.add(place);
     return place;
   }
@@ -78,13 +104,14 @@ export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Looku
   function put(waiting: Waiting, place: Place): void {
     waiting.place = place;
     place.state = 'asked';
+    place.path = waiting.path;
     const slow = setTimeout(() => {
       if (place.state === 'asked') place.state = 'slow';
       advance();
     }, slowMs);
     const { grounds, path } = waiting;
     place.desk
-      .ask({ ask: 'locate', grounds, path })
+      .ask({ ask: 'locate', grounds, path }, { avoided: hangs.avoidedInHaste() })
       .then(waiting.answer, error => {
         waiting.fail(error);
         leave(place);
@@ -100,7 +127,7 @@ export function openLookups({ code, mostDesks = 4 }: LookupsOptions = {}): Looku
   /** A desk that hangs counts until its thread has ended after all. */
   function leave(place: Place): void {
     place.state = 'hanging';
-    void place.desk.close(0);
+    hangs.leave(place.desk);
     place.desk.ended.then(() => {
       places.delete(place);
       advance();

@@ -3,7 +3,7 @@
 import type { Root, Unit } from '../layout/index.ts';
 import type { WalkedUnit } from './messages.ts';
 import type { Leftover, Unread } from './outcome.ts';
-import type { Start } from './pool.ts';
+import type { Start } from './walker-handle.ts';
 
 /**
  * A unit as one walk found it, or that no unit is at its path any more. Two of one path are in

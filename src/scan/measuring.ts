@@ -3,23 +3,29 @@
  * unit that is gone from one that is only out of sight.
  */
 
-import type { Layout } from '../layout/index.ts';
+import { isWithin, type Layout } from '../layout/index.ts';
+import type { Hangs } from './hangs.ts';
 import { type Held, Holds, type Origin } from './holds.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
 import type { Grounds, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
+import type { Mounts } from './mounts.ts';
 import type { ScannerOptions } from './options.ts';
-import { Pool, type Start } from './pool.ts';
+import { Pool } from './pool.ts';
 import type { Desk } from './questions.ts';
 import { RootCheck } from './root-check.ts';
-import { isWithin, standingAfter } from './roots.ts';
+import { standingAfter } from './roots.ts';
 import { monotonic } from './shared.ts';
 import { type TargetOutcome, Targets } from './targets.ts';
+import type { Start } from './walker-handle.ts';
 
 export interface MeasuringOptions {
   readonly scanner: ScannerOptions;
   readonly grounds: () => Grounds;
   readonly cacheFile: () => string | null;
   readonly openDesk: (name: string) => Desk;
+  readonly hangs: Hangs;
+  readonly hungAfterMs: number;
+  readonly mounts: Mounts;
   /** Called where a root is not as it should be, though no sweep has told so yet. */
   readonly onDoubt: () => void;
 }
@@ -35,11 +41,20 @@ export class Measuring {
   readonly #onDoubt: () => void;
   #rootsAway: ReadonlySet<string> = new Set();
 
-  constructor({ scanner, grounds, cacheFile, openDesk, onDoubt }: MeasuringOptions) {
+  constructor({
+    scanner,
+    grounds,
+    cacheFile,
+    openDesk,
+    hangs,
+    hungAfterMs,
+    mounts,
+    onDoubt,
+  }: MeasuringOptions) {
     const { workers, knownBytes, nextSeq, log, code } = scanner;
     this.#scanner = scanner;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck({ questions: scanner, grounds, openDesk });
+    this.#rootCheck = new RootCheck({ questions: scanner, grounds, openDesk, hangs });
     this.pool = new Pool({
       size: workers,
       cacheFile,
@@ -47,6 +62,9 @@ export class Measuring {
       grounds,
       knownBytes,
       nextSeq,
+      hangs,
+      hungAfterMs,
+      deviceOf: path => mounts.deviceOf(path),
       warn: (details, message) => log.warn(details, message),
     });
     this.#targets = new Targets(this.pool, (path, result, start, origin) =>
@@ -124,6 +142,10 @@ export class Measuring {
       case 'failed':
         this.#holds.drop(path);
         log.error({ path, reason: result.why, stack: result.stack }, 'a unit could not be walked');
+        return 'unread';
+      case 'hung':
+        // Told once for the disk, not for each unit on it.
+        this.#holds.drop(path);
         return 'unread';
       case 'stopped':
         this.#holds.drop(path);

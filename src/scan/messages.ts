@@ -33,7 +33,13 @@ export interface NumberedTask {
 }
 
 export type WalkerRequest =
-  | { readonly type: 'batch'; readonly grounds: Grounds; readonly tasks: readonly NumberedTask[] }
+  | {
+      readonly type: 'batch';
+      readonly grounds: Grounds;
+      readonly tasks: readonly NumberedTask[];
+      /** The directories below which disks do not answer. */
+      readonly avoided: readonly string[];
+    }
   | { readonly type: 'close' };
 
 export interface WalkedUnit extends Walked, UnitTask {}
@@ -48,6 +54,8 @@ export type TaskResult =
   | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
   /** A mistake of ours, or a thread that ended. */
   | { readonly outcome: 'failed'; readonly why: string; readonly stack?: string | undefined }
+  /** The disk does not answer at this path. */
+  | { readonly outcome: 'hung'; readonly path: string }
   | { readonly outcome: 'stopped' };
 
 export type WalkerReport =
@@ -70,6 +78,17 @@ export interface DiskSpace {
   readonly device: bigint;
   readonly sizeBytes: number;
   readonly freeBytes: number;
+}
+
+/** What a desk starts with. */
+export interface DeskStart {
+  readonly shared: SharedArrayBuffer;
+}
+
+export interface DeskRequest {
+  readonly question: Question;
+  /** The directories below which disks do not answer. */
+  readonly avoided: readonly string[];
 }
 
 /** Questions to a desk, a thread that answers one at a time. */

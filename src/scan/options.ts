@@ -41,6 +41,8 @@ export interface ScannerOptions extends ScanSettings {
   readonly log: Log;
   /** Whether units that are made, removed or renamed are noticed between sweeps. */
   readonly isWatched?: boolean;
+  /** After how long a disk is taken not to answer, where that is not half a minute. */
+  readonly hungAfterMs?: number;
   /** The code of the threads, where it is not that of this room. */
   readonly code?: { readonly walker?: URL; readonly desk?: URL };
 }

@@ -4,28 +4,36 @@
  * Urgent tasks go before those of a sweep, and wait at most for the units that are being walked
  * at the moment. A walker that dies, out of memory for example, takes no other task with it: what it
  * had not answered is tried once more, each alone.
+ *
+ * A walker that does not get on for a while is not counted, so that another one walks on other devices; its own
+ * device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told so.
  */
 
-import type { Worker } from 'node:worker_threads';
-import type { Grounds, Task, TaskResult, WalkerReport, WalkerRequest, WalkerStart } from './messages.ts';
-import { count, monotonic, newShared, type Shared, signal } from './shared.ts';
-import { codeOf, endThread, startThread } from './thread.ts';
+import type { Hangs } from './hangs.ts';
+import type { Grounds, Task, TaskResult, WalkerReport } from './messages.ts';
+import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
+import { begin, count, lookedAt, monotonic, signal, stuckMs } from './shared.ts';
+import { endThread } from './thread.ts';
+import {
+  type Counts,
+  countsOf,
+  nothing,
+  pathOf,
+  type Start,
+  send,
+  startWalker,
+  sumOf,
+  sweptBy,
+  type WalkerHandle,
+} from './walker-handle.ts';
 
 export interface Job {
   readonly task: Task;
-  readonly urgency: 'soon' | 'sweep';
+  readonly urgency: Urgency;
   /** Called when it is handed to a walker; more than once where it was handed back. */
   readonly begin?: () => void;
   /** Called once. */
   readonly done: (result: TaskResult, start: Start) => void;
-}
-
-/** When a task was handed out, which is never later than its walk began. */
-export interface Start {
-  readonly seq: number;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly monotonicMs: number;
 }
 
 export interface PoolOptions {
@@ -37,6 +45,10 @@ export interface PoolOptions {
   readonly grounds: () => Grounds;
   readonly knownBytes: (path: string) => number | undefined;
   readonly nextSeq: () => number;
+  readonly hangs: Hangs;
+  readonly hungAfterMs: number;
+  /** What tells the disks apart. */
+  readonly deviceOf: (path: string) => string;
   readonly warn: (details: object, message: string) => void;
 }
 
@@ -47,39 +59,27 @@ export interface Busy {
   readonly milliseconds: number;
 }
 
-export interface Counts {
-  readonly directories: number;
-  readonly files: number;
-  readonly bytes: number;
-}
-
 interface Entry {
   readonly job: Job;
   /** It was with a walker that died: it is tried alone. */
   readonly again: boolean;
 }
 
-interface Walker {
-  readonly worker: Worker;
-  readonly shared: Shared;
-  /** What it has given no result for, by the id that it knows it by. */
-  readonly batch: Map<number, Entry & { readonly start: Start }>;
-  urgency: Job['urgency'] | null;
-  /** What it had counted when its batch began. */
-  countsBefore: Counts;
-  /** Why it died. */
-  fault: string | null;
-}
-
 const mostInBatch = 32;
+/** A walker that has not got on for so long is not counted. */
+const slowMs = 1000;
+/** So many may be left uncounted at the same time. */
+const mostUncounted = 16;
+const looksEach = 10;
 /** So many walkers that die one after the other without a result are not the units' fault. */
 const mostDeaths = 20;
-const nothing: Counts = { directories: 0, files: 0, bytes: 0 };
 
 export class Pool {
   readonly #options: PoolOptions;
-  readonly #walkers = new Set<Walker>();
-  readonly #waiting: Record<Job['urgency'], Entry[]> = { soon: [], sweep: [] };
+  readonly #walkers = new Set<WalkerHandle<Entry>>();
+  readonly #queue = new Queue<Entry>();
+  /** Looks from time to time whether walkers get on, as long as any walks. */
+  #watch: NodeJS.Timeout | null = null;
   /** What was counted by batches of sweeps that are over. */
   #sweptBefore: Counts = nothing;
   #lastId = 0;
@@ -93,6 +93,16 @@ export class Pool {
   }
 
   add(job: Job): void {
+    const path = pathOf(job.task);
+    const device = this.#options.deviceOf(path);
+    const hung = [...this.#walkers].find(
+      walker => walker.release !== null && this.#stuckAt(walker) === device,
+    );
+    const at = hung === undefined ? this.#options.hangs.waitingAt(path) : lookedAt(hung.shared);
+    if (at !== null) {
+      job.done({ outcome: 'hung', path: at }, this.#start());
+      return;
+    }
     this.#put({ job, again: false });
     this.#handOut();
   }
@@ -102,8 +112,8 @@ export class Pool {
     this.#stop(['sweep']);
   }
 
-  waiting(urgency: Job['urgency']): number {
-    return this.#waiting[urgency].length;
+  waiting(urgency: Urgency): number {
+    return this.#queue.count(urgency);
   }
 
   busy(): Busy[] {
@@ -124,8 +134,9 @@ export class Pool {
   /** Stops walking, ends the threads, and gives how many of them hang in the system and had to be left. */
   async close(withinMs: number): Promise<number> {
     this.#closed = true;
-    this.#stop(['soon', 'sweep']);
-    if ([...this.#walkers].some(walker => walker.batch.size > 0)) {
+    clearInterval(this.#watch ?? undefined);
+    this.#stop(urgencies);
+    if ([...this.#walkers].some(({ urgency, release }) => urgency !== null && release === null)) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#idle = resolve;
       const timer = setTimeout(resolve, withinMs);
@@ -138,12 +149,12 @@ export class Pool {
     return ended.filter(hasEnded => !hasEnded).length;
   }
 
-  async #ended(walker: Walker, withinMs: number): Promise<boolean> {
+  async #ended(walker: WalkerHandle<Entry>, withinMs: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     walker.worker.once('exit', () => resolve(true));
     const timer = setTimeout(
       () => resolve(endThread(walker.worker, withinMs)),
-      walker.batch.size > 0 ? 0 : withinMs,
+      walker.urgency === null ? withinMs : 0,
     );
     const hasEnded = await promise;
     clearTimeout(timer);
@@ -151,12 +162,13 @@ export class Pool {
   }
 
   #put(entry: Entry): void {
-    this.#waiting[entry.job.urgency].push(entry);
+    const { task, urgency } = entry.job;
+    this.#queue.put({ urgency, device: this.#options.deviceOf(pathOf(task)) }, entry);
   }
 
-  #stop(urgencies: readonly Job['urgency'][]): void {
-    for (const urgency of urgencies) {
-      const entries = this.#waiting[urgency].splice(0);
+  #stop(those: readonly Urgency[]): void {
+    for (const urgency of those) {
+      const entries = this.#queue.clear(urgency);
       for (const { job } of entries) job.done({ outcome: 'stopped' }, this.#start());
       for (const walker of this.#walkers) {
         if (walker.urgency === urgency) Atomics.store(walker.shared.signals, signal.stop, 1);
@@ -171,43 +183,82 @@ export class Pool {
   /** Gives tasks to idle walkers, as long as there are both. */
   #handOut(): void {
     if (this.#closed) {
-      this.#stop(['soon', 'sweep']);
+      this.#stop(urgencies);
       return;
     }
+    const { size } = this.#options;
+    const share = (waiting: number): number => Math.min(mostInBatch, Math.ceil(waiting / (2 * size)));
     for (;;) {
-      const urgency = this.#waiting.soon.length > 0 ? 'soon' : 'sweep';
-      if (this.#waiting[urgency].length === 0) return;
+      const stuck = new Set(this.#stuck().map(walker => this.#stuckAt(walker)));
+      const next = this.#queue.next(
+        device => !stuck.has(device),
+        device =>
+          [...this.#walkers].filter(walker => walker.device === device && walker.urgency !== null).length,
+      );
+      if (next === null) return;
       const walker = this.#idleWalker();
       if (walker === null) {
-        if (urgency === 'soon') this.#askForOne();
+        if (next.urgency === 'soon') this.#askForOne();
         return;
       }
-      this.#give(walker, urgency, this.#nextBatch(urgency));
+      this.#give(
+        walker,
+        next,
+        this.#queue.take(next, share, ({ again }) => again),
+      );
     }
   }
 
-  #idleWalker(): Walker | null {
-    for (const walker of this.#walkers) if (walker.urgency === null) return walker;
-    return this.#walkers.size < this.#options.size ? this.#newWalker() : null;
+  #idleWalker(): WalkerHandle<Entry> | null {
+    const uncounted = Math.min(this.#stuck().length, mostUncounted);
+    const busy = [...this.#walkers].filter(({ urgency }) => urgency !== null).length;
+    if (busy - uncounted >= this.#options.size) return null;
+    return [...this.#walkers].find(({ urgency }) => urgency === null) ?? this.#newWalker();
   }
 
-  /** The last ones first: which way a sweep goes does not matter, and what was handed back is there. */
-  #nextBatch(urgency: Job['urgency']): Entry[] {
-    const waiting = this.#waiting[urgency];
-    if (urgency === 'soon') return waiting.splice(0, 1);
-    const share = Math.min(mostInBatch, Math.ceil(waiting.length / (2 * this.#options.size)));
-    const batch: Entry[] = [];
-    for (let entry = waiting.at(-1); entry !== undefined && batch.length < share; entry = waiting.at(-1)) {
-      if (entry.again && batch.length > 0) break;
-      waiting.pop();
-      batch.push(entry);
-      if (entry.again) break;
+  /** The walkers that have not got on for a while. */
+  #stuck(): WalkerHandle<Entry>[] {
+    return [...this.#walkers].filter(({ urgency, shared }) => urgency !== null && stuckMs(shared) >= slowMs);
+  }
+
+  /** The device that a stuck walker waits for: another one may be mounted inside of a unit. */
+  #stuckAt({ shared, device }: WalkerHandle<Entry>): string {
+    const path = lookedAt(shared);
+    return path === '' ? device : this.#options.deviceOf(path);
+  }
+
+  /** Tells of the walkers that hang, and gives what they keep waiting to others. */
+  #lookAfter(): void {
+    const { hungAfterMs, hangs } = this.#options;
+    for (const walker of this.#stuck()) {
+      const milliseconds = stuckMs(walker.shared);
+      if (walker.release !== null || milliseconds < hungAfterMs) continue;
+      const at = walker.batch.get(walker.shared.counts[count.task] ?? 0);
+      const path = lookedAt(walker.shared) || (at === undefined ? '' : pathOf(at.job.task));
+      if (path === '') continue;
+      walker.release = hangs.note(path, monotonic() - milliseconds);
+      Atomics.store(walker.shared.signals, signal.stop, 1);
+      const entries = [...walker.batch.values()];
+      walker.batch.clear();
+      for (const entry of entries) {
+        if (entry === at) entry.job.done({ outcome: 'hung', path }, entry.start);
+        else this.#put({ job: entry.job, again: entry.again });
+      }
+      const device = this.#stuckAt(walker);
+      for (const urgency of urgencies) {
+        for (const { job } of this.#queue.clear(urgency, device))
+          job.done({ outcome: 'hung', path }, this.#start());
+      }
     }
-    return batch;
+    this.#handOut();
   }
 
-  #give(walker: Walker, urgency: Job['urgency'], entries: readonly Entry[]): void {
+  #give(walker: WalkerHandle<Entry>, { urgency, device }: Next, entries: readonly Entry[]): void {
     walker.urgency = urgency;
+    walker.device = device;
+    begin(walker.shared);
+    const { hungAfterMs } = this.#options;
+    this.#watch ??= setInterval(() => this.#lookAfter(), Math.min(slowMs, hungAfterMs / looksEach)).unref();
     walker.countsBefore = countsOf(walker.shared);
     const tasks = entries.map(entry => {
       this.#lastId += 1;
@@ -216,30 +267,26 @@ export class Pool {
       const { task } = entry.job;
       return { id: this.#lastId, task, knownBytes: this.#options.knownBytes(pathOf(task)) ?? null };
     });
-    send(walker, { type: 'batch', grounds: this.#options.grounds(), tasks });
+    send(walker, {
+      type: 'batch',
+      grounds: this.#options.grounds(),
+      tasks,
+      avoided: this.#options.hangs.avoided(),
+    });
   }
 
   /** Asks one walker that is at a sweep to hand back what it has not begun. */
   #askForOne(): void {
     const sweeping = [...this.#walkers].filter(({ urgency }) => urgency === 'sweep');
     const isAsked = sweeping.filter(({ shared }) => Atomics.load(shared.signals, signal.yield) === 1).length;
-    if (isAsked >= this.#waiting.soon.length) return;
+    if (isAsked >= this.#queue.count('soon')) return;
     const next = sweeping.find(({ shared }) => Atomics.load(shared.signals, signal.yield) === 0);
     if (next !== undefined) Atomics.store(next.shared.signals, signal.yield, 1);
   }
 
-  #newWalker(): Walker {
-    const shared = newShared();
-    const start: WalkerStart = { shared: shared.buffer, cacheFile: this.#options.cacheFile() };
-    const worker = startThread(this.#options.code ?? codeOf('walker'), 'walker', start);
-    const walker: Walker = {
-      worker,
-      shared,
-      batch: new Map(),
-      urgency: null,
-      countsBefore: nothing,
-      fault: null,
-    };
+  #newWalker(): WalkerHandle<Entry> {
+    const walker = startWalker<Entry>(this.#options.code, this.#options.cacheFile());
+    const { worker } = walker;
     this.#walkers.add(walker);
     worker.on('message', (report: WalkerReport) => this.#hear(walker, report));
     worker.on('error', error => {
@@ -249,7 +296,7 @@ export class Pool {
     return walker;
   }
 
-  #hear(walker: Walker, report: WalkerReport): void {
+  #hear(walker: WalkerHandle<Entry>, report: WalkerReport): void {
     switch (report.type) {
       case 'cache fault':
         this.#options.warn(
@@ -272,12 +319,20 @@ export class Pool {
           else this.#put({ job: entry.job, again: entry.again });
         });
         this.#handOut();
+        this.#letGo(walker);
       }
     }
   }
 
-  #exited(walker: Walker, code: number): void {
+  /** Ends a walker that another one was started for, since it did not get on. */
+  #letGo(walker: WalkerHandle<Entry>): void {
+    if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#options.size) return;
     this.#walkers.delete(walker);
+    send(walker, { type: 'close' });
+  }
+
+  #exited(walker: WalkerHandle<Entry>, code: number): void {
+    if (!this.#walkers.delete(walker)) return;
     const why = walker.fault ?? `the thread ended with code ${code}`;
     if (walker.batch.size > 0 && !this.#closed) {
       const at = walker.batch.get(walker.shared.counts[count.task] ?? 0);
@@ -297,49 +352,23 @@ export class Pool {
   }
 
   #giveUp(why: string): void {
-    for (const entries of Object.values(this.#waiting)) {
-      for (const { job } of entries.splice(0)) job.done({ outcome: 'failed', why }, this.#start());
+    for (const urgency of urgencies) {
+      for (const { job } of this.#queue.clear(urgency)) job.done({ outcome: 'failed', why }, this.#start());
     }
   }
 
-  #takeBack(walker: Walker, each: (entry: Entry & { readonly start: Start }) => void): void {
+  #takeBack(walker: WalkerHandle<Entry>, each: (entry: Entry & { readonly start: Start }) => void): void {
     const entries = [...walker.batch.values()];
     this.#sweptBefore = sumOf(this.#sweptBefore, sweptBy(walker));
     walker.batch.clear();
     walker.urgency = null;
+    walker.release?.();
+    walker.release = null;
     for (const which of Object.values(signal)) Atomics.store(walker.shared.signals, which, 0);
     for (const entry of entries) each(entry);
-    if ([...this.#walkers].every(({ urgency }) => urgency === null)) this.#idle?.();
+    if ([...this.#walkers].some(({ urgency }) => urgency !== null)) return;
+    clearInterval(this.#watch ?? undefined);
+    this.#watch = null;
+    this.#idle?.();
   }
-}
-
-function send(walker: Walker, request: WalkerRequest): void {
-  walker.worker.postMessage(request);
-}
-
-export function pathOf(task: Task): string {
-  return 'unit' in task ? task.unit.path : task.path;
-}
-
-function countsOf({ counts }: Shared): Counts {
-  return {
-    directories: counts[count.directories] ?? 0,
-    files: counts[count.files] ?? 0,
-    bytes: counts[count.bytes] ?? 0,
-  };
-}
-
-/** What a walker has counted of the sweep's batch that it is at. */
-function sweptBy({ urgency, shared, countsBefore }: Walker): Counts {
-  if (urgency !== 'sweep') return nothing;
-  const now = countsOf(shared);
-  return {
-    directories: now.directories - countsBefore.directories,
-    files: now.files - countsBefore.files,
-    bytes: now.bytes - countsBefore.bytes,
-  };
-}
-
-function sumOf(a: Counts, b: Counts): Counts {
-  return { directories: a.directories + b.directories, files: a.files + b.files, bytes: a.bytes + b.bytes };
 }

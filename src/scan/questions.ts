@@ -1,21 +1,32 @@
-/** A desk, seen from the one who asks: one question at a time, each answered or rejected. */
+/**
+ * A desk, seen from the one who asks: one question at a time, each answered or rejected, unless a disk hangs. Then it
+ * can be seen where.
+ */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Found } from '../layout/index.ts';
-import type { Answers, DeskReport, Question } from './messages.ts';
+import type { Answers, DeskReport, DeskRequest, DeskStart, Question } from './messages.ts';
+import { lookedAt, newShared, stuckMs } from './shared.ts';
 import { codeOf, endThread, startThread } from './thread.ts';
 
 type Asked = Question['ask'];
 
+export interface AskOptions {
+  readonly found?: (found: readonly Found[]) => void;
+  readonly avoided?: readonly string[];
+}
+
 export interface Desk {
   /**
-   * Asks; `found` is given what a `discover` finds, as it is found. Rejects with `internal` where
-   * the thread failed or ended.
+   * Asks; `found` is given what a `discover` finds, as it is found. Nothing below the directories `avoided` is
+   * looked at. Rejects with `internal` where the thread failed or ended.
    */
   ask<Ask extends Asked>(
     question: Extract<Question, { readonly ask: Ask }>,
-    found?: (found: readonly Found[]) => void,
+    more?: AskOptions,
   ): Promise<Answers[Ask]>;
+  /** Where it looks at the disk, and how long it has been at that; null while it has nothing to do. */
+  at(): { readonly path: string; readonly milliseconds: number } | null;
   /** Ends the thread; false where it hangs in the system and had to be left. */
   close(withinMs: number): Promise<boolean>;
   /** Resolves once the thread has ended. */
@@ -29,7 +40,9 @@ interface Open {
 }
 
 export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
-  const thread = startThread(code, name);
+  const shared = newShared();
+  const start: DeskStart = { shared: shared.buffer };
+  const thread = startThread(code, name, start);
   let open: Open | null = null;
   let fault: string | null = null;
   let hasEnded = false;
@@ -64,7 +77,7 @@ export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
   return {
     ask<Ask extends Asked>(
       question: Extract<Question, { readonly ask: Ask }>,
-      found: Open['found'] = () => {},
+      { found = () => {}, avoided = [] }: AskOptions = {},
     ): Promise<Answers[Ask]> {
       const { promise, resolve, reject } = Promise.withResolvers<Answers[Ask]>();
       if (hasEnded) {
@@ -73,8 +86,13 @@ export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
       }
       // A desk answers what was asked: the answer is of the question's type.
       open = { found, resolve: resolve as Open['resolve'], reject };
-      thread.postMessage(question);
+      const request: DeskRequest = { question, avoided };
+      thread.postMessage(request);
       return promise;
+    },
+    at: () => {
+      const milliseconds = hasEnded ? 0 : stuckMs(shared);
+      return milliseconds === 0 ? null : { path: lookedAt(shared), milliseconds };
     },
     ended: ended.promise,
     close: async withinMs => hasEnded || (await endThread(thread, withinMs)),

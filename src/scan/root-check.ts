@@ -6,6 +6,7 @@
  */
 
 import { walkedRoots } from '../layout/index.ts';
+import type { Hangs } from './hangs.ts';
 import type { SweptRoot } from './measurement.ts';
 import type { Grounds } from './messages.ts';
 import type { Desk } from './questions.ts';
@@ -16,6 +17,7 @@ export interface RootCheckOptions {
   readonly questions: RootQuestions;
   readonly grounds: () => Grounds;
   readonly openDesk: (name: string) => Desk;
+  readonly hangs: Hangs;
 }
 
 /** Many units that go one after the other are one question. */
@@ -56,19 +58,21 @@ export class RootCheck {
     const deadline = setTimeout(resolve, deadlineMs, null);
     const roots = await Promise.race([this.#ask(desk).catch(() => null), late]);
     clearTimeout(deadline);
-    await desk.close(roots === null ? 0 : deadlineMs);
+    if (roots === null) this.#options.hangs.leave(desk);
+    else await desk.close(deadlineMs);
     return roots;
   }
 
   async #ask(desk: Desk): Promise<readonly SweptRoot[]> {
-    const { grounds, questions } = this.#options;
+    const { grounds, questions, hangs } = this.#options;
+    const avoided = hangs.avoidedInHaste();
     const { storages, exclude } = grounds();
-    const roots = walkedRoots(await desk.ask({ ask: 'resolve', storages, exclude }));
+    const roots = walkedRoots(await desk.ask({ ask: 'resolve', storages, exclude }, { avoided }));
     const samples = new Map(
       roots.map(({ path }) => [path, spread([...questions.knownBelow(path)], mostLookedFor)]),
     );
     const paths = [...new Set([...samples.values()].flat())];
-    const absent = new Set(await desk.ask({ ask: 'absent', paths }));
+    const absent = new Set(await desk.ask({ ask: 'absent', paths }, { avoided }));
     const seen = new Set(paths.filter(path => !absent.has(path)));
     const sampled = { ...questions, knownBelow: (path: string) => samples.get(path) ?? [] };
     return sweptRoots(roots, roots, { seen, absent }, sampled, false);

@@ -6,7 +6,7 @@
  * most of them are missing at once, whatever the reason is. Nobody deletes so much by the way; who does says so.
  */
 
-import type { Root } from '../layout/index.ts';
+import { isWithin, type Root } from '../layout/index.ts';
 import { areSame } from './file-system.ts';
 import type { Standing, SweptRoot } from './measurement.ts';
 
@@ -108,9 +108,4 @@ export function standingAfter(
 function isBelowAny(path: string, places: ReadonlySet<string>): boolean {
   for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) if (places.has(at)) return true;
   return places.has('/');
-}
-
-/** Whether a path is that of a directory or lies below it. */
-export function isWithin(path: string, directory: string): boolean {
-  return path === directory || path.startsWith(directory.endsWith('/') ? directory : `${directory}/`);
 }

@@ -4,9 +4,9 @@ import type { Held } from './holds.ts';
 import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
 import type { Leftover, Unread } from './outcome.ts';
-import type { Counts } from './pool.ts';
 import { CountedList, type Fault, type Problems } from './problems.ts';
 import { monotonic } from './shared.ts';
+import type { Counts } from './walker-handle.ts';
 
 export interface SweepRequest {
   readonly kind: SweepKind;
@@ -80,6 +80,8 @@ export class Run implements ScanRun {
   unitsFound = 0;
   units = 0;
 
+  /** Where disks did not answer: told once, and not for each unit. */
+  readonly #hungAt = new Set<string>();
   readonly #over = Promise.withResolvers<void>();
   /** What the walkers have counted by now; what they had before is not this run's. */
   readonly #counts: () => Counts;
@@ -129,6 +131,10 @@ export class Run implements ScanRun {
   note(path: string, result: TaskResult): void {
     if (result.outcome === 'failed') {
       this.problems.faults.add([{ path, what: `it could not be walked: ${result.why}` }]);
+    }
+    if (result.outcome === 'hung' && !this.#hungAt.has(result.path)) {
+      this.#hungAt.add(result.path);
+      this.problems.unread.add([{ path: result.path, error: 'ETIMEDOUT' }]);
     }
     if (!('bytes' in result)) return;
     const { outcome, unread, unreadCount, leftovers, leftoverCount } = result;

@@ -7,11 +7,14 @@
 import { SoftquotaError } from '../errors.ts';
 import type { Layout, Located, StorageKind } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
+import { Around } from './around.ts';
 import { type Disk, openDisks } from './disks.ts';
+import { type Hang, Hangs } from './hangs.ts';
 import type { Held } from './holds.ts';
 import { openLookups } from './lookups.ts';
 import { Measuring } from './measuring.ts';
 import type { Grounds } from './messages.ts';
+import { Mounts } from './mounts.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
 import type { Busy } from './pool.ts';
 import { type Desk, openDesk } from './questions.ts';
@@ -30,6 +33,8 @@ export interface ScannerStatus {
   readonly held: readonly Held[];
   /** Lookups that a disk never answered. */
   readonly hangingLookups: number;
+  /** Where disks do not answer, the longest first. */
+  readonly hangs: readonly Hang[];
   /** The sweep that runs, or the last one that ran. */
   readonly lastRun: ScanRun | null;
 }
@@ -66,6 +71,7 @@ export interface Place {
 const mostRuns = 50;
 const progressMs = 10_000;
 const closeMs = 800;
+const usualHungAfterMs = 30_000;
 
 export function createScanner(options: ScannerOptions): Scanner {
   const { log } = options;
@@ -79,8 +85,19 @@ export function createScanner(options: ScannerOptions): Scanner {
   let lastRun: Run | null = null;
   const waiting: Run[] = [];
   const runs: Run[] = [];
-  const lookups = openLookups({ code: options.code?.desk });
-  const disks = openDisks(options.code?.desk);
+  const { hungAfterMs = usualHungAfterMs } = options;
+  const mounts = new Mounts();
+  const hangs = new Hangs({
+    mounts,
+    hungAfterMs,
+    log,
+    // What was left out is looked at now.
+    onAnswer: () => {
+      if (!isClosed) request({ kind: 'sweep' });
+    },
+  });
+  const lookups = openLookups({ hangs, code: options.code?.desk });
+  const disks = openDisks(hangs, options.code?.desk);
   const measuring = new Measuring({
     scanner: options,
     grounds: () => {
@@ -90,6 +107,9 @@ export function createScanner(options: ScannerOptions): Scanner {
     },
     cacheFile: () => cacheFile,
     openDesk: name => openCounted(name),
+    hangs,
+    hungAfterMs,
+    mounts,
     onDoubt: () => {
       if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
     },
@@ -112,6 +132,10 @@ export function createScanner(options: ScannerOptions): Scanner {
     return desk;
   }
 
+  function openAround(name: string): Around {
+    return new Around({ openDesk: () => openCounted(name), hangs, hungAfterMs });
+  }
+
   function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
     grounds = { storages, exclude, measure, layout };
     if (options.isWatched === true && !isClosed) watch.look(layout);
@@ -119,7 +143,9 @@ export function createScanner(options: ScannerOptions): Scanner {
 
   /** Before the first walk: the cache, and how the storage lies. Never rejects. */
   async function prepare(): Promise<void> {
+    await mounts.refresh();
     const desk = openCounted('prepare');
+    const around = openAround('prepare');
     try {
       const fault = await desk.ask({ ask: 'prepare cache', file: options.cacheFile });
       if (fault !== null)
@@ -130,11 +156,12 @@ export function createScanner(options: ScannerOptions): Scanner {
     }
     try {
       const { storages, exclude } = options;
-      const layout = await desk.ask({ ask: 'resolve', storages, exclude });
+      const layout = await around.ask({ ask: 'resolve', storages, exclude });
       if (grounds === null) resolved(options, layout);
     } catch (error) {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
     }
+    around.close();
     void desk.close(0);
   }
 
@@ -181,9 +208,9 @@ export function createScanner(options: ScannerOptions): Scanner {
         settings,
         measuring,
         resolved,
-        ready,
+        ready: ready.then(() => mounts.refresh()),
         cacheFile: () => cacheFile,
-        openDesk: openCounted,
+        openAround,
         signal,
       });
     } finally {
@@ -238,6 +265,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       waiting: { soon: measuring.pool.waiting('soon'), sweep: measuring.pool.waiting('sweep') },
       held: measuring.held(),
       hangingLookups: lookups.hanging(),
+      hangs: hangs.list(),
       lastRun,
     }),
     close: async () => {

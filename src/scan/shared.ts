@@ -1,14 +1,19 @@
 /**
- * What a walker shares with the main thread while it is too busy for messages: whether to go on,
- * how far it is, and since when it has been at its present unit.
+ * What a thread shares with the main thread while it is too busy for messages: whether to go on, how far it is, since
+ * when it has been at its present unit, and where and when it last looked at the disk.
  *
- * The counts only grow over the thread's life. They are for showing; nothing is decided by them.
+ * The counts only grow over the thread's life. They are for showing; nothing is decided by them. By the time of the last
+ * look it is decided that a disk hangs.
  */
+
+import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
 
 export interface Shared {
   readonly buffer: SharedArrayBuffer;
   readonly signals: Int32Array;
   readonly counts: Float64Array;
+  /** The path of the last look, ended by a NUL. */
+  readonly at: Buffer;
 }
 
 /** Places in `signals`. */
@@ -28,13 +33,17 @@ export const count = {
   task: 3,
   /** When it was begun, in milliseconds of `monotonic`. */
   since: 4,
+  /** When it last got on, likewise; 0 while it has nothing to do. */
+  moved: 5,
 } as const;
 
 const signalsLength = Object.keys(signal).length;
 const countsLength = Object.keys(count).length;
+const atBegins = 8 * (signalsLength + countsLength);
+const atLength = 4096;
 
 export function newShared(): Shared {
-  return viewOf(new SharedArrayBuffer(8 * (signalsLength + countsLength)));
+  return viewOf(new SharedArrayBuffer(atBegins + atLength));
 }
 
 export function viewOf(buffer: SharedArrayBuffer): Shared {
@@ -42,7 +51,45 @@ export function viewOf(buffer: SharedArrayBuffer): Shared {
     buffer,
     signals: new Int32Array(buffer, 0, signalsLength),
     counts: new Float64Array(buffer, 8 * signalsLength, countsLength),
+    at: Buffer.from(buffer, atBegins, atLength),
   };
+}
+
+/** Says that the thread gets on. */
+export function move({ counts }: Shared): void {
+  counts[count.moved] = monotonic();
+}
+
+/** Says that the thread begins with something, before its first look. */
+export function begin(shared: Shared): void {
+  shared.at[0] = 0;
+  move(shared);
+}
+
+/** Says that the thread has nothing to do. */
+export function rest({ counts }: Shared): void {
+  counts[count.moved] = 0;
+}
+
+/** From now on this thread says where it looks, and looks at nothing below the directories that `avoided` gives. */
+export function shareLooks(shared: Shared, avoided: () => readonly string[]): void {
+  watchLooks(path => {
+    if (avoided().some(place => isWithin(path, place))) throw new DiskHangs(path);
+    const length = shared.at.write(path, 0, atLength - 1);
+    shared.at[length] = 0;
+    move(shared);
+  });
+}
+
+/** The path at which a thread last looked; empty where it has not yet. */
+export function lookedAt({ at }: Shared): string {
+  return at.toString('utf8', 0, Math.max(0, at.indexOf(0)));
+}
+
+/** How long a thread has not got on; 0 while it has nothing to do. */
+export function stuckMs({ counts }: Shared): number {
+  const moved = counts[count.moved] ?? 0;
+  return moved === 0 ? 0 : Math.max(0, monotonic() - moved);
 }
 
 /** Milliseconds of a clock that nobody sets, the same in all threads. */

@@ -6,9 +6,10 @@
  */
 
 import { type Found, type Layout, walkedRoots } from '../layout/index.ts';
+import type { Around } from './around.ts';
 import type { Measuring } from './measuring.ts';
+import type { TaskResult } from './messages.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
-import type { Desk } from './questions.ts';
 import { standingAfter, sweptRoots } from './roots.ts';
 import type { Run } from './run.ts';
 
@@ -23,7 +24,7 @@ export interface SweepOptions {
   readonly ready: Promise<void>;
   /** The cache's file; null where it is not used. */
   readonly cacheFile: () => string | null;
-  readonly openDesk: (name: string) => Desk;
+  readonly openAround: (name: string) => Around;
   /** Aborted, it stops the sweep. */
   readonly signal: AbortSignal;
 }
@@ -31,12 +32,12 @@ export interface SweepOptions {
 /** Makes the sweep; `run` tells how it ended. Never rejects. */
 export async function sweep(options: SweepOptions): Promise<void> {
   const { run, scanner, measuring, signal } = options;
-  const desk = options.openDesk('survey');
+  const desks = options.openAround('survey');
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
   });
   try {
-    await Promise.race([stopped, options.ready.then(() => survey(options, desk))]);
+    await Promise.race([stopped, options.ready.then(() => survey(options, desks))]);
     run.end('done');
   } catch (error) {
     measuring.pool.stopSweep();
@@ -46,37 +47,43 @@ export async function sweep(options: SweepOptions): Promise<void> {
       run.end('failed', error instanceof Error ? error.message : String(error));
     }
   } finally {
-    // One that hangs in the system is left.
-    void desk.close(0);
+    desks.close();
   }
 }
 
-async function survey(options: SweepOptions, desk: Desk): Promise<void> {
+async function survey(options: SweepOptions, desks: Around): Promise<void> {
   const { run, scanner, settings, measuring, signal } = options;
   if (signal.aborted) return;
   const startSeq = scanner.nextSeq();
   const startedAt = Date.now();
   const resolve = { ask: 'resolve', storages: settings.storages, exclude: settings.exclude } as const;
-  const layout = await desk.ask(resolve);
+  const layout = await desks.ask(resolve);
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
   const seen = new Set<string>();
   const unread = new Set<string>();
+  const told = new Set<string>();
   const walks = counter();
-  await desk.ask({ ask: 'discover', layout }, found => {
+  await desks.ask({ ask: 'discover', layout }, found => {
     if (signal.aborted) return;
-    for (const one of found) take(one, options, seen, unread, walks);
+    for (const one of found) {
+      // Where a disk hung meanwhile, what was found before is found again.
+      const name = one.type === 'unit' ? one.unit.path : one.path;
+      if (told.has(`${one.type} ${name}`)) continue;
+      if (one.type !== 'listed') told.add(`${one.type} ${name}`);
+      take(one, options, seen, unread, walks);
+    }
   });
   run.discovering = false;
   await walks.none();
 
-  const { roots: rootsAfter } = await desk.ask(resolve);
+  const { roots: rootsAfter } = await desks.ask(resolve);
   const before = walkedRoots(layout);
   const unseen = new Set(
     before.flatMap(({ path }) => [...scanner.knownBelow(path)]).filter(path => !seen.has(path)),
   );
-  const absent = new Set(await desk.ask({ ask: 'absent', paths: [...unseen] }));
+  const absent = new Set(await desks.ask({ ask: 'absent', paths: [...unseen] }));
   const roots = sweptRoots(before, rootsAfter, { seen, absent }, scanner, run.acceptMoved);
   measuring.swept(roots);
   for (const { path, away } of roots) {
@@ -100,7 +107,7 @@ async function survey(options: SweepOptions, desk: Desk): Promise<void> {
   if (file === null) return;
   try {
     const keep = [...seen, ...scanner.knownBelow('/')];
-    await desk.ask({ ask: 'prune cache', file, keep });
+    await desks.ask({ ask: 'prune cache', file, keep });
   } catch (error) {
     if (!signal.aborted) scanner.log.warn({ err: error }, 'the scan cache could not be pruned');
   }
@@ -132,12 +139,20 @@ function take(
       run.unitsFound += 1;
       walks.begin();
       const knownBytes = scanner.knownBytes(unit.path);
+      const walk: { result: TaskResult | null } = { result: null };
       measuring
-        .sweep({ unit, inner }, result => run.note(unit.path, result))
+        .sweep({ unit, inner }, walked => {
+          walk.result = walked;
+          run.note(unit.path, walked);
+        })
         .then(outcome => {
           if (signal.aborted) return;
           run.units += 1;
           if (outcome === 'gone' || outcome === 'none') seen.delete(unit.path);
+          if (walk.result?.outcome === 'hung') {
+            seen.delete(unit.path);
+            unread.add(unit.path);
+          }
           const held = outcome === 'held' ? measuring.heldAt(unit.path) : undefined;
           if (held !== undefined) run.problems.held.add([held]);
           if (outcome === 'counted' && knownBytes !== undefined) {

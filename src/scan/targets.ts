@@ -9,8 +9,9 @@
 
 import type { Origin } from './holds.ts';
 import type { TaskResult } from './messages.ts';
-import type { Pool, Start } from './pool.ts';
+import type { Pool } from './pool.ts';
 import { monotonic } from './shared.ts';
+import type { Start } from './walker-handle.ts';
 
 export type TargetOutcome =
   | 'counted'

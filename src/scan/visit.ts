@@ -7,7 +7,7 @@
 
 import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { list, locationOf } from '../layout/index.ts';
+import { beforeLook, list, locationOf } from '../layout/index.ts';
 import type { Arrivals, ArrivedFile } from './arrivals.ts';
 import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
 import type { Leftover, Unread, WalkRequest } from './outcome.ts';
@@ -20,10 +20,10 @@ export interface Tally {
   readonly bytes: number;
 }
 
-/** Called for each directory and every few thousand entries; says whether to go on. */
+/** Called for each directory and every few hundred entries; says whether to go on. */
 export type Pulse = (tally: Tally) => boolean;
 
-const entriesPerPulse = 4096;
+const entriesPerPulse = 512;
 const mostListed = 100;
 
 /** The unit of `st_blocks`, whatever the file system's own blocks are. */
@@ -34,6 +34,7 @@ const blockBytes = 512;
  * which a name can take 255, and a UTF-16 unit of the path up to three.
  */
 const longestPath = 1200;
+const held = '/proc/self/fd/';
 
 /** Where git's own files are, in a unit that is a repository. */
 type Role = 'repository' | 'objects' | 'pack' | 'loose' | 'byproduct' | 'other';
@@ -154,15 +155,16 @@ function takeEach(state: Walk): boolean {
 
 function visit(state: Walk, place: Place, directory: number): void {
   let { path, odd } = place;
+  if (!path.startsWith(held)) beforeLook(path);
   let stats: Stats | undefined;
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-    const held = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const directoryHeld = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     // All that is pushed later lies inside, and is done before this is closed.
-    state.steps.push(held);
-    path = `/proc/self/fd/${held}`;
+    state.steps.push(directoryHeld);
+    path = `${held}${directoryHeld}`;
     odd = false;
-    stats = fstatSync(held);
+    stats = fstatSync(directoryHeld);
   } else {
     stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
   }
@@ -278,6 +280,7 @@ function newestWithin(path: string, odd: boolean, own: number): number {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [at, atIsOdd] = next;
     try {
+      if (!at.startsWith(held)) beforeLook(at);
       const { size } = lstatSync(locationOf(at, atIsOdd));
       const listing = list(locationOf(at, atIsOdd), size);
       for (const { name } of listing.entries) {

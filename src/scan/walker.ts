@@ -17,7 +17,7 @@ import type {
   WalkerRequest,
   WalkerStart,
 } from './messages.ts';
-import { count, monotonic, signal, viewOf } from './shared.ts';
+import { begin, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
 
@@ -26,7 +26,10 @@ if (port === null) throw new Error('walker.ts is run as a worker thread');
 
 // The one who starts this thread gives it nothing else.
 const { shared, cacheFile } = workerData as WalkerStart;
-const { signals, counts } = viewOf(shared);
+const view = viewOf(shared);
+const { signals, counts } = view;
+let avoided: readonly string[] = [];
+shareLooks(view, () => avoided);
 const cache = cacheFile === null ? noCache : openCache(cacheFile, why => send({ type: 'cache fault', why }));
 
 const millisecondsTogether = 50;
@@ -39,8 +42,10 @@ port.on('message', (request: WalkerRequest) => {
     port.close();
     return;
   }
+  avoided = request.avoided;
   for (const task of request.tasks) {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
+    begin(view);
     counts[count.since] = monotonic();
     counts[count.task] = task.id;
     // Results are handed over during a walk too, so `pending` is another one after it.
@@ -49,6 +54,7 @@ port.on('message', (request: WalkerRequest) => {
     handOver();
   }
   counts[count.task] = 0;
+  rest(view);
   sentAt = 0;
   handOver();
   send({ type: 'idle' });
@@ -106,6 +112,7 @@ function walked(
 function counting(): Pulse {
   const [directories = 0, files = 0, bytes = 0] = counts;
   return tally => {
+    move(view);
     counts[count.directories] = directories + tally.directories;
     counts[count.files] = files + tally.files;
     counts[count.bytes] = bytes + tally.bytes;

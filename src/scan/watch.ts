@@ -8,10 +8,10 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Worker } from 'node:worker_threads';
-import { type Layout, outermost, walkedRoots } from '../layout/index.ts';
+import { isWithin, type Layout, outermost, walkedRoots } from '../layout/index.ts';
 import type { WatcherReport, WatcherStart } from './messages.ts';
 import type { Log } from './options.ts';
-import { isWithin } from './roots.ts';
+
 import { codeOf, endThread, startThread } from './thread.ts';
 
 export interface WatchOptions {

@@ -15,6 +15,8 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     defaultGroups: [],
     storages: 1,
     rootsAway: [],
+    hangs: [],
+    walking: [],
     unread: none,
     faults: none,
     leftovers: none,
@@ -54,6 +56,29 @@ t.test('a storage root that is away is named, with how to go on', async t => {
   const place = { path: '/srv/\u001b[31mgit', why: 'ENOENT' };
   t.notOk(codes({ ...seen, unread: { first: [place], count: 1 } }).includes('unread'), 'it is told once');
 });
+
+t.test(
+  'a disk that does not answer is told with its path, and a walk that only takes long is a notice',
+  async t => {
+    const hangs = [{ path: '/mnt/\u001b[31mfar/alice', milliseconds: 31_000 }];
+    const walking = [
+      { path: '/srv/large', milliseconds: 45_300 },
+      { path: '/srv/small', milliseconds: 29_000 },
+      { path: '/mnt/\u001b[31mfar', milliseconds: 31_000 },
+    ];
+    const seen = await observed(t, { hangs, walking });
+    t.match(notReady(seen), [/^the disk at \/mnt\/\\u\{1b\}\[31mfar\/alice does not answer since 2/]);
+    const found = findings(seen);
+    t.match(
+      found.find(({ code }) => code === 'disk_hangs'),
+      { severity: 'wrong', message: /far\/alice does not answer/, mend: /findmnt --target/ },
+    );
+    t.match(
+      found.filter(({ code }) => code === 'long_walk'),
+      [{ severity: 'notice', message: '/srv/large has been walked for 45 seconds, and it gets on' }],
+    );
+  },
+);
 
 t.test('a sweep that does not come back is told after three were missed', async t => {
   t.notOk(codes(await observed(t, { sweptAgoMs: 2_700_000 })).includes('sweep_overdue'));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isOfNetwork, mountAt, mountsIn } from '../../src/layout/index.ts';
+import { isOfNetwork, mountsIn, mountTable } from '../../src/layout/index.ts';
 
 const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 30 22 0:25 / /srv rw,relatime shared:5 - nfs4 nas:/export rw,vers=4.2
@@ -10,11 +10,11 @@ const mountinfo = `22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw
 35 22 0:28 / /under rw - cifs //nas/a rw
 `;
 
-const mounts = mountsIn(mountinfo);
+const mountAt = mountTable(mountsIn(mountinfo));
 
 t.test('a directory is on the innermost file system around it, and the one mounted last', async t => {
   const at = (path: string) => {
-    const mount = mountAt(path, mounts);
+    const mount = mountAt(path);
     return mount === null ? null : [mount.device, mount.type, mount.source, isOfNetwork(mount)];
   };
   const root = ['254:0', 'ext4', '/dev/vda1', false];
@@ -32,6 +32,6 @@ t.test('a directory is on the innermost file system around it, and the one mount
 });
 
 t.test('where the system lists nothing, nothing is said', async t => {
-  t.equal(mountAt('/srv', mountsIn('')), null);
-  t.equal(mountAt('/srv', mountsIn('what is no line of it\n')), null);
+  t.equal(mountTable(mountsIn(''))('/srv'), null);
+  t.equal(mountTable(mountsIn('what is no line of it\n'))('/srv'), null);
 });

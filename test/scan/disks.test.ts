@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
 import { openDisks } from '../../src/scan/disks.ts';
+import { hangs } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
 const code = new URL('odd-desk.ts', import.meta.url);
@@ -17,7 +18,7 @@ function world(t: Test, names: readonly string[]) {
     fill(join(root, name, 'alice/file'), 1);
     return storage(name.startsWith('packages') ? 'packages' : 'lfs', `${root}/${name}/{owner}`);
   });
-  const disks = openDisks(code);
+  const disks = openDisks(hangs(), code);
   t.teardown(() => disks.close(60_000));
   const layout = resolveLayout(storages, []);
   return { root, disks, layout };

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
 import type { TaskResult } from '../../src/scan/messages.ts';
 import { type Job, Pool } from '../../src/scan/pool.ts';
+import { hangs } from './hanging.ts';
 import { fill, storage, temporary, unitAt } from './world.ts';
 
 interface World {
@@ -35,6 +36,9 @@ function world(t: Test, size = 1): World {
       seq += 1;
       return seq;
     },
+    hangs: hangs(),
+    hungAfterMs: 30_000,
+    deviceOf: () => '',
     warn: (_, message) => warnings.push(message),
   });
   t.teardown(() => pool.close(300));

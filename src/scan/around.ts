@@ -1,0 +1,74 @@
+/**
+ * Asking desks around the disks that hang.
+ *
+ * Where a disk does not answer, the desk that asks it is left behind, and another one is asked the same, which keeps
+ * away from there. So what lies on all other disks is found out, however many hang.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import type { Hangs } from './hangs.ts';
+import type { Answers, Question } from './messages.ts';
+import type { AskOptions, Desk } from './questions.ts';
+
+export interface AroundOptions {
+  readonly openDesk: () => Desk;
+  readonly hangs: Hangs;
+  readonly hungAfterMs: number;
+}
+
+/** So many disks may hang one after the other; then it is given up. */
+const mostHangs = 8;
+
+const looksEach = 10;
+
+export class Around {
+  readonly #options: AroundOptions;
+  #desk: Desk | null = null;
+
+  constructor(options: AroundOptions) {
+    this.#options = options;
+  }
+
+  /** As a desk's `ask`; what was found before a disk hung is found again. Rejects with `internal`. */
+  async ask<Ask extends Question['ask']>(
+    question: Extract<Question, { readonly ask: Ask }>,
+    found?: AskOptions['found'],
+  ): Promise<Answers[Ask]> {
+    const { openDesk, hangs } = this.#options;
+    for (let attempt = 0; attempt < mostHangs; attempt++) {
+      this.#desk ??= openDesk();
+      const desk = this.#desk;
+      const avoided = hangs.avoided();
+      const watch = this.#watch(desk);
+      try {
+        const answer = desk.ask(question, { avoided, ...(found === undefined ? {} : { found }) });
+        const first = await Promise.race([answer.then(value => ({ value })), watch.hung]);
+        if (first !== null) return first.value;
+      } finally {
+        watch.end();
+      }
+      this.#desk = null;
+    }
+    throw new SoftquotaError('internal', `${mostHangs} disks do not answer`);
+  }
+
+  /** Ends the desk; one that hangs in the system is left. */
+  close(): void {
+    void this.#desk?.close(0);
+    this.#desk = null;
+  }
+
+  /** Looks from time to time whether the desk hangs, and then leaves it behind. */
+  #watch(desk: Desk): { readonly hung: Promise<null>; end(): void } {
+    const { hangs, hungAfterMs } = this.#options;
+    const { promise: hung, resolve } = Promise.withResolvers<null>();
+    const timer = setInterval(() => {
+      const at = desk.at();
+      if (at === null || at.path === '' || at.milliseconds < hungAfterMs) return;
+      clearInterval(timer);
+      hangs.leave(desk);
+      resolve(null);
+    }, hungAfterMs / looksEach).unref();
+    return { hung, end: () => clearInterval(timer) };
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The disks that do not answer.
+ *
+ * A thread that waits for a disk cannot be ended. What waits for long is noted here by its path, until the disk answers
+ * after all; meanwhile everybody keeps away from the file system that the path lies on, so that it holds no other thread.
+ */
+
+import { isWithin } from '../layout/index.ts';
+import type { Mounts } from './mounts.ts';
+import type { Log } from './options.ts';
+import type { Desk } from './questions.ts';
+import { monotonic } from './shared.ts';
+
+/** A place at which a thread waits for a disk. */
+export interface Hang {
+  readonly path: string;
+  /** How long it has waited. */
+  readonly milliseconds: number;
+}
+
+export interface HangsOptions {
+  readonly mounts: Mounts;
+  /** After this time a disk is taken not to answer. */
+  readonly hungAfterMs: number;
+  readonly log: Log;
+  /** Called when a disk answers that was told not to. */
+  readonly onAnswer: () => void;
+}
+
+/** Those who cannot wait keep away from a file system at which so many wait already, for however short. */
+export const mostImpatient = 2;
+
+interface Noted {
+  readonly path: string;
+  readonly since: number;
+  isTold: boolean;
+}
+
+export class Hangs {
+  readonly #options: HangsOptions;
+  readonly #noted = new Set<Noted>();
+
+  constructor(options: HangsOptions) {
+    this.#options = options;
+  }
+
+  /** Notes a thread that waits since then, on the monotonic clock; gives what is to be called when it has come back. */
+  note(path: string, since: number): () => void {
+    const { hungAfterMs, mounts } = this.#options;
+    const noted: Noted = { path, since, isTold: false };
+    this.#noted.add(noted);
+    void mounts.refresh();
+    const timer = setTimeout(() => this.#tell(noted), Math.max(0, since + hungAfterMs - monotonic())).unref();
+    return () => {
+      if (!this.#noted.delete(noted)) return;
+      clearTimeout(timer);
+      if (!noted.isTold) return;
+      this.#options.log.warn({ path, seconds: secondsSince(since) }, 'a disk answers again');
+      this.#options.onAnswer();
+    };
+  }
+
+  /** Leaves a desk that does not answer in time behind; until it has ended it is noted where it waits. */
+  leave(desk: Pick<Desk, 'at' | 'ended' | 'close'>): void {
+    const at = desk.at();
+    const isAtDisk = at !== null && at.path !== '';
+    const release = isAtDisk ? this.note(at.path, monotonic() - at.milliseconds) : () => {};
+    void desk.ended.then(release);
+    void desk.close(0);
+  }
+
+  #tell(noted: Noted): void {
+    noted.isTold = true;
+    const { path, since } = noted;
+    this.#options.log.error(
+      { path, seconds: secondsSince(since) },
+      'a disk does not answer; what lies on it counts as last known, and all else goes on',
+    );
+  }
+
+  /** The directories below which nobody is to look. */
+  avoided(): readonly string[] {
+    return this.#places(waiting => waiting.some(({ since }) => this.#isHung(since)));
+  }
+
+  /** The same for those whom nobody would wait for. */
+  avoidedInHaste(): readonly string[] {
+    return this.#places(
+      waiting => waiting.length >= mostImpatient || waiting.some(({ since }) => this.#isHung(since)),
+    );
+  }
+
+  #places(isMeant: (waiting: readonly Noted[]) => boolean): readonly string[] {
+    const waiting = Map.groupBy(this.#noted, ({ path }) => this.placeOf(path));
+    return [...waiting].filter(([, noted]) => isMeant(noted)).map(([place]) => place);
+  }
+
+  /** The directory below which all is on the file system of a path. */
+  placeOf(path: string): string {
+    const place = this.#options.mounts.placeOf(path);
+    // All other file systems are below this one.
+    return place === '/' ? path : place;
+  }
+
+  #isHung(since: number): boolean {
+    return monotonic() - since >= this.#options.hungAfterMs;
+  }
+
+  /** Where a thread waits, if that is why nobody is to look at this path; else null. */
+  waitingAt(path: string): string | null {
+    const place = this.avoided().find(avoided => isWithin(path, avoided));
+    if (place === undefined) return null;
+    return [...this.#noted].find(noted => isWithin(noted.path, place))?.path ?? place;
+  }
+
+  /** Those that have waited for long, the longest first. */
+  list(): readonly Hang[] {
+    const now = monotonic();
+    return [...this.#noted]
+      .filter(({ since }) => this.#isHung(since))
+      .map(({ path, since }) => ({ path, milliseconds: now - since }))
+      .sort((a, b) => b.milliseconds - a.milliseconds);
+  }
+}
+
+function secondsSince(since: number): number {
+  return Math.round((monotonic() - since) / 1000);
+}

@@ -1,0 +1,27 @@
+/** Which file system a path lies on, told from the system's list of mounts, without asking the disk. */
+
+import { readFile } from 'node:fs/promises';
+import { decodePath, type MountTable, mountsIn, mountTable } from '../layout/index.ts';
+
+export class Mounts {
+  #table: MountTable = mountTable([]);
+
+  /** Reads the list anew. Never rejects; where the list cannot be read, the one before stays. */
+  async refresh(): Promise<void> {
+    try {
+      this.#table = mountTable(mountsIn(decodePath(await readFile('/proc/self/mountinfo'))));
+    } catch {
+      // Not Linux, or no /proc: all paths are on one file system then.
+    }
+  }
+
+  /** The numbers of the device; one file system may be mounted at several places. */
+  deviceOf(path: string): string {
+    return this.#table(path)?.device ?? '';
+  }
+
+  /** The directory at which its file system is mounted. */
+  placeOf(path: string): string {
+    return this.#table(path)?.at ?? '/';
+  }
+}

@@ -1,0 +1,55 @@
+/** Disks that really do not answer: a FUSE file system, whose server is stopped, and goes on when it is told to. */
+
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, statSync } from 'node:fs';
+import type { Test } from 'tap';
+import { Hangs, type HangsOptions } from '../../src/scan/hangs.ts';
+import { Mounts } from '../../src/scan/mounts.ts';
+
+export interface HangingDisk {
+  /** Where it is mounted. */
+  readonly path: string;
+  /** What is in it, which can be looked at while the disk hangs. */
+  readonly behind: string;
+  /** From now on whoever looks at it waits. */
+  hang(): void;
+  /** Everybody who waits is answered, and whoever comes. */
+  answer(): void;
+}
+
+/** Mounts a disk at a directory; it answers until it is told to hang. Needs root. */
+export async function hangingDisk(t: Test, path: string): Promise<HangingDisk> {
+  const behind = `${path}-behind`;
+  mkdirSync(path, { recursive: true });
+  mkdirSync(behind, { recursive: true });
+  // No cache of the system's may answer in its place.
+  const options = ['attr_timeout=0', 'entry_timeout=0', 'negative_timeout=0'].join();
+  const server = spawn('bindfs', ['-f', '-o', options, behind, path], { stdio: 'ignore' });
+  await once(server, 'spawn');
+  t.teardown(async () => {
+    // Whoever still waits is told that the server is gone.
+    const ended = once(server, 'exit');
+    server.kill('SIGKILL');
+    await ended;
+    execFileSync('umount', ['-l', path]);
+  });
+  const { dev } = statSync(behind);
+  while (statSync(path).dev === dev) await new Promise(setImmediate);
+  return {
+    path,
+    behind,
+    hang: () => {
+      server.kill('SIGSTOP');
+    },
+    answer: () => {
+      server.kill('SIGCONT');
+    },
+  };
+}
+
+/** The book of disks that do not answer, by itself. */
+export function hangs(given: Partial<HangsOptions> = {}): Hangs {
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
+  return new Hangs({ mounts: new Mounts(), hungAfterMs: 30_000, log, onAnswer: () => {}, ...given });
+}
