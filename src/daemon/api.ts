@@ -100,6 +100,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.view, secretKeys),
+        trustedSocket: current.config.server.trustedSocket,
         pid: process.pid,
         uid: process.getuid?.() ?? -1,
         now: Date.now(),

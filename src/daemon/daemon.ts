@@ -22,12 +22,12 @@ import { Ledger } from '../ledger/index.ts';
 import { Totals } from '../overview/index.ts';
 import { Refusals } from '../refusals/index.ts';
 import { sourceKinds } from '../sources/index.ts';
-import { type HistoryStore, openStore } from '../store/index.ts';
+import { type HistoryStore, openStore, openUnitSources } from '../store/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
 import { loadApi } from './api.ts';
 import { ConfigFile, type Current } from './current.ts';
-import { prepareDataPath, storeFile } from './data-path.ts';
+import { prepareDataPath, sourcesDirectory, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
 import { hostIdIn } from './host-id.ts';
 import { Measuring } from './measuring.ts';
@@ -212,6 +212,10 @@ async function openLedger(
   try {
     const ledger = await Ledger.open({
       store,
+      unitSources: openUnitSources({
+        directory: sourcesDirectory(config.server.dataPath),
+        foldCase: config.users.foldCase,
+      }),
       host,
       settings: config.quota,
       kinds: [...identityKinds, ...sourceKinds],

@@ -173,19 +173,21 @@ export class Outbox {
     const goneShares: { ownerKey: string; host: string }[] = [];
     const digests = new Map<string, string>();
     const strangers: OwnerRecord[] = [];
-    await inSlices(
-      this.#due(() => Math.max(digests.size, strangers.length) < mostAtOnce),
-      ownerKey => {
+    while (Math.max(digests.size, strangers.length) < mostAtOnce) {
+      const ownerKeys = [...this.#due(mostAtOnce)];
+      if (ownerKeys.length === 0) break;
+      const looked = await ledger.sharing.sharesOf(ownerKeys);
+      for (const [index, ownerKey] of ownerKeys.entries()) {
         const owner = ledger.sharing.owner(ownerKey);
         if (owner !== undefined && !this.#enrolled.has(owner.id)) strangers.push(owner);
-        const share = ledger.sharing.shareOf(ownerKey);
+        const share = looked[index] ?? null;
         const digest = digestOf(share);
-        if (digest === (this.#told.get(ownerKey) ?? nothing)) return;
+        if (digest === (this.#told.get(ownerKey) ?? nothing)) continue;
         digests.set(ownerKey, digest);
         if (share === null) goneShares.push({ ownerKey, host });
         else shares.push(share);
-      },
-    );
+      }
+    }
     // Whether it was written is not known until it is acknowledged.
     for (const ownerKey of digests.keys()) {
       this.#told.set(ownerKey, unsure);
@@ -228,11 +230,12 @@ export class Outbox {
     await inSlices(this.#options.ledger.sharing.owners(), ({ key }) => this.#others.add(key));
   }
 
-  /** Takes out one after the other; what changes from then on is looked at anew. */
-  *#due(isMoreWanted: () => boolean): Generator<string> {
+  /** Takes out so many at most; what changes from then on is looked at anew. */
+  *#due(most: number): Generator<string> {
+    let taken = 0;
     for (const owners of [this.#changed, this.#others]) {
       for (const ownerKey of owners) {
-        if (!isMoreWanted()) return;
+        if (taken++ >= most) return;
         owners.delete(ownerKey);
         yield ownerKey;
       }

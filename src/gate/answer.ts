@@ -17,6 +17,10 @@ export interface Reply {
 
 export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (response.headersSent) return;
+  if (reply.status === 204) {
+    response.writeHead(204).end();
+    return;
+  }
   const text = wantsText(request);
   const body = text ? reply.text() : JSON.stringify(reply.json());
   const headers = [

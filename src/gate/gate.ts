@@ -26,6 +26,7 @@ import {
 } from './request.ts';
 import type { GateServices } from './services.ts';
 import { unasked } from './unasked.ts';
+import { isSource, longestSetMs, source, sourceMethods, sources, sourcesAddress } from './unit-sources.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
@@ -53,6 +54,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/changed', { methods: ['POST'], handle: changedTrusted }],
   ['/v1/units', { methods: ['POST'], handle: units }],
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
+  [sourcesAddress, { methods: ['GET', 'HEAD'], handle: sources }],
   [
     '/v1/claims',
     { methods: ['POST'], handle: claims, nested: claimsNested, mostBodyBytes: longestClaimsBytes },
@@ -106,7 +108,8 @@ export class Gate {
     const server = createServer({
       maxHeaderSize: longestHeaderBytes,
       headersTimeout: headersMs,
-      requestTimeout: requestMs,
+      // Where a set may come, other bodies have their time measured apart.
+      requestTimeout: trust === 'trusted' ? Math.max(requestMs, longestSetMs) : requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: Math.min(checkEveryMs, headersMs),
     });
@@ -117,6 +120,11 @@ export class Gate {
     const connections = new Connections(server, mostConnections);
     server.on('request', (request, response) => {
       connections.asked(request.socket, response);
+      if (trust === 'trusted' && isSource(addressOf(request))) {
+        serveSource(services, request, response);
+        return;
+      }
+      if (trust === 'trusted' && hasBody(request)) endAfter(requestMs, request);
       serve(services, routes, request, response);
     });
     server.on('clientError', sayGoodbye);
@@ -141,6 +149,17 @@ function sayGoodbye(error: Error, socket: Duplex): void {
   if (socket.writable)
     socket.write(`HTTP/1.1 ${goodbye(error)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.destroy();
+}
+
+/** Ends a request whose body has not come whole by then. */
+function endAfter(milliseconds: number, request: IncomingMessage): void {
+  const overdue = setTimeout(() => sayGoodbye(new OverdueError(), request.socket), milliseconds);
+  request.once('close', () => clearTimeout(overdue));
+}
+
+/** The same as what the server itself notices. */
+class OverdueError extends Error {
+  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
 }
 
 function goodbye(error: Error): string {
@@ -178,6 +197,18 @@ function serve(
   }
 }
 
+/** Its body is read while it is served, and may be long and slow. */
+function serveSource(services: GateServices, request: IncomingMessage, response: ServerResponse): void {
+  const method = request.method ?? '';
+  if (method !== 'PUT') request.resume();
+  const served = sourceMethods.includes(method)
+    ? source(services, request)
+    : Promise.reject(wrongMethod(response, `${sourcesAddress}/NAME`, sourceMethods));
+  served
+    .then(reply => send(request, response, reply))
+    .catch(error => send(request, response, faultReply(error, services.unforeseen)));
+}
+
 function answer(
   services: GateServices,
   routes: ReadonlyMap<string, Route>,
@@ -198,7 +229,7 @@ function routeOf(
   const address = addressOf(request);
   const route = routes.get(address);
   if (route === undefined) {
-    if (trustedRoutes.has(address)) {
+    if (trustedRoutes.has(address) || isSource(address)) {
       throw new SoftquotaError(
         'not_trusted',
         `${address} is served on the trusted socket only ([server] TRUSTED_SOCKET)`,
@@ -210,11 +241,13 @@ function routeOf(
     );
   }
   const method = request.method ?? '';
-  if (!route.methods.includes(method)) {
-    response.setHeader('Allow', route.methods.join(', '));
-    throw new SoftquotaError('wrong_method', `${address} takes ${route.methods.join(', ')}`);
-  }
+  if (!route.methods.includes(method)) throw wrongMethod(response, address, route.methods);
   return route;
+}
+
+function wrongMethod(response: ServerResponse, address: string, methods: readonly string[]): SoftquotaError {
+  response.setHeader('Allow', methods.join(', '));
+  return new SoftquotaError('wrong_method', `${address} takes ${methods.join(', ')}`);
 }
 
 function healthReply(reasons: readonly string[]): Reply {

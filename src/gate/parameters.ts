@@ -67,6 +67,14 @@ export function bytesIn(parameters: Parameters, name: string): number {
   return wholeNumber(name, required(parameters, name), /^\d+$/, 'a whole number of bytes from 0 to 2^53 - 1');
 }
 
+/** A number of seconds from 1 to `most`. */
+export function secondsIn(parameters: Parameters, name: string, usual: number, most: number): number {
+  const text = parameters.get(name) ?? '';
+  const seconds = text === '' ? usual : /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (seconds >= 1 && seconds <= most) return seconds;
+  throw bad(`${name} is ${shown(text)}, where a whole number of seconds from 1 to ${most} is expected`);
+}
+
 /** A difference in bytes. */
 export function deltaIn(parameters: Parameters): number {
   const expected = 'a whole number of bytes from -(2^53 - 1) to 2^53 - 1';

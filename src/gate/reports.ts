@@ -53,8 +53,8 @@ export async function units(services: GateServices, parameters: Parameters): Pro
 
 /**
  * `/v1/usage`: what an owner uses, the groups that bear on it, and what would be decided about each subject. Without an
- * assigned group those are the ones of DEFAULT_GROUPS, also for an owner never heard of, since they decide there as well
- *. The built-in group has no name and is not among them.
+ * assigned group those are the ones of DEFAULT_GROUPS, also for an owner never heard of, since they decide there as well.
+ * The built-in group has no name and is not among them.
  */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;

@@ -59,6 +59,17 @@ export const daemonFindings = {
       'A storage root is on a network file system. Where another machine that shares the quota mounts it, too, it counts twice.',
     mend: 'set `SHARED` in the `[storage.*]` section, to the same name on all machines that mount it',
   },
+  source_stale: {
+    severity: 'wrong',
+    meaning:
+      'A source has not reported for longer than its `stale_after`. What it reported last still counts, and is marked stale.',
+    mend: 'start the program again that reports it; where it is gone for good: [`DELETE /v1/sources/NAME`](gate.md#sources)',
+  },
+  source_lost: {
+    severity: 'wrong',
+    meaning: 'What a source reported cannot be read from the disk any more, and counts for nothing.',
+    mend: 'run the program that reports it: its next set takes the place of the damaged one',
+  },
   unpublished: {
     severity: 'wrong',
     meaning:

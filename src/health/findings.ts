@@ -15,6 +15,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...machines(observed),
     ...sweeps(observed),
     ...longWalks(observed),
+    ...sources(observed),
     ...hooks(observed),
     ...settings(observed),
     ...places(observed),
@@ -172,6 +173,30 @@ function longWalks({ walking, hangs }: Observed): Finding[] {
         'nothing to do, where it is that large; else see what slows its disk down',
       ),
     );
+}
+
+function sources({ ledger, trustedSocket }: Observed): Finding[] {
+  return [
+    ...ledger.sources.list
+      .filter(({ isStale }) => isStale)
+      .map(({ name, reportedAt, staleAfterMs }) => {
+        const address = `http://localhost/v1/sources/${encodeURIComponent(name)}`;
+        const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
+        return finding(
+          'source_stale',
+          `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, where it was to report ` +
+            `within ${staleAfterMs / 1000} seconds: its figures are stale`,
+          `start the program again that reports it; where it is gone for good: ${removing}`,
+        );
+      }),
+    ...ledger.sources.lost.map(({ file, why }) =>
+      finding(
+        'source_lost',
+        `${printable(file)}, which has what a source reported, cannot be read: ${printable(why)}`,
+        'run the program that reports it: its next set takes the place of this file',
+      ),
+    ),
+  ];
 }
 
 function hooks({ unpublished, unasked }: Observed): Finding[] {

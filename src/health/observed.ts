@@ -66,6 +66,8 @@ export interface Observed {
   readonly configWrittenAt: number | null;
   /** `[section] KEY` of what was changed and waits for a restart. */
   readonly restartKeys: readonly string[];
+  /** `[server] TRUSTED_SOCKET`. */
+  readonly trustedSocket: string;
   /** Names of OAuth2 sources whose secrets none of the keys opens. */
   readonly lostSecrets: readonly string[];
   /** The daemon's own process, and whom it runs as. */

@@ -19,6 +19,7 @@ import {
 } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
+import type { SourceShare } from './unit-sources.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -27,6 +28,8 @@ export class Account {
   /** To be called when what it stores, or what is reported on top, has become another. */
   readonly #told: () => void;
   readonly #units = new Map<string, UnitRecord>();
+  /** What sources put; most owners have none. */
+  #sources: readonly SourceShare[] = [];
   /** What other machines say, by host. */
   readonly #shares = new Map<string, ShareRecord>();
   /** Only leaves that have any. */
@@ -50,12 +53,27 @@ export class Account {
   }
 
   get isEmpty(): boolean {
-    return this.#units.size === 0 && this.#deltas.size === 0 && this.#shares.size === 0;
+    return (
+      this.#units.size === 0 &&
+      this.#deltas.size === 0 &&
+      this.#shares.size === 0 &&
+      this.#sources.length === 0
+    );
   }
 
   /** On all machines. */
   get unitCount(): number {
-    return [...this.#shares.values()].reduce((sum, { units }) => sum + units, this.#units.size);
+    return [...this.#shares.values()].reduce((sum, { units }) => sum + units, this.ownUnitCount);
+  }
+
+  /** On this machine. */
+  get ownUnitCount(): number {
+    return this.#sources.reduce((sum, { units }) => sum + units, this.#units.size);
+  }
+
+  /** What programs put in whole sets. Those units are not among `units`. */
+  get sources(): readonly SourceShare[] {
+    return this.#sources;
   }
 
   /** Of other machines. */
@@ -90,7 +108,7 @@ export class Account {
 
   /** The same without what other machines say. */
   get ownUsage(): Usage {
-    this.#ownUsage ??= this.#withDeltas(this.#sumOfUnits());
+    this.#ownUsage ??= this.#withDeltas(this.#withSources(this.#sumOfUnits()));
     return this.#ownUsage;
   }
 
@@ -113,6 +131,29 @@ export class Account {
   /** Some bytes of this machine's units are last known ones. */
   get ownPartial(): boolean {
     return this.#partialUnits > 0;
+  }
+
+  /** Takes what the owner has in a source's set in place of what there was in the one before. */
+  putSource(share: SourceShare): void {
+    const before = this.sourceShare(share.source.name);
+    this.#sources = [...this.#sources.filter(one => one !== before), share];
+    if (before?.units === share.units && before.bytes.every((bytes, index) => bytes === share.bytes[index])) {
+      return;
+    }
+    this.#recount();
+    this.#told();
+  }
+
+  /** Nothing of the owner's is in that source's set any more. */
+  takeSource(share: SourceShare): void {
+    if (!this.#sources.includes(share)) return;
+    this.#sources = this.#sources.filter(one => one !== share);
+    this.#recount();
+    this.#told();
+  }
+
+  sourceShare(source: string): SourceShare | undefined {
+    return this.#sources.find(share => share.source.name === source);
   }
 
   /** Takes what another machine says in place of what it said before. */
@@ -199,6 +240,11 @@ export class Account {
     return sums;
   }
 
+  #withSources(unitBytes: Usage): Usage {
+    if (this.#sources.length === 0) return unitBytes;
+    return this.#sum([unitBytes, ...this.#sources.map(({ bytes }) => bytes)]);
+  }
+
   /** Deltas may say that more went than was there: a sum is never below 0. */
   #withDeltas(unitBytes: Usage): Usage {
     if (this.#deltas.size === 0) return unitBytes;
@@ -214,16 +260,16 @@ export class Account {
 
   #withShares(own: Usage): Usage {
     if (this.#shares.size === 0) return own;
-    const sums = [...own];
+    const shares = [...this.#shares.values()].map(({ bytes }) => leaves.map(leaf => bytes[leaf] ?? 0));
+    return this.#sum([own, ...shares]);
+  }
+
+  #sum(parts: readonly Usage[]): Usage {
     try {
-      for (const { bytes } of this.#shares.values()) {
-        for (const [index, leaf] of leaves.entries())
-          sums[index] = addBytes(sums[index] ?? 0, bytes[leaf] ?? 0);
-      }
+      return leaves.map((_leaf, index) => parts.reduce((sum, part) => addBytes(sum, part[index] ?? 0), 0));
     } catch (cause) {
       throw this.#tooLarge(cause);
     }
-    return sums;
   }
 
   #tooLarge(cause?: unknown): SoftquotaError {

@@ -15,7 +15,7 @@ export interface OwnerUsage {
   readonly measuredAt: number | null;
   /** Some bytes are last known ones, or no sweep has ended yet. */
   readonly partial: boolean;
-  /** What others keep in the store may be unknown here. Never so with a store of this machine's own. */
+  /** What other machines store may be unknown here, or a source has not reported for longer than it said. */
   readonly stale: boolean;
 }
 

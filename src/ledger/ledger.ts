@@ -14,7 +14,6 @@ import {
   explain,
   type Leaf,
   noUsage,
-  type QuotaSettings,
   type Standing,
   type Subject,
 } from '../quota/index.ts';
@@ -38,37 +37,16 @@ import { Book } from './book.ts';
 import type { Author } from './chronicle.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { Governing } from './governing.ts';
-import { type Away, Keeper, type KeeperLog } from './keeper.ts';
+import { type Away, Keeper } from './keeper.ts';
 import { rekeyed } from './kept.ts';
 import type { Noted } from './notes.ts';
+import type { LedgerOptions, LedgerSettings, ReadableBook } from './options.ts';
 import { Reports } from './reports.ts';
 import { Sharing } from './sharing.ts';
 import { inSlices } from './slices.ts';
+import { UnitSources } from './unit-sources.ts';
 import { type WalkedUnit, Walks } from './walks.ts';
 import { type Watcher, Watchers } from './watchers.ts';
-
-/** With the names in DEFAULT_GROUPS. */
-export type LedgerSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
-
-export interface LedgerOptions {
-  readonly store: Store;
-  /** Names this machine's part of the usage. */
-  readonly host: string;
-  readonly settings: LedgerSettings;
-  /** What is kept besides rules, groups and assignments; no decision depends on it. */
-  readonly kinds?: readonly Kind<unknown>[];
-  /** Owners' names compare without the case of ASCII letters. */
-  readonly foldCase: boolean;
-  readonly log: KeeperLog;
-  /** The system's unless given. */
-  readonly clock?: Clock;
-}
-
-/** What of the book others may read. */
-export type ReadableBook = Pick<
-  Book,
-  'keyOf' | 'owner' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'
->;
 
 export class Ledger {
   readonly #store: Store;
@@ -79,6 +57,8 @@ export class Ledger {
   readonly #governing: Governing;
   readonly #reports: Reports;
   readonly #walks: Walks;
+  /** What programs report in whole sets. */
+  readonly sources: UnitSources;
   /** What goes between machines that share the quota. */
   readonly sharing: Sharing;
   #settings: LedgerSettings;
@@ -103,6 +83,7 @@ export class Ledger {
       keeper: this.#keeper,
       governing: this.#governing,
       host: options.host,
+      sourceUnits: (account, leaves, most) => this.sources.unitsOf(account, leaves, most),
       // Of before there was anything.
       keeperFor: register => keeperOf(register, () => ({ goneEventsBefore: 0 })),
     });
@@ -120,6 +101,18 @@ export class Ledger {
       host: options.host,
       now: () => this.#clock.wall(),
     });
+    this.sources = new UnitSources({
+      book: this.#book,
+      store: options.unitSources,
+      clock: this.#clock,
+      log: options.log,
+      accountFor: ownerName => this.#walks.accountFor(ownerName),
+    });
+  }
+
+  /** Some owner's figures may be out of date. */
+  get isStale(): boolean {
+    return this.sharing.isStale || this.sources.list.some(({ isStale }) => isStale);
   }
 
   /** Opens the ledger with all that the store holds; rejects with `store_refused`. */
@@ -129,6 +122,7 @@ export class Ledger {
       await ledger.#load(options.kinds ?? []);
     } catch (error) {
       ledger.#reports.close();
+      await ledger.sources.close();
       throw error;
     }
     return ledger;
@@ -351,6 +345,7 @@ export class Ledger {
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
     this.#reports.close();
+    await this.sources.close();
     await this.sharing.close();
     await this.#keeper.close();
     await this.#store.close();
@@ -376,6 +371,7 @@ export class Ledger {
       this.#reports.load(this.#walks.accountFor(record.owner), record);
     }
     this.#reports.settle();
+    await this.sources.load();
   }
 
   #usageOf(account: Account | undefined, askedName: string): OwnerUsage {
@@ -386,7 +382,7 @@ export class Ledger {
       usage: account?.usage ?? noUsage,
       measuredAt: account?.measuredAt ?? this.lastSweep?.finishedAt ?? null,
       partial: this.lastSweep === null || (account?.partial ?? false),
-      stale: this.sharing.isStale,
+      stale: this.sharing.isStale || (account !== undefined && this.sources.makesStale(account)),
     };
   }
 

@@ -8,7 +8,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
-import { leaves, type Usage } from '../quota/index.ts';
+import { type Leaf, leaves, type Usage } from '../quota/index.ts';
 import type {
   DocumentRecord,
   LargeUnit,
@@ -18,7 +18,6 @@ import type {
   Position,
   Register,
   ShareRecord,
-  UnitRecord,
 } from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { Book } from './book.ts';
@@ -26,6 +25,7 @@ import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
 import type { Governing, SharedPolicy } from './governing.ts';
 import type { Keeper } from './keeper.ts';
 import { inSlices } from './slices.ts';
+import type { SourceUnit } from './unit-sources.ts';
 
 /** How many of an owner's units are told to others. */
 const mostUnitsTold = 20;
@@ -33,6 +33,8 @@ const mostUnitsTold = 20;
 /** A unit as far as it is known here. */
 export interface KnownUnit extends LargeUnit {
   readonly host: string;
+  /** The name of the source that reported it with its whole set; null for all others. */
+  readonly source: string | null;
   /** Null for a unit of another machine. */
   readonly files: number | null;
   /** Of a unit of another machine: whether any there is. */
@@ -63,6 +65,8 @@ export interface SharingOptions {
   readonly keeper: Keeper;
   readonly governing: Governing;
   readonly host: string;
+  /** An owner's units in what sources put, the largest `most` of each source. */
+  sourceUnits(account: Account, leaves: readonly Leaf[], most: number): Promise<readonly SourceUnit[]>;
   /** Makes what writes behind into a register. */
   keeperFor(register: Pick<Register, 'write'>): Keeper;
 }
@@ -150,35 +154,76 @@ export class Sharing {
     return this.#options.book.accountByKey(ownerKey)?.owner;
   }
 
-  /** What this machine has to say of an owner; null: it stores nothing here, or more than can be added up. */
-  shareOf(ownerKey: string): ShareRecord | null {
+  /**
+   * What this machine has to say of these owners, in their order; null: it stores nothing here, or more than can be added up.
+   * The units that sources put are read for it.
+   */
+  async sharesOf(ownerKeys: readonly string[]): Promise<readonly (ShareRecord | null)[]> {
+    const { book } = this.#options;
+    const reported = new Map<string, readonly LargeUnit[]>();
+    for (const ownerKey of ownerKeys) {
+      const account = book.accountByKey(ownerKey);
+      if (account === undefined || account.sources.length === 0) continue;
+      reported.set(ownerKey, await this.#options.sourceUnits(account, leaves, mostUnitsTold));
+    }
+    const shares: (ShareRecord | null)[] = [];
+    await inSlices(ownerKeys, ownerKey => shares.push(this.#shareOf(ownerKey, reported.get(ownerKey) ?? [])));
+    return shares;
+  }
+
+  #shareOf(ownerKey: string, reported: readonly LargeUnit[]): ShareRecord | null {
     const { book, host } = this.#options;
     const account = book.accountByKey(ownerKey);
     if (account === undefined) return null;
-    const units = [...account.units];
     const usage = usageOf(account);
-    if (usage === null || (units.length === 0 && usage.every(bytes => bytes === 0))) return null;
+    const units = account.ownUnitCount;
+    if (usage === null || (units === 0 && usage.every(bytes => bytes === 0))) return null;
     return {
       ownerKey,
       host,
       bytes: Object.fromEntries(
         leaves.flatMap((leaf, index) => (usage[index] ? [[leaf, usage[index]]] : [])),
       ),
-      units: units.length,
-      largest: largestOf(units),
+      units,
+      largest: largestOf([...account.units, ...reported]),
       partial: account.ownPartial,
       measuredAt: account.ownMeasuredAt,
     };
   }
 
-  /** An owner's units, largest first: all of this machine, and the larger ones of the others. */
-  unitsOf(ownerName: string): readonly KnownUnit[] {
-    const account = this.#options.book.account(ownerName);
+  /**
+   * An owner's units of these leaves, largest first: all that this machine knows of, the largest `most` of each source, and
+   * the larger ones of other machines.
+   */
+  async unitsOf(
+    ownerName: string,
+    { of = leaves, most }: { readonly of?: readonly Leaf[]; readonly most: number },
+  ): Promise<readonly KnownUnit[]> {
+    const { book, host, sourceUnits } = this.#options;
+    const account = book.account(ownerName);
     if (account === undefined) return [];
-    const elsewhere = [...account.shares].flatMap(({ host, largest, partial, measuredAt }) =>
-      largest.map(unit => ({ ...unit, host, files: null, partial, measuredAt })),
+    const reported = (await sourceUnits(account, of, most)).map(({ source, ...unit }) => ({
+      ...unit,
+      host,
+      source: source.name,
+      files: 0,
+      partial: false,
+      measuredAt: source.reportedAt,
+    }));
+    const elsewhere = [...account.shares].flatMap(share =>
+      share.largest.map(unit => ({
+        ...unit,
+        host: share.host,
+        source: null,
+        files: null,
+        partial: share.partial,
+        measuredAt: share.measuredAt,
+      })),
     );
-    return [...account.units, ...elsewhere].sort((a, b) => b.bytes - a.bytes);
+    const here = [...account.units].map(unit => ({ ...unit, source: null }));
+    return [...here, ...reported, ...elsewhere]
+      .filter(({ leaf }) => of.includes(leaf))
+      .sort((a, b) => b.bytes - a.bytes);
   }
 
   /** How many units an owner has, on all machines. */
@@ -191,7 +236,7 @@ export class Sharing {
     const { book } = this.#options;
     const stored = new Map<string, { owners: number; bytes: number; measuredAt: number | null }>();
     await inSlices(book.accounts, ({ owner, shares }) => {
-      const own = this.shareOf(owner.key);
+      const own = this.#shareOf(owner.key, []);
       for (const { host, bytes, measuredAt } of own === null ? shares : [own, ...shares]) {
         const sum = stored.get(host) ?? { owners: 0, bytes: 0, measuredAt: null };
         sum.owners += 1;
@@ -287,7 +332,7 @@ function usageOf(account: Account): Usage | null {
   }
 }
 
-function largestOf(units: readonly UnitRecord[]): readonly LargeUnit[] {
+function largestOf(units: readonly LargeUnit[]): readonly LargeUnit[] {
   return units
     .toSorted((a, b) => b.bytes - a.bytes)
     .slice(0, mostUnitsTold)

@@ -27,7 +27,8 @@ export function nameFault(name: string): string | null {
   if (name === '.' || name === '..') return `it is "${name}", which stands for a directory`;
   if (!name.isWellFormed()) return 'it is not well-formed Unicode';
   if (/\p{Cc}/u.test(name)) return 'it has control characters';
-  if ([...name].length > longestName) return `it is longer than ${longestName} characters`;
+  if (name.length > longestName && [...name].length > longestName)
+    return `it is longer than ${longestName} characters`;
   return null;
 }
 

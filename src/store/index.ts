@@ -51,6 +51,17 @@ export type {
 } from './shared.ts';
 export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
 export type { Changes, DeltaRecord, Kept, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
+export type {
+  KeptSet,
+  LostSet,
+  UnitQuery,
+  UnitSetRecord,
+  UnitSetWriter,
+  UnitSourceStore,
+  UnitSum,
+} from './unit-sources.ts';
+export { mostUnitsInSet } from './unit-sources.ts';
+export { openUnitSources } from './units/store.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 

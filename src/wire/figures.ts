@@ -34,7 +34,9 @@ export const overview = z
   .object({
     mode,
     enabled: z.boolean(),
-    stale: z.boolean().meta({ description: 'What other machines measured may be out of date.' }),
+    stale: z.boolean().meta({
+      description: 'What other machines measured, or what a program reported, may be out of date.',
+    }),
     owners: z.object({
       total: count,
       over: count.meta({ description: 'Some kind of data is refused.' }),

@@ -45,7 +45,9 @@ export const ownerRow = verdict
       .meta({ description: '`used` in percent of `limit`, rounded down; null without a limit.' }),
     measuredAt: z.string().nullable().meta({ description: 'Null where nothing was measured.' }),
     partial: z.boolean().meta({ description: 'Some bytes are last known ones.' }),
-    stale: z.boolean().meta({ description: 'What other machines measured may be out of date.' }),
+    stale: z.boolean().meta({
+      description: 'What other machines measured, or what a program reported, may be out of date.',
+    }),
   })
   .meta({ id: 'OwnerRow', description: 'One owner in a list, with the decision about `size:all`.' });
 
@@ -56,6 +58,10 @@ export const unitRow = z
     host: z.string().meta({ description: 'The `[server] HOST_ID` of the machine that it is on.' }),
     name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
     kind: z.enum(['walked', 'reported']),
+    source: z.string().nullable().meta({
+      description:
+        'The source that reported it with its whole set; null for all others, and on other machines.',
+    }),
     subject: z.string(),
     bytes,
     files: z.number().int().nullable().meta({ description: 'Null for a unit of another machine.' }),
@@ -72,7 +78,8 @@ export const ownerReport = ownerRow
   .extend({
     known: z.boolean().meta({ description: 'Whether this owner was ever heard of.' }),
     units: z.array(unitRow).meta({
-      description: 'Largest first; of each other machine that shares the quota, its 20 largest.',
+      description:
+        'Largest first; of each source its 1,000 largest, of each other machine that shares the quota its 20 largest.',
     }),
     decisions: z.record(z.string(), verdict).meta({ description: 'By subject.' }),
   })

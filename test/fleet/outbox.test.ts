@@ -1,11 +1,12 @@
 /** What a machine says of its owners' usage in the shared store. */
 
+import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { Outbox, type OutboxOptions } from '../../src/fleet/outbox.ts';
 import { createRule } from '../../src/policy/index.ts';
 import type { RegisterChanges, SharedStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
-import { repos, walk } from '../ledger/world.ts';
+import { lfs, repos, walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { ledgerOf, sharedStore } from './world.ts';
 
@@ -39,6 +40,47 @@ function written(store: SharedStore, during: (writes: number) => void = () => {}
 }
 
 const keysIn = ({ shares = [] }: RegisterChanges = {}) => shares.map(({ ownerKey }) => ownerKey);
+
+t.test('what sources put is told as what is reported one by one', async t => {
+  const { address } = await startSingle(t);
+  const shared = await sharedStore(t, address);
+  const { store, writes } = written(shared);
+  const ledger = await ledgerOf(t, 'one');
+  walk(ledger, 'alice/app', 100);
+  const outbox = outboxOf(t, { ledger, store });
+  outbox.start();
+  await outbox.settled();
+  const put = (units: readonly object[]) => {
+    const body = units.map(unit => `${JSON.stringify({ owner: 'alice', subject: lfs, ...unit })}\n`).join('');
+    return ledger.sources.put('s', 1000, Readable.from([Buffer.from(body)]));
+  };
+  await put([
+    { unit: 'small', bytes: 1 },
+    { unit: 'large', bytes: 1000 },
+  ]);
+  await outbox.settled();
+  t.match(await shared.sharesOf(['alice']), [
+    {
+      bytes: { [repos]: 100, [lfs]: 1001 },
+      units: 3,
+      largest: [
+        { kind: 'reported', name: 'large', leaf: lfs, bytes: 1000 },
+        { bytes: 100 },
+        { name: 'small' },
+      ],
+    },
+  ]);
+  const before = writes.length;
+  await put([
+    { unit: 'small', bytes: 1 },
+    { unit: 'large', bytes: 1000 },
+  ]);
+  await outbox.settled();
+  t.equal(writes.length, before, 'the same set again is nothing new');
+  await ledger.sources.remove('s');
+  await outbox.settled();
+  t.match(await shared.sharesOf(['alice']), [{ bytes: { [repos]: 100 }, units: 1, largest: { length: 1 } }]);
+});
 
 t.test('a change of usage is told by itself, and only once while nothing changes', async t => {
   const { address } = await startSingle(t);

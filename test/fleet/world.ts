@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Fleet, type FleetOptions, type Mounted } from '../../src/fleet/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
-import { openRedisStore, openStore, type SharedStore } from '../../src/store/index.ts';
+import { openRedisStore, openStore, openUnitSources, type SharedStore } from '../../src/store/index.ts';
 import { directoryFor, settings, silentLog } from '../ledger/world.ts';
 
 export const prefix = 'fleet';
@@ -76,7 +76,8 @@ export async function member(
 
 async function ledgerIn(directory: string, host: string): Promise<Ledger> {
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
-  return Ledger.open({ store, host, settings, foldCase: true, log: silentLog });
+  const unitSources = openUnitSources({ directory: join(directory, 'sources'), foldCase: true });
+  return Ledger.open({ store, unitSources, host, settings, foldCase: true, log: silentLog });
 }
 
 /** The ledger of a machine for itself. */

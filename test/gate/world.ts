@@ -16,7 +16,7 @@ import {
   type UnaskedReport,
 } from '../../src/gate/index.ts';
 import { Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
-import { openStore } from '../../src/store/index.ts';
+import { openStore, openUnitSources } from '../../src/store/index.ts';
 import { settings, silentLog } from '../ledger/world.ts';
 
 export interface Answer {
@@ -66,6 +66,7 @@ export async function openWorld(
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
   const ledger = await Ledger.open({
     store,
+    unitSources: openUnitSources({ directory: join(directory, 'sources'), foldCase: true }),
     host: 'here',
     settings: { ...settings, totalBytes: 10_000_000_000, ...changed },
     foldCase: true,

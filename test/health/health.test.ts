@@ -28,6 +28,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     configWrittenAt: null,
     restartKeys: [],
     lostSecrets: [],
+    trustedSocket: '/run/softquota/trusted.sock',
     pid: 4711,
     uid: 1000,
     now: Date.now(),
@@ -287,4 +288,39 @@ t.test('what several machines mount and nobody measures is told, and what has no
     findings(withoutStore).filter(({ code }) => code === 'shared_unwalked'),
     [{ message: /nas3/, mend: /^start the server at \[store\] HOST/ }],
   );
+});
+
+t.test('a source that reports no more is told, with how to start again or to end it', async t => {
+  const seen = await observed(t);
+  const reported = {
+    name: "it's / ours",
+    reportedAt: Date.parse('2026-11-21T09:00:00Z'),
+    staleAfterMs: 60_000,
+    units: 1,
+    owners: 1,
+    bytes: 1,
+    isStale: true,
+  };
+  const list = [reported, { ...reported, name: 'fresh', isStale: false }];
+  const lost = [{ file: '/var/lib/softquota/sources/1.db', why: 'file is not a database' }];
+  Object.defineProperty(seen.ledger.sources, 'list', { value: list });
+  Object.defineProperty(seen.ledger.sources, 'lost', { value: lost });
+  t.match(
+    findings(seen).filter(({ code }) => code.startsWith('source_')),
+    [
+      {
+        code: 'source_stale',
+        severity: 'wrong',
+        message:
+          "the source it's / ours last reported at 2026-11-21T09:00:00.000Z, where it was to report within 60 seconds: its figures are stale",
+        mend: /: curl -q --unix-socket \/run\/softquota\/trusted\.sock -X DELETE 'http:\/\/localhost\/v1\/sources\/it/,
+      },
+      {
+        code: 'source_lost',
+        severity: 'wrong',
+        message: /1\.db, which .* cannot be read: file is not a database/,
+      },
+    ],
+  );
+  t.strictSame(notReady(seen), [], 'the daemon itself is ready');
 });

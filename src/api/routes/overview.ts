@@ -45,7 +45,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         return {
           mode,
           enabled,
-          stale: ledger.sharing.isStale,
+          stale: ledger.isStale,
           owners: { total: owners, over, near },
           total: totalOf(usage),
           tree: asTree(usage),

@@ -91,8 +91,8 @@ function figureRoutes<Params extends z.ZodObject>(
   ];
 }
 
-function ownReportOf({ ledger, contact }: ApiServices, name: string): OwnReport {
-  const { known, units, ...report } = reportOf(ledger, name);
+async function ownReportOf({ ledger, contact }: ApiServices, name: string): Promise<OwnReport> {
+  const { known, units, ...report } = await reportOf(ledger, name, mostUnits);
   const { mode, warnAt } = ledger.settings;
   return {
     ...report,

@@ -67,12 +67,14 @@ function quotaRoutes<Params extends z.ZodObject>(
         summary: `The ${list} that take space, largest first`,
         query: unitsQuery,
         answer: { status: 200, description: 'Units', schema: z.array(usedUnit) },
-        handle: (input, { caller }) => {
-          const within = leavesOf(subject);
+        handle: async (input, { caller }) => {
           const { page = 1, limit = Number.POSITIVE_INFINITY } = input.query;
-          return ledger.sharing
-            .unitsOf(owner(input.params, caller).name)
-            .filter(({ leaf }) => within.includes(leaf))
+          const most = Math.min(page * limit, Number.MAX_SAFE_INTEGER);
+          const units = await ledger.sharing.unitsOf(owner(input.params, caller).name, {
+            of: leavesOf(subject),
+            most,
+          });
+          return units
             .slice(page === 1 ? 0 : (page - 1) * limit, page * limit)
             .map(({ name, bytes }) => ({ name, size: bytes }));
         },

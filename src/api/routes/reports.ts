@@ -24,17 +24,19 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   };
 }
 
-export function reportOf(ledger: Ledger, name: string): OwnerReport {
+/** Of each source the `most` largest units are told. */
+export async function reportOf(ledger: Ledger, name: string, most: number): Promise<OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {
     const { allowed, used, limit, group, rule } = ledger.decideFor(owner, subject);
     return [subject, { allowed, used, limit, group, rule }];
   });
-  const units = ledger.sharing.unitsOf(owner.name).map(
+  const units = (await ledger.sharing.unitsOf(owner.name, { most })).map(
     (unit): UnitRow => ({
       host: unit.host,
       name: unit.name,
       kind: unit.kind,
+      source: unit.source,
       subject: unit.leaf,
       bytes: unit.bytes,
       files: unit.files,

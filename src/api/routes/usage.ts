@@ -12,6 +12,7 @@ import { type Filling, percentOf, reportOf, rowOf, totalOf } from './reports.ts'
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const mostRows = 1000;
+const mostUnits = 1000;
 const orders = ['asc', 'desc'] as const;
 
 const listQuery = z.strictObject({
@@ -59,7 +60,7 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       access: administrators.read,
       params: z.object({ owner: knownName }),
       answer: { status: 200, description: 'The owner', schema: ownerReport },
-      handle: ({ params }) => reportOf(ledger, params.owner),
+      handle: ({ params }) => reportOf(ledger, params.owner, mostUnits),
     }),
     route({
       id: 'explainDecision',

@@ -63,7 +63,7 @@ function Now({ rulings, report }: RulingsProps) {
         <p class="quiet-text small">
           Measured <Time at={report.measuredAt} />.
           {report.partial && ' Some of it could not be read, and is what was known before.'}
-          {report.stale && ' What other machines measured may be out of date.'}
+          {report.stale && ' What other machines measured, or programs reported, may be out of date.'}
         </p>
       </div>
     </Panel>

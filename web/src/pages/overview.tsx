@@ -83,7 +83,7 @@ function Mode({ figures: { enabled, mode, stale } }: { figures: Figures }) {
           count.
         </p>
       )}
-      {stale && <p>What other machines measured may be out of date.</p>}
+      {stale && <p>What other machines measured, or programs reported, may be out of date.</p>}
     </div>
   );
 }

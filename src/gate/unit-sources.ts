@@ -1,0 +1,124 @@
+/**
+ * `/v1/sources`: programs that report their units in whole sets.
+ *
+ * A set is read as it comes, since it may be a hundred megabytes: a piece is asked for when the one before was taken. It may
+ * take as long as it goes on coming.
+ */
+
+import type { IncomingMessage } from 'node:http';
+import { finished } from 'node:stream/promises';
+import { SoftquotaError } from '../errors.ts';
+import type { SourceReport } from '../ledger/index.ts';
+import { formatBytes, nameFault, printable } from '../quota/index.ts';
+import type { Reply } from './answer.ts';
+import { secondsIn } from './parameters.ts';
+import { addressOf, parametersOf } from './request.ts';
+import type { GateServices } from './services.ts';
+
+export const sourcesAddress = '/v1/sources';
+export const sourceMethods: readonly string[] = ['GET', 'HEAD', 'PUT', 'DELETE'];
+
+/** How long a whole set may take to come, in milliseconds. */
+export const longestSetMs = 3_600_000;
+
+/** A source that does not say how long its figures are good has to report once a day. */
+const usualStaleAfter = 86_400;
+const longestStaleAfter = 366 * 86_400;
+
+export function isSource(address: string): boolean {
+  return address.startsWith(`${sourcesAddress}/`);
+}
+
+/** `GET /v1/sources`. */
+export function sources({ ledger }: GateServices): Reply {
+  const { list } = ledger.sources;
+  return {
+    status: 200,
+    json: () => ({ sources: list.map(shown) }),
+    text: () => list.map(report => `${lineOf(report)}\n`).join(''),
+  };
+}
+
+/** `/v1/sources/NAME`, by its method, which is one of `sourceMethods`. */
+export async function source(services: GateServices, request: IncomingMessage): Promise<Reply> {
+  const name = nameIn(addressOf(request));
+  switch (request.method) {
+    case 'PUT':
+      return put(services, name, request);
+    case 'DELETE':
+      await services.ledger.sources.remove(name);
+      return { status: 204, json: () => null, text: () => '' };
+    default:
+      return one(services, name);
+  }
+}
+
+function one({ ledger }: GateServices, name: string): Reply {
+  const report = ledger.sources.report(name);
+  if (report === undefined) throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
+  return { status: 200, json: () => shown(report), text: () => `${lineOf(report)}\n` };
+}
+
+async function put({ ledger }: GateServices, name: string, request: IncomingMessage): Promise<Reply> {
+  try {
+    const seconds = secondsIn(parametersOf(request, null), 'stale_after', usualStaleAfter, longestStaleAfter);
+    const { units, owners } = await ledger.sources.put(name, seconds * 1000, piecesOf(request));
+    return {
+      status: 200,
+      json: () => ({ units, owners }),
+      text: () => `${units} units of ${owners} owners\n`,
+    };
+  } catch (error) {
+    // Who is cut off while it sends does not listen.
+    request.resume();
+    await finished(request, { writable: false }).catch(() => {});
+    throw error;
+  }
+}
+
+async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
+  try {
+    // Left early, it is read to its end all the same.
+    yield* request.iterator({ destroyOnReturn: false });
+  } catch (cause) {
+    throw new SoftquotaError('bad_parameter', 'the body breaks off', { cause });
+  }
+  // From here on the disk takes its time, and not the one who sent.
+  request.socket.setTimeout(0);
+}
+
+function nameIn(address: string): string {
+  const text = address.slice(sourcesAddress.length + 1);
+  let name: string;
+  try {
+    name = decodeURIComponent(text);
+  } catch (cause) {
+    throw new SoftquotaError('bad_parameter', 'the name of the source is no percent-encoded UTF-8', {
+      cause,
+    });
+  }
+  const why = nameFault(name);
+  if (why === null) return name;
+  throw new SoftquotaError('bad_parameter', `the source is "${printable(name)}", which is no name: ${why}`);
+}
+
+function shown({ name, units, owners, bytes, reportedAt, staleAfterMs, isStale }: SourceReport): object {
+  return {
+    name,
+    units,
+    owners,
+    bytes,
+    reported_at: new Date(reportedAt).toISOString(),
+    stale_after: staleAfterMs / 1000,
+    stale: isStale,
+  };
+}
+
+function lineOf({ name, units, owners, bytes, reportedAt, isStale }: SourceReport): string {
+  const when = `${new Date(reportedAt).toISOString()}${isStale ? ', stale' : ''}`;
+  return `${printable(name)}: ${counted(units, owners)}, ${formatBytes(bytes)}, reported at ${when}`;
+}
+
+function counted(units: number, owners: number): string {
+  return `${units} ${units === 1 ? 'unit' : 'units'} of ${owners} ${owners === 1 ? 'owner' : 'owners'}`;
+}

@@ -1,0 +1,33 @@
+/** What a ledger is opened with, and what of its book others may read. */
+
+import type { Kind } from '../policy/index.ts';
+import type { QuotaSettings } from '../quota/index.ts';
+import type { Store, UnitSourceStore } from '../store/index.ts';
+import type { Book } from './book.ts';
+import type { Clock } from './clock.ts';
+import type { KeeperLog } from './keeper.ts';
+
+/** With the names in DEFAULT_GROUPS. */
+export type LedgerSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
+
+export interface LedgerOptions {
+  readonly store: Store;
+  /** Where sets of units are that programs report; without it none can be put. Closed with the ledger. */
+  readonly unitSources?: UnitSourceStore;
+  /** Names this machine's part of the usage. */
+  readonly host: string;
+  readonly settings: LedgerSettings;
+  /** What is kept besides rules, groups and assignments; no decision depends on it. */
+  readonly kinds?: readonly Kind<unknown>[];
+  /** Owners' names compare without the case of ASCII letters. */
+  readonly foldCase: boolean;
+  readonly log: KeeperLog;
+  /** The system's unless given. */
+  readonly clock?: Clock;
+}
+
+/** What of the book others may read. */
+export type ReadableBook = Pick<
+  Book,
+  'keyOf' | 'owner' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'
+>;

@@ -1,0 +1,312 @@
+/**
+ * Sources: programs that report units in whole sets, each set in place of the one before.
+ *
+ * A set is kept first and counts then, an owner at a time, each owner's figures at once. Only sums are in memory; the units
+ * themselves stay in the store. A set that becomes older than its source said it may makes the figures of its owners stale.
+ */
+
+import { SoftquotaError } from '../errors.ts';
+import {
+  addBytes,
+  bytesUnder,
+  type Leaf,
+  leafIndex,
+  leafMask,
+  noUsage,
+  printable,
+  type Usage,
+} from '../quota/index.ts';
+import type { LargeUnit, LostSet, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
+import type { Account } from './account.ts';
+import type { Book } from './book.ts';
+import type { Clock } from './clock.ts';
+import type { KeeperLog } from './keeper.ts';
+import { inSlices } from './slices.ts';
+
+/** A source, and when it put what counts now. */
+export interface UnitSource {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly reportedAt: number;
+  readonly staleAfterMs: number;
+}
+
+/** What an owner has in the set of one source. */
+export interface SourceShare {
+  readonly source: UnitSource;
+  readonly bytes: Usage;
+  readonly units: number;
+}
+
+/** One of the units of a set. */
+export interface SourceUnit extends LargeUnit {
+  readonly source: UnitSource;
+}
+
+/** A source with what it reported. */
+export interface SourceReport extends UnitSource {
+  readonly units: number;
+  readonly owners: number;
+  /** At most 2^53 - 1. */
+  readonly bytes: number;
+  /** It is older than it may become. */
+  readonly isStale: boolean;
+}
+
+export interface UnitSourcesOptions {
+  readonly book: Book;
+  /** Undefined: no program can put anything. */
+  readonly store: UnitSourceStore | undefined;
+  readonly clock: Clock;
+  readonly log: KeeperLog;
+  /** The owner's account; where there is none it is opened, and kept. */
+  accountFor(ownerName: string): Account;
+}
+
+interface Held {
+  readonly source: UnitSource;
+  readonly units: number;
+  readonly owners: number;
+  readonly bytes: number;
+}
+
+/** Each takes a file, and room in every answer that lists them. */
+export const mostSources = 100;
+const lookEveryMs = 5000;
+
+export class UnitSources {
+  readonly #options: UnitSourcesOptions;
+  /** By name. */
+  readonly #held = new Map<string, Held>();
+  /** Names of sources that are being changed, and since when. */
+  readonly #busy = new Map<string, number>();
+  /** Names of those that were told to be stale. */
+  readonly #stale = new Set<string>();
+  /** Sets that are whole come into force one after the other. */
+  #changing: Promise<unknown> = Promise.resolve();
+  readonly #look: NodeJS.Timeout;
+
+  constructor(options: UnitSourcesOptions) {
+    this.#options = options;
+    this.#look = setInterval(() => this.#tellStale(), lookEveryMs).unref();
+  }
+
+  /** Takes what the store kept. Rejects with `store_refused`. */
+  async load(): Promise<void> {
+    const { store, log } = this.#options;
+    if (store === undefined) return;
+    for (const { set, sums } of await store.load())
+      await this.#bringIntoForce(await this.#sharesOf(set, sums));
+    for (const { file, why } of store.lost) {
+      log.error(
+        { file, err: why },
+        'what a source reported cannot be read, and counts for nothing until it is put again',
+      );
+    }
+  }
+
+  /** By name. */
+  get list(): readonly SourceReport[] {
+    const reports = [...this.#held.values()].map(held => this.#reportOf(held));
+    return reports.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Undefined: there is none of that name. */
+  report(name: string): SourceReport | undefined {
+    const held = this.#held.get(name);
+    return held === undefined ? undefined : this.#reportOf(held);
+  }
+
+  /** Sets that cannot be read. */
+  get lost(): readonly LostSet[] {
+    return this.#options.store?.lost ?? [];
+  }
+
+  /** Whether some of an owner's figures are older than their source said they may become. */
+  makesStale({ sources }: Account): boolean {
+    return sources.some(({ source }) => this.#isStale(source));
+  }
+
+  /** An owner's units in all sets, the largest `most` of each; what cannot be read is left out. */
+  async unitsOf(
+    { owner, sources }: Account,
+    leaves: readonly Leaf[],
+    most: number,
+  ): Promise<readonly SourceUnit[]> {
+    const { store, log } = this.#options;
+    const found: SourceUnit[] = [];
+    for (const { source } of sources) {
+      try {
+        const query = { source: source.name, ownerKey: owner.key, leaves, most };
+        for (const unit of (await store?.units(query)) ?? []) found.push({ ...unit, source });
+      } catch (error) {
+        log.warn({ err: error, source: source.name }, 'the units that a source reported cannot be read');
+      }
+    }
+    return found;
+  }
+
+  /**
+   * Puts a set in place of all that the source ever reported; `body` is its lines. Rejects with `bad_parameter` (naming the
+   * line), `sum_too_large`, `conflict` while another set of this source is under way, `store_away`, or as the body does:
+   * then nothing is changed.
+   */
+  put(name: string, staleAfterMs: number, body: AsyncIterable<Uint8Array>): Promise<SourceReport> {
+    return this.#alone(name, async store => {
+      if (!this.#held.has(name) && this.#held.size >= mostSources) {
+        throw new SoftquotaError(
+          'conflict',
+          `there are ${mostSources} sources already: delete one that reports no more`,
+        );
+      }
+      const writer = await store.begin(name);
+      try {
+        for await (const chunk of body) await writer.take(chunk);
+        const set = { source: name, reportedAt: this.#options.clock.wall(), staleAfterMs };
+        const sums = await writer.finish(set);
+        return await this.#afterOthers(async () => {
+          const shares = await this.#sharesOf(set, sums);
+          await this.#mustFit(name, shares);
+          await writer.keep();
+          return this.#reportOf(await this.#bringIntoForce(shares));
+        });
+      } catch (error) {
+        await writer.discard();
+        throw error;
+      }
+    });
+  }
+
+  /** Takes a source out with all that it reported. Rejects with `not_found`, `conflict` or `store_away`. */
+  remove(name: string): Promise<void> {
+    return this.#alone(name, async store => {
+      if (!this.#held.has(name) && !store.isLost(name)) throw noSource(name);
+      await this.#afterOthers(async () => {
+        await store.remove(name);
+        this.#held.delete(name);
+        this.#stale.delete(name);
+        await this.#sweep(name, null);
+      });
+    });
+  }
+
+  /** Ends once what is whole is in force. */
+  async close(): Promise<void> {
+    clearInterval(this.#look);
+    await this.#options.store?.close();
+    await this.#changing;
+  }
+
+  async #alone<T>(name: string, act: (store: UnitSourceStore) => Promise<T>): Promise<T> {
+    const { store, clock } = this.#options;
+    if (store === undefined)
+      throw new SoftquotaError('not_ready', 'there is no place for what sources report');
+    const since = this.#busy.get(name);
+    if (since !== undefined) {
+      const when = new Date(since).toISOString();
+      throw new SoftquotaError(
+        'conflict',
+        `${printable(name)} is being changed since ${when}: try again once that has ended`,
+      );
+    }
+    this.#busy.set(name, clock.wall());
+    try {
+      return await act(store);
+    } finally {
+      this.#busy.delete(name);
+    }
+  }
+
+  #afterOthers<T>(act: () => Promise<T>): Promise<T> {
+    const done = this.#changing.then(act);
+    this.#changing = done.catch(() => {});
+    return done;
+  }
+
+  /** By what owners' names compare by now. */
+  async #sharesOf(set: UnitSetRecord, sums: readonly UnitSum[]): Promise<NewShares> {
+    const source = { name: set.source, reportedAt: set.reportedAt, staleAfterMs: set.staleAfterMs };
+    const shares = new Map<string, { owner: string; source: UnitSource; bytes: number[]; units: number }>();
+    await inSlices(sums, ({ owner, leaf, units, bytes }) => {
+      const key = this.#options.book.keyOf(owner);
+      const share = shares.get(key) ?? { owner, source, bytes: [...noUsage], units: 0 };
+      shares.set(key, share);
+      const index = leafIndex(leaf);
+      share.bytes[index] = (share.bytes[index] ?? 0) + bytes;
+      share.units += units;
+    });
+    return { source, shares };
+  }
+
+  /** Throws `sum_too_large` where an owner's usage would become too large to be told. */
+  async #mustFit(name: string, { shares }: NewShares): Promise<void> {
+    await inSlices(shares.values(), ({ owner, bytes }) => {
+      const account = this.#options.book.account(owner);
+      const growth = totalOf(bytes) - totalOf(account?.sourceShare(name)?.bytes ?? noUsage);
+      if (growth <= 0) return;
+      try {
+        addBytes(bytesUnder(account?.usage ?? noUsage, leafMask('size:all')), growth);
+      } catch (cause) {
+        const message = `with what is reported of ${printable(owner)} the usage would pass 2^53 - 1 bytes`;
+        throw new SoftquotaError('sum_too_large', message, { cause });
+      }
+    });
+  }
+
+  async #bringIntoForce({ source, shares }: NewShares): Promise<Held> {
+    const { log } = this.#options;
+    let [units, bytes] = [0, 0];
+    await inSlices(shares.values(), share => {
+      this.#options.accountFor(share.owner).putSource(share);
+      units += share.units;
+      bytes = Math.min(bytes + totalOf(share.bytes), Number.MAX_SAFE_INTEGER);
+    });
+    await this.#sweep(source.name, source);
+    const held: Held = { source, units, owners: shares.size, bytes };
+    this.#held.set(source.name, held);
+    if (this.#stale.delete(source.name)) log.info({ source: source.name }, 'a source reports again');
+    return held;
+  }
+
+  /** Takes out what is not of this set. */
+  async #sweep(name: string, present: UnitSource | null): Promise<void> {
+    await inSlices(this.#options.book.accounts, account => {
+      const share = account.sourceShare(name);
+      if (share !== undefined && share.source !== present) account.takeSource(share);
+    });
+  }
+
+  #isStale({ reportedAt, staleAfterMs }: UnitSource): boolean {
+    return this.#options.clock.wall() - reportedAt > staleAfterMs;
+  }
+
+  #tellStale(): void {
+    for (const { source } of this.#held.values()) {
+      if (this.#stale.has(source.name) || !this.#isStale(source)) continue;
+      this.#stale.add(source.name);
+      const reportedAt = new Date(source.reportedAt).toISOString();
+      this.#options.log.warn(
+        { source: source.name, reportedAt },
+        'what a source reported is older than it may become: its figures are stale',
+      );
+    }
+  }
+
+  #reportOf({ source, ...sums }: Held): SourceReport {
+    return { ...source, ...sums, isStale: this.#isStale(source) };
+  }
+}
+
+/** What is to come into force of a set. */
+interface NewShares {
+  readonly source: UnitSource;
+  readonly shares: ReadonlyMap<string, SourceShare & { readonly owner: string }>;
+}
+
+function totalOf(bytes: Usage): number {
+  return bytes.reduce((sum, each) => sum + each, 0);
+}
+
+function noSource(name: string): SoftquotaError {
+  return new SoftquotaError('not_found', `there is no source ${printable(name)}`);
+}

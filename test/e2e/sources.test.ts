@@ -1,0 +1,82 @@
+/** A program that reports its units in whole sets, through kill -9, until it reports no more. */
+
+import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
+import { type ClientRequest, request } from 'node:http';
+import { join } from 'node:path';
+import t from 'tap';
+import { until } from './ask.ts';
+import { Server } from './server.ts';
+
+const packages = 'size:assets:packages:all';
+
+function lines(owner: string, count: number, bytes: number): string {
+  return Array.from({ length: count }, (_, number) =>
+    JSON.stringify({ owner, subject: packages, unit: `npm/package-${number}`, bytes }),
+  )
+    .map(line => `${line}\n`)
+    .join('');
+}
+
+function putting(server: Server, query = ''): ClientRequest {
+  const path = `/v1/sources/registry${query}`;
+  return request({ socketPath: server.socket('trusted'), path, method: 'PUT', agent: false });
+}
+
+async function put(server: Server, body: string, query?: string): Promise<number | undefined> {
+  const asked = putting(server, query).end(body);
+  const [response] = await once(asked, 'response');
+  response.resume();
+  return response.statusCode;
+}
+
+t.test('killed in the middle of a set the daemon has the one before, and afterwards the new one', async t => {
+  const server = await Server.open(t);
+  t.equal(await put(server, lines('alice', 300, 1000)), 200);
+  t.equal((await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`)).status, 200);
+
+  const half = putting(server);
+  half.on('error', () => {});
+  half.setHeader('Expect', '100-continue');
+  half.flushHeaders();
+  await once(half, 'continue');
+  half.write(lines('alice', 2000, 1000));
+  const directory = join(server.folder, 'data', 'sources');
+  await until(async () => ((await readdir(directory)).length > 1 ? true : null));
+  await server.stop('SIGKILL');
+  await server.start();
+  t.equal(await server.usage('alice'), 300_000, 'what was acknowledged');
+  t.match(await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`), { status: 200 });
+
+  t.equal(await put(server, lines('alice', 2000, 1000)), 200);
+  t.equal((await readdir(directory)).length, 1, 'nothing is left of what broke off');
+  t.equal(await server.usage('alice'), 2_000_000);
+  t.equal((await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`)).status, 413);
+  await server.stop('SIGKILL');
+  await server.start();
+  t.equal(await server.usage('alice'), 2_000_000, 'acknowledged is kept');
+});
+
+t.test(
+  'a source that reports no more is told by check, log and doctor, and goes when it is deleted',
+  async t => {
+    const server = await Server.open(t);
+    t.equal(await put(server, lines('alice', 3, 1000), '?stale_after=1'), 200);
+    await server.daemon.logged(/^what a source reported is older than it may become/);
+    const { text } = await server.ask('gate', `/v1/check?owner=alice&subject=${packages}`);
+    t.match(JSON.parse(text), { allowed: true, used: 3000, stale: true });
+    t.match((await server.softquota(['usage', 'alice'])).stdout, /stale/);
+    t.match((await server.softquota(['usage', 'alice'])).stdout, /npm\/package-0 /);
+    const doctor = await server.softquota(['doctor', '--json']);
+    const findings: { code: string; message: string; mend: string }[] = JSON.parse(doctor.stdout);
+    const found = findings.find(({ code }) => code === 'source_stale');
+    t.match(found, { message: /^the source registry last reported at .* within 1 seconds/ });
+    t.equal(await server.reasons(), '', 'the daemon itself is ready');
+
+    t.equal(await put(server, lines('alice', 3, 1000), '?stale_after=600'), 200);
+    await server.daemon.logged(/^a source reports again$/);
+    t.equal((await server.ask('trusted', '/v1/sources/registry', { method: 'DELETE' })).status, 204);
+    t.equal(await server.usage('alice'), 0);
+    t.strictSame(JSON.parse((await server.ask('trusted', '/v1/sources')).text), { sources: [] });
+  },
+);

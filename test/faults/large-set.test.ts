@@ -1,0 +1,75 @@
+/**
+ * A set with as many units as there may be: it holds up nobody who asks meanwhile.
+ *
+ * What is measured is the processor time of this thread between two turns of its event loop, which other programs on the
+ * machine do not change.
+ */
+
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import { Ledger } from '../../src/ledger/index.ts';
+import { mostUnitsInSet, openStore, openUnitSources } from '../../src/store/index.ts';
+import { directoryFor, lfs, settings, silentLog, used } from '../ledger/world.ts';
+
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+const units = isLong ? mostUnitsInSet : 100_000;
+const owners = units / 50;
+const pieceUnits = 500;
+const longestTurnMs = 50;
+
+t.setTimeout(600_000);
+
+/** Units of one owner lie far apart, as in a table that is read in its own order. */
+async function* set(bytes: number): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < units; from += pieceUnits) {
+    const piece = Array.from({ length: pieceUnits }, (_, index) => {
+      const number = from + index;
+      return `{"owner":"owner-${(number * 7919) % owners}","subject":"${lfs}","unit":"unit ${number}","bytes":${bytes}}\n`;
+    });
+    yield Buffer.from(piece.join(''));
+  }
+}
+
+/** The longest turn of the event loop while something is done, in milliseconds of processor time. */
+async function longestTurn(act: () => Promise<unknown>): Promise<number> {
+  let isOver = false;
+  let longest = 0;
+  const acting = act().finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    const before = process.threadCpuUsage();
+    await nextTurn();
+    const { user, system } = process.threadCpuUsage(before);
+    longest = Math.max(longest, (user + system) / 1000);
+  }
+  await acting;
+  return longest;
+}
+
+t.test(
+  `${units} units of ${owners} owners hold up the event loop for ${longestTurnMs} ms at most`,
+  async t => {
+    const directory = directoryFor(t);
+    const ledger = await Ledger.open({
+      store: await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') }),
+      unitSources: openUnitSources({ directory: join(directory, 'sources'), foldCase: true }),
+      host: 'here',
+      settings,
+      foldCase: true,
+      log: silentLog,
+    });
+    t.teardown(() => ledger.close());
+    const turns = {
+      'the first set': await longestTurn(() => ledger.sources.put('s', 1000, set(3))),
+      'the next one': await longestTurn(() => ledger.sources.put('s', 1000, set(4))),
+      'its units': await longestTurn(() => ledger.sharing.unitsOf('owner-1', { most: 1000 })),
+      'its end': await longestTurn(() => ledger.sources.remove('s')),
+    };
+    t.comment(JSON.stringify(turns));
+    for (const [what, milliseconds] of Object.entries(turns))
+      t.ok(milliseconds < longestTurnMs, `${what}: ${milliseconds} ms`);
+    t.equal(used(ledger, 'owner-1', lfs), 0);
+  },
+);
