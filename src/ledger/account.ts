@@ -19,7 +19,7 @@ import {
 } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
-import type { SourceShare } from './unit-sources.ts';
+import type { SourceShare } from './source-share.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 

@@ -22,21 +22,7 @@ import type { Book } from './book.ts';
 import type { Clock } from './clock.ts';
 import type { KeeperLog } from './keeper.ts';
 import { inSlices } from './slices.ts';
-
-/** A source, and when it put what counts now. */
-export interface UnitSource {
-  readonly name: string;
-  /** Milliseconds since 1970. */
-  readonly reportedAt: number;
-  readonly staleAfterMs: number;
-}
-
-/** What an owner has in the set of one source. */
-export interface SourceShare {
-  readonly source: UnitSource;
-  readonly bytes: Usage;
-  readonly units: number;
-}
+import type { SourceShare, UnitSource } from './source-share.ts';
 
 /** One of the units of a set. */
 export interface SourceUnit extends LargeUnit {

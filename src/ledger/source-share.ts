@@ -1,0 +1,18 @@
+/** A source of reported units, and its part of one owner's usage. */
+
+import type { Usage } from '../quota/index.ts';
+
+/** A source, and when it put what counts now. */
+export interface UnitSource {
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly reportedAt: number;
+  readonly staleAfterMs: number;
+}
+
+/** What an owner has in the set of one source. */
+export interface SourceShare {
+  readonly source: UnitSource;
+  readonly bytes: Usage;
+  readonly units: number;
+}
