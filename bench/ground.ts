@@ -127,8 +127,8 @@ export function makeOwners(root: string, owners: number, first = 0): Made {
   return made;
 }
 
-/** Writes app.ini; `lines` come behind `[server]`'s own. */
-export function writeConfig(directory: string, lines: string): string {
+/** Writes app.ini; `lines` come behind `[server]`'s own. `total`: what everybody may store. */
+export function writeConfig(directory: string, lines: string, total = '1P'): string {
   const file = join(directory, 'app.ini');
   // The only sweeps are the one at the start and those that are asked for.
   const text = `[server]
@@ -138,7 +138,7 @@ DATA_PATH = ${join(directory, 'data')}
 ENABLED = true
 
 [quota.default]
-TOTAL = 1P
+TOTAL = ${total}
 
 [scan]
 SCHEDULE = 0 0 1 1 *
