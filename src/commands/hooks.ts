@@ -7,10 +7,12 @@ import {
   type CommonStatus,
   commonStatus,
   type DistributeReport,
+  defaultSocket,
   distributeHooks,
   findGitolite,
   findRepositories,
   type Gitolite,
+  type HookConf,
   type HookName,
   type HookState,
   type HooksPath,
@@ -18,21 +20,28 @@ import {
   hooksStatus,
   type InstalledHook,
   type InstallReport,
+  type InstallResult,
   installHooks,
   isProtected,
   parseLastFor,
   parseOnError,
   type RemoveResult,
-  type RepositorySettings,
   type RepositoryStatus,
   removeHooks,
+  type StatusReport,
   type WithdrawReport,
   withdrawHooks,
 } from '../githooks/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Exit } from './exit.ts';
 import { printJson, table } from './output.ts';
-import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
+import {
+  type ConfigOption,
+  configFrom,
+  withConfigOption,
+  withJsonOption,
+  withUnreadConfigOption,
+} from './settings.ts';
 import { print, tell } from './streams.ts';
 
 interface TargetOptions {
@@ -59,9 +68,11 @@ export function addHooks(program: Command, exit: Exit): void {
     .summary('install or update the hooks')
     .description(
       'Installs or updates the hooks, and writes where the gate is into each repository. A hook that is there\n' +
-        'goes on as pre-receive.d/50-previous; nothing is written through a link. With --gitolite they go where\n' +
-        'gitolite links them from into every repository, those to come included.',
+        'goes on as pre-receive.d/50-previous; nothing is written through a link. Repositories of GitLab get none:\n' +
+        'it runs no hook of a repository. With --gitolite they go where gitolite links them from into every\n' +
+        'repository, those to come included.',
     )
+    .addHelpText('after', '\nExit status: 0 all installed and reached, 1 some are not.')
     .option(
       '--on-error <policy>',
       'what a push may when the daemon cannot be asked: allow, deny, or last, as it last published (the default)',
@@ -80,27 +91,32 @@ export function addHooks(program: Command, exit: Exit): void {
         const report = await distributeHooks(target.gitolite, wanted);
         if (options.json === true) printJson(report);
         else print(distributeText(report));
-        return exit(report.repositories.repositories.some(isFault) ? exitCodes.refused : exitCodes.done);
+        return exit(!report.repositories.repositories.every(isReached) ? exitCodes.refused : exitCodes.done);
       }
       const report = await installHooks(target.repositories, wanted);
       if (options.json === true) printJson(report);
       else print(installText(report));
-      exit(report.repositories.some(isFault) ? exitCodes.refused : exitCodes.done);
+      exit(report.repositories.every(isReached) ? exitCodes.done : exitCodes.refused);
     });
 
-  withTarget(hooks.command('status'))
+  withTarget(
+    withConfigOption(hooks.command('status'), 'a configuration, at whose SOCKET the hooks have to ask'),
+  )
     .summary('tell how the hooks stand')
     .addHelpText('after', '\nExit status: 0 all installed and reached, 1 some are not.')
-    .action(async (roots: readonly string[], options: TargetOptions) => {
+    .action(async (roots: readonly string[], options: ConfigOption & TargetOptions) => {
+      const expected = options.config === undefined ? null : configFrom(options).server.socket;
       const target = await targetOf(roots, options);
       const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
       const report = await hooksStatus(target.repositories);
       if (options.json === true) printJson(common === null ? report : { ...report, common });
-      else print((common === null ? '' : commonText(common)) + statusText(report.repositories));
-      exit(report.repositories.every(isProtected) ? exitCodes.done : exitCodes.refused);
+      else print((common === null ? '' : commonText(common)) + statusText(report, expected));
+      const isWell = (status: RepositoryStatus): boolean =>
+        isProtected(status) && !asksElsewhere(status, report.hookConf, expected);
+      exit(report.repositories.every(isWell) ? exitCodes.done : exitCodes.refused);
     });
 
-  withTarget(hooks.command('remove'))
+  withTarget(withUnreadConfigOption(hooks.command('remove')))
     .summary('take the hooks out again')
     .description('Takes the hooks out; a hook that was there before them returns to its place.')
     .action(async (roots: readonly string[], options: TargetOptions) => {
@@ -153,6 +169,11 @@ function isFault(result: { readonly repository: string }): result is Fault {
   return 'fault' in result;
 }
 
+/** Whether all was done there, and git runs it. */
+function isReached(result: InstallResult): boolean {
+  return !isFault(result) && result.hooksPath?.ours !== false;
+}
+
 function faultLine({ repository, fault }: Fault): string {
   return `${repository}: ${fault}`;
 }
@@ -162,11 +183,8 @@ function installText(report: InstallReport): string {
   return lines([
     ...installedLines(report),
     '',
-    'Repositories made from now on get the hooks by one of these:',
-    '- git copies them into each new one:',
+    'Repositories made from now on get the hooks from git, which copies them into each new one, after:',
     ...future.templateDir.map(line => `    ${line}`),
-    '- git runs them for all, and after them the ones in the repositories:',
-    ...future.hooksPath.map(line => `    ${line}`),
   ]);
 }
 
@@ -236,37 +254,68 @@ function lines(texts: readonly string[]): string {
 
 function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {
   if (hooksPath === null) return [];
+  if (hooksPath.ours) return [`${repository}: git runs ours in ${hooksPath.directory}, by core.hooksPath`];
   return [
     `${repository}: git does not look there: core.hooksPath = ${hooksPath.path}, as ${hooksPath.from} says`,
   ];
 }
 
-function statusText(repositories: readonly RepositoryStatus[]): string {
-  const rows = repositories.map(status =>
-    isFault(status)
-      ? [status.repository, '?', '?', status.fault]
-      : [
-          status.repository,
-          ...hookNames.map(name => stateWords(status.hooks[name])),
-          status.hooksPath === null
-            ? settingWords(status.settings)
-            : `not reached: core.hooksPath = ${status.hooksPath.path} (${status.hooksPath.from})`,
-        ],
-  );
-  const missing = repositories.filter(status => !isProtected(status)).length;
+/** `expected`: the socket that they are to ask at; null where nobody said. */
+function statusText({ repositories, hookConf }: StatusReport, expected: string | null): string {
+  const rows = repositories.map(status => {
+    if (isFault(status)) return [status.repository, '?', '?', status.fault];
+    const states = hookNames.map(name =>
+      status.hooksPath?.ours === true ? 'installed' : stateWords(status.hooks[name]),
+    );
+    return [status.repository, ...states, remark(status, hookConf, expected)];
+  });
+  const missing = repositories.filter(status => !isProtected(status));
+  const gitlab = missing.filter(status => !isFault(status) && status.gitlab !== null).length;
+  const mended = missing.length - gitlab;
+  const elsewhere = repositories.filter(status => asksElsewhere(status, hookConf, expected)).length;
+  const parts = [
+    counted(repositories.length),
+    ...(mended === 0 ? [] : [`${mended} without working hooks: softquota hooks install mends it`]),
+    ...(gitlab === 0 ? [] : [`${gitlab} of GitLab, where no hook is run`]),
+    ...(elsewhere === 0 ? [] : [`${elsewhere} asking at another socket than ${printable(expected ?? '')}`]),
+    ...(missing.length + elsewhere === 0 ? ['all with their hooks'] : []),
+  ];
   return (
     table([{ title: 'REPOSITORY' }, ...hookNames.map(title => ({ title })), { title: 'REMARK' }], rows) +
-    (missing === 0
-      ? `${counted(repositories.length)}, all with their hooks.\n`
-      : `${counted(repositories.length)}, ${missing} without working hooks: softquota hooks install mends it.\n`)
+    `${parts.join(', ')}.\n`
   );
 }
 
-/** Where it asks, and what is not as it is by default. */
-function settingWords({ socket, onError, lastFor, timeout }: RepositorySettings): string {
+type ReadStatus = Exclude<RepositoryStatus, Fault>;
+
+function remark(status: ReadStatus, hookConf: HookConf | null, expected: string | null): string {
+  const { gitlab, hooksPath, settings } = status;
+  if (gitlab !== null) return gitlab;
+  if (hooksPath?.ours === false) return `not reached: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
+  const { onError, lastFor, timeout } = settings;
   const others = Object.entries({ onError, lastFor, timeout }).filter(([, value]) => value !== null);
-  const words = others.map(([name, value]) => `, ${name} = ${value}`);
-  return `asks at ${socket ?? 'the default socket'}${words.join('')}`;
+  const words = [
+    `asks at ${socketAsked(status, hookConf) ?? 'the default socket'}`,
+    ...(hookConf?.believed === true ? [] : others.map(([name, value]) => `${name} = ${value}`)),
+    ...(asksElsewhere(status, hookConf, expected) ? [`not at ${expected}`] : []),
+    ...(hooksPath === null ? [] : [`from ${hooksPath.directory}, by core.hooksPath`]),
+    ...(settings.includes ? ['its config includes other files, which are not read'] : []),
+  ];
+  return words.join(', ');
+}
+
+/** The socket that a push there asks at; null where nothing names one. */
+function socketAsked({ settings }: ReadStatus, hookConf: HookConf | null): string | null {
+  return hookConf?.believed === true ? hookConf.socket : settings.socket;
+}
+
+function asksElsewhere(
+  status: RepositoryStatus,
+  hookConf: HookConf | null,
+  expected: string | null,
+): boolean {
+  if (expected === null || isFault(status)) return false;
+  return (socketAsked(status, hookConf) ?? defaultSocket) !== expected;
 }
 
 function stateWords(hook: HookState): string {

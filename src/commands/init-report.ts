@@ -12,7 +12,8 @@ export interface NextCommands {
   /** Runs the daemon. */
   readonly start: string;
   readonly look: string;
-  readonly hooks: string;
+  /** Null where no hook would be run. */
+  readonly hooks: string | null;
   /** Changes the configuration; the daemon takes it with SIGHUP. */
   readonly enforce: string;
 }
@@ -48,7 +49,7 @@ export function nextCommands(file: string, layout: Layout, root: string): NextCo
   return {
     start: `softquota serve${config}`,
     look: `softquota usage${config}`,
-    hooks: `softquota hooks install ${where}${config}`,
+    hooks: layout === 'gitlab' ? null : `softquota hooks install ${where}${config}`,
     enforce: `sed -i -e 's/^;TOTAL/TOTAL/' -e 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
   };
 }
@@ -79,9 +80,9 @@ export function initText(report: InitReport): string {
       '',
       `Run the daemon (as a service: systemctl start softquota):`,
       `    ${next.start}`,
-      'Next, look; install the hooks; and when the figures convince, enforce, and send the daemon SIGHUP:',
+      `Next, look;${next.hooks === null ? '' : ' install the hooks;'} and when the figures convince, enforce, and send the daemon SIGHUP:`,
       `    ${next.look}`,
-      `    ${next.hooks}`,
+      ...(next.hooks === null ? [] : [`    ${next.hooks}`]),
       `    ${next.enforce}`,
     ]),
   ]

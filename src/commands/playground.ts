@@ -7,6 +7,7 @@ import type { World } from '../playground/index.ts';
 import { signInLink } from '../wire/index.ts';
 import { localAdminClient } from './client.ts';
 import type { Exit } from './exit.ts';
+import { withUnreadConfigOption } from './settings.ts';
 import { print, tell } from './streams.ts';
 
 const administrator = 'admin';
@@ -19,8 +20,7 @@ interface PlaygroundOptions {
 }
 
 export function addPlayground(program: Command, exit: Exit): void {
-  program
-    .command('playground')
+  withUnreadConfigOption(program.command('playground'))
     .summary('try softquota in a small world')
     .description(
       'Makes repositories and LFS files of three owners, one below, one near and one over the limit, starts a\n' +

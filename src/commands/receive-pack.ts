@@ -5,14 +5,14 @@ import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { SoftquotaError } from '../errors.ts';
 import { hooksDirectory } from '../githooks/index.ts';
+import { withUnreadConfigOption } from './settings.ts';
 
 export function addReceivePack(program: Command): void {
-  program
-    .command('receive-pack')
+  withUnreadConfigOption(program.command('receive-pack'))
     .summary("git receive-pack that stops an over-limit owner's upload at once")
     .description(
       'Is git receive-pack, but that a push that brings something to an owner over the limit ends after a few ' +
-        "kilobytes, with the words of the pre-receive hook. All arguments are git's. What runs is the shell " +
+        "kilobytes, with the words of the pre-receive hook. All other arguments are git's. What runs is the shell " +
         "script hooks/receive-pack/git of this package, which a server's configuration is better given itself: " +
         'it takes no time to start. See docs/receive-pack.md.',
     )

@@ -16,11 +16,16 @@ export interface ConfigOption {
   readonly config?: string;
 }
 
-export function withConfigOption(command: Command): Command {
-  return command.option(
-    '--config <file>',
-    'the configuration; else SOFTQUOTA_CONFIG, ./app.ini, /etc/softquota/app.ini',
-  );
+export function withConfigOption(
+  command: Command,
+  what = 'the configuration; else SOFTQUOTA_CONFIG, ./app.ini, /etc/softquota/app.ini',
+): Command {
+  return command.option('--config <file>', what);
+}
+
+/** For a command that needs no configuration: whoever gives it to all of them may give it here, too. */
+export function withUnreadConfigOption(command: Command): Command {
+  return withConfigOption(command, 'taken, as every command takes it; nothing of it is needed here');
 }
 
 export function withJsonOption(command: Command): Command {

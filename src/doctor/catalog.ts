@@ -117,7 +117,19 @@ export const doctorFindings = {
   hook_unreached: {
     severity: 'wrong',
     meaning: 'core.hooksPath, of the repository, its owner or the system, makes git run other hooks.',
-    mend: 'put the hooks there, or take core.hooksPath out',
+    mend: 'put the hooks there, or let the hooks that are there run ours; where it leads nowhere, take it out',
+  },
+  hook_gitlab: {
+    severity: 'wrong',
+    meaning:
+      "A repository is GitLab's, whose Gitaly runs no hook of a repository: its pushes are not asked about.",
+    mend: 'none: what lies there is measured, and no push is refused',
+  },
+  config_included: {
+    severity: 'notice',
+    meaning:
+      "A repository's configuration includes other files. doctor does not read them; a core.hooksPath there makes git run other hooks.",
+    mend: 'look, as the user that the repository belongs to',
   },
   hook_blocked: {
     severity: 'wrong',

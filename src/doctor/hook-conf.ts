@@ -1,6 +1,7 @@
 /** /etc/softquota/hook.conf, where it exists: whether hooks believe it, and what it tells them. */
 
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { type BoundedFile, readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { defaultSocket, withoutBlanks } from '../githooks/index.ts';
 import { commandLine, quoted } from '../health/index.ts';
@@ -21,14 +22,14 @@ export function checkHookConf(path: string, socket: string | null): Looked {
     };
   }
   const found = disbelieved(path, stats);
-  let text: string;
+  let file: BoundedFile;
   try {
-    text = readFileSync(path, 'utf8');
+    file = readBounded(path, { follow: true });
   } catch (error) {
     if (systemCode(error) === null) throw error;
     return { findings: found, missed: [`what ${path} says`] };
   }
-  const lines = linesOf(text);
+  const lines = file.kind === 'file' ? linesOf(file.bytes.toString()) : [];
   return {
     findings: [
       ...found,

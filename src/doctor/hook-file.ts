@@ -1,6 +1,7 @@
 /** One file that git may run as a hook, wherever it lies and whatever link leads to it. */
 
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
+import { readBounded } from '../bounded/index.ts';
 import { type HookName, hooksDirectory } from '../githooks/index.ts';
 import { encodePath } from '../layout/index.ts';
 
@@ -14,9 +15,11 @@ export interface HookFile {
 export function hookFileAt(path: string, name: HookName): HookFile {
   const isLink = entryIsLink(path);
   try {
-    const { mode } = statSync(encodePath(path));
-    const isExecutable = (mode & 0o111) !== 0;
-    const bytes = readFileSync(encodePath(path));
+    const file = readBounded(encodePath(path), { follow: true });
+    // git runs nothing but regular files.
+    if (file.kind !== 'file') return { is: 'absent', isLink, isExecutable: false };
+    const { bytes, stats } = file;
+    const isExecutable = (stats.mode & 0o111) !== 0;
     const isOurs = bytes.toString('latin1').split('\n')[1] === `# softquota hook: ${name}`;
     if (!isOurs) return { is: 'other', isLink, isExecutable };
     const isCurrent = bytes.equals(readFileSync(new URL(name, hooksDirectory)));

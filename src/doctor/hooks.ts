@@ -72,7 +72,7 @@ export function checkHooks(
   return {
     well,
     run,
-    findings: grouped(machine, faults, rootPaths),
+    findings: [...grouped(machine, faults, rootPaths), ...including(machine, close, statuses)],
     checked: [`the hooks of ${shown}${some}${more}`],
   };
 }
@@ -89,23 +89,16 @@ function filesOf(repository: Repository, status: RepositoryStatus): RunHook[] {
 }
 
 /** Where git looks for the hooks. */
-function runDirectory({ path, user }: Repository, status: RepositoryStatus): string {
-  const own = `${path}/hooks`;
-  if ('fault' in status || status.hooksPath === null) return own;
-  const { path: written } = status.hooksPath;
-  if (written.startsWith('/')) return withoutEndSlashes(written);
-  if (written.startsWith('~/')) return `${homeOf(user.uid) ?? '~'}/${written.slice(2)}`;
-  return `${path}/${written}`;
-}
-
-function withoutEndSlashes(path: string): string {
-  let end = path.length;
-  while (end > 1 && path[end - 1] === '/') end--;
-  return path.slice(0, end);
+function runDirectory({ path }: Repository, status: RepositoryStatus): string {
+  return ('fault' in status ? null : status.hooksPath)?.directory ?? `${path}/hooks`;
 }
 
 function faultsOf(machine: Machine, repository: Repository, status: RepositoryStatus): Fault[] {
   if (isProtected(status)) return [];
+  if (!('fault' in status) && status.gitlab !== null) {
+    const mend = 'nothing mends it here: its usage is measured, and shown to whoever asks';
+    return [{ code: 'hook_gitlab', repository: repository.path, what: status.gitlab, mend }];
+  }
   const directory = runDirectory(repository, status);
   const files = hookNames.map(name => ({ name, ...hookFileAt(`${directory}/${name}`, name) }));
   if (files.every(file => file.is === 'current' && file.isExecutable)) return [];
@@ -163,23 +156,50 @@ function gitoliteMend(machine: Machine, { path, user }: Repository): string | nu
   return softquota(machine, 'hooks install', '--gitolite', home);
 }
 
-/** Where the directory has room for ours they go there, which takes nobody's setting away. */
+/**
+ * Ours go where git looks, if there is room for them. Where other hooks lie there nothing is moved out of the way, and
+ * core.hooksPath is not taken out: both would switch those hooks off.
+ */
 function unreachedMend(
   machine: Machine,
   repository: Repository,
   { from }: HooksPath,
   directory: string,
 ): string {
-  const hasRoom =
-    isDirectory(directory) &&
-    hookNames.every(name => hookFileAt(`${directory}/${name}`, name).is !== 'other');
-  if (hasRoom) {
-    const sources = hookNames.map(name => fileURLToPath(new URL(name, hooksDirectory)));
-    return commandLine('install', '-m', '755', ...sources, directory);
+  const sources = hookNames.map(name => fileURLToPath(new URL(name, hooksDirectory)));
+  if (isDirectory(directory)) {
+    const taken = hookNames.filter(name => hookFileAt(`${directory}/${name}`, name).is === 'other');
+    if (taken.length === 0) return commandLine('install', '-m', '755', ...sources, directory);
+    const where = taken.map(name => printable(`${directory}/${name}`)).join(' and ');
+    return `let ${where} run ours first, with the same input: ${sources.join(', ')}`;
   }
   const unset = ['--unset-all', 'core.hooksPath'];
   if (!from.startsWith('/')) return commandLine('git', 'config', '--system', ...unset);
   return asUser(machine, ownerOf(from) ?? repository.user.uid, 'git', 'config', '--file', from, ...unset);
+}
+
+/** Whoever wrote the configuration chose what it includes, so that root does not read it. */
+function including(
+  machine: Machine,
+  repositories: readonly Repository[],
+  statuses: readonly RepositoryStatus[],
+): Finding[] {
+  const found = repositories.filter((_, index) => {
+    const status = statuses[index];
+    return status !== undefined && !('fault' in status) && status.settings.includes;
+  });
+  const [first] = found;
+  if (first === undefined) return [];
+  const others = found.length === 1 ? '' : `; so in ${found.length - 1} more`;
+  const message = `${printable(first.path)}: its config includes other files, which are not looked at${others}`;
+  const look = asUser(machine, first.user.uid, 'git', '-C', first.path, 'config', '--get', 'core.hooksPath');
+  return [
+    finding(
+      'config_included',
+      message,
+      `what this prints, if anything, is where git looks for hooks: ${look}`,
+    ),
+  ];
 }
 
 const mostNamed = 10;

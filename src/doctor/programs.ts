@@ -1,9 +1,8 @@
 /** The programs that everything rests on: curl and git, as the hooks find them. */
 
-import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -13,6 +12,8 @@ import { finding, type Looked } from './looked.ts';
 const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 const leastGit = [2, 11] as const;
+
+const timeoutMs = 10_000;
 
 export async function checkPrograms(): Promise<Looked> {
   const parts = await Promise.all([curl(), git()]);
@@ -70,8 +71,8 @@ async function versionOf(program: string, args: readonly string[]): Promise<stri
   const found = find(program);
   if (found === null) return null;
   try {
-    const env = { PATH: process.env.PATH, LC_ALL: 'C' };
-    return (await promisify(execFile)(found, args, { cwd: '/', env })).stdout;
+    const { status, output } = await runProgram(found, args, { timeoutMs, env: { LC_ALL: 'C' } });
+    return status === 0 ? output : null;
   } catch {
     return null;
   }

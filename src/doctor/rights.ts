@@ -1,9 +1,9 @@
 /** Whether a user gets at files, and which place keeps them out. */
 
-import { execFile } from 'node:child_process';
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
@@ -78,22 +78,14 @@ function physical(path: string): string | null {
   }
 }
 
-function asked(order: Order): Promise<Answers> {
-  return new Promise((resolve, reject) => {
-    const env = { PATH: process.env.PATH };
-    const most = 64 * 1024 * 1024;
-    const child = execFile(
-      process.execPath,
-      [impersonator],
-      { cwd: '/', env, maxBuffer: most },
-      (error, output) => {
-        if (error === null) resolve(JSON.parse(output));
-        else reject(error);
-      },
-    );
-    child.stdin?.on('error', () => {}); // that it has ended is told above
-    child.stdin?.end(JSON.stringify(order));
+async function asked(order: Order): Promise<Answers> {
+  const { status, output, complaint } = await runProgram(process.execPath, [impersonator], {
+    timeoutMs: 30_000,
+    input: JSON.stringify(order),
+    mostBytes: 64 * 1024 * 1024,
   });
+  if (status === 0) return JSON.parse(output);
+  throw new Error(`${impersonator} ended with ${status}: ${complaint}`);
 }
 
 const letters: Readonly<Record<Right, string>> = { search: 'x', read: 'r', write: 'w', execute: 'rx' };

@@ -26,11 +26,12 @@ export async function checkSignedPushes(
     if (status === undefined || 'fault' in status || !status.signedPushes) continue;
     findings.push(signed(`${path}/config`, unset(machine, user.uid, `${path}/config`)));
   }
-  for (const uid of new Set(repositories.map(({ user }) => user.uid))) {
+  for (const user of new Map(repositories.map(one => [one.user.uid, one.user])).values()) {
+    const { uid } = user;
     const home = homeOf(uid);
     if (home === null) continue;
     for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
-      if (!isFile(file) || !(await configAsksForSignedPushes({ file }))) continue;
+      if (!isFile(file) || !(await configAsksForSignedPushes({ file, owner: user }))) continue;
       findings.push(signed(file, unset(machine, uid, file)));
     }
   }

@@ -1,9 +1,8 @@
 /** Putting the hooks where gitolite distributes them from, and taking them out again. */
 
-import { readdir, readlink, realpath, unlink } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SoftquotaError, systemCode } from '../errors.ts';
-import { encodePath } from '../layout/index.ts';
 import { findRepositories } from './find.ts';
 import { Folder } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
@@ -156,7 +155,7 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: Place): Promise<vo
   if (path === null) return;
   const folder = await Folder.open(path);
   try {
-    if ((await folder.entry(name)).kind === 'absent') return;
+    if (folder.entry(name).kind === 'absent') return;
     throw new SoftquotaError(
       'conflict',
       `${overriding}/${name} takes the place of what lies in ${common}: move it there, and run this again`,
@@ -171,21 +170,18 @@ async function mustHideNothing(repositories: readonly string[], place: Place): P
   const { name, folder } = place;
   const sharesFolder = folder !== null || givesWay(place);
   for (const repository of repositories) {
-    const entries = await readdir(encodePath(join(repository, 'hooks')), { withFileTypes: true }).catch(
-      () => [],
-    );
-    const own = (wanted: string) => entries.find(entry => entry.name === wanted);
-    if (sharesFolder && own(`${name}.d`)?.isDirectory()) {
-      throw new SoftquotaError(
-        'conflict',
-        `${repository}/hooks/${name}.d is the repository's own, and gitolite cannot link ${name}.d there: ` +
-          `move what it holds to ${place.folder?.path ?? `${name}.d of gitolite's hooks/common`}, and run this again`,
-      );
-    }
-    if (!own(name)?.isFile()) continue;
-    const hooks = await Folder.open(join(repository, 'hooks'));
+    const hooks = await hooksOf(repository);
+    if (hooks === null) continue;
     try {
-      if (isOurEntry(name, await hooks.entry(name))) continue;
+      if (sharesFolder && hooks.entry(`${name}.d`).kind === 'directory') {
+        throw new SoftquotaError(
+          'conflict',
+          `${repository}/hooks/${name}.d is the repository's own, and gitolite cannot link ${name}.d there: ` +
+            `move what it holds to ${place.folder?.path ?? `${name}.d of gitolite's hooks/common`}, and run this again`,
+        );
+      }
+      const own = hooks.entry(name);
+      if (own.kind !== 'file' || isOurEntry(name, own)) continue;
       throw new SoftquotaError(
         'conflict',
         `${repository}/hooks/${name} is the repository's own, and gitolite would remove it for its link: ` +
@@ -197,17 +193,26 @@ async function mustHideNothing(repositories: readonly string[], place: Place): P
   }
 }
 
+/** The repository's folder of hooks; null where that is none, or a link that somebody made of it. */
+async function hooksOf(repository: string): Promise<Folder | null> {
+  const folder = await Folder.open(repository);
+  try {
+    return folder.entry('hooks').kind === 'directory' ? await folder.directory('hooks') : null;
+  } finally {
+    await folder.close();
+  }
+}
+
 /** gitolite takes out no link that leads to nothing any more. */
 async function unlinkGone(repository: string, common: string): Promise<void> {
-  for (const name of hookNames.flatMap(each => [each, `${each}.d`])) {
-    const link = join(repository, 'hooks', name);
-    try {
-      const aim = await readlink(encodePath(link));
-      if (aim !== join(common, name) || (await physical(aim)) !== null) continue;
-      await unlink(encodePath(link));
-    } catch (error) {
-      const code = systemCode(error);
-      if (code !== 'ENOENT' && code !== 'EINVAL' && code !== 'ENOTDIR') throw error;
+  const hooks = await hooksOf(repository);
+  if (hooks === null) return;
+  try {
+    for (const name of hookNames.flatMap(each => [each, `${each}.d`])) {
+      const aim = await hooks.target(name);
+      if (aim === join(common, name) && (await physical(aim)) === null) await hooks.remove(name);
     }
+  } finally {
+    await hooks.close();
   }
 }

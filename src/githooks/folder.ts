@@ -19,13 +19,9 @@ import {
   rmdir,
   unlink,
 } from 'node:fs/promises';
+import { type BoundedFile, readBounded } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { decodePath, encodePath } from '../layout/index.ts';
-
-/** What a name stands for. */
-export type Entry =
-  | { readonly kind: 'absent' | 'link' | 'directory' | 'special' }
-  | { readonly kind: 'file'; readonly bytes: Buffer; readonly stats: Stats };
 
 /** What a new file or directory is given: permission bits, and, where the process may, the owner. */
 export interface Belonging {
@@ -34,7 +30,7 @@ export interface Belonging {
   readonly gid: number;
 }
 
-const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_RDONLY, O_WRONLY } = constants;
 
 export class Folder {
   /** For people and messages. */
@@ -97,7 +93,7 @@ export class Folder {
   }
 
   /** What a link of this name leads to in the end, for looking only; null where it leads nowhere. */
-  async linked(name: string): Promise<Entry | Folder | null> {
+  async linked(name: string): Promise<BoundedFile | Folder | null> {
     let path: string;
     try {
       path = decodePath(await realpath(this.#at(name), { encoding: 'buffer' }));
@@ -109,11 +105,17 @@ export class Folder {
     const at = path.lastIndexOf('/');
     const parent = await Folder.open(path.slice(0, at) || '/');
     try {
-      const entry = await parent.entry(path.slice(at + 1));
+      const entry = parent.entry(path.slice(at + 1));
       return entry.kind === 'directory' ? await Folder.open(path) : entry;
     } finally {
       await parent.close();
     }
+  }
+
+  /** What is written in the link of this name; null where there is none. */
+  async target(name: string): Promise<string | null> {
+    if (this.entry(name).kind !== 'link') return null;
+    return decodePath(await readlink(this.#at(name), { encoding: 'buffer' }));
   }
 
   async makeDirectory(name: string, belonging: Belonging): Promise<Folder> {
@@ -134,26 +136,9 @@ export class Folder {
     return folder;
   }
 
-  /** What is at `name`, with the whole content of a regular file. */
-  async entry(name: string): Promise<Entry> {
-    let handle: FileHandle;
-    try {
-      handle = await open(this.#at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-    } catch (error) {
-      const code = systemCode(error);
-      if (code === 'ENOENT') return { kind: 'absent' };
-      if (code === 'ELOOP') return { kind: 'link' };
-      if (code === 'ENXIO') return { kind: 'special' };
-      throw error;
-    }
-    try {
-      const stats = await handle.stat();
-      if (stats.isDirectory()) return { kind: 'directory' };
-      if (!stats.isFile()) return { kind: 'special' };
-      return { kind: 'file', bytes: await handle.readFile(), stats };
-    } finally {
-      await handle.close();
-    }
+  /** What is at `name`, with the beginning of a regular file. */
+  entry(name: string): BoundedFile {
+    return readBounded(this.#at(name));
   }
 
   /** Makes `name` hold these bytes: before a crash all of the old, or after it all of the new. */

@@ -11,11 +11,6 @@ export interface FutureRepositories {
    * repository. git's own template, with its samples, is then no longer used.
    */
   readonly templateDir: readonly string[];
-  /**
-   * Shell commands after which git runs the hooks for all repositories, those that exist
-   * included, instead of the ones in them; of those only pre-receive and post-receive then run, after ours.
-   */
-  readonly hooksPath: readonly string[];
   /** Shell commands after which the hooks of every repository ask at the socket. */
   readonly hookConf: readonly string[];
   /** Lines of gitolite.conf that say the same; .gitolite.rc must allow them by GIT_CONFIG_KEYS. */
@@ -31,7 +26,6 @@ export interface HookSettings {
 
 export function futureRepositories({ socket, onError, lastFor }: HookSettings): FutureRepositories {
   const template = '/etc/softquota/template';
-  const site = '/etc/softquota/hooks';
   const more = Object.entries({ onError, lastFor }).filter(([, value]) => value !== undefined);
   const format = ['socket=%s', ...more.map(([name, value]) => `${name}=${value}`)].join('\\n');
   const hookConf = [
@@ -47,12 +41,6 @@ export function futureRepositories({ socket, onError, lastFor }: HookSettings): 
       `git config --file ${template}/config softquota.socket ${quoted(socket)}`,
       ...more.map(([name, value]) => `git config --file ${template}/config softquota.${name} ${value}`),
       `git config --system init.templateDir ${template}`,
-    ],
-    hooksPath: [
-      `install -d ${site}`,
-      `install -m 755 ${hooks} ${site}`,
-      ...hookConf.slice(1),
-      `git config --system core.hooksPath ${site}`,
     ],
     hookConf,
     gitoliteConf: [

@@ -6,10 +6,11 @@
  * program, and nobody else's than that user's.
  */
 
-import { execFile } from 'node:child_process';
 import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
+import { reasonOf } from './reason.ts';
 
 export interface Gitolite {
   /** Whose it is. */
@@ -123,21 +124,25 @@ async function userAt(where: string, users: readonly User[]): Promise<User> {
   }
 }
 
+/** It writes links into thousands of repositories. */
+const timeoutMs = 600_000;
+
 /** Runs the user's gitolite; rejects with `conflict` where it fails. */
 async function gitoliteOf(user: User, uid: number): Promise<(args: readonly string[]) => Promise<string>> {
   const program = await programOf(user);
-  const { PATH = '' } = process.env;
-  const env = { PATH, HOME: user.home, USER: user.name, LOGNAME: user.name, LC_ALL: 'C' };
-  const identity = uid === 0 ? { uid: user.uid, gid: user.gid } : {};
-  return args =>
-    new Promise((resolve, reject) => {
-      execFile(program, args, { cwd: user.home, env, ...identity }, (error, output, complaint) => {
-        // Asked for what is not set, it ends with 1 and without a word.
-        if (error === null || (error.code === 1 && complaint === '')) return resolve(output);
-        const why = complaint.trim() || error.message;
-        reject(new SoftquotaError('conflict', `gitolite ${args.join(' ')}, run as ${user.name}: ${why}`));
-      });
+  const env = { HOME: user.home, USER: user.name, LOGNAME: user.name, LC_ALL: 'C' };
+  const identity = uid === 0 ? { user: { uid: user.uid, gid: user.gid } } : {};
+  return async args => {
+    const fault = (why: string, cause?: unknown) =>
+      new SoftquotaError('conflict', `gitolite ${args.join(' ')}, run as ${user.name}: ${why}`, { cause });
+    const options = { cwd: user.home, env, timeoutMs, ...identity };
+    const { status, output, complaint } = await runProgram(program, args, options).catch((cause: unknown) => {
+      throw fault(reasonOf(cause), cause);
     });
+    // Asked for what is not set, it ends with 1 and without a word.
+    if (status === 0 || (status === 1 && complaint === '')) return output;
+    throw fault(complaint || `it ended with ${status}`);
+  };
 }
 
 /** Where its documentation has it installed, and where packages put it. */

@@ -1,16 +1,27 @@
 /** core.hooksPath: where it is set, git runs the hooks of that directory and not the repository's. */
 
+import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { type ProgramOptions, readBounded } from '../bounded/index.ts';
+import { encodePath } from '../layout/index.ts';
 import type { Folder } from './folder.ts';
-import { git, type RepositorySettings } from './settings.ts';
+import { type HookName, hookNames } from './hook.ts';
+import { isCurrent } from './inspect.ts';
+import { asOwner, git, type RepositorySettings } from './settings.ts';
 
 export interface HooksPath {
   /** As it is written. */
   readonly path: string;
   /** The file that says so, or `the system's configuration`. */
   readonly from: string;
+  /** The directory that it leads to; absolute. */
+  readonly directory: string;
+  /** Whether this version's hooks lie there, so that pushes are asked about all the same. */
+  readonly ours: boolean;
 }
+
+type Setting = Pick<HooksPath, 'path' | 'from'>;
 
 /** Answers for one repository after the other; what is the same for all is read once. */
 export type HooksPathFinder = (repository: Folder, settings: RepositorySettings) => Promise<HooksPath | null>;
@@ -21,8 +32,8 @@ export type HooksPathFinder = (repository: Folder, settings: RepositorySettings)
  * is the repository's own `hooks` after all. `passwd` is the file that tells the owner's home.
  */
 export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
-  const ofOwners = new Map<number, Promise<HooksPath | null>>();
-  let ofSystem: Promise<HooksPath | null> | undefined;
+  const ofOwners = new Map<number, Promise<Setting | null>>();
+  let ofSystem: Promise<Setting | null> | undefined;
 
   return async (repository, settings) => {
     const { uid } = repository.stats;
@@ -33,26 +44,68 @@ export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
       settings.hooksPath === null ? null : { path: settings.hooksPath, from: `${repository.path}/config` };
     const found = own ?? (await owners) ?? (await ofSystem);
     if (found === null) return null;
-    const isOwn = ['hooks', 'hooks/', './hooks', `${repository.path}/hooks`].includes(found.path);
-    return isOwn ? null : found;
+    const directory = await directoryOf(found.path, repository, passwd);
+    if (directory === join(repository.path, 'hooks')) return null;
+    const ours = await Promise.all(hookNames.map(name => isCurrentAt(name, join(directory, name))));
+    return { ...found, directory, ours: ours.every(each => each) };
   };
 }
 
-async function ofOwner(uid: number, passwd: string): Promise<HooksPath | null> {
+/** Relative to the repository, in which git runs hooks; `~/` is the owner's home. */
+async function directoryOf(path: string, repository: Folder, passwd: string): Promise<string> {
+  if (!path.startsWith('~/')) return resolve(repository.path, path);
+  const home = (await accountOf(repository.stats.uid, passwd))?.home ?? '/';
+  return resolve(home, path.slice(2));
+}
+
+async function isCurrentAt(name: HookName, path: string): Promise<boolean> {
+  try {
+    return await isCurrent(name, readBounded(encodePath(path), { follow: true }));
+  } catch {
+    return false;
+  }
+}
+
+/** Whom a number stands for, as passwd(5) has it; null where it has none. */
+async function accountOf(
+  uid: number,
+  passwd: string,
+): Promise<{ readonly gid: number; readonly home: string } | null> {
   const lines = await readFile(passwd, 'utf8').catch(() => '');
   const fields = lines.split('\n').map(line => line.split(':'));
-  const home = fields.find(([, , id]) => id === String(uid))?.[5];
-  if (!home) return null;
+  const [, , , gid, , home] = fields.find(([, , id]) => id === String(uid)) ?? [];
+  return home ? { gid: Number(gid), home } : null;
+}
+
+async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
+  const account = await accountOf(uid, passwd);
+  if (account === null) return null;
+  const { gid, home } = account;
   for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
-    const found = await hooksPathIn(['--file', file], file);
+    if (isNoFile(file)) continue;
+    const found = await hooksPathIn(['--file', file], file, asOwner({ uid, gid }));
     if (found !== null) return found;
   }
   return null;
 }
 
+/** Whether something else is there, such as a pipe, on which git would wait. */
+function isNoFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  } catch {
+    return false; // git says what it can
+  }
+}
+
 /** A file that is not there, or that git cannot read, says nothing. */
-async function hooksPathIn(source: readonly string[], from: string): Promise<HooksPath | null> {
-  const output = await git(['config', ...source, '-z', '--get', 'core.hooksPath']).catch(() => '');
+async function hooksPathIn(
+  source: readonly string[],
+  from: string,
+  reader: Pick<ProgramOptions, 'user'> = {},
+): Promise<Setting | null> {
+  const args = ['config', ...source, '--no-includes', '-z', '--get', 'core.hooksPath'];
+  const output = await git(args, reader).catch(() => '');
   const path = output.split('\0')[0];
   return path ? { path, from } : null;
 }

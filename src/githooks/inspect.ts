@@ -1,7 +1,8 @@
 /** How things stand with one hook of one repository. */
 
+import type { BoundedFile } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { type Entry, Folder } from './folder.ts';
+import { Folder } from './folder.ts';
 import { folderFile, type HookName, isOurs, packagedHook, previousFile, runsFolder } from './hook.ts';
 
 export type HookState =
@@ -23,23 +24,23 @@ export type HookState =
 export interface Place {
   readonly name: HookName;
   /** hooks/NAME */
-  readonly main: Entry;
+  readonly main: BoundedFile;
   /** Whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
   readonly delegates: boolean;
   /** hooks/NAME.d, held open; null where it is not. */
   readonly folder: Folder | null;
-  readonly inFolder: Entry;
-  readonly previous: Entry;
+  readonly inFolder: BoundedFile;
+  readonly previous: BoundedFile;
 }
 
 /** Throws `conflict` where a link or something that is no hook is in the way. */
 export async function inspectPlace(hooks: Folder, name: HookName): Promise<Place> {
-  const main = await hooks.entry(name);
+  const main = hooks.entry(name);
   mustBeFile(main, `${hooks.path}/${name}`);
   const folder = await hooks.directory(`${name}.d`);
   try {
-    const inFolder = (await folder?.entry(folderFile)) ?? { kind: 'absent' };
-    const previous = (await folder?.entry(previousFile)) ?? { kind: 'absent' };
+    const inFolder = folder?.entry(folderFile) ?? { kind: 'absent' };
+    const previous = folder?.entry(previousFile) ?? { kind: 'absent' };
     mustBeFile(inFolder, `${hooks.path}/${name}.d/${folderFile}`);
     mustBeFile(previous, `${hooks.path}/${name}.d/${previousFile}`);
     return { name, main, delegates: runsItself(name, main), folder, inFolder, previous };
@@ -49,7 +50,7 @@ export async function inspectPlace(hooks: Folder, name: HookName): Promise<Place
   }
 }
 
-function mustBeFile(entry: Entry, path: string): void {
+function mustBeFile(entry: BoundedFile, path: string): void {
   if (entry.kind === 'file' || entry.kind === 'absent') return;
   const what = entry.kind === 'link' ? 'a link, and nothing is written through one' : 'not a regular file';
   throw new SoftquotaError('conflict', `${path} is ${what}`);
@@ -69,7 +70,7 @@ async function placeThrough(hooks: Folder, name: HookName): Promise<Place> {
   const folder = await folderThrough(hooks, `${name}.d`);
   try {
     const entryOf = async (where: Folder | null, file: string) => {
-      const entry = (await where?.entry(file)) ?? { kind: 'absent' };
+      const entry = where?.entry(file) ?? { kind: 'absent' };
       if (entry.kind !== 'link' || where === null) return entry;
       const aim = await where.linked(file);
       if (!(aim instanceof Folder)) return aim ?? { kind: 'absent' };
@@ -87,7 +88,7 @@ async function placeThrough(hooks: Folder, name: HookName): Promise<Place> {
 }
 
 async function folderThrough(hooks: Folder, name: string): Promise<Folder | null> {
-  const entry = await hooks.entry(name);
+  const entry = hooks.entry(name);
   if (entry.kind === 'directory') return hooks.directory(name);
   if (entry.kind !== 'link') return null;
   const aim = await hooks.linked(name);
@@ -95,7 +96,7 @@ async function folderThrough(hooks: Folder, name: string): Promise<Folder | null
 }
 
 /** Whether this is another's hook that runs hooks/NAME.d by itself. */
-function runsItself(name: HookName, main: Entry): boolean {
+function runsItself(name: HookName, main: BoundedFile): boolean {
   return (
     main.kind === 'file' && isExecutable(main) && !isOurs(name, main.bytes) && runsFolder(name, main.bytes)
   );
@@ -103,7 +104,7 @@ function runsItself(name: HookName, main: Entry): boolean {
 
 export async function stateOf(place: Place): Promise<HookState> {
   const { name, main, delegates, inFolder, previous } = place;
-  const installed = async (file: string, entry: Entry): Promise<HookState> => ({
+  const installed = async (file: string, entry: BoundedFile): Promise<HookState> => ({
     state: 'installed',
     file,
     current: await isCurrent(name, entry),
@@ -114,15 +115,20 @@ export async function stateOf(place: Place): Promise<HookState> {
   return { state: main.kind === 'file' ? 'other' : 'absent' };
 }
 
-export function isOurEntry(name: HookName, entry: Entry): boolean {
+export function isOurEntry(name: HookName, entry: BoundedFile): boolean {
   return entry.kind === 'file' && isOurs(name, entry.bytes);
 }
 
 /** Whether it is this version's hook, byte by byte, and git would run it. */
-export async function isCurrent(name: HookName, entry: Entry): Promise<boolean> {
-  return entry.kind === 'file' && isExecutable(entry) && entry.bytes.equals(await packagedHook(name));
+export async function isCurrent(name: HookName, entry: BoundedFile): Promise<boolean> {
+  return (
+    entry.kind === 'file' &&
+    entry.whole &&
+    isExecutable(entry) &&
+    entry.bytes.equals(await packagedHook(name))
+  );
 }
 
-function isExecutable(entry: Entry & { kind: 'file' }): boolean {
+function isExecutable(entry: BoundedFile & { kind: 'file' }): boolean {
   return (entry.stats.mode & 0o100) !== 0;
 }

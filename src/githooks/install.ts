@@ -3,6 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { Folder } from './folder.ts';
 import { type FutureRepositories, futureRepositories } from './future.ts';
+import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile, type HookName, hookNames, packagedHook, previousFile } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
 import { inspectPlace, isCurrent, isOurEntry, type Place, stateThrough } from './inspect.ts';
@@ -86,7 +87,7 @@ export async function installHooks(
   repositories: readonly string[],
   options: InstallOptions,
 ): Promise<InstallReport> {
-  const hookConf = await readHookConf(options.hookConf ?? hookConfPath);
+  const hookConf = readHookConf(options.hookConf ?? hookConfPath);
   const { socket, onError, lastFor } = options;
   const wanted = { socket, ...(onError && { onError }), ...(lastFor && { lastFor }) };
   const findHooksPath = hooksPathFinder();
@@ -96,6 +97,8 @@ export async function installHooks(
       const repository = await Folder.open(path);
       try {
         const settings = await readSettings(repository);
+        const gitlab = gitlabEvidence(path, settings);
+        if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
         const hooks = await installInto(repository);
         const asWanted =
           settings.socket === wanted.socket &&
@@ -139,7 +142,7 @@ async function installInto(repository: Folder): Promise<Record<HookName, Install
 async function linkedIn(hooks: Folder): Promise<Record<HookName, InstalledHook> | null> {
   const found: InstalledHook[] = [];
   for (const name of hookNames) {
-    if ((await hooks.entry(name)).kind !== 'link') return null;
+    if (hooks.entry(name).kind !== 'link') return null;
     const state = await stateThrough(hooks, name);
     if (state.state !== 'installed' || !state.current) return null;
     const previous = state.previous ? `hooks/${name}.d/${previousFile}` : null;
@@ -173,9 +176,16 @@ export function givesWay({ name, main, delegates }: Place): boolean {
 
 function mustHaveRoomForPrevious(hooks: Folder, place: Place): void {
   const { name, main, previous } = place;
-  if (!givesWay(place) || main.kind !== 'file' || previous.kind !== 'file') return;
+  if (!givesWay(place) || main.kind !== 'file') return;
+  if (!main.whole) {
+    throw new SoftquotaError(
+      'conflict',
+      `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it goes on, and run this again`,
+    );
+  }
+  if (previous.kind !== 'file') return;
   // A first attempt that was cut off left the same hook under both names.
-  if (previous.bytes.equals(main.bytes)) return;
+  if (previous.whole && previous.bytes.equals(main.bytes)) return;
   throw new SoftquotaError(
     'conflict',
     `${hooks.path}/${name} and ${name}.d/${previousFile} are two different hooks, and there is room for one: ` +

@@ -63,7 +63,7 @@ export async function removeFrom(hooks: Folder): Promise<Record<HookName, Remove
 
 /** Whether a link stands there that leads to none of ours. */
 async function isAnothersLink(hooks: Folder, name: HookName): Promise<boolean> {
-  if ((await hooks.entry(name)).kind !== 'link') return false;
+  if (hooks.entry(name).kind !== 'link') return false;
   return (await stateThrough(hooks, name)).state !== 'installed';
 }
 

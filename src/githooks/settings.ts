@@ -3,10 +3,10 @@
  * repository's own config file.
  */
 
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Ended, type ProgramOptions, readBounded, runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import type { Folder } from './folder.ts';
 
@@ -28,16 +28,13 @@ export interface HookConf {
 }
 
 /** What the file says, or null where there is none. */
-export async function readHookConf(path: string): Promise<HookConf | null> {
-  try {
-    const stats = await stat(path);
-    if (!stats.isFile()) return { believed: false, socket: null };
-    const believed = stats.uid === 0 && (stats.mode & 0o022) === 0 && (stats.mode & 0o004) !== 0;
-    return { believed, socket: socketIn(await readFile(path, 'utf8')) };
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
+export function readHookConf(path: string): HookConf | null {
+  const file = readBounded(path, { follow: true });
+  if (file.kind === 'absent') return null;
+  if (file.kind !== 'file') return { believed: false, socket: null };
+  const { uid, mode } = file.stats;
+  const believed = uid === 0 && (mode & 0o022) === 0 && (mode & 0o004) !== 0;
+  return { believed, socket: socketIn(file.bytes.toString()) };
 }
 
 /** The last one holds. */
@@ -71,6 +68,10 @@ export interface RepositorySettings {
   readonly lastFor: string | null;
   readonly timeout: string | null;
   readonly hooksPath: string | null;
+  /** Whether it includes other files, which may say more: they are not read, since whoever wrote it chose them. */
+  readonly includes: boolean;
+  /** The project that GitLab wrote there. */
+  readonly gitlabProject: string | null;
 }
 
 /** What installing may write, with its key. */
@@ -84,8 +85,10 @@ type SettingChanges = Readonly<Partial<Record<keyof typeof keys, string | null>>
 
 export async function readSettings(repository: Folder): Promise<RepositorySettings> {
   const config = await configOf(repository);
-  const pattern = '^(softquota\\.(socket|onerror|lastfor|timeout)|core\\.hookspath)$';
-  const output = await git(['config', '--file', '-', '-z', '--get-regexp', pattern], config.bytes);
+  const wanted =
+    'softquota\\.(socket|onerror|lastfor|timeout)|core\\.hookspath|gitlab\\.fullpath|include(if\\..*)?\\.path';
+  const args = ['config', '--file', '-', '--no-includes', '-z', '--get-regexp', `^(${wanted})$`];
+  const output = await git(args, { input: config.bytes });
   const values = new Map(
     output.split('\0').map(item => {
       const at = item.indexOf('\n');
@@ -98,6 +101,8 @@ export async function readSettings(repository: Folder): Promise<RepositorySettin
     lastFor: values.get(keys.lastFor) ?? null,
     timeout: values.get('softquota.timeout') ?? null,
     hooksPath: values.get('core.hookspath') ?? null,
+    includes: [...values.keys()].some(key => key.startsWith('include')),
+    gitlabProject: values.get('gitlab.fullpath') ?? null,
   };
 }
 
@@ -133,26 +138,40 @@ export async function writeSettings(repository: Folder, changes: SettingChanges)
 
 /** The repository's config file; rejects with `conflict` where it is none. */
 export async function configOf(repository: Folder) {
-  const config = await repository.entry('config');
-  if (config.kind === 'file') return config;
-  const what = config.kind === 'link' ? 'is a link, and nothing is written through one' : 'is not a file';
+  const config = repository.entry('config');
+  if (config.kind === 'file' && config.whole) return config;
+  const what = config.kind === 'file' ? 'is larger than 1 MiB' : noFile[config.kind];
   throw new SoftquotaError('conflict', `${repository.path}/config ${what}`);
 }
 
-/** git without anybody's configuration; an exit status that says "no such key" gives nothing. */
-export function git(args: readonly string[], input?: Uint8Array): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const env = {
-      PATH: process.env.PATH,
-      LC_ALL: 'C',
-      GIT_CONFIG_NOSYSTEM: '1',
-      GIT_CONFIG_GLOBAL: '/dev/null',
-    };
-    const child = execFile('git', args, { cwd: '/', env }, (error, output, complaint) => {
-      if (error === null || error.code === 1 || error.code === 5) resolve(output);
-      else reject(new SoftquotaError('conflict', `git ${args[0]}: ${complaint.trim() || error.message}`));
-    });
-    child.stdin?.on('error', () => {}); // what git did not read, it did not need
-    child.stdin?.end(input);
+const noFile = {
+  absent: 'is not there',
+  link: 'is a link, and nothing is written through one',
+  directory: 'is not a file',
+  special: 'is not a file',
+} as const;
+
+/**
+ * Has git read a user's own file with that user's rights: a link that they made of it may lead anywhere. Others than
+ * root have their own rights only.
+ */
+export function asOwner(owner: NonNullable<ProgramOptions['user']>): Pick<ProgramOptions, 'user'> {
+  return process.getuid?.() === 0 ? { user: owner } : {};
+}
+
+const gitMs = 10_000;
+
+/** git in no repository, and without anybody's configuration; an exit status that says "no such key" gives nothing. */
+export async function git(
+  args: readonly string[],
+  options: Pick<ProgramOptions, 'input' | 'user'> = {},
+): Promise<string> {
+  const env = { LC_ALL: 'C', GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
+  const { status, output, complaint }: Ended = await runProgram('git', args, {
+    ...options,
+    env,
+    timeoutMs: gitMs,
   });
+  if (status === 0 || status === 1 || status === 5) return output;
+  throw new SoftquotaError('conflict', `git ${args[0]}: ${complaint || `ended with ${status}`}`);
 }

@@ -1,20 +1,23 @@
 /** Signed pushes: whether git's configuration has clients asked for them. */
 
+import type { ProgramOptions } from '../bounded/index.ts';
 import type { Folder } from './folder.ts';
-import { configOf, git } from './settings.ts';
+import { asOwner, configOf, git } from './settings.ts';
 
 /** `receive.certNonceSeed` is a secret: only its name is looked for. */
 const asked = ['--no-includes', '--name-only', '-z', '--get-regexp', '^receive\\.certnonceseed$'];
 
 /** Whether the system's configuration says so, or that of a file; one that git cannot read says nothing. */
 export async function configAsksForSignedPushes(
-  source: 'system' | { readonly file: string },
+  source: 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> },
 ): Promise<boolean> {
   const where = source === 'system' ? ['--system'] : ['--file', source.file];
-  return (await git(['config', ...where, ...asked]).catch(() => '')) !== '';
+  const reader = source === 'system' ? {} : asOwner(source.owner);
+  return (await git(['config', ...where, ...asked], reader).catch(() => '')) !== '';
 }
 
 /** Whether the repository's own configuration says so. */
 export async function repositoryAsksForSignedPushes(repository: Folder): Promise<boolean> {
-  return (await git(['config', '--file', '-', ...asked], (await configOf(repository)).bytes)) !== '';
+  const { bytes } = await configOf(repository);
+  return (await git(['config', '--file', '-', ...asked], { input: bytes })) !== '';
 }

@@ -1,6 +1,7 @@
 /** Telling how things stand with the hooks of repositories. */
 
 import { Folder } from './folder.ts';
+import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { type HookName, hookNames } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
 import { type HookState, stateThrough } from './inspect.ts';
@@ -24,6 +25,8 @@ export type RepositoryStatus =
       readonly hooksPath: HooksPath | null;
       /** Whether its own config file has clients asked for signed pushes. */
       readonly signedPushes: boolean;
+      /** Why git runs no hooks there at all, whatever lies in it; null where it does. */
+      readonly gitlab: string | null;
     }
   | { readonly repository: string; readonly fault: string };
 
@@ -34,7 +37,8 @@ export interface StatusReport {
 
 /** Whether pushes to it are asked about, and told, by this version's hooks. */
 export function isProtected(status: RepositoryStatus): boolean {
-  if ('fault' in status || status.hooksPath !== null) return false;
+  if ('fault' in status || status.gitlab !== null) return false;
+  if (status.hooksPath !== null) return status.hooksPath.ours;
   return hookNames.every(name => {
     const hook = status.hooks[name];
     return hook.state === 'installed' && hook.current;
@@ -54,12 +58,14 @@ export async function hooksStatus(
       try {
         const settings = await readSettings(repository);
         const hooks = await statesIn(repository);
+        const gitlab = gitlabEvidence(path, settings);
         results.push({
           repository: path,
           hooks,
           settings,
           hooksPath: await findHooksPath(repository, settings),
           signedPushes: await repositoryAsksForSignedPushes(repository),
+          gitlab: gitlab === null ? null : gitlabWords(gitlab),
         });
       } finally {
         await repository.close();
@@ -68,7 +74,7 @@ export async function hooksStatus(
       results.push({ repository: path, fault: reasonOf(error) });
     }
   }
-  return { repositories: results, hookConf: await readHookConf(options.hookConf ?? hookConfPath) };
+  return { repositories: results, hookConf: readHookConf(options.hookConf ?? hookConfPath) };
 }
 
 async function statesIn(repository: Folder): Promise<Record<HookName, HookState>> {

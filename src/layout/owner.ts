@@ -7,8 +7,7 @@
  */
 
 import { isUtf8 as areUtf8 } from 'node:buffer';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { systemCode } from '../errors.ts';
+import { readBounded } from '../bounded/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { configValue } from './gitconfig.ts';
 import { below, encodePath, isUtf8 } from './path.ts';
@@ -63,6 +62,13 @@ function named(name: string, where: string): Ownership {
 
 const mostBytes = 4096;
 
+const faults = {
+  absent: 'is not there',
+  link: 'is a link, not a regular file',
+  directory: 'is not a regular file',
+  special: 'is a pipe, a socket or a device, not a regular file',
+} as const;
+
 type SmallFile =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly fault: string };
@@ -70,35 +76,8 @@ type SmallFile =
 function smallFile(directory: string, name: string): SmallFile {
   beforeLook(directory);
   const fault = (why: string): SmallFile => ({ ok: false, fault: `the file ${name} ${why}` });
-  let file: number;
-  try {
-    file = openSync(
-      encodePath(below(directory, name)),
-      constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY,
-    );
-  } catch (error) {
-    switch (systemCode(error)) {
-      case 'ENOENT':
-      case 'ENOTDIR':
-        return fault('is not there');
-      case 'ELOOP':
-        return fault('is a link, not a regular file');
-      case 'ENXIO':
-        return fault('is a socket or a device, not a regular file');
-    }
-    throw error;
-  }
-  try {
-    if (!fstatSync(file).isFile()) return fault('is not a regular file');
-    const bytes = Buffer.alloc(mostBytes + 1);
-    let length = 0;
-    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-      read = readSync(file, bytes, length, bytes.length - length, null);
-    }
-    if (length > mostBytes) return fault('is over 4 KiB');
-    const text = bytes.subarray(0, length);
-    return areUtf8(text) ? { ok: true, text: text.toString() } : fault('is not UTF-8');
-  } finally {
-    closeSync(file);
-  }
+  const file = readBounded(encodePath(below(directory, name)), { mostBytes });
+  if (file.kind !== 'file') return fault(faults[file.kind]);
+  if (!file.whole) return fault('is over 4 KiB');
+  return areUtf8(file.bytes) ? { ok: true, text: file.bytes.toString() } : fault('is not UTF-8');
 }

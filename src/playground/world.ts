@@ -1,12 +1,11 @@
 /** Makes the world: repositories, LFS files, working copies, hooks, and an app.ini. */
 
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
+import { runProgram } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { installHooks } from '../githooks/index.ts';
 import { longestPathBytes } from '../sockets/index.ts';
@@ -39,7 +38,7 @@ const limit = '1M';
 const marker = '.softquota-playground';
 
 /** The user's own settings of git neither help nor hinder here. */
-const gitEnvironment = { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
+const gitEnvironment = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
 
 /** Makes it anew, in place of one that was made there before; throws `conflict` where something else lies. */
 export async function makeWorld(directory: string): Promise<World> {
@@ -131,10 +130,11 @@ async function makeRepository(place: string, { owner, name, branches, lfs }: Rep
 }
 
 async function git(args: readonly string[]): Promise<void> {
-  try {
-    await promisify(execFile)('git', args, { env: gitEnvironment });
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message.trim() : String(cause);
-    throw new SoftquotaError('internal', `the playground cannot be made: ${why}`, { cause });
-  }
+  const fault = (why: string, cause?: unknown) =>
+    new SoftquotaError('internal', `the playground cannot be made: ${why}`, { cause });
+  const options = { timeoutMs: 60_000, env: gitEnvironment } as const;
+  const { status, complaint } = await runProgram('git', args, options).catch((cause: unknown) => {
+    throw fault(cause instanceof Error ? cause.message : String(cause), cause);
+  });
+  if (status !== 0) throw fault(`git ${args.join(' ')}: ${complaint}`);
 }

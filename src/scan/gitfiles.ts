@@ -7,8 +7,9 @@
  * bytes for ever.
  */
 
-import { type BigIntStats, lstatSync, readdirSync, readFileSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 
@@ -97,10 +98,15 @@ export function collectorsOf(repository: string, now: number): Collector[] {
   });
 }
 
+/** A number and a name of a host. */
+const mostLockBytes = 1024;
+
 /** Whether the process that a gc.pid names lives, as far as this machine can tell. */
 function isHeld(path: string): boolean {
   try {
-    const [, pid, host] = /^(\d+) (\S+)/.exec(readFileSync(encodePath(path), 'utf8')) ?? [];
+    const file = readBounded(encodePath(path), { mostBytes: mostLockBytes });
+    if (file.kind !== 'file') return false;
+    const [, pid, host] = /^(\d+) (\S+)/.exec(file.bytes.toString()) ?? [];
     return pid !== undefined && (host !== hostname() || isAlive(Number(pid)));
   } catch {
     return false;

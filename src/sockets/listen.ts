@@ -1,9 +1,8 @@
 /** Makes a server listen on a Unix socket. */
 
-import { execFile } from 'node:child_process';
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
-import { promisify } from 'node:util';
+import { runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 
 export interface SocketPlace {
@@ -99,19 +98,17 @@ function isAnswered(path: string): Promise<boolean> {
   });
 }
 
+/** A directory service may be slow, and is not to keep the daemon from saying so. */
+const groupMs = 10_000;
+
 /** By chgrp(1), which knows every source of groups that the system has. */
 async function changeGroup(place: SocketPlace, group: string): Promise<void> {
-  const done = promisify(execFile)('chgrp', ['--', group, place.path]);
-  await done.catch((error: Error & { readonly stderr?: string }) => {
-    const why = error.stderr?.trim() || error.message;
-    throw new SoftquotaError(
-      'configuration',
-      `${place.setting} = ${place.path}: its group cannot be set: ${why}`,
-      {
-        cause: error,
-      },
-    );
+  const { status, complaint } = await runProgram('chgrp', ['--', group, place.path], {
+    timeoutMs: groupMs,
+  }).catch((error: unknown) => {
+    throw fault(place, 'its group cannot be set', error);
   });
+  if (status !== 0) throw fault(place, `its group cannot be set: ${complaint}`);
 }
 
 function fault(place: SocketPlace, what: string, cause?: unknown): SoftquotaError {

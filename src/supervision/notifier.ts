@@ -6,8 +6,7 @@
  * and has no other consequence here.
  */
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { runProgram } from '../bounded/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 
 /** Assignments as sd_notify(3) knows them, such as `READY=1`. */
@@ -53,9 +52,9 @@ export class Notifier {
   }
 
   async #run(notice: Notice): Promise<void> {
-    const options = { env: this.#env, timeout: tellMs, killSignal: 'SIGKILL' } as const;
     try {
-      await promisify(execFile)('systemd-notify', notice, options);
+      const ended = await runProgram('systemd-notify', notice, { env: this.#env, timeoutMs: tellMs });
+      if (ended.status !== 0) throw new Error(`it ended with ${ended.status}: ${ended.complaint}`);
     } catch (error) {
       if (this.#hasFailed) return;
       this.#hasFailed = true;

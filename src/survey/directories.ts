@@ -1,7 +1,8 @@
 /** Looking at directories: what is not there, or may not be looked at, is no exception here. */
 
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
+import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 
 /** Whether there is a directory, or a link to one. */
@@ -14,9 +15,10 @@ export function physical(path: string): string {
   return ifReadable(() => realpathSync(path)) ?? path;
 }
 
-/** A small file's text; null where there is none that can be read. */
-export function textOf(path: string): string | null {
-  return ifReadable(() => readFileSync(path, 'utf8'));
+/** A small file's text; null where there is none that can be read. With `follow`, also of one that a link leads to. */
+export function textOf(path: string, { follow = false } = {}): string | null {
+  const file = ifReadable(() => readBounded(path, { follow }));
+  return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;
 }
 
 /** Whether a place is a directory or lies in it, links resolved. */

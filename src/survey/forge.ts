@@ -21,22 +21,20 @@ export function forge(given: string): Recognised | null {
 export function forgeByHooks(given: string, repositories: readonly string[]): Recognised | null {
   for (const repository of repositories.slice(0, 20)) {
     const hook = join(repository, 'hooks/pre-receive.d/gitea');
-    const config = /\bhook --config=(?:'([^']+)'|(\S+))/.exec(textOf(hook) ?? '');
+    const text = textOf(hook);
+    const config = /\bhook --config=(?:'([^']+)'|(\S+))/.exec(text ?? '');
     if (config === null) continue;
     const evidence = `${hook} is a hook of the forge`;
-    const found = byIni(given, [config[1] ?? config[2] ?? '']);
+    const file = config[1] ?? config[2] ?? '';
+    // Whoever owns the repository may have written this, and is not to choose what root opens.
+    const found = file.endsWith('.ini') ? byIni(given, [file]) : null;
     if (found !== null) return { ...found, evidence: [evidence, ...found.evidence] };
     // Two above the repository, in the words of the one who asked.
     const root = dirname(dirname(repository));
     const named = [given, ...subfolders.map(name => join(given, name))].find(
       place => liesIn(place, root) && liesIn(root, place),
     );
-    return forgeAt(
-      isForgejo([config[0], textOf(hook)]) ? 'forgejo' : 'gitea',
-      named ?? root,
-      [evidence],
-      null,
-    );
+    return forgeAt(isForgejo([config[0], text]) ? 'forgejo' : 'gitea', named ?? root, [evidence], null);
   }
   return null;
 }
@@ -51,7 +49,7 @@ const subfolders = [
 
 function byIni(given: string, files: readonly string[]): Recognised | null {
   for (const file of files) {
-    const text = textOf(file);
+    const text = textOf(file, { follow: true });
     if (text === null) continue;
     const { product, repositories, stores, remote } = readForgeIni(text, file);
     const root = repositories.find(

@@ -282,10 +282,9 @@ t.test('how later repositories get the hooks is told in commands that work', asy
       },
     ],
   });
-  await writeFile(server.path('path.sh'), `set -e\n${local(future.hooksPath)}\n`);
-  t.match(await shell(`sh ${server.path('path.sh')}`), { code: 0 });
+  await writeFile(server.path('conf.sh'), `set -e\n${local(future.hookConf)}\n`);
+  t.match(await shell(`sh ${server.path('conf.sh')}`), { code: 0 });
   t.equal(await readFile(join(etc, 'hook.conf'), 'utf8'), "socket=/run/it's here/gate.sock\n");
-  t.equal(await readFile(join(etc, 'hooks/pre-receive'), 'utf8'), await packaged('pre-receive'));
 });
 
 t.test(

@@ -1,0 +1,83 @@
+/** Reads a file that somebody else may have put there. */
+
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
+import { systemCode } from '../errors.ts';
+
+export type BoundedFile =
+  | { readonly kind: 'absent' | 'link' | 'directory' | 'special' }
+  | {
+      readonly kind: 'file';
+      readonly bytes: Buffer;
+      /** False where the file goes on behind `bytes`. */
+      readonly whole: boolean;
+      readonly stats: Stats;
+    };
+
+export const mostFileBytes = 1024 * 1024;
+
+const { O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const chunkBytes = 64 * 1024;
+
+/**
+ * What is at a path, with the first `mostBytes` of a regular file. A pipe or a device is never opened, so that nothing
+ * waits and no device starts anything; should one take the place of a file meanwhile, opening it does not wait. With
+ * `follow` a link stands for what it leads to. Throws the system's error where the file is there and cannot be read.
+ */
+export function readBounded(
+  path: string | Buffer,
+  { follow = false, mostBytes = mostFileBytes } = {},
+): BoundedFile {
+  let descriptor: number;
+  try {
+    const there = kindOf(follow ? statSync(path) : lstatSync(path));
+    if (there !== 'file') return { kind: there };
+    descriptor = openSync(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | (follow ? 0 : O_NOFOLLOW));
+  } catch (error) {
+    const kind = kindByCode[systemCode(error) ?? ''];
+    if (kind !== undefined) return { kind };
+    throw error;
+  }
+  try {
+    const stats = fstatSync(descriptor);
+    const kind = kindOf(stats);
+    if (kind !== 'file') return { kind };
+    const bytes = readUpTo(descriptor, mostBytes + 1);
+    return { kind, bytes: bytes.subarray(0, mostBytes), whole: bytes.length <= mostBytes, stats };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const kindByCode: Readonly<Record<string, 'absent' | 'link' | 'special'>> = {
+  ENOENT: 'absent',
+  ENOTDIR: 'absent',
+  ELOOP: 'link',
+  ENXIO: 'special',
+};
+
+function kindOf(stats: Stats): BoundedFile['kind'] {
+  if (stats.isFile()) return 'file';
+  if (stats.isSymbolicLink()) return 'link';
+  return stats.isDirectory() ? 'directory' : 'special';
+}
+
+function readUpTo(descriptor: number, most: number): Buffer {
+  const chunks: Buffer[] = [];
+  for (let length = 0; length < most; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, most - length));
+    const read = readSync(descriptor, chunk, 0, chunk.length, null);
+    if (read === 0) break;
+    chunks.push(chunk.subarray(0, read));
+    length += read;
+  }
+  return Buffer.concat(chunks);
+}

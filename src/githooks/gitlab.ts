@@ -1,0 +1,19 @@
+/** Repositories of GitLab: its Gitaly runs no hook that lies in a repository, so that there nothing is ever asked. */
+
+import type { RepositorySettings } from './settings.ts';
+
+/** How Gitaly names the directories above repositories. */
+const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
+
+/** What tells that a repository is one of GitLab's; null where nothing does. */
+export function gitlabEvidence(path: string, settings: RepositorySettings): string | null {
+  const directory = path.split('/').find(name => directories.includes(name));
+  if (directory !== undefined) return `it lies in ${directory}`;
+  if (settings.gitlabProject === null) return null;
+  return 'its config has gitlab.fullpath; if GitLab serves it no longer, take that out';
+}
+
+/** Why hooks are of no use in such a repository. */
+export function gitlabWords(evidence: string): string {
+  return `GitLab's (${evidence}): Gitaly runs no hook of a repository, so nothing is asked, and no push is refused`;
+}

@@ -1,0 +1,109 @@
+/** Files of other people: what is there, never waited for, and never more than a bound. */
+
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { mostFileBytes, readBounded } from '../../src/bounded/index.ts';
+
+const source = new URL('../../src/', import.meta.url);
+
+t.test('a regular file is read up to the bound', async t => {
+  const file = join(t.testdir(), 'file');
+  for (const [size, length, whole] of [
+    [0, 0, true],
+    [70_000, 70_000, true],
+    [mostFileBytes, mostFileBytes, true],
+    [mostFileBytes + 1, mostFileBytes, false],
+  ] as const) {
+    writeFileSync(file, Buffer.alloc(size, 'x'));
+    const read = readBounded(file);
+    t.match(read, { kind: 'file', whole, stats: { size } });
+    t.equal(read.kind === 'file' && read.bytes.length, length);
+  }
+  t.match(readBounded(file, { mostBytes: 3 }), { kind: 'file', bytes: Buffer.from('xxx'), whole: false });
+});
+
+t.test('a pipe, a device, a socket, a link and a directory are told, and not opened', async t => {
+  const folder = mkdtempSync(join(tmpdir(), 'sq-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const at = (name: string): string => join(folder, name);
+  execFileSync('mkfifo', [at('pipe')]);
+  execFileSync('mknod', [at('device'), 'c', '1', '7']);
+  mkdirSync(at('directory'));
+  writeFileSync(at('file'), 'text');
+  symlinkSync('file', at('link'));
+  symlinkSync('pipe', at('link-to-pipe'));
+  symlinkSync('circle', at('circle'));
+  const server = createServer().listen(at('socket'));
+  t.teardown(() => server.close());
+  const kinds = (follow: boolean) =>
+    Object.fromEntries(
+      [...readdirSync(folder), 'nothing', 'file/below'].map(name => [
+        name,
+        readBounded(at(name), { follow }).kind,
+      ]),
+    );
+  const same = {
+    pipe: 'special',
+    device: 'special',
+    socket: 'special',
+    directory: 'directory',
+    file: 'file',
+    nothing: 'absent',
+    'file/below': 'absent',
+    circle: 'link',
+  };
+  t.same(kinds(false), { ...same, link: 'link', 'link-to-pipe': 'link' });
+  t.same(kinds(true), { ...same, link: 'file', 'link-to-pipe': 'special' });
+  t.ok(statSync('/proc/self/mem').isFile(), 'what throws when it is read:');
+  t.throws(() => readBounded('/proc/self/mem'), { code: 'EIO' });
+});
+
+t.test(
+  'nothing else in src/ reads a file that it has no reason to trust, or runs a program without a time',
+  async t => {
+    /** The files that do, and why they may. */
+    const allowed: Readonly<Record<string, string>> = {
+      'api/built.ts': 'the web UI of this package',
+      'bounded/file.ts': 'this module',
+      'bounded/program.ts': 'this module',
+      'commands/files.ts': 'the file that whoever runs the command names, or standard input',
+      'commands/new-config.ts': 'writes a new file',
+      'daemon/kept-once.ts': "the daemon's own, in DATA_PATH",
+      'daemon/measuring.ts': '/proc',
+      'doctor/hook-file.ts': 'the hooks of this package',
+      'doctor/impersonator.ts': 'standard input',
+      'githooks/folder.ts': 'directories, and new files',
+      'githooks/gitolite.ts': '/etc/passwd',
+      'githooks/hook.ts': 'the hooks of this package',
+      'githooks/hooks-path.ts': '/etc/passwd',
+      'githooks/settings.ts': "a copy of a configuration in a folder of the command's own",
+      'playground/daemon.ts': "the playground's own daemon and its log",
+      'refusals/file.ts': 'writes a new file',
+      'scan/visit.ts': 'directories',
+      'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
+      'survey/accounts.ts': '/etc/passwd and /etc/group',
+      'version.ts': "this package's own",
+    };
+    const imports = /^import (?:type )?\{([^}]*)\} from 'node:(fs|fs\/promises|child_process)';/gm;
+    const readers = /\b(?:readFile|readFileSync|open|openSync|createReadStream)\b/;
+    const found = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => {
+      if (!name.endsWith('.ts')) return false;
+      const taken = [...readFileSync(new URL(name, source), 'utf8').matchAll(imports)];
+      return taken.some(([, names = '', from]) => from === 'child_process' || readers.test(names));
+    });
+    t.strictSame(found.sort(), Object.keys(allowed).sort());
+  },
+);
