@@ -18,7 +18,7 @@ export const server = {
   }),
   socket: serverKey('SOCKET', kind.optional(kind.path), {
     words: 'DATA_PATH/gate.sock',
-    doc: 'The gate: the Unix socket that hooks and upload handlers ask. The system takes at most 107 bytes for a path of a socket (macOS 103).',
+    doc: 'The gate: the Unix socket that hooks and upload handlers ask. The system takes at most 107 bytes for a path of a socket (macOS 103). Its directory, and those above it, must not be open to everybody: who may write there could put a gate of their own in its place.',
     example: '/run/softquota/gate.sock',
     of: config => config.server.socket,
   }),

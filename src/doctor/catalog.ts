@@ -59,6 +59,12 @@ export const doctorFindings = {
       "The user that git runs as has no right to use the gate's socket, so that pushes go by `onError`.",
     mend: 'give that right, on the socket or on a directory above it',
   },
+  socket_exposed: {
+    severity: 'wrong',
+    meaning:
+      "Anybody on this machine can put a socket of their own in the place of one of the daemon's; the daemon does not start with it.",
+    mend: 'a directory that only the daemon and root may write, such as /run/softquota',
+  },
   trusted_open: {
     severity: 'wrong',
     meaning: 'Anybody on this machine can use TRUSTED_SOCKET, and so report any usage.',

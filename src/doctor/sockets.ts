@@ -1,9 +1,10 @@
-/** The sockets that are not for everybody: TRUSTED_SOCKET and ADMIN_SOCKET. */
+/** The sockets: whether anybody could put one in their place, and who may use those that are not for everybody. */
 
 import { statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../quota/index.ts';
+import { exposureOf } from '../sockets/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { Installation } from './installation.ts';
 import { finding, type Looked } from './looked.ts';
@@ -15,8 +16,8 @@ const useByOthers = 0o022;
 export function checkSockets(installation: Installation): Looked {
   const { trustedSocket, adminSocket } = installation.loaded.config.server;
   return {
-    findings: [...trusted(installation, trustedSocket), ...admin(adminSocket)],
-    checked: ['who may use the other sockets'],
+    findings: [...exposed(installation), ...trusted(installation, trustedSocket), ...admin(adminSocket)],
+    checked: ['where the sockets lie, and who may use them'],
   };
 }
 
@@ -36,6 +37,24 @@ function admin(path: string): Finding[] {
   if (mode === null || (mode & useByOthers) === 0) return [];
   const message = `others can use ADMIN_SOCKET, ${told(path, mode)}`;
   return [finding('admin_open', message, commandLine('chmod', '0600', path))];
+}
+
+/** What the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
+function exposed(installation: Installation): Finding[] {
+  const { socket, trustedSocket, adminSocket } = installation.loaded.config.server;
+  const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };
+  const told = new Map<string, Finding>();
+  for (const [key, path] of Object.entries(paths)) {
+    const exposure = exposureOf(path);
+    if (exposure === null || told.has(exposure.words)) continue;
+    const { words, directory, isSticky } = exposure;
+    const message = `${printable(words)}, and so put a socket of their own in the place of ${key}, ${printable(path)}`;
+    const mend = isSticky
+      ? setKey(installation, 'server', key, `/run/softquota/${basename(path)}`, 'restart')
+      : commandLine('chmod', 'o-w', directory);
+    told.set(words, finding('socket_exposed', message, mend));
+  }
+  return [...told.values()];
 }
 
 /** Whether everybody may pass through all the directories above. */

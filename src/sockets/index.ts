@@ -2,8 +2,9 @@
  * Unix sockets: taken over from the service manager, or made where the configuration says.
  *
  * A socket file that a dead daemon left is replaced, one that a living process answers on is not.
- * Whatever is wrong with a path, a mode or a group is said before anybody is served.
+ * One that everybody could put in the place of ours is refused. Whatever is wrong with a path, a mode or a group is said before anybody is served.
  */
 
+export { type Exposure, exposureOf } from './exposure.ts';
 export { inheritedSockets, type SocketName } from './inherited.ts';
 export { listen, longestPathBytes, type SocketPlace } from './listen.ts';

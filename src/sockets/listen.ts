@@ -4,6 +4,7 @@ import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
+import { exposureOf } from './exposure.ts';
 
 export interface SocketPlace {
   /** Absolute. */
@@ -37,6 +38,13 @@ export async function listen(server: Server, place: SocketPlace): Promise<void> 
   }
   if (Buffer.byteLength(place.path) > longestPathBytes) {
     throw fault(place, `a socket's path has at most ${longestPathBytes} bytes`);
+  }
+  const exposure = exposureOf(place.path);
+  if (exposure !== null) {
+    throw fault(
+      place,
+      `${exposure.words}, and so put a socket of their own there; expected a directory that only the daemon's user and root may write, such as /run/softquota`,
+    );
   }
   await makeWay(place);
   // Node makes the socket before `listen` returns, so nothing else is made under this umask.

@@ -185,6 +185,12 @@ export const daemonFaults: readonly Fault[] = [
     names: 'git may not search /run/softquota',
   },
   {
+    what: 'everybody may put a socket in the place of ours',
+    break: 'chmod 777 /run/softquota',
+    found: ['socket_exposed'],
+    names: 'everybody may write /run/softquota',
+  },
+  {
     what: 'the socket lost its mode',
     break: 'chmod 600 /run/softquota/gate.sock',
     found: ['gate_blocked'],

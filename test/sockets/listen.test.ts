@@ -109,7 +109,8 @@ t.test('a living one that has no time to answer is refused too', async t => {
 });
 
 t.test('whatever is no socket is refused and left as it is', async t => {
-  const directory = directoryFor(t);
+  const directory = join(directoryFor(t), 'directory');
+  fs.mkdirSync(directory);
   const server = newServer(t);
   const file = join(directory, 'file');
   fs.writeFileSync(file, 'mine');

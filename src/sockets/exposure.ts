@@ -1,0 +1,80 @@
+/**
+ * Who else could put a socket where ours is to be: anybody who may write its directory, or change on the way there
+ * which directory that is.
+ */
+
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { join, normalize } from 'node:path';
+import { systemCode } from '../errors.ts';
+
+const writeByAll = 0o002;
+const sticky = 0o1000;
+const mostLinks = 40;
+
+export interface Exposure {
+  /** Such as `everybody may write /tmp`. */
+  readonly words: string;
+  /** The directory that everybody may write. */
+  readonly directory: string;
+  /** Whether it is one like /tmp, which is meant to be so. */
+  readonly isSticky: boolean;
+}
+
+/**
+ * Why everybody could put a socket of their own at an absolute path; null where only root, this process's user, and
+ * whoever they let can. Each directory on the way counts, links followed. In a sticky directory such as /tmp nobody
+ * can replace what belongs to root or to us, so that one may lie on the way; the socket itself may not lie there,
+ * since whoever comes first makes it.
+ */
+export function exposureOf(path: string): Exposure | null {
+  const pending = stepsOf(normalize(path)).reverse();
+  pending.shift(); // the socket's own name
+  let at = '/';
+  let links = 0;
+  try {
+    for (;;) {
+      const directory = lstatSync(at);
+      const name = pending.pop();
+      const exposure = (words: string): Exposure => ({
+        words: `everybody may ${words}`,
+        directory: at,
+        isSticky: isSticky(directory),
+      });
+      if (name === undefined) return isOpen(directory) ? exposure(`write ${at}`) : null;
+      const next = join(at, name);
+      const entry = lstatSync(next);
+      if (isOpen(directory) && !isHeld(directory, entry)) return exposure(`replace ${next}`);
+      if (!entry.isSymbolicLink()) {
+        at = next;
+        continue;
+      }
+      links += 1;
+      if (links > mostLinks) return null;
+      const target = readlinkSync(next);
+      if (target.startsWith('/')) at = '/';
+      pending.push(...stepsOf(target).reverse());
+    }
+  } catch (error) {
+    // What is not there, or may not be looked at, nobody can listen in; that is said when it is tried.
+    if (systemCode(error) === null) throw error;
+    return null;
+  }
+}
+
+function stepsOf(path: string): string[] {
+  return path.split('/').filter(step => step !== '' && step !== '.');
+}
+
+function isOpen({ mode }: Stats): boolean {
+  return (mode & writeByAll) !== 0;
+}
+
+/** Whether only root and we can rename or remove it there. */
+function isHeld(directory: Stats, entry: Stats): boolean {
+  const owners = [0, process.geteuid?.() ?? 0];
+  return isSticky(directory) && owners.includes(entry.uid);
+}
+
+function isSticky({ mode }: Stats): boolean {
+  return (mode & sticky) !== 0;
+}
