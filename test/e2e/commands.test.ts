@@ -1,9 +1,11 @@
 /** The commands: what they print for people and for programs, and the exit statuses that scripts go by. */
 
-import { chmod, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import t from 'tap';
 import { z } from 'zod';
+import { buildProgram } from '../../src/commands/index.ts';
 import { finding, ownerReport, ownerRow, scanReport } from '../../src/wire/index.ts';
 import { Clone } from './clone.ts';
 import { launcher } from './daemon.ts';
@@ -191,4 +193,65 @@ t.test('doctor names repositories without hooks, and the line that mends it', as
   );
   await server.installHooks();
   t.equal((await server.softquota(['doctor'])).code, 0);
+});
+
+t.test('every command takes --config', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'] });
+  const git = join(server.folder, 'git');
+  const takes = (command: Command): boolean => command.options.some(({ long }) => long === '--config');
+  const leavesOf = (command: Command): Command[] =>
+    command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+  const without = leavesOf(buildProgram(() => {})).filter(command => !takes(command));
+  t.strictSame(
+    without.map(command => command.name()),
+    [],
+  );
+
+  const config = ['--config', server.config];
+  const status = ['hooks', 'status', git, ...config];
+  t.match(await server.softquota(status), { code: 0, stdout: /1 repository, all with their hooks\.\n$/ });
+  const elsewhere = join(server.folder, 'elsewhere.ini');
+  await writeFile(elsewhere, '[server]\nSOCKET = /run/elsewhere.sock\n');
+  t.match(await server.softquota(['hooks', 'status', git, '--config', elsewhere]), {
+    code: 1,
+    stdout: /asks at \S+gate\.sock, not at \/run\/elsewhere\.sock\n.*1 asking at another socket/s,
+  });
+  t.equal((await server.softquota(['hooks', 'status', git, '--config', '/no/such.ini'])).code, 78);
+  t.match(await server.softquota(['hooks', 'remove', ...config, git]), { code: 0 });
+  t.match(await server.softquota(['playground', '--exit', '--dir', git, ...config]), {
+    code: 2,
+    stderr: /is no playground/,
+  });
+});
+
+t.test('hooks install fails where git would not look, and for GitLab’s repositories', async t => {
+  const server = await Server.open(t, { repositories: ['alice/app'], started: false });
+  const bare = server.path('alice/app');
+  const site = join(server.folder, 'site');
+  const set = (...change: readonly string[]) =>
+    must('git', ['config', '--file', join(bare, 'config'), ...change]);
+  await set('core.hooksPath', site);
+  const install = () => server.softquota(['hooks', 'install', bare]);
+  t.match(await install(), { code: 1, stdout: /git does not look there: core\.hooksPath = / });
+  t.match(await server.softquota(['hooks', 'status', bare]), {
+    code: 1,
+    stdout: /not reached: core\.hooksPath/,
+  });
+  await mkdir(site);
+  for (const name of ['pre-receive', 'post-receive'])
+    await copyFile(join(bare, 'hooks', name), join(site, name));
+  t.match(await install(), { code: 0, stdout: /git runs ours in \S+site, by core\.hooksPath/ });
+  t.notMatch((await install()).stdout, /git config --system core\.hooksPath/, 'no advice to set it');
+  t.match(await server.softquota(['hooks', 'status', bare]), { code: 0, stdout: /by core\.hooksPath/ });
+  await set('--unset', 'core.hooksPath');
+  await set('gitlab.fullpath', 'alice/app');
+  t.match(await install(), {
+    code: 1,
+    stdout: /GitLab's \(its config has gitlab\.fullpath.*no push is refused/,
+  });
+  t.match(await server.softquota(['hooks', 'status', bare]), {
+    code: 1,
+    stdout: /1 of GitLab, where no hook is run\.\n$/,
+  });
+  t.match(await server.softquota(['doctor']), { code: 1, stdout: /hook_gitlab/ });
 });

@@ -124,9 +124,16 @@ t.test('softquota receive-pack is the same, started by hand', async t => {
   await clone.git('remote', 'set-url', 'origin', server.path('bob/app'));
   t.match(await clone.push([command, 'main']), { code: 0, said: '' });
 
-  const nowhere = await server.softquota(['receive-pack', '--stateless-rpc', '/nonexistent']);
-  t.equal(nowhere.code, 128);
-  t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
+  for (const config of [[], ['--config', '/no/such/app.ini']]) {
+    for (const args of [
+      [...config, '--stateless-rpc', '/nonexistent'],
+      ['--stateless-rpc', ...config, '/nonexistent'],
+    ]) {
+      const nowhere = await server.softquota(['receive-pack', ...args]);
+      t.equal(nowhere.code, 128);
+      t.match(nowhere.stderr, /^fatal: '\/nonexistent' does not appear to be a git repository/);
+    }
+  }
 });
 
 t.test('with the daemon gone, who was over the limit is stopped as early', async t => {

@@ -1,4 +1,4 @@
-/** Ways to reach a repository: its path, a real sshd, and git http-backend behind web servers. */
+/** Ways to reach a repository: its path, a real sshd, git http-backend behind web servers, and git daemon. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,6 +32,7 @@ export const transports = {
   ssh: openSsh,
   http: openHttp,
   nginx: openNginx,
+  'git daemon': openDaemon,
 } as const satisfies Readonly<Record<string, OpenTransport>>;
 
 /** There the clients run the server's side themselves. */
@@ -146,6 +147,20 @@ function happens(event: 'connect' | 'data', socket: Socket): Promise<true | null
     });
     socket.once('error', () => resolve(null));
   });
+}
+
+/** git daemon, as docs/receive-pack.md has it started. */
+async function openDaemon(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
+  const root = join(server.folder, 'git');
+  const port = await freePort();
+  const program = join(await must('git', ['--exec-path']), 'git-daemon');
+  const where = ['--reuseaddr', '--listen=127.0.0.1', `--port=${port}`, `--base-path=${root}`];
+  const child = spawn(program, [...where, '--export-all', '--enable=receive-pack'], {
+    env: { ...plainEnvironment, ...(programs === undefined ? {} : { GIT_EXEC_PATH: programs }) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  await isUp(t, 'git daemon', child, () => happens('connect', connect(port, '127.0.0.1')));
+  return { url: bare => `git://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
 }
 
 /** git http-backend as a CGI program, as under any web server. */
