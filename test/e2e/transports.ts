@@ -156,7 +156,10 @@ async function openDaemon(t: Test, server: Server, { programs }: TransportOption
   const program = join(await must('git', ['--exec-path']), 'git-daemon');
   const where = ['--reuseaddr', '--listen=127.0.0.1', `--port=${port}`, `--base-path=${root}`];
   const child = spawn(program, [...where, '--export-all', '--enable=receive-pack'], {
-    env: { ...plainEnvironment, ...(programs === undefined ? {} : { GIT_EXEC_PATH: programs }) },
+    env: {
+      ...plainEnvironment,
+      ...(programs === undefined ? {} : { PATH: `${programs}:${plainEnvironment.PATH}` }),
+    },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   await isUp(t, 'git daemon', child, () => happens('connect', connect(port, '127.0.0.1')));
