@@ -92,8 +92,12 @@ t.test(
       'githooks/settings.ts': "a copy of a configuration in a folder of the command's own",
       'playground/daemon.ts': "the playground's own daemon and its log",
       'refusals/file.ts': 'writes a new file',
+      'scan/desk.ts': '/proc',
+      'scan/file-system.ts': 'stat(1) with a time-out, on a thread that may wait',
+      'scan/mounts.ts': '/proc',
       'scan/visit.ts': 'directories',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
+      'store/units/files.ts': "the daemon's own, in DATA_PATH",
       'survey/accounts.ts': '/etc/passwd and /etc/group',
       'version.ts': "this package's own",
     };
