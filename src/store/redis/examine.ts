@@ -31,6 +31,8 @@ export function examine(keys: Keys, address: Address): (client: Client) => Promi
     }
     if (types[0] === 'none') return;
     const schema = await client.hget(keys.policy, 'schema');
+    // A store that is emptied at this moment is nobody else's.
+    if (schema === null && (await client.exists(keys.policy)) === 0) return;
     if (schema !== '1') throw strangeSchema(where, keys.policy, schema ?? '');
   };
 }

@@ -44,20 +44,23 @@ export async function changesAfter(
   limit: number,
 ): Promise<readonly Change[] | null> {
   return connection.run(async client => {
-    const [schema, exists, newest, found] = await inARow(client, all =>
+    // What begins or is emptied meanwhile has its schema before or after.
+    const [before, exists, schema, newest, found] = await inARow(client, all =>
       all
         .hget(policy, 'schema')
         .exists(policy)
+        .hget(policy, 'schema')
         .xrevrange(log, '+', '-', 'COUNT', 1)
         .xrange(log, `${number + 1}-0`, '+', 'COUNT', limit),
     );
-    if (schema !== '1' && exists === 1) throw strangeSchema(connection.where, policy, String(schema ?? ''));
+    if (before !== '1' && schema !== '1' && exists === 1)
+      throw strangeSchema(connection.where, policy, String(schema ?? ''));
     return understood(connection.where, log, 'an entry', () => {
       const entries = entriesIn(found);
-      let before = number;
+      let last = number;
       for (const entry of entries) {
-        if (numberIn(entry.fields.after ?? '') !== before) return null;
-        before = entry.number;
+        if (numberIn(entry.fields.after ?? '') !== last) return null;
+        last = entry.number;
       }
       if (entries.length === 0 && newestNumber(newest) !== number) return null;
       return entries.map(changeIn);
