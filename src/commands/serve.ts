@@ -51,6 +51,12 @@ async function serve(
     log.fatal({ err: error }, "a mistake of softquota's own");
     void leave(exitCodes.internal);
   });
+  // What failed somewhere and was not waited for leaves all else as it was: no reason to stop answering.
+  process.on('unhandledRejection', error => {
+    log.error({ err: error }, "a mistake of softquota's own; it goes on");
+  });
+  // Nor is that nobody reads what is said.
+  process.stderr.on('error', () => {});
   const stopAsked = new Promise<string>(resolve => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });
@@ -67,9 +73,7 @@ async function serve(
       started.reload(loaded);
       supervision.reloaded();
     });
-    const asked = await Promise.race([stopAsked, started.ended]);
-    if (asked instanceof SoftquotaError) log.fatal({ code: asked.code }, asked.message);
-    else log.info({ signal: asked }, 'softquota stops');
+    log.info({ signal: await stopAsked }, 'softquota stops');
     supervision.stopping();
     setTimeout(() => {
       log.error('something did not stop in time and is left behind');
@@ -85,7 +89,7 @@ async function serve(
       await flush();
       process.kill(process.pid, 'SIGKILL');
     }
-    return await leave(asked instanceof SoftquotaError ? asked.exitCode : exitCodes.done);
+    return await leave(exitCodes.done);
   } catch (error) {
     if (error instanceof SoftquotaError) log.fatal({ code: error.code, err: error.cause }, error.message);
     else log.fatal({ err: error }, "a mistake of softquota's own");

@@ -13,7 +13,6 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
-import type { SoftquotaError } from '../errors.ts';
 import { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import { History } from '../history/index.ts';
@@ -53,21 +52,12 @@ interface Parts {
 }
 
 export class Daemon {
-  /** Resolves when it cannot go on and has to be stopped, with the reason. */
-  readonly ended: Promise<SoftquotaError>;
   readonly #log: Logger;
   readonly #parts: Parts;
   readonly #opened: Opened;
   readonly #current: Current;
 
-  private constructor(
-    current: Current,
-    log: Logger,
-    parts: Parts,
-    opened: Opened,
-    ended: Promise<SoftquotaError>,
-  ) {
-    this.ended = ended;
+  private constructor(current: Current, log: Logger, parts: Parts, opened: Opened) {
     this.#current = current;
     this.#log = log;
     this.#parts = parts;
@@ -82,12 +72,11 @@ export class Daemon {
     const secretKeys = secretKeysIn(config);
     const current: Current = { config, file: ConfigFile.justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
-    const { promise: ended, resolve: ousted } = Promise.withResolvers<SoftquotaError>();
     try {
       // The store is read by a thread of its own: meanwhile this one loads what it will need.
       const [{ ledger, store }] = await Promise.all([openLedger(config, host, log), loadApi()]);
       opened.push(ledger);
-      const fleet = await joinFleet({ config, host, ledger, log, ousted });
+      const fleet = await joinFleet({ config, host, ledger, log });
       if (fleet !== null) opened.push(fleet);
       const refusals = new Refusals({
         ledger,
@@ -147,7 +136,7 @@ export class Daemon {
         heard: (name, path) => void measuring.heard(name, path),
       });
       fleet?.start(() => events.takeTurn());
-      return new Daemon(current, log, { ledger, measuring, events, fleet }, opened, ended);
+      return new Daemon(current, log, { ledger, measuring, events, fleet }, opened);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();
       throw error;

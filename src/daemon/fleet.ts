@@ -1,7 +1,6 @@
 /** The daemon's part in a quota that several machines share, where `[store] ADAPTER` says so. */
 
 import type { Config } from '../config/index.ts';
-import type { SoftquotaError } from '../errors.ts';
 import { Fleet, type Mounted } from '../fleet/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { openRedisStore } from '../store/index.ts';
@@ -15,12 +14,10 @@ export interface FleetParts {
   readonly host: string;
   readonly ledger: Ledger;
   readonly log: Logger;
-  /** Another daemon took this machine's name. */
-  ousted(error: SoftquotaError): void;
 }
 
 /** Null: the quota is this machine's own. Rejects with `configuration` or `store_refused`. */
-export async function joinFleet({ config, host, ledger, log, ousted }: FleetParts): Promise<Fleet | null> {
+export async function joinFleet({ config, host, ledger, log }: FleetParts): Promise<Fleet | null> {
   const { adapter, host: address, prefix, waitReplicas } = config.store;
   if (adapter === 'sqlite') {
     ledger.sharing.standAlone();
@@ -29,7 +26,7 @@ export async function joinFleet({ config, host, ledger, log, ousted }: FleetPart
   const token = hostTokenIn(config.server.dataPath);
   const store = await openRedisStore({ address, prefix, waitReplicas, log, writer: host });
   const mounted = mountedIn(config);
-  return Fleet.open({ ledger, store, host, token, version, mounted, log, now: Date.now, ousted });
+  return Fleet.open({ ledger, store, host, token, version, mounted, log, now: Date.now });
 }
 
 /** What `[storage.*] SHARED` names, and the kinds of data that lie there. */

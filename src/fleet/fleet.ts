@@ -1,8 +1,7 @@
 /** The part of a daemon that takes part in a shared quota, from its start to its end. */
 
-import { randomUUID } from 'node:crypto';
 import { SoftquotaError } from '../errors.ts';
-import type { Away, Ledger, SharedPolicy } from '../ledger/index.ts';
+import type { Away, Ledger, Shared, SharedPolicy } from '../ledger/index.ts';
 import {
   type HostRecord,
   newGeneration,
@@ -15,6 +14,7 @@ import { Advised } from './advised.ts';
 import { Following } from './following.ts';
 import { Hosts } from './hosts.ts';
 import { Marks } from './marks.ts';
+import { HostName, type NameTaken } from './name.ts';
 import { Outbox } from './outbox.ts';
 import { repair } from './repair.ts';
 import type { Distrust } from './trust.ts';
@@ -39,10 +39,10 @@ export interface FleetOptions {
   };
   /** Milliseconds since 1970. */
   now(): number;
-  /** Another daemon took this machine's name: this one has to end. */
-  ousted(error: SoftquotaError): void;
   /** Milliseconds between two looks at the store; a second unless given. */
   readonly everyMs?: number;
+  /** Milliseconds after which policy is changed at the earliest on a server that takes another's place; 1200 unless given. */
+  readonly settleMs?: number;
   /** Milliseconds between two looks at how its server is set up; half a minute unless given. */
   readonly adviceEveryMs?: number;
 }
@@ -53,10 +53,15 @@ export interface FleetState {
   readonly away: Away | null;
   /** Null: the policy in the store is the one in force here. */
   readonly distrust: Distrust | null;
+  /** Null: this machine's name is its own. */
+  readonly nameTaken: NameTaken | null;
 }
 
 /** Milliseconds between two looks at the store. */
 const usualMs = 1000;
+
+/** So long that all find the server, so short that whoever rules is answered in time. */
+const usualSettleMs = 1200;
 
 /** Milliseconds after which the name is kept by itself, should a look take long; it is lost after ten seconds. */
 const beatMs = 2500;
@@ -71,7 +76,7 @@ export class Fleet implements SharedPolicy {
   readonly #marks: Marks;
   readonly #hosts: Hosts;
   readonly #turn: Turn;
-  readonly #life = randomUUID();
+  readonly #name: HostName;
   /** Null: none was told, or that it is over. */
   #toldDistrust: string | null = null;
   #away: Away | null = null;
@@ -81,8 +86,6 @@ export class Fleet implements SharedPolicy {
   #syncing: Promise<void> = Promise.resolve();
   /** A look that has not begun yet. */
   #nextLook: Promise<void> | null = null;
-  /** On the monotonic clock. */
-  #claimedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   private constructor(options: FleetOptions) {
@@ -93,6 +96,17 @@ export class Fleet implements SharedPolicy {
     this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
     this.#hosts = new Hosts({ sharing, store, host, begunAt: options.now() });
     this.#turn = new Turn({ store, host });
+    const { token, version, now, everyMs = usualMs } = options;
+    this.#name = new HostName({
+      ...{ store, host, token, version, log, now, everyMs },
+      // Who was forgotten meanwhile, and walks no more what it walked, must not tell of it.
+      kept: () => this.walkers.look(),
+      lost: () => this.#turn.drop(),
+      regained: () => {
+        this.#outbox.tellEverything();
+        this.#following.readShares();
+      },
+    });
     this.#marks = new Marks({
       sharing,
       store,
@@ -106,7 +120,7 @@ export class Fleet implements SharedPolicy {
       store,
       host,
       // Who was forgotten meanwhile, and walks no more what it walked, must not tell of it.
-      before: () => this.#keepName(),
+      mayTell: () => this.#mayTell(),
       met: owners => this.#following.meet(owners),
       failed: error => this.#failed(error),
     });
@@ -114,9 +128,20 @@ export class Fleet implements SharedPolicy {
       sharing,
       store,
       host,
-      before: () => this.#keepName(),
+      before: async () => {
+        await this.#mayTell();
+      },
       begin: () => this.#begin(),
-      lost: () => this.#outbox.enrollEverybody(),
+      lost: () => {
+        this.#outbox.enrollEverybody();
+        sharing.tellAgain();
+      },
+      restored: changes => {
+        const message =
+          'the shared store had lost the last changes of the policy in force: they are written again';
+        log.warn({ changes }, message);
+      },
+      settleMs: options.settleMs ?? usualSettleMs,
       isLacking: () => this.#marks.isLacking(),
       enrolled: owners => this.#outbox.enrolled(owners),
       looks: () => this.#outbox.looks(),
@@ -132,18 +157,20 @@ export class Fleet implements SharedPolicy {
     const fleet = new Fleet(options);
     options.ledger.sharing.join({
       policy: fleet,
-      register: options.store,
+      register: fleet.#register(),
       isStale: () => fleet.#away !== null || !fleet.#following.isComplete,
     });
-    // Whether the name may be kept at all is for the looks to find out.
-    fleet.#beat = setInterval(() => void fleet.#keepName(beatMs).catch(() => {}), beatMs).unref();
     try {
-      await fleet.#look();
+      await fleet.#name.begin();
     } catch (error) {
-      clearInterval(fleet.#beat);
-      await options.store.close();
-      throw error;
+      if (error instanceof SoftquotaError && error.code === 'configuration') {
+        await options.store.close();
+        throw error;
+      }
+      // The looks find that the store is away, and have the name taken later.
     }
+    fleet.#beat = setInterval(() => void fleet.#name.keep(beatMs).catch(() => {}), beatMs).unref();
+    await fleet.#look();
     return fleet;
   }
 
@@ -164,13 +191,15 @@ export class Fleet implements SharedPolicy {
   }
 
   get state(): FleetState {
-    return { away: this.#away, distrust: this.#following.distrust };
+    return { away: this.#away, distrust: this.#following.distrust, nameTaken: this.#name.taken };
   }
 
   async commit(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'> {
     this.#mustBeTrusted();
+    const { settling } = this.#following;
+    await settling.settled();
     if (await this.#outbox.enroll()) return 'behind';
-    const outcome = await this.#options.store.govern(change, basis, next);
+    const outcome = await this.#options.store.govern(change, basis, next, settling.server);
     if (outcome === 'kept') this.#outbox.enrolled(change.owners ?? []);
     return outcome;
   }
@@ -211,7 +240,7 @@ export class Fleet implements SharedPolicy {
   }
 
   async close(): Promise<void> {
-    const { store, host, token, version } = this.#options;
+    const { store } = this.#options;
     this.#isClosed = true;
     this.#unfollow?.();
     if (this.#timer !== null) clearTimeout(this.#timer);
@@ -222,21 +251,22 @@ export class Fleet implements SharedPolicy {
     await this.#options.ledger.sharing.close();
     if (this.#away === null) {
       await this.#turn.leave().catch(() => {});
-      await store.release({ host, token, life: this.#life, version }).catch(() => {});
+      await this.#name.release().catch(() => {});
     }
     await store.close();
   }
 
-  /** Takes the name and all that is new; rejects only with what no later try would mend. */
+  /** Takes all that is new, and whatever this machine has to do for all. Never rejects: a later look is another chance. */
   async #look(): Promise<void> {
     try {
       await this.#following.sync();
       this.#back();
       this.#tellDistrust();
-      await this.#turn.take();
-      await this.#marks.look();
+      if (this.#name.mayTell) {
+        await this.#turn.take();
+        await this.#marks.look();
+      }
     } catch (error) {
-      if (error instanceof SoftquotaError && error.code === 'configuration') throw error;
       this.#failed(error);
     }
     await this.#advised.look();
@@ -246,12 +276,7 @@ export class Fleet implements SharedPolicy {
   #lookAgain(): Promise<void> {
     this.#nextLook ??= this.#syncing.then(async () => {
       this.#nextLook = null;
-      if (this.#isClosed) return;
-      try {
-        await this.#look();
-      } catch (error) {
-        if (error instanceof SoftquotaError) this.#options.ousted(error);
-      }
+      if (!this.#isClosed) await this.#look();
     });
     this.#syncing = this.#nextLook;
     return this.#nextLook;
@@ -264,20 +289,24 @@ export class Fleet implements SharedPolicy {
     this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), waitMs).unref();
   }
 
-  /** Who is not heard of for some seconds is taken to be gone. */
-  async #keepName(everyMs = this.#options.everyMs ?? usualMs): Promise<void> {
-    const { store, host, token, version } = this.#options;
-    const now = performance.now();
-    if (now - this.#claimedAt < everyMs) return;
-    if (await store.claim({ host, token, life: this.#life, version })) {
-      await this.walkers.look();
-      this.#claimedAt = now;
-      return;
-    }
-    throw new SoftquotaError(
-      'configuration',
-      `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each machine its own`,
-    );
+  /** Keeps the name; whether something may be told under it now. Rejects with `store_away`. */
+  async #mayTell(): Promise<boolean> {
+    await this.#name.keep();
+    return this.#name.mayTell;
+  }
+
+  /** The shared store, where what happened here waits as long as the name is another's. */
+  #register(): Shared['register'] {
+    const { store } = this.#options;
+    return {
+      events: query => store.events(query),
+      levels: () => store.levels(),
+      write: async changes => {
+        const message = this.#name.taken?.message;
+        if (message !== undefined) throw new SoftquotaError('store_away', message);
+        await store.write(changes);
+      },
+    };
   }
 
   /** The first policy of a store: what is known here of owners, and nothing else. */

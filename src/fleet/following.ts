@@ -7,6 +7,7 @@
  * then is never undone by an older one.
  */
 
+import { SoftquotaError } from '../errors.ts';
 import { inSlices, type Sharing } from '../ledger/index.ts';
 import type {
   Change,
@@ -18,6 +19,8 @@ import type {
   ShareRecord,
   SharesPage,
 } from '../store/index.ts';
+import { keysIn, markIn, versionOf } from './changes.ts';
+import { Settling } from './settling.ts';
 import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
 
 export interface FollowingOptions {
@@ -33,6 +36,10 @@ export interface FollowingOptions {
   begin(): Promise<void>;
   /** The store has fallen back, or was emptied: what this machine said to it may be lost. */
   lost(): void;
+  /** So many changes of policy that the store had lost were written again. */
+  restored(count: number): void;
+  /** How long after another server was met others have to write again what it lacks, in milliseconds; 0 unless given. */
+  readonly settleMs?: number;
   /** Whether the store lacks some of what machines said, as far as was read by now. */
   isLacking(): Promise<boolean>;
   /** Whom the store has on record. */
@@ -42,6 +49,9 @@ export interface FollowingOptions {
   /** All that it was found to have of it. */
   found(shares: readonly ShareRecord[]): void;
 }
+
+/** So often the policy is read again that becomes another while it is looked at. */
+const mostTries = 20;
 
 type PolicyRead = { readonly state: SharedState; readonly policy: Policy };
 
@@ -67,11 +77,21 @@ export class Following {
   #distrust: Distrust | null = null;
   /** Where the store's policy stood when that was found. */
   #distrusted: Position | null = null;
+  /** Whether this machine was found to have no right to write policy. */
+  #isReadOnly = false;
   #running: Promise<void> | null = null;
   #again: Promise<void> | null = null;
 
+  readonly #settling: Settling;
+
   constructor(options: FollowingOptions) {
     this.#options = options;
+    this.#settling = new Settling(options.settleMs ?? 0);
+  }
+
+  /** The server that the store is on. */
+  get settling(): Pick<Settling, 'server' | 'settled'> {
+    return this.#settling;
   }
 
   /** Why the store's policy is not in force here; null: it is. */
@@ -141,6 +161,7 @@ export class Following {
     // Known before the store is looked at: what is ruled here meanwhile is in the store first.
     const known = this.#known();
     const state = await store.state();
+    this.#settling.meet(state);
     const changes = state.lastChange === last ? [] : await this.#changesSince(last);
     if (changes === null) {
       // What the store lacks of its log it may lack of what this machine said, too.
@@ -148,13 +169,14 @@ export class Following {
       lost();
       return false;
     }
-    const verdict = judge(known, state, markIn(changes, known.position));
+    const verdict = this.#judge(known, state, markIn(changes, known.position));
     if (this.#distrust === null) {
       if (verdict.is !== 'same' && verdict.is !== 'later') return false;
       if (!this.#takeInOrder(state, changes) && !(await this.#takeWhole(known, await store.policy())))
         return false;
     } else {
-      if (!('distrust' in verdict) || changes.some(({ is }) => is === 'policy')) return false;
+      if (verdict.is === 'lacking' || !('distrust' in verdict)) return false;
+      if (changes.some(({ is }) => is === 'policy')) return false;
       this.#distrust = verdict.distrust;
       this.#distrusted = state.position;
       for (const change of changes) if (change.is === 'owners') this.#meet(change.owners);
@@ -179,8 +201,16 @@ export class Following {
   }
 
   #known(): Known {
-    const { position, isPolicyEmpty } = this.#options.sharing;
-    return { position, isEmpty: isPolicyEmpty };
+    const { sharing } = this.#options;
+    const { position, isPolicyEmpty } = sharing;
+    return { position, isEmpty: isPolicyEmpty, markOf: version => sharing.markOf(version) };
+  }
+
+  #judge(known: Known, state: SharedState, markThere: string | null): Verdict {
+    const verdict = judge(known, state, markThere);
+    return verdict.is === 'lacking' && this.#isReadOnly
+      ? { is: 'distrusted', distrust: verdict.distrust }
+      : verdict;
   }
 
   /**
@@ -235,18 +265,24 @@ export class Following {
   }
 
   /** Policy and owners, after which the log is followed from where it stood before they were read, and shares are read. */
-  async #takePolicy(): Promise<void> {
+  async #takePolicy(triesLeft = mostTries): Promise<void> {
     const { store, begin, lost } = this.#options;
+    if (triesLeft === 0) throw new SoftquotaError('store_away', 'others change the policy all the time');
     this.#reading = null;
     const known = this.#known();
     const read = await store.policy();
-    const verdict = judge(known, read.state, await this.#markThere(known, read.state));
+    this.#settling.meet(read.state);
+    const verdict = this.#judge(known, read.state, await this.#markThere(known, read.state));
+    if (verdict.is === 'lacking') {
+      await this.#restore(read);
+      return this.#takePolicy(triesLeft - 1);
+    }
     const distrust = await this.#distrustIn(verdict, read.policy);
     if (verdict.is === 'none') await begin();
     else if (distrust === null) {
       const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
       // Something was ruled here meanwhile: it is read again with that.
-      if (!(await this.#takeWhole(known, read, isInstead))) return this.#takePolicy();
+      if (!(await this.#takeWhole(known, read, isInstead))) return this.#takePolicy(triesLeft - 1);
     }
     const wasDistrusted = this.#distrust !== null;
     this.#distrust = distrust;
@@ -256,6 +292,23 @@ export class Following {
     this.#readAgain();
     // What this machine said meanwhile may have gone with what was repaired.
     if (wasDistrusted && distrust === null) lost();
+  }
+
+  /** Writes again what the store has lost; where somebody else does, or changes it, the next look finds that. */
+  async #restore({ state, policy }: PolicyRead): Promise<void> {
+    const { sharing, store, lost, restored } = this.#options;
+    const lacked = state.position === null ? null : await sharing.lackedBy(state.position, policy);
+    if (state.position === null || lacked === null || lacked.positions.length === 0) return;
+    // What this machine said besides is lost as well. Whether it was written may not become known.
+    lost();
+    try {
+      const outcome = await store.restore(lacked.change, state.position, lacked.positions);
+      if (outcome === 'kept') restored(lacked.positions.length);
+    } catch (error) {
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+      // A machine that only measures leaves it to the others.
+      this.#isReadOnly = true;
+    }
   }
 
   #readAgain(): void {
@@ -326,25 +379,4 @@ export class Following {
     const heard = new Set((await this.#options.store.hosts()).map(({ host }) => host));
     return host => !heard.has(host);
   }
-}
-
-function versionOf(change: Change): number {
-  return change.is === 'policy' ? change.position.version : 0;
-}
-
-/** The owners that a change is about; null among them: it is not told. */
-function keysIn(change: Change): readonly (string | null)[] {
-  if (change.is !== 'policy') return [];
-  if (change.change === null) return [null];
-  const { owners = [], goneOwners = [] } = change.change;
-  return [...owners.map(({ key }) => key), ...goneOwners];
-}
-
-/** The mark that a version has among the changes; null: it is older. */
-function markIn(changes: readonly Change[], known: Position | null): string | null {
-  for (const change of changes) {
-    if (change.is !== 'policy' || change.position.generation !== known?.generation) continue;
-    if (change.position.version === known.version) return change.position.mark;
-  }
-  return null;
 }

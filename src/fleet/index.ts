@@ -7,5 +7,6 @@
  */
 
 export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
+export type { NameTaken } from './name.ts';
 export type { Distrust } from './trust.ts';
 export { type Mounted, Walkers } from './walkers.ts';

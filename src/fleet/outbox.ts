@@ -15,8 +15,8 @@ export interface OutboxOptions {
   readonly ledger: Pick<Ledger, 'sharing' | 'watch'>;
   readonly store: Pick<SharedStore, 'enroll' | 'write'>;
   readonly host: string;
-  /** Called before anything is told; where it rejects, nothing is. */
-  before?(): Promise<void>;
+  /** Asked before anything is told; where it is not so, or this rejects, what there is to tell waits. */
+  mayTell?(): Promise<boolean>;
   /** Others knew these owners before. */
   met(owners: readonly OwnerRecord[]): void;
   /** What could not be written is tried again. */
@@ -154,8 +154,10 @@ export class Outbox {
       if (this.#unwatch === null) return;
       const { failed, pauseMs = 50 } = this.#options;
       try {
-        while (this.#isDue) await this.#tellSome();
-        this.#restUntil = performance.now() + pauseMs;
+        let isTold = true;
+        while (this.#isDue && isTold) isTold = await this.#tellSome();
+        this.#restUntil = performance.now() + (isTold ? pauseMs : retryMs);
+        if (!isTold) this.#wake();
       } catch (error) {
         this.#restUntil = performance.now() + retryMs;
         failed(error);
@@ -165,9 +167,10 @@ export class Outbox {
     return this.#telling;
   }
 
-  async #tellSome(): Promise<void> {
-    const { ledger, store, host } = this.#options;
-    await this.#options.before?.();
+  /** False: nothing may be told now. */
+  async #tellSome(): Promise<boolean> {
+    const { ledger, store, host, mayTell } = this.#options;
+    if ((await mayTell?.()) === false) return false;
     if (this.#isAllDue) await this.#noteAll();
     const shares: ShareRecord[] = [];
     const goneShares: { ownerKey: string; host: string }[] = [];
@@ -202,11 +205,12 @@ export class Outbox {
       throw error;
     }
     // What was found or lost meanwhile may be of before or after.
-    if (this.#isAllDue) return;
+    if (this.#isAllDue) return true;
     for (const [ownerKey, digest] of digests) {
       if (digest === nothing) this.#told.delete(ownerKey);
       else this.#told.set(ownerKey, digest);
     }
+    return true;
   }
 
   /** Of owners who store nothing here any more the store may not have heard, either. */

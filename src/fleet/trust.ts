@@ -2,7 +2,8 @@
  * Whether the policy in the store is the known one, or what followed from it.
  *
  * A store may be emptied, put back from an old backup, or fall back by some changes when another server takes over.
- * What it then holds must not undo what administrators were told is in force.
+ * What it then holds must not undo what administrators were told is in force. Where it only lacks the last changes of the
+ * known policy, whoever knows them writes them again; where it has others instead, somebody has to decide.
  */
 
 import type { Position, SharedState } from '../store/index.ts';
@@ -13,6 +14,8 @@ export interface Known {
   readonly position: Position | null;
   /** Nothing is laid down: no rule, group, or anything else. */
   readonly isEmpty: boolean;
+  /** The mark of an older version that led to the known one; null: it is not known. */
+  markOf(version: number): string | null;
 }
 
 /** Why the store's policy is not taken over. */
@@ -29,6 +32,8 @@ export type Verdict =
   | { readonly is: 'instead' }
   /** Both there and here is a policy that was never shared: they may be the same. */
   | { readonly is: 'unrelated'; readonly distrust: Distrust }
+  /** It leads to the known one, and lacks the last changes: they can be written again. */
+  | { readonly is: 'lacking'; readonly distrust: Distrust }
   /** There is nothing, here or there. */
   | { readonly is: 'none' }
   | { readonly is: 'distrusted'; readonly distrust: Distrust };
@@ -60,7 +65,10 @@ export function judge(
   if (position.version < version) {
     const lost = version - position.version;
     const changes = lost === 1 ? 'change' : `${lost} changes`;
-    return distrusted('older', `the store's policy lacks the last ${changes} of the known one. ${inForce}`);
+    const message = `the store's policy lacks the last ${changes} of the known one. ${inForce}`;
+    // A version that the known one did not come through has other changes instead of the known ones.
+    const is = known.markOf(position.version) === position.mark ? 'lacking' : 'distrusted';
+    return { is, distrust: { why: 'older', message } };
   }
   const there = position.version === version ? position.mark : markThere;
   if (there !== null && there !== mark) {

@@ -43,6 +43,11 @@ export class Turn {
     if (this.isOwn && !had) this.#turned();
   }
 
+  /** It is no longer sure whose it is. */
+  drop(): void {
+    this.#ownUntil = 0;
+  }
+
   /** Leaves it to another machine. Rejects with `store_away`. */
   async leave(): Promise<void> {
     const { store, host } = this.#options;

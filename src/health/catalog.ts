@@ -33,8 +33,14 @@ export const daemonFindings = {
   policy_distrusted: {
     severity: 'wrong',
     meaning:
-      'The policy in the shared store is not what followed from the one that is in force here: the store was emptied, or put back from an older copy.',
+      'The policy in the shared store is not what followed from the one that is in force here: the store was emptied, or has other changes in the place of known ones.',
     mend: '`softquota store repair --known` puts back the one in force, `softquota store repair --stored` takes the one in the store',
+  },
+  host_id_taken: {
+    severity: 'wrong',
+    meaning:
+      'Another daemon that runs has the `[server] HOST_ID` of this one in the shared store. This one answers, and tells the others nothing of its usage.',
+    mend: 'give each machine a HOST_ID of its own, also where one is the copy of the other; it goes on by itself once the other one has ended',
   },
   shared_store: {
     severity: 'notice',

@@ -7,7 +7,7 @@ import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
 import type { Listed, Observed, ObservedFleet, TroubledPlace } from './observed.ts';
-import { doesNotAnswer, notKept, sharedAway } from './observed.ts';
+import { doesNotAnswer, notKept, sharedAway, sharedName } from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
   return [
@@ -52,7 +52,7 @@ const daySeconds = 86_400;
 
 function machines({ fleet, now }: Observed): Finding[] {
   if (fleet === null) return [];
-  const { away, distrust } = fleet.state;
+  const { away, distrust, nameTaken } = fleet.state;
   const silent = fleet.hosts.filter(({ isAlive, seenAt }) => !isAlive && now - seenAt > daySeconds * 1000);
   return [
     ...(away === null
@@ -65,6 +65,15 @@ function machines({ fleet, now }: Observed): Finding[] {
             'policy_distrusted',
             distrust.message,
             'softquota store repair --known  # puts back the one in force here; --stored takes the one in the store',
+          ),
+        ]),
+    ...(nameTaken === null
+      ? []
+      : [
+          finding(
+            'host_id_taken',
+            sharedName(nameTaken),
+            'set [server] HOST_ID in app.ini to a name that no other machine has, then restart the daemon',
           ),
         ]),
     ...fleet.advice.map(({ message, mend }) => finding('shared_store', message, mend)),

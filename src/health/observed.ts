@@ -1,6 +1,6 @@
 /** What the daemon sees of itself, and what of it makes its answers doubtful. */
 
-import type { FleetState } from '../fleet/index.ts';
+import type { FleetState, NameTaken } from '../fleet/index.ts';
 import type { Away, Ledger } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
@@ -95,12 +95,13 @@ export function notReady({
   readonly fleet: Pick<ObservedFleet, 'state'> | null;
 }): readonly string[] {
   const { storeAway, lastSweep } = ledger;
-  const { away, distrust } = fleet?.state ?? { away: null, distrust: null };
+  const { away, distrust, nameTaken } = fleet?.state ?? { away: null, distrust: null, nameTaken: null };
   return [
     ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),
     ...(storeAway === null ? [] : [notKept(storeAway)]),
     ...(away === null ? [] : [sharedAway(away)]),
     ...(distrust === null ? [] : [distrust.message]),
+    ...(nameTaken === null ? [] : [sharedName(nameTaken)]),
     ...hangs.map(doesNotAnswer),
     ...rootsAway.map(
       root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
@@ -116,6 +117,10 @@ export function doesNotAnswer({ path, milliseconds }: WaitedFor): string {
 
 export function notKept({ since, reason }: Away): string {
   return `nothing can be kept since ${new Date(since).toISOString()}: ${printable(reason)}`;
+}
+
+export function sharedName({ since, message }: NameTaken): string {
+  return `${message} (since ${new Date(since).toISOString()})`;
 }
 
 export function sharedAway({ since, reason }: Away): string {

@@ -16,7 +16,9 @@ import {
   type View,
 } from '../policy/index.ts';
 import {
+  type Adopted,
   type DocumentRecord,
+  type EventRecord,
   newGeneration,
   newMark,
   type OwnerRecord,
@@ -27,7 +29,9 @@ import { Amendment } from './amendment.ts';
 import type { Book } from './book.ts';
 import { type Author, Chronicle } from './chronicle.ts';
 import type { Keeper } from './keeper.ts';
+import { Lineage } from './lineage.ts';
 import { Patience } from './patience.ts';
+import { RecentEvents } from './recent-events.ts';
 import { inSlices } from './slices.ts';
 
 export interface GoverningOptions {
@@ -78,6 +82,8 @@ export class Governing {
   #shared: SharedPolicy | null = null;
   /** Where the policy in force stands in the shared store; null: none was ever taken over from one. */
   #position: Position | null = null;
+  readonly #lineage = new Lineage();
+  readonly #recentEvents = new RecentEvents();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: GoverningOptions) {
@@ -126,14 +132,28 @@ export class Governing {
     return this.#position;
   }
 
+  /** What led there. */
+  get lineage(): Pick<Lineage, 'departedSince' | 'markOf' | 'since'> {
+    return this.#lineage;
+  }
+
+  /** Events of the last changes that were asked for here, which a store that falls back may lose. */
+  get recentEvents(): readonly EventRecord[] {
+    return this.#recentEvents.all;
+  }
+
   /** From now on changes are written there first. */
   shareWith(shared: SharedPolicy): void {
     this.#shared = shared;
   }
 
   /** Throws `store_refused` where what is kept cannot be read. */
-  load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[], position: Position | null): void {
-    this.#position = position;
+  load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[], adopted: Adopted | null): void {
+    if (adopted !== null) {
+      const { generation, version, mark } = adopted;
+      this.#position = { generation, version, mark };
+    }
+    this.#lineage.load(adopted);
     this.#shelf = new Shelf(kinds, records);
     this.#kinds = new Map(kinds.map(kind => [kind.name, kind]));
     this.#policy = new Policy(this.#shelf);
@@ -196,6 +216,7 @@ export class Governing {
       const apart = basis === null ? null : newGeneration(basis.version + 1);
       await keeper.now(apart === null ? change : { ...change, adopted: apart });
       this.#position = apart;
+      this.#lineage.load(apart);
       this.#enforce(draft, change);
       return true;
     }
@@ -210,6 +231,7 @@ export class Governing {
       await patience.wait(this.#shared.catchUp(), notBegun);
       return false;
     }
+    this.#recentEvents.add(change.events ?? []);
     // Whoever follows the store's changes may have brought this one, and later ones, already.
     if (this.#position === basis) this.takeOver(change, next);
     return true;
@@ -238,9 +260,11 @@ export class Governing {
 
   #takeOver(draft: Draft, change: Omit<PolicyChange, 'events'>, position: Position): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
-    for (const key of goneOwners) this.#options.keeper.ownerGone(key);
-    for (const owner of owners) this.#options.keeper.owner(owner);
-    this.#options.keeper.takenOver({ documents, goneDocuments, adopted: position });
+    const { book, keeper } = this.#options;
+    const gone = goneOwners.flatMap(key => book.accountByKey(key)?.owner ?? []);
+    for (const key of goneOwners) keeper.ownerGone(key);
+    for (const owner of owners) keeper.owner(owner);
+    keeper.takenOver({ documents, goneDocuments, adopted: this.#lineage.goOn(position, gone) });
     this.#position = position;
     this.#enforce(draft, change);
   }

@@ -6,12 +6,12 @@
  */
 
 import type {
+  Adopted,
   Changes,
   DocumentRecord,
   EventRecord,
   LevelRecord,
   OwnerRecord,
-  Position,
   RootRecord,
   ShareRecord,
   SweepRecord,
@@ -48,7 +48,7 @@ export class Notes {
   readonly deltas: NotesOf<number, never> = new Map();
   sweep: SweepRecord | null = null;
   readonly documents: NamedNotesOf<DocumentNames, DocumentRecord> = new Map();
-  adopted: Position | null = null;
+  adopted: Adopted | null = null;
   readonly shares: NamedNotesOf<ShareNames, ShareRecord> = new Map();
   /** By id. */
   readonly events: NotesOf<string, EventRecord> = new Map();
@@ -93,7 +93,7 @@ export class Notes {
       this.shares.set(both(ownerKey, host), { names: { ownerKey, host }, item });
     for (const names of goneShares) noteShare(names, null);
     for (const share of shares) noteShare(share, share);
-    this.adopted = adopted ?? this.adopted;
+    if (adopted !== undefined) this.adopted = goneOn(this.adopted, adopted);
   }
 
   /** Moves so many of the oldest notes out. What is said of a whole sweep goes only with the last of all. */
@@ -126,7 +126,7 @@ export class Notes {
   putBack(older: Notes): void {
     addMissing(this.owners, older.owners);
     addMissing(this.documents, older.documents);
-    this.adopted ??= older.adopted;
+    this.adopted = this.adopted === null ? older.adopted : goneOn(older.adopted, this.adopted);
     addMissing(this.shares, older.shares);
     addMissing(this.units, older.units);
     addMissing(this.roots, older.roots);
@@ -191,4 +191,14 @@ function itemsOf<Item>(notes: NamedNotesOf<unknown, Item>): Item[] {
 
 function goneOf<Names>(notes: NamedNotesOf<Names, unknown>): Names[] {
   return [...notes.values()].flatMap(({ names, item }) => (item === null ? [names] : []));
+}
+
+/** What is to be written of two that came one after the other. */
+function goneOn(before: Adopted | null, after: Adopted): Adopted {
+  const { lineage } = after;
+  if (before?.lineage === undefined || lineage === undefined) return after;
+  const stays = before.lineage.versions.filter(
+    ({ version }) => version >= lineage.since && version < after.version,
+  );
+  return { ...after, lineage: { since: lineage.since, versions: [...stays, ...lineage.versions] } };
 }

@@ -51,6 +51,13 @@ export interface StoredOnHost {
   readonly measuredAt: number | null;
 }
 
+/** What leads from an older policy to the one in force. */
+export interface Lacked {
+  readonly change: Omit<PolicyChange, 'events'>;
+  /** Those that it leads through, the one in force last. */
+  readonly positions: readonly Position[];
+}
+
 /** What several machines have in common. */
 export interface Shared {
   readonly policy: SharedPolicy;
@@ -272,6 +279,30 @@ export class Sharing {
   knows({ key, id }: OwnerRecord): boolean {
     const { book } = this.#options;
     return book.accountByKey(key) !== undefined || book.owner(id) !== undefined;
+  }
+
+  /** The mark that a version of the policy had which led to the one in force; null: it is not known to. */
+  markOf(version: number): string | null {
+    return this.#options.governing.lineage.markOf(version);
+  }
+
+  /**
+   * What a stored policy lacks of the one in force, where it stands at a version that this one came from; null: what is
+   * in force has become another meanwhile. Owners whom others put on record since stay there.
+   */
+  async lackedBy({ version }: Position, stored: PolicyRecords): Promise<Lacked | null> {
+    const { lineage, position } = this.#options.governing;
+    const change = await differenceBetween(stored, await this.policy());
+    if (this.position !== position) return null;
+    const hasDeparted = lineage.departedSince(version);
+    const ids = new Map(stored.owners.map(({ key, id }) => [key, id]));
+    const goneOwners = change.goneOwners.filter(key => hasDeparted({ key, id: ids.get(key) ?? 0 }));
+    return { change: { ...change, goneOwners }, positions: lineage.since(version) };
+  }
+
+  /** What was told of the last changes that were asked for here is told again: the store may have lost it. */
+  tellAgain(): void {
+    this.keeper.note({ events: this.#options.governing.recentEvents });
   }
 
   /** What other machines have said, as far as it is known here. */

@@ -40,6 +40,7 @@ export { ownerIdBits } from './register.ts';
 export { documentShape, eventShape, levelShape, ownerShape, whole } from './shapes.ts';
 export type {
   Change,
+  ClaimOutcome,
   HostClaim,
   HostRecord,
   Policy,
@@ -50,7 +51,17 @@ export type {
   SharesPage,
 } from './shared.ts';
 export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
-export type { Changes, DeltaRecord, Kept, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
+export type {
+  Adopted,
+  Changes,
+  DeltaRecord,
+  Kept,
+  RootRecord,
+  Store,
+  SweepRecord,
+  UnitRecord,
+  VersionRecord,
+} from './store.ts';
 export type {
   KeptSet,
   LostSet,

@@ -22,6 +22,8 @@ export interface SharedState {
   readonly supersedes: readonly string[];
   /** The number of the last change in the log; 0 before the first. */
   readonly lastChange: number;
+  /** The server that has it, in this life of its own; null where it does not say. It had it then or before. */
+  readonly server: string | null;
 }
 
 export type Policy = Pick<Registered, 'owners' | 'documents'>;
@@ -64,7 +66,16 @@ export interface HostClaim {
   /** Of this process alone. */
   readonly life: string;
   readonly version: string;
+  /** It had the name when it claimed it last. */
+  readonly isHeld?: boolean;
 }
+
+/**
+ * `regained`: it has the name, which a daemon that began later had until now, and does not know yet. `taken`: another one
+ * that lives has it. `former_life`: whether the daemon that had it before lives is not known yet. `young_store`: nor
+ * whether there was one, as the store may have lost that.
+ */
+export type ClaimOutcome = 'kept' | 'regained' | 'taken' | 'former_life' | 'young_store';
 
 /** Something about the server that its administrator should change. */
 export interface ServerAdvice {
@@ -95,8 +106,23 @@ export interface SharedStore extends Register {
    * One change of policy, as a whole, from `basis` to `next`, and acknowledged by as many replicas as the settings
    * ask for. `behind`: the store stands elsewhere, or has another owner under a key, and nothing is written. Rejects
    * with `store_away`, also where replicas did not acknowledge it in time: then it may be in force all the same.
+   * With a `server`, another one that has taken its place is `behind`, too.
    */
-  govern(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'>;
+  govern(
+    change: PolicyChange,
+    basis: Position,
+    next: Position,
+    server?: string | null,
+  ): Promise<'kept' | 'behind'>;
+  /**
+   * Changes that the store had, and has lost, in one: from `basis` to the last of the positions, whoever was put on record
+   * since. `behind` and rejections as with `govern`.
+   */
+  restore(
+    change: Omit<PolicyChange, 'events'>,
+    basis: Position,
+    positions: readonly Position[],
+  ): Promise<'kept' | 'behind'>;
   /**
    * Puts a whole policy in place of what is there, as the first of a generation. `behind`: the store does not stand
    * at `basis` (null: is not empty) any more.
@@ -128,8 +154,8 @@ export interface SharedStore extends Register {
   isMarked(host: string, mark: string): Promise<boolean>;
   /** Calls when there may be something new, a connection that is back included, until what it gives is called. */
   follow(told: () => void): () => void;
-  /** Takes the machine's name, or keeps it. False: another daemon that lives has it. */
-  claim(claim: HostClaim): Promise<boolean>;
+  /** Takes the machine's name, or keeps it. Of two daemons that live both, the one that began first has it. */
+  claim(claim: HostClaim): Promise<ClaimOutcome>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
   /** Takes a task that one machine has at a time, or keeps it for as long as it would keep its name. False: another has it. */

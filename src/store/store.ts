@@ -7,7 +7,7 @@
  */
 
 import type { Leaf } from '../quota/index.ts';
-import type { Position, Register, RegisterChanges, Registered } from './register.ts';
+import type { OwnerRecord, Position, Register, RegisterChanges, Registered } from './register.ts';
 
 /** One thing that takes space. */
 export interface UnitRecord {
@@ -57,6 +57,23 @@ export interface SweepRecord {
   readonly units: number;
 }
 
+/** A version of the shared policy that led to the one that was taken over, or is that one. */
+export interface VersionRecord {
+  readonly version: number;
+  readonly mark: string;
+  /** The owners whom this change took out. */
+  readonly departed: readonly Pick<OwnerRecord, 'key' | 'id'>[];
+}
+
+/** Where the policy stood that was taken over, and what led there. */
+export interface Adopted extends Position {
+  /**
+   * Written: the versions that come, and the oldest that stays of those that were written before; without it none stays.
+   * Read: all, in their order.
+   */
+  readonly lineage?: { readonly since: number; readonly versions: readonly VersionRecord[] };
+}
+
 /** All that is loaded: everything that a store holds but events and levels, which are asked for. */
 export interface Kept extends Registered {
   readonly units: readonly UnitRecord[];
@@ -66,7 +83,7 @@ export interface Kept extends Registered {
   /** The last sweep that ended; null before the first. */
   readonly sweep: SweepRecord | null;
   /** Where the policy stood that was last taken over from a shared store; null: none ever was. */
-  readonly adopted: Position | null;
+  readonly adopted: Adopted | null;
 }
 
 /**
@@ -83,7 +100,7 @@ export interface Changes extends RegisterChanges {
   readonly roots?: readonly RootRecord[];
   readonly goneRoots?: readonly string[];
   readonly sweep?: SweepRecord;
-  readonly adopted?: Position;
+  readonly adopted?: Adopted;
 }
 
 export interface Store extends Register {

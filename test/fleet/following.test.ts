@@ -64,6 +64,7 @@ function followingOf(
     before: async () => {},
     begin: async () => {},
     lost,
+    restored: () => {},
     isLacking,
     enrolled: () => {},
     host: 'one',

@@ -13,9 +13,15 @@ const state = (position: Position | null, supersedes: readonly string[] = []): S
   position,
   supersedes,
   lastChange: 9,
+  server: null,
 });
-const knowing = (position: Position | null) => ({ position, isEmpty: false });
-const fresh = { position: null, isEmpty: true };
+const nothing = () => null;
+const knowing = (position: Position | null, markOf: (version: number) => string | null = nothing) => ({
+  position,
+  isEmpty: false,
+  markOf,
+});
+const fresh = { position: null, isEmpty: true, markOf: nothing };
 
 t.test('what followed from the known policy is taken over', async t => {
   t.match(judge(knowing(at(4)), state(at(4)), null), { is: 'same' });
@@ -31,15 +37,11 @@ t.test('a machine that knows nothing takes what is there, and begins where there
 t.test('an emptied store undoes nothing', async t => {
   t.match(judge(knowing(at(4)), state(null), null), { is: 'distrusted', distrust: { why: 'emptied' } });
   t.match(
-    judge({ position: at(1), isEmpty: true }, state(null), null),
+    judge({ ...fresh, position: at(1) }, state(null), null),
     { distrust: { why: 'emptied' } },
     'that nothing is laid down was ruled, too',
   );
-  t.match(
-    judge({ position: null, isEmpty: false }, state(null), null),
-    { distrust: { why: 'emptied' } },
-    'of a store of its own',
-  );
+  t.match(judge(knowing(null), state(null), null), { distrust: { why: 'emptied' } }, 'of a store of its own');
 });
 
 t.test('a store that lacks changes undoes none of them', async t => {
@@ -51,6 +53,20 @@ t.test('a store that lacks changes undoes none of them', async t => {
     distrust: { why: 'older', message: /last 3 changes/ },
   });
 });
+
+t.test(
+  'a store that stands where the known policy came from lacks only what can be written again',
+  async t => {
+    const line = (version: number) => `m${version}`;
+    t.match(judge(knowing(at(4), line), state(at(2)), null), { is: 'lacking', distrust: { why: 'older' } });
+    t.match(
+      judge(knowing(at(4), line), state(at(2, 'other')), null),
+      { is: 'distrusted', distrust: { why: 'older' } },
+      'which one with another change in its place does not',
+    );
+    t.match(judge(knowing(at(4), line), state(at(2, 'm2', 'two')), null), { is: 'distrusted' });
+  },
+);
 
 t.test('changes that were made upon an older policy do not pass for what followed', async t => {
   t.match(judge(knowing(at(4)), state(at(4, 'other')), null), {
@@ -67,6 +83,6 @@ t.test('another policy is taken over only where somebody decided so', async t =>
     is: 'distrusted',
     distrust: { why: 'another' },
   });
-  t.match(judge({ position: null, isEmpty: false }, state(at(1)), null), { is: 'unrelated' });
+  t.match(judge(knowing(null), state(at(1)), null), { is: 'unrelated' });
   t.match(judge(knowing(at(4)), state(at(1, 'x', 'two'), ['zero', 'one']), null), { is: 'instead' });
 });

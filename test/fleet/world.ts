@@ -15,6 +15,10 @@ export interface MemberOptions {
   /** Where its own store lies; a new place unless given. */
   readonly directory?: string;
   readonly waitReplicas?: number;
+  /** As of `RedisSettings`; 0 unless given. */
+  readonly renewalMs?: number;
+  /** As `FleetOptions.settleMs`; 0 unless given. */
+  readonly settleMs?: number;
   /** What other machines mount, too; who has such looks at each look who walks it. */
   readonly mounted?: Mounted;
   /** What lies between it and the shared store. */
@@ -44,12 +48,14 @@ export async function member(
     host,
     directory = directoryFor(t),
     waitReplicas = 0,
+    renewalMs = 0,
+    settleMs = 0,
     mounted = new Map(),
     through = store => store,
   }: MemberOptions,
 ): Promise<Member> {
   const ledger = await ledgerIn(directory, host);
-  const shared = await openRedisStore({ address, prefix, waitReplicas, writer: host });
+  const shared = await openRedisStore({ address, prefix, waitReplicas, renewalMs, writer: host });
   const options: FleetOptions = {
     ledger,
     store: through({ ...methodsOf(shared), follow: () => () => {} }),
@@ -58,10 +64,8 @@ export async function member(
     version: '1',
     log: silentLog,
     now: Date.now,
-    ousted: error => {
-      throw error;
-    },
     mounted,
+    settleMs,
     everyMs: mounted.size > 0 ? 0 : 1e9,
   };
   const fleet = await Fleet.open(options);
@@ -96,7 +100,8 @@ function methodsOf(store: SharedStore): SharedStore {
     write: changes => store.write(changes),
     state: () => store.state(),
     policy: () => store.policy(),
-    govern: (change, basis, next) => store.govern(change, basis, next),
+    govern: (...all) => store.govern(...all),
+    restore: (...all) => store.restore(...all),
     replace: (...all) => store.replace(...all),
     enroll: owners => store.enroll(owners),
     changesAfter: (number, limit) => store.changesAfter(number, limit),

@@ -207,11 +207,31 @@ t.test('what hooks decided without the daemon is a notice', async t => {
   t.equal(await message(0, 1), `1 push was decided without the daemon, ${at}: 0 let through, 1 refused`);
 });
 
+t.test('a name that another daemon has is told with the way out, and usage may be behind', async t => {
+  const nameTaken = {
+    since: Date.parse('2026-11-21T09:14:03Z'),
+    message: 'another daemon has HOST_ID = one',
+  };
+  const state = { away: null, distrust: null, nameTaken };
+  const seen = await observed(t, { fleet: { state, advice: [], hosts: [], elsewhere: [], unshared: [] } });
+  t.match(notReady(seen), [/^another daemon has HOST_ID = one \(since 2026-11-21T09:14:03\.000Z\)$/]);
+  t.match(
+    findings(seen).find(({ code }) => code === 'host_id_taken'),
+    { severity: 'wrong', mend: /HOST_ID/ },
+  );
+});
+
 t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {
   const away = { since: Date.parse('2026-11-21T09:14:03Z'), reason: 'connection refused \u001b[1m' };
   const distrust = { why: 'emptied', message: 'the store holds no policy' } as const;
   const seen = await observed(t, {
-    fleet: { state: { away, distrust }, advice: [], hosts: [], elsewhere: [], unshared: [] },
+    fleet: {
+      state: { away, distrust, nameTaken: null },
+      advice: [],
+      hosts: [],
+      elsewhere: [],
+      unshared: [],
+    },
   });
   t.match(notReady(seen), [
     /^the shared store cannot be used since 2026-11-21T09:14:03.000Z, .*: connection refused \\u\{1b\}\[1m$/,
@@ -232,7 +252,7 @@ t.test('a machine that has been silent for more than a day is a notice, and how 
     { ...host, host: 'here', isAlive: true },
   ];
   const advice = [{ code: 'evicts', message: 'it may evict', mend: 'maxmemory-policy noeviction' }] as const;
-  const state = { away: null, distrust: null };
+  const state = { away: null, distrust: null, nameTaken: null };
   const seen = await observed(t, { now, fleet: { state, advice, hosts, elsewhere: [], unshared: [] } });
   const told = findings(seen).filter(({ code }) => ['host_silent', 'shared_store'].includes(code));
   t.match(told, [
@@ -254,7 +274,7 @@ t.test('what several machines mount and nobody measures is told, and what has no
     { ...host, host: 'gone' },
     { ...host, host: 'here', isAlive: true },
   ];
-  const state = { away: null, distrust: null };
+  const state = { away: null, distrust: null, nameTaken: null };
   const elsewhere = [
     { name: 'nas1', walker: 'gone' },
     { name: 'nas2', walker: 'here' },

@@ -51,6 +51,27 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
     t.strictSame(await loaded(place), keptBy(model));
   });
 
+  t.test('of what led to a policy the versions that are no longer wanted go, and others come', async t => {
+    const place = newPlace();
+    const versions = (...numbers: readonly number[]) =>
+      numbers.map(version => ({ version, mark: `m${version}`, departed: [{ key: 'a\ud800', id: version }] }));
+    const at = (version: number, since: number, ...numbers: readonly number[]) => ({
+      adopted: {
+        generation: 'g',
+        version,
+        mark: `m${version}`,
+        lineage: { since, versions: versions(...numbers) },
+      },
+    });
+    await using(place, async store => {
+      await store.write(at(3, 1, 1, 2, 3));
+      await store.write(at(5, 2, 4, 5));
+    });
+    t.strictSame((await loaded(place)).adopted, at(5, 2, 2, 3, 4, 5).adopted);
+    await using(place, store => store.write({ adopted: { generation: 'h', version: 6, mark: 'm' } }));
+    t.strictSame((await loaded(place)).adopted, { generation: 'h', version: 6, mark: 'm' });
+  });
+
   t.test('a record replaces the one with the same id, seq or path', async t => {
     const place = newPlace();
     const root = { path: '/srv', device: 1n, inode: 1n, fileSystem: null };

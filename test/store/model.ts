@@ -1,6 +1,7 @@
 /** A store as plain maps: what any store must do, in the shortest words. */
 
 import type {
+  Adopted,
   Changes,
   DeltaRecord,
   DocumentRecord,
@@ -9,7 +10,6 @@ import type {
   Kept,
   LevelRecord,
   OwnerRecord,
-  Position,
   Registered,
   RootRecord,
   ShareRecord,
@@ -26,7 +26,7 @@ export interface Model {
   readonly documents: Map<string, DocumentRecord>;
   readonly roots: Map<string, RootRecord>;
   sweep: SweepRecord | null;
-  adopted: Position | null;
+  adopted: Adopted | null;
   /** By owner and host. */
   readonly shares: Map<string, ShareRecord>;
   readonly events: Map<string, EventRecord>;
@@ -62,7 +62,7 @@ export function applyTo(model: Model, changes: Changes): void {
   for (const root of changes.roots ?? []) model.roots.set(root.path, root);
   for (const share of changes.shares ?? []) model.shares.set(shareId(share), share);
   model.sweep = changes.sweep ?? model.sweep;
-  model.adopted = changes.adopted ?? model.adopted;
+  if (changes.adopted !== undefined) model.adopted = adoptedAfter(model.adopted, changes.adopted);
   for (const { id, at } of [...model.events.values()]) {
     if (at < (changes.goneEventsBefore ?? Number.NEGATIVE_INFINITY)) model.events.delete(id);
   }
@@ -152,4 +152,14 @@ export function storeOn(model: Model): Store {
     levels: async () => levelsBy(model),
     close: async () => {},
   };
+}
+
+/** What is said of the versions before comes on top of what was said, as far as that stays. */
+function adoptedAfter(before: Adopted | null, { lineage, ...position }: Adopted): Adopted {
+  if (lineage === undefined) return position;
+  const versions = new Map(before?.lineage?.versions.map(one => [one.version, one]));
+  for (const one of lineage.versions) versions.set(one.version, one);
+  const kept = [...versions.values()].filter(({ version }) => version >= lineage.since);
+  kept.sort((a, b) => a.version - b.version);
+  return { ...position, lineage: { since: kept[0]?.version ?? lineage.since, versions: kept } };
 }

@@ -37,7 +37,7 @@ t.test('a server of a Cluster that loses its data takes marks of every machine w
     t.notOk(await store.isMarked(odd, 'first'), 'one machine does not tell for another');
     await store.mark(odd, 'first');
   }
-  await store.claim({ host: odd, token: 'a', life: 'a', version: '1' });
+  await store.claim({ host: odd, token: 'a', life: 'a', version: '1', isHeld: true });
   await store.release({ host: odd, token: 'a', life: 'a', version: '1' });
   await store.forgetHost(odd);
   t.notOk(await store.isMarked(odd, 'first'), 'one that is forgotten leaves none');

@@ -131,14 +131,18 @@ t.test('a change of policy is made once, and one that came too late never', asyn
 
 t.test('a daemon that was started anew keeps its name when the one before is heard of late', async t => {
   const { store, overheard } = await world(t);
-  const claim = (life: string) => store.claim({ host: 'one', token: 'its', life, version: '1' });
+  const claim = (life: string) =>
+    store.claim({ host: 'one', token: 'its', life, version: '1', isHeld: true });
   const late = await overheard(() => claim('first'));
-  await claim('second');
+  const release = (life: string) => store.release({ host: 'one', token: 'its', life, version: '1' });
+  await release('first');
+  t.equal(await claim('second'), 'kept');
   await late();
-  t.equal(await claim('second'), true);
-  t.equal(await claim('third'), true);
+  t.equal(await claim('second'), 'kept');
+  await release('second');
+  t.equal(await claim('third'), 'kept');
   await late();
-  t.equal(await claim('third'), true, 'also the one before that');
+  t.equal(await claim('third'), 'kept', 'also the one before that');
 });
 
 t.test('where numbers fell back, as with an older clock, what is said counts all the same', async t => {

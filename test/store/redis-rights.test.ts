@@ -54,8 +54,8 @@ t.test('who measures only needs no right to change the policy', async t => {
   await governing.govern({ documents: [rule('s')] }, position(1), position(2));
 
   const measuring = await opened(t, as('measures'));
-  const claim = { host: 'one', token: 'a', life: 'a', version: '1' };
-  t.equal(await measuring.claim(claim), true);
+  const claim = { host: 'one', token: 'a', life: 'a', version: '1', isHeld: true };
+  t.equal(await measuring.claim(claim), 'kept');
   const told = new EventTarget();
   measuring.follow(() => told.dispatchEvent(new Event('told')));
   await once(told, 'told');

@@ -54,8 +54,13 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
 
   t.test('a new shared store stands nowhere', async t => {
     const store = await opened(t, newPlace());
-    t.strictSame(await store.state(), nothing);
-    t.strictSame(await store.policy(), { state: nothing, policy: { owners: [], documents: [] } });
+    const { server, ...state } = await store.state();
+    t.strictSame(state, nothing);
+    t.type(server, 'string');
+    t.strictSame(await store.policy(), {
+      state: { ...nothing, server },
+      policy: { owners: [], documents: [] },
+    });
     t.strictSame(await store.changesAfter(0, 10), []);
     t.strictSame([await store.hosts(), await store.sharesOf(['alice'])], [[], []]);
   });
@@ -330,30 +335,59 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
   t.test('a machine has its name to itself as long as its daemon is heard of', async t => {
     const place = newPlace();
     const aliveMs = 400;
-    const [one, two] = [await opened(t, place, { aliveMs }), await opened(t, place, { aliveMs })];
+    const settings = { aliveMs, renewalMs: 200 };
+    const [one, two] = [await opened(t, place, settings), await opened(t, place, settings)];
     const claim = { host: 'host\ud800 1', token: 'one', life: 'one-1', version: '0.1.0' };
     const rival = { ...claim, token: 'two', life: 'two-1' };
-    t.equal(await one.claim(claim), true);
-    t.equal(await one.claim(claim), true, 'it keeps the name');
-    t.equal(await two.claim(rival), false, 'another does not get it');
-    t.equal(await two.claim({ ...rival, host: 'host-2' }), true, 'but one of its own');
+    t.equal(await one.claim(claim), 'young_store', 'the store may have lost who has it');
+    while ((await one.claim(claim)) === 'young_store') await setImmediate();
+    t.equal(await one.claim(claim), 'kept', 'it keeps the name');
+    t.equal(await two.claim(rival), 'taken', 'another does not get it');
+    t.equal(await two.claim({ ...rival, host: 'host-2' }), 'kept', 'but one of its own');
     await two.release(rival);
-    t.equal(await two.claim(rival), false, 'nor takes it away');
+    t.equal(await two.claim(rival), 'taken', 'nor takes it away');
     const restarted = { ...claim, life: 'one-2', version: '0.2.0' };
-    t.equal(await two.claim(restarted), true, 'its own daemon that was started again has it at once');
-    t.equal(await one.claim(claim), false, 'and the one before does not come back');
+    await one.claim(claim);
+    t.equal(
+      await two.claim(restarted),
+      'former_life',
+      'its own daemon waits for the one before to be silent',
+    );
+    let outcome = await two.claim(restarted);
+    while (outcome === 'former_life') outcome = await two.claim(restarted);
+    t.equal(outcome, 'kept');
     const [host] = (await one.hosts()).filter(({ host }) => host === claim.host);
     t.match(host, { isAlive: true, version: '0.2.0' });
     t.ok(Math.abs((host?.seenAt ?? 0) - Date.now()) < 60_000);
-    await two.release(restarted);
-    t.equal(await two.claim(rival), true, 'a name that was given up is free at once');
-    while (!(await one.claim(claim))) await setImmediate();
-    t.pass('and one that nobody keeps, after a while');
+    t.equal(await one.claim(claim), 'regained', 'the one before lives all the same, and goes first');
+    t.equal(await one.claim(claim), 'kept');
+    t.equal(await two.claim(restarted), 'former_life');
+    await one.release(claim);
+    t.equal(await two.claim(rival), 'kept', 'a name that was given up is free at once');
+    outcome = 'taken';
+    while (outcome === 'taken') outcome = await one.claim({ ...claim, token: 'three', life: 'three-1' });
+    t.equal(outcome, 'kept', 'and one that nobody keeps, after a while');
   });
+
+  t.test(
+    'where names are lost, who had one has it at once, and others wait until all had the time',
+    async t => {
+      const place = newPlace();
+      const store = await opened(t, place, { aliveMs: 60_000, renewalMs: 200 });
+      const older = { host: 'one', token: 'a', life: 'a-1', version: '1' };
+      const newer = { ...older, token: 'b', life: 'b-1' };
+      t.equal(await store.claim(older), 'young_store');
+      t.equal(await store.claim(newer), 'young_store');
+      t.equal(await store.claim({ ...newer, isHeld: true }), 'kept');
+      t.equal(await store.claim(older), 'regained', 'of two that live the older has it');
+      t.equal(await store.claim({ ...newer, isHeld: true }), 'taken');
+      t.equal(await store.claim(older), 'kept');
+    },
+  );
 
   t.test('a machine that is gone is forgotten with its shares', async t => {
     const store = await opened(t, newPlace());
-    const claim = { host: 'gone', token: 'a', life: 'a', version: '1' };
+    const claim = { host: 'gone', token: 'a', life: 'a', version: '1', isHeld: true };
     await store.claim(claim);
     const keys = Array.from({ length: 300 }, (_, at) => `owner-${at}`);
     await store.write({ shares: keys.flatMap(key => [share(key, 'gone'), share(key, 'stays')]) });
@@ -410,8 +444,8 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
       const place = newPlace();
       const [one, two] = [await opened(t, place), await opened(t, place)];
       const odd = 'odd\ud800 name/{}';
-      const claimed = (host: string) => ({ host, token: host, life: host, version: '1' });
-      for (const host of ['one', odd]) t.equal(await one.claim(claimed(host)), true);
+      const claimed = (host: string) => ({ host, token: host, life: host, version: '1', isHeld: true });
+      for (const host of ['one', odd]) t.equal(await one.claim(claimed(host)), 'kept');
       t.strictSame([...(await one.walkers())], []);
       const took = await Promise.all([one.takeWalk(odd, 'one'), two.takeWalk(odd, odd)]);
       const [walker = ''] = took;
@@ -427,7 +461,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
       await two.forgetHost(walker);
       t.equal((await two.walkers()).get(odd), undefined);
       t.equal(await two.takeWalk(odd, other), other);
-      t.equal(await one.claim(claimed(walker)), true);
+      t.equal(await one.claim(claimed(walker)), 'kept');
       t.equal(await one.takeWalk(odd, walker), other, 'and does not take it back');
       await two.leaveWalk(odd, other);
       t.equal(await one.takeWalk(odd, walker), walker);

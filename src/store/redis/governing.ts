@@ -85,15 +85,41 @@ export async function govern(
   change: PolicyChange,
   basis: Position,
   next: Position,
+  server: string | null,
 ): Promise<'kept' | 'behind'> {
   const { keys, mostEvents } = settings;
   const answer = await governed(settings, scripts.govern, policyKeys(keys), [
+    String(settings.waitReplicas),
     keys.news,
     ...positionWords(next),
     told(change),
     ...positionWords(basis),
+    server ?? '',
     ...changeWords(change),
     ...recordWords(change, mostEvents),
+  ]);
+  return answer.is === 'kept' ? 'kept' : 'behind';
+}
+
+export async function restore(
+  settings: GoverningSettings,
+  change: Omit<PolicyChange, 'events'>,
+  basis: Position,
+  positions: readonly Position[],
+): Promise<'kept' | 'behind'> {
+  const { keys, mostEvents } = settings;
+  const next = positions.at(-1);
+  if (next === undefined) throw new TypeError('no position to come to');
+  const through = positions.slice(0, -1).flatMap(({ version, mark }) => [String(version), nameOf(mark)]);
+  const answer = await governed(settings, scripts.restore, policyKeys(keys), [
+    String(settings.waitReplicas),
+    keys.news,
+    ...positionWords(next),
+    told(change),
+    ...positionWords(basis),
+    ...words(through),
+    ...changeWords(change),
+    ...recordWords({}, mostEvents),
   ]);
   return answer.is === 'kept' ? 'kept' : 'behind';
 }
@@ -113,6 +139,7 @@ export async function writeRegister(settings: GoverningSettings, changes: Regist
   }
   const first = { generation: randomUUID(), version: 1, mark: randomUUID() };
   await governed(settings, scripts.write, policyKeys(keys), [
+    String(settings.waitReplicas),
     keys.news,
     ...positionWords(first),
     told({ owners, goneOwners, documents, goneDocuments }),
@@ -173,6 +200,7 @@ export async function replace(
       keys.staged(id, 'spare'),
     ],
     [
+      String(settings.waitReplicas),
       keys.news,
       ...positionWords(next),
       JSON.stringify(supersedes),
@@ -231,6 +259,12 @@ async function governed(
   const { answer, replicas } = await asked.catch((error: unknown) => {
     throw isSent ? unlessRefused(error) : error;
   });
+  if (answer.is === 'few') {
+    throw away(
+      where,
+      `only ${Number(answer.with[0])} of ${waitReplicas} replicas (WAIT_REPLICAS) are there: nothing was changed`,
+    );
+  }
   if (sound(where, answer).is === 'kept' && replicas < waitReplicas) {
     throw away(
       where,

@@ -1,6 +1,6 @@
 /** Which machines live, and what they do for all (see lua.ts). */
 
-import { reading, script } from './lua.ts';
+import { reading, script, serverOf } from './lua.ts';
 
 const living = `
 local function life_of(value)
@@ -8,24 +8,50 @@ local function life_of(value)
 end`;
 
 /**
- * Of the lives of one token the one with the greater number has the name, which each was given as it began: one that was
- * followed by another does not come back, also not where it was heard of late. Else two machines, one the copy of the
- * other's disk, would take turns. KEYS: alive, hosts.
+ * Of two lives that live both, the older one has the name, which the number says that each was given as it began. It takes
+ * the name from a later one only after it was told whose it is, so that one that is dead, and heard of late, takes nothing.
+ *
+ * A later one of the same machine has it once the one before was silent for `patience` milliseconds. Where the store may have
+ * lost who has the name, since it has known names on this server for less than that, only who had it last has it at once.
+ *
+ * KEYS: alive, hosts, order.
  */
 export const claim = script(
   reading,
+  serverOf,
   living,
   `
-local strange = another('string', 'hash')
+local strange = another('string', 'hash', 'hash')
 if strange then return {'another', strange} end
 local host, version, token, life, number, expiry = word(), word(), word(), word(), word(), word()
+local had, told, patience = word() == '1', word(), tonumber(word())
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local here = server()
+local known_on, began = string.match(redis.call('HGET', KEYS[3], 'names') or '', '^(%w*) (%d+)$')
+began = tonumber(began)
 local owner, current, since = life_of(redis.call('GET', KEYS[1]))
-if owner and owner ~= token then return {'taken'} end
-if current and current ~= life and tonumber(since) > tonumber(number) then return {'taken'} end
-local now = redis.call('TIME')
+local outcome = 'kept'
+if current and current ~= life then
+  if tonumber(number) < tonumber(since) or (number == since and life < current) then
+    if told ~= current then return {'later', current} end
+    outcome = 'regained'
+  elseif owner ~= token then
+    return {'taken'}
+  elseif expiry - redis.call('PTTL', KEYS[1]) < patience then
+    return {'former'}
+  end
+end
+if known_on ~= here or began > now then
+  began = now
+  redis.call('HSET', KEYS[3], 'names', string.format('%s %.0f', here, now))
+end
+if not current and not had and now - began < patience then
+  return {redis.call('HEXISTS', KEYS[2], host) == 1 and 'former' or 'young'}
+end
 redis.call('SET', KEYS[1], token .. ' ' .. life .. ' ' .. number, 'PX', expiry)
-redis.call('HSET', KEYS[2], host, string.format('{"seenAt":%.0f,"version":%s}', now[1] * 1000 + math.floor(now[2] / 1000), version))
-return {'kept'}`,
+redis.call('HSET', KEYS[2], host, string.format('{"seenAt":%.0f,"version":%s}', now, version))
+return {outcome}`,
 );
 
 /** KEYS: alive. */

@@ -3,34 +3,59 @@
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../quota/index.ts';
-import type { HostClaim, HostRecord } from '../shared.ts';
-import { inARow, runScript, sound } from './asked.ts';
+import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
+import { type Answer, inARow, runScript, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
 import * as scripts from './host-scripts.ts';
 import { type Keys, nameOf } from './keys.ts';
 import { dropHost } from './shares.ts';
 import { understood, unnamed } from './values.ts';
 
-/** `since` is the life's number, which it was given as it began. */
+export interface ClaimSettings {
+  /** The life's number, which it was given as it began. */
+  readonly since: number;
+  readonly aliveMs: number;
+  readonly renewalMs: number;
+}
+
 export async function claimHost(
   connection: Connection,
   keys: Keys,
-  { host, token, life, version }: HostClaim,
-  since: number,
-  aliveMs: number,
-): Promise<boolean> {
-  const answer = await connection.run(async client =>
+  claim: HostClaim,
+  settings: ClaimSettings,
+): Promise<ClaimOutcome> {
+  const first = await claimOnce(connection, keys, claim, settings, '');
+  // Whoever has it now began later: who is told so, and asks again, lives.
+  const last =
+    first.is === 'later' ? await claimOnce(connection, keys, claim, settings, String(first.with[0])) : first;
+  return outcomes[last.is] ?? 'taken';
+}
+
+/** What the script says; `later` again is a third one. */
+const outcomes: Readonly<Record<string, ClaimOutcome>> = {
+  kept: 'kept',
+  regained: 'regained',
+  former: 'former_life',
+  young: 'young_store',
+};
+
+function claimOnce(
+  connection: Connection,
+  keys: Keys,
+  { host, token, life, version, isHeld = false }: HostClaim,
+  { since, aliveMs, renewalMs }: ClaimSettings,
+  told: string,
+): Promise<Answer> {
+  const args = [
+    ...[nameOf(host), JSON.stringify(version), nameOf(token), nameOf(life), String(since), String(aliveMs)],
+    ...[isHeld ? '1' : '', told, String(renewalMs)],
+  ];
+  return connection.run(async client =>
     sound(
       connection.where,
-      await runScript(
-        client,
-        scripts.claim,
-        [keys.alive(host), keys.hosts],
-        [nameOf(host), JSON.stringify(version), nameOf(token), nameOf(life), String(since), String(aliveMs)],
-      ),
+      await runScript(client, scripts.claim, [keys.alive(host), keys.hosts, keys.order], args),
     ),
   );
-  return answer.is === 'kept';
 }
 
 export async function releaseHost(

@@ -82,3 +82,22 @@ local function next_number(order, least)
   redis.call('HSET', order, 'last', number)
   return number
 end`;
+
+/**
+ * Which server this is, in this life of its own: one that takes another's place, or was started again, may have lost what
+ * was acknowledged. Empty where it does not say.
+ */
+export const serverOf = `
+local function server()
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''
+end`;
+
+/** How many replicas follow now; nil where the server does not say. */
+export const replicasOf = `
+local function replicas()
+  local info = redis.pcall('INFO', 'replication')
+  if type(info) ~= 'string' or not string.find(info, 'connected_slaves:') then return nil end
+  local _, count = string.gsub(info, 'state=online', '')
+  return count
+end`;

@@ -1,6 +1,6 @@
 /** What changes policy, owners, events and levels (see lua.ts). */
 
-import { logging, ordering, reading, script } from './lua.ts';
+import { logging, ordering, reading, replicasOf, script, serverOf } from './lua.ts';
 
 /**
  * Events: in one sorted set stand their places in every order that is asked for, "LABEL TIME ID", the label \`all\` among
@@ -74,13 +74,20 @@ local before, most = word(), tonumber(word())
 return {'kept', drop_oldest('(all ' .. before, most)}`,
 );
 
+/** What too few replicas would get is not written at all: a master that was cut off, or was one, goes on alone. */
+const enoughReplicas = `
+local wanted, there = tonumber(word()), replicas()
+if there and there < wanted then return {'few', there} end`;
+
 /** KEYS: events, places, levels, policy, documents, owners, log, order. */
 const policyKeys = `
+${replicasOf}
 local policy, documents, owners, log, order = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local strange = another('hash', 'zset', 'hash', 'hash', 'hash', 'hash', 'stream', 'hash')
 if strange then return {'another', strange} end
 strange = strange_schema(policy)
 if strange then return {'schema', strange, policy} end
+${enoughReplicas}
 local news, generation, version, mark, change = word(), word(), word(), word(), word()
 local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')`;
 
@@ -111,15 +118,21 @@ local gone_owners, new_owners = words(), words()`,
   policyChange,
 );
 
-/** A change that goes on from \`basis\`, of owners that are who they are taken for. */
+/** KEYS: order, which only says where. */
+export const server = script(serverOf, `return {'kept', server()}`);
+
+/** A change that goes on from \`basis\`, of owners that are who they are taken for, on the server that is meant. */
 export const govern = script(
   reading,
   logging,
   ordering,
   records,
+  serverOf,
   policyKeys,
   `
 if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'behind'} end
+local meant = word()
+if meant ~= '' and meant ~= server() then return {'behind'} end
 local gone_owners, new_owners = words(), words()
 local is_gone = {}
 for place = gone_owners[1], gone_owners[2] do
@@ -131,6 +144,25 @@ for place = new_owners[1], new_owners[2], 2 do
   local id = '^{"id":(-?%d+)'
   if there and string.match(there, id) ~= string.match(ARGV[place + 1], id) then return {'behind'} end
 end`,
+  policyChange,
+);
+
+/**
+ * Changes that were lost, in one; each of the positions that it leads through is told, so that whoever knows one finds it.
+ */
+export const restore = script(
+  reading,
+  logging,
+  ordering,
+  records,
+  policyKeys,
+  `
+if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'behind'} end
+local through = words()
+for place = through[1], through[2], 2 do
+  append(log, news, 'is', 'policy', 'generation', generation, 'version', ARGV[place], 'mark', ARGV[place + 1], 'change', '')
+end
+local gone_owners, new_owners = words(), words()`,
   policyChange,
 );
 
@@ -151,12 +183,14 @@ export const replace = script(
   reading,
   logging,
   ordering,
+  replicasOf,
   `
 local policy, log, order = KEYS[1], KEYS[4], KEYS[7]
 local strange = another('hash', 'hash', 'hash', 'stream', 'hash', 'hash', 'hash')
 if strange then return {'another', strange} end
 strange = strange_schema(policy)
 if strange then return {'schema', strange, policy} end
+${enoughReplicas}
 local news, generation, version, mark, supersedes = word(), word(), word(), word(), word()
 local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
 local basis = words()

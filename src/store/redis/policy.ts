@@ -5,10 +5,11 @@ import type { ChainableCommander } from 'ioredis';
 import type { Position } from '../register.ts';
 import type { Policy, SharedState } from '../shared.ts';
 import type { Client } from './address.ts';
-import { atOnce, inARow, inTurns, strangeSchema } from './asked.ts';
+import { atOnce, inARow, inTurns, runScript, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { newestNumber } from './log.ts';
+import * as scripts from './policy-scripts.ts';
 import { documentIn, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
 
 /** How long a whole policy may be on its way, in milliseconds. */
@@ -30,14 +31,20 @@ function positionIn(where: string, key: string, hash: Readonly<Record<string, Bu
   });
 }
 
-function stateIn(where: string, { policy }: Keys, hash: Readonly<Record<string, Buffer>>, newest: unknown) {
+function stateIn(
+  where: string,
+  { policy }: Keys,
+  hash: Readonly<Record<string, Buffer>>,
+  newest: unknown,
+  server: string | null,
+) {
   const position = positionIn(where, policy, hash);
   const supersedes = understood(where, policy, 'supersedes', () => {
     const read: unknown = JSON.parse(hash.supersedes?.toString() ?? '[]');
     if (!Array.isArray(read)) throw new TypeError('no list');
     return read.map(String);
   });
-  return { position, supersedes, lastChange: newestNumber(newest) } satisfies SharedState;
+  return { position, supersedes, lastChange: newestNumber(newest), server } satisfies SharedState;
 }
 
 /** A reply to HGETALL, as the client has given it. */
@@ -45,11 +52,18 @@ type Hash = Readonly<Record<string, Buffer>>;
 
 export async function readState(connection: Connection, keys: Keys): Promise<SharedState> {
   return connection.run(async client => {
-    const [hash, newest] = await unchanged(client, keys, all =>
-      all.xrevrange(keys.log, '+', '-', 'COUNT', 1),
-    );
-    return stateIn(connection.where, keys, hash, newest);
+    // Asked first: where another server comes in between, the one before is named, and nothing is changed there.
+    const [server, [hash, newest]] = await Promise.all([
+      serverThere(client, keys),
+      unchanged(client, keys, all => all.xrevrange(keys.log, '+', '-', 'COUNT', 1)),
+    ]);
+    return stateIn(connection.where, keys, hash, newest, server);
   });
+}
+
+async function serverThere(client: Client, { order }: Keys): Promise<string | null> {
+  const { with: found } = await runScript(client, scripts.server, [order], []);
+  return String(found[0] ?? '') || null;
 }
 
 /** So often the policy is read again that was changed while it was read. */
@@ -135,10 +149,16 @@ async function scanned<T>(
 async function readWhole(connection: Connection, keys: Keys): Promise<PolicyRead> {
   await connection.run(client => client.exists(keys.policy));
   const { state, owners, documents } = await connection.run(async client => {
-    const [hash, newest, owners, documents] = await unchanged(client, keys, all =>
-      all.xrevrange(keys.log, '+', '-', 'COUNT', 1).hgetallBuffer(keys.owners).hgetallBuffer(keys.documents),
-    );
-    return { state: stateIn(connection.where, keys, hash, newest), owners, documents };
+    const [server, [hash, newest, owners, documents]] = await Promise.all([
+      serverThere(client, keys),
+      unchanged(client, keys, all =>
+        all
+          .xrevrange(keys.log, '+', '-', 'COUNT', 1)
+          .hgetallBuffer(keys.owners)
+          .hgetallBuffer(keys.documents),
+      ),
+    ]);
+    return { state: stateIn(connection.where, keys, hash, newest, server), owners, documents };
   }, wholeMs);
   const records = <T>(key: string, hash: Hash, read: (name: string, value: Buffer) => T) =>
     inTurns(Object.entries(hash), ([name, value]) =>

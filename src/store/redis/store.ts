@@ -19,6 +19,7 @@ import type {
 } from '../register.ts';
 import type {
   Change,
+  ClaimOutcome,
   HostClaim,
   HostRecord,
   Policy,
@@ -57,6 +58,11 @@ export interface RedisSettings {
   readonly log?: SharedStoreLog;
   /** For how long a machine that is not heard of keeps its name, in milliseconds; 10 s by default. */
   readonly aliveMs?: number;
+  /**
+   * For how long a name is left to the daemon that may have it, where the store may have lost that, in milliseconds: 3 s by
+   * default. Living ones keep their names more often.
+   */
+  readonly renewalMs?: number;
   /** Events that are kept at most; of more, the oldest go. */
   readonly mostEvents?: number;
   /**
@@ -88,6 +94,7 @@ class RedisStore implements SharedStore {
   readonly #settings: governing.GoverningSettings;
   readonly #follower: Follower;
   readonly #aliveMs: number;
+  readonly #renewalMs: number;
   readonly #hasPassword: boolean;
   readonly #isLocal: boolean;
   readonly #isCluster: boolean;
@@ -98,12 +105,21 @@ class RedisStore implements SharedStore {
   readonly #lives = new Map<string, number>();
   #closed: Promise<void> | null = null;
 
-  constructor({ address: text, prefix, waitReplicas = 0, log, aliveMs = 10_000, ...rest }: RedisSettings) {
+  constructor({
+    address: text,
+    prefix,
+    waitReplicas = 0,
+    log,
+    aliveMs = 10_000,
+    renewalMs = 3000,
+    ...rest
+  }: RedisSettings) {
     const address = addressOf(text);
     const keys = keysOf(prefix);
     const follower = new Follower(address, keys);
     this.#follower = follower;
     this.#aliveMs = aliveMs;
+    this.#renewalMs = renewalMs;
     const look = { address, examine: examine(keys, address) };
     const main = new Connection({ ...look, log, ready: () => follower.tell() });
     this.#settings = {
@@ -173,10 +189,25 @@ class RedisStore implements SharedStore {
     return readPolicy(main, keys);
   }
 
-  async govern(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'> {
+  async govern(
+    change: PolicyChange,
+    basis: Position,
+    next: Position,
+    server: string | null = null,
+  ): Promise<'kept' | 'behind'> {
     const settings = this.#open();
     check(change);
-    return this.#policyLane.run(() => governing.govern(settings, change, basis, next));
+    return this.#policyLane.run(() => governing.govern(settings, change, basis, next, server));
+  }
+
+  async restore(
+    change: Omit<PolicyChange, 'events'>,
+    basis: Position,
+    positions: readonly Position[],
+  ): Promise<'kept' | 'behind'> {
+    const settings = this.#open();
+    check(change);
+    return this.#policyLane.run(() => governing.restore(settings, change, basis, positions));
   }
 
   async replace(
@@ -237,12 +268,12 @@ class RedisStore implements SharedStore {
     return this.#follower.follow(told);
   }
 
-  async claim(claim: HostClaim): Promise<boolean> {
+  async claim(claim: HostClaim): Promise<ClaimOutcome> {
     const { main, keys } = this.#open();
     // Asked for before the name is taken for the first time, so that of two lives it tells which is the later one.
     const since = this.#lives.get(claim.life) ?? (await nextNumber(main, keys));
     this.#lives.set(claim.life, since);
-    return claimHost(main, keys, claim, since, this.#aliveMs);
+    return claimHost(main, keys, claim, { since, aliveMs: this.#aliveMs, renewalMs: this.#renewalMs });
   }
 
   async release(claim: HostClaim): Promise<void> {

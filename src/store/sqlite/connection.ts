@@ -8,10 +8,18 @@ import type {
   EventRecord,
   LevelRecord,
   OwnerRecord,
-  Position,
   ShareRecord,
 } from '../register.ts';
-import type { Changes, DeltaRecord, Kept, RootRecord, SweepRecord, UnitRecord } from '../store.ts';
+import type {
+  Adopted,
+  Changes,
+  DeltaRecord,
+  Kept,
+  RootRecord,
+  SweepRecord,
+  UnitRecord,
+  VersionRecord,
+} from '../store.ts';
 import { away } from './faults.ts';
 import type { HistoryAnswer, HistoryAnswers, HistoryQuestion } from './history.ts';
 import {
@@ -81,7 +89,8 @@ export class Connection {
     const roots: RootRecord[] = [];
     const shares: ShareRecord[] = [];
     let sweep: SweepRecord | null = null;
-    let adopted: Position | null = null;
+    let adopted: Adopted | null = null;
+    const versions: VersionRecord[] = [];
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
       units.push(...(chunk.units ?? []));
       deltas.push(...(chunk.deltas ?? []));
@@ -91,8 +100,18 @@ export class Connection {
       shares.push(...(chunk.shares ?? []));
       sweep = chunk.sweep ?? sweep;
       adopted = chunk.adopted ?? adopted;
+      versions.push(...(chunk.versions ?? []));
     });
-    return { units, deltas, owners, documents, shares, roots, sweep, adopted };
+    return {
+      units,
+      deltas,
+      owners,
+      documents,
+      shares,
+      roots,
+      sweep,
+      adopted: withLineage(adopted, versions),
+    };
   }
 
   async events(query: EventQuery): Promise<readonly EventRecord[]> {
@@ -149,4 +168,11 @@ export class Connection {
     if (answer.is === 'done') waiting?.resolve();
     else waiting?.reject(errorOf(answer.fault));
   }
+}
+
+function withLineage(adopted: Adopted | null, versions: readonly VersionRecord[]): Adopted | null {
+  const [first] = versions;
+  return adopted === null || first === undefined
+    ? adopted
+    : { ...adopted, lineage: { since: first.version, versions } };
 }

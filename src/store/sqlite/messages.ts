@@ -2,7 +2,7 @@
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
-import type { Changes, Kept } from '../store.ts';
+import type { Changes, Kept, VersionRecord } from '../store.ts';
 import type { HistoryAnswer, HistoryQuestion } from './history.ts';
 
 /** What a thread is started with; it answers with `opening` as the id. */
@@ -34,6 +34,7 @@ export type Request = Question | { readonly ask: 'close' };
 
 /** Some of what was asked for. */
 export interface Chunk extends Partial<Kept> {
+  readonly versions?: readonly VersionRecord[];
   readonly events?: readonly EventRecord[];
   readonly levels?: readonly LevelRecord[];
   readonly history?: HistoryAnswer;

@@ -17,8 +17,9 @@ import type {
   Position,
   ShareRecord,
 } from '../register.ts';
+import { departedShape } from '../shapes.ts';
 import { shareIn, textOfShare } from '../share.ts';
-import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord } from '../store.ts';
+import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
@@ -49,6 +50,8 @@ export function writer(db: DatabaseSync): Apply {
   const putDocument = db.prepare('REPLACE INTO documents (kind, key, text) VALUES (?, ?, ?)');
   const putShare = db.prepare('REPLACE INTO shares (owner_key, host, text) VALUES (?, ?, ?)');
   const putAdopted = db.prepare('REPLACE INTO adopted (one, generation, version, mark) VALUES (1, ?, ?, ?)');
+  const dropVersions = db.prepare('DELETE FROM lineage WHERE version < ?');
+  const putVersion = db.prepare('REPLACE INTO lineage (version, mark, departed) VALUES (?, ?, ?)');
   const putRoot = db.prepare('REPLACE INTO roots (path, device, inode, file_system) VALUES (?, ?, ?, ?)');
   const putEvent = db.prepare(
     'REPLACE INTO events (id, kind, at, owner_id, owner_key, text) VALUES (?, ?, ?, ?, ?, ?)',
@@ -97,8 +100,12 @@ export function writer(db: DatabaseSync): Apply {
       putShare.run(encodeWtf8(share.ownerKey), encodeWtf8(share.host), encodeWtf8(textOfShare(share)));
     }
     if (changes.adopted) {
-      const { generation, version, mark } = changes.adopted;
+      const { generation, version, mark, lineage } = changes.adopted;
       putAdopted.run(encodeWtf8(generation), version, encodeWtf8(mark));
+      dropVersions.run(lineage?.since ?? Number.MAX_SAFE_INTEGER);
+      for (const one of lineage?.versions ?? []) {
+        putVersion.run(one.version, encodeWtf8(one.mark), JSON.stringify(one.departed));
+      }
     }
     for (const { path, device, inode, fileSystem } of changes.roots ?? []) {
       const marks = fileSystem === null ? null : encodeWtf8(fileSystem);
@@ -133,6 +140,7 @@ export function reader(db: DatabaseSync, file: string): Read {
   const documents = db.prepare('SELECT kind, key, text FROM documents');
   const shares = db.prepare('SELECT owner_key, host, text FROM shares');
   const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
+  const versions = db.prepare('SELECT version, mark, departed FROM lineage ORDER BY version');
   const roots = db.prepare('SELECT path, device, inode, file_system FROM roots');
   const sweeps = db.prepare('SELECT started_at, finished_at, units FROM sweep');
 
@@ -166,6 +174,7 @@ export function reader(db: DatabaseSync, file: string): Read {
     for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
     for (const chunk of chunks('shares', shares, shareOf)) emit({ shares: chunk });
     for (const [adopted = null] of chunks('adopted', adoptions, positionOf)) emit({ adopted });
+    for (const chunk of chunks('lineage', versions, versionOf)) emit({ versions: chunk });
     for (const chunk of chunks('roots', roots, rootOf)) emit({ roots: chunk });
     for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) emit({ sweep });
   };
@@ -244,6 +253,12 @@ const positionOf = (row: Row): Position => ({
   generation: text(row, 'generation'),
   version: whole(row, 'version'),
   mark: text(row, 'mark'),
+});
+
+const versionOf = (row: Row): VersionRecord => ({
+  version: whole(row, 'version'),
+  mark: text(row, 'mark'),
+  departed: departedShape.parse(JSON.parse(String(row.departed))),
 });
 
 const rootOf = (row: Row): RootRecord => ({

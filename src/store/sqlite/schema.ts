@@ -16,7 +16,7 @@ import { ownerIdBits } from '../register.ts';
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -84,6 +84,15 @@ CREATE TABLE adopted (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/** The versions of the shared policy that led to the one in `adopted`, and that one. */
+const lineage = `
+CREATE TABLE lineage (
+  ${whole('version')} PRIMARY KEY,
+  mark BLOB NOT NULL,
+  departed TEXT NOT NULL -- JSON, see shapes.ts
+) STRICT, WITHOUT ROWID;
+`;
+
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
 /** Usage as it was (see history.ts): of all owners together at every hour that was recorded, and of an owner from an hour on. */
@@ -132,6 +141,7 @@ ${owners('owners')}
 ${documents}
 ${events}
 ${shared}
+${lineage}
 ${history}
 
 CREATE TABLE roots (
@@ -165,6 +175,7 @@ ${events}`,
   [2, shared],
   [3, history],
   [4, 'ALTER TABLE roots ADD COLUMN file_system BLOB;'],
+  [5, lineage],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */

@@ -1,0 +1,183 @@
+/**
+ * The name that this host has among the others, and keeps as long as its daemon is heard of.
+ *
+ * A daemon that starts is refused where a living one has its name. One that serves goes on serving whatever becomes of
+ * the name, and tells nothing under it until it has it again: of two that live both, the one that began first has it.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { SoftquotaError } from '../errors.ts';
+import type { ClaimOutcome, SharedStore } from '../store/index.ts';
+
+export interface HostNameOptions {
+  readonly store: Pick<SharedStore, 'claim' | 'release'>;
+  readonly host: string;
+  /** By which the host is known again after a restart, and which no other has. */
+  readonly token: string;
+  /** Of softquota. */
+  readonly version: string;
+  readonly log: {
+    error(details: object, message: string): void;
+    info(details: object, message: string): void;
+  };
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Milliseconds of a clock that nobody sets; the system's unless given. */
+  readonly clock?: () => number;
+  /** Waits so many milliseconds of it; by the system's clock unless given. */
+  readonly wait?: (ms: number) => Promise<unknown>;
+  /** It was lost: what is told under it from now on is another's. */
+  lost(): void;
+  /** It is this daemon's again: what another told under it meanwhile has to be put right. */
+  regained(): void;
+  /** It was claimed anew, and something may be told; where this rejects, it is claimed again before anything is. */
+  kept(): Promise<void>;
+  /** Milliseconds between two claims. */
+  readonly everyMs: number;
+}
+
+/** Why the name is another's. */
+export interface NameTaken {
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly message: string;
+}
+
+/** Who had the name asks for it before it tells anything, and stops then; in this time it has asked. */
+const handoverMs = 3000;
+/** How long it may be unknown whether the daemon before this one still lives, until that is said. */
+const formerMs = 6000;
+/** Milliseconds between two looks of a daemon that starts at a store that may have lost the names. */
+const lookMs = 200;
+/** So often at most; a store that is emptied again and again is no reason not to start. */
+const mostLooks = 50;
+
+export class HostName {
+  readonly #options: HostNameOptions;
+  readonly #life = randomUUID();
+  /** On the monotonic clock. */
+  #claimedAt = Number.NEGATIVE_INFINITY;
+  #isHeld = false;
+  /** From when on this daemon may tell, on the monotonic clock. */
+  #tellsFrom = Number.POSITIVE_INFINITY;
+  /** Since when it waits for the daemon before it to be silent, on the monotonic clock; null: it does not. */
+  #waitsSince: number | null = null;
+  #taken: NameTaken | null = null;
+  /** Another daemon may have told something under the name since this one last did. */
+  #wasLost = false;
+  #claiming: Promise<void> | null = null;
+
+  constructor(options: HostNameOptions) {
+    this.#options = options;
+  }
+
+  get #clock(): number {
+    return this.#options.clock?.() ?? performance.now();
+  }
+
+  /** Null: it is this daemon's, or not known to be another's. */
+  get taken(): NameTaken | null {
+    return this.#taken;
+  }
+
+  /** Whether something may be told under the name, by the last claim. */
+  get mayTell(): boolean {
+    return this.#isHeld && this.#clock >= this.#tellsFrom;
+  }
+
+  /**
+   * Takes the name at the start. Where the store may have lost who has it, a daemon that lives is given the time to say
+   * so. Rejects with `configuration` where one has it, and with `store_away`.
+   */
+  async begin(): Promise<void> {
+    const { host, wait = delay } = this.#options;
+    let outcome = await this.#claim();
+    for (let looks = 0; outcome === 'young_store' && looks < mostLooks; looks += 1) {
+      await wait(lookMs);
+      outcome = await this.#claim();
+    }
+    if (outcome === 'taken') throw new SoftquotaError('configuration', takenMessage(host));
+    this.#became(outcome);
+  }
+
+  /** Keeps the name, where it was last claimed so long ago. Rejects with `store_away`. */
+  async keep(everyMs = this.#options.everyMs): Promise<void> {
+    if (this.#clock - this.#claimedAt < everyMs) return;
+    this.#claiming ??= this.#claimAnew().finally(() => {
+      this.#claiming = null;
+    });
+    await this.#claiming;
+  }
+
+  /** Gives it up, so that another daemon may have it at once. Rejects with `store_away`. */
+  async release(): Promise<void> {
+    const { store, host, token, version } = this.#options;
+    await store.release({ host, token, life: this.#life, version });
+  }
+
+  async #claimAnew(): Promise<void> {
+    const begun = this.#clock;
+    this.#became(await this.#claim());
+    if (this.mayTell) await this.#options.kept();
+    this.#claimedAt = begun;
+  }
+
+  #claim(): Promise<ClaimOutcome> {
+    const { store, host, token, version } = this.#options;
+    return store.claim({ host, token, life: this.#life, version, isHeld: this.#isHeld });
+  }
+
+  #became(outcome: ClaimOutcome): void {
+    switch (outcome) {
+      case 'kept':
+        this.#has(this.#clock);
+        break;
+      case 'regained':
+        // The other one had it, whatever was known of that here.
+        this.#hasNot(false);
+        this.#wasLost = true;
+        this.#has(this.#clock + handoverMs);
+        break;
+      case 'taken':
+        this.#hasNot(true);
+        break;
+      case 'former_life':
+      case 'young_store': {
+        this.#waitsSince ??= this.#clock;
+        this.#hasNot(this.#clock - this.#waitsSince > formerMs);
+      }
+    }
+  }
+
+  #has(tellsFrom: number): void {
+    const { host, log, regained } = this.#options;
+    this.#waitsSince = null;
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#tellsFrom = tellsFrom;
+    if (this.#taken !== null) {
+      const takenSince = new Date(this.#taken.since).toISOString();
+      log.info({ host, takenSince }, `the name ${host} is this daemon's again`);
+    }
+    if (this.#wasLost || this.#taken !== null) regained();
+    this.#taken = null;
+    this.#wasLost = false;
+  }
+
+  #hasNot(isSaid: boolean): void {
+    const { host, log, now, lost } = this.#options;
+    if (this.#isHeld) {
+      this.#wasLost = true;
+      lost();
+    }
+    this.#isHeld = false;
+    if (!isSaid || this.#taken !== null) return;
+    this.#taken = { since: now(), message: `${takenMessage(host)}; until then this one tells no usage` };
+    log.error({ host }, this.#taken.message);
+  }
+}
+
+function takenMessage(host: string): string {
+  return `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each machine its own`;
+}

@@ -1,0 +1,72 @@
+/**
+ * What led to the policy in force: the marks of the versions before it, and the owners whom these changes took out.
+ *
+ * By that a store that has lost its last changes is told from one that has gone on otherwise: the one stands at a
+ * version that the policy in force came from, the other does not.
+ */
+
+import type { Adopted, OwnerRecord, Position, VersionRecord } from '../store/index.ts';
+
+/** Versions that are remembered: more than are made until a server that another took the place of is left. */
+const mostVersions = 10_000;
+/** So many more until the oldest are dropped. */
+const someVersions = 1000;
+
+type Departed = Pick<OwnerRecord, 'key' | 'id'>;
+
+export class Lineage {
+  #generation: string | null = null;
+  /** One after the other, none missing in between; the one in force last. */
+  #versions: VersionRecord[] = [];
+
+  /** Takes what was kept. */
+  load(adopted: Adopted | null): void {
+    this.#generation = adopted?.generation ?? null;
+    this.#versions = [];
+    if (adopted === null) return;
+    const { version, mark, lineage } = adopted;
+    const kept = lineage?.versions.filter(one => one.version <= version) ?? [];
+    const after = kept.findLastIndex((one, at) => one.version !== version - (kept.length - 1 - at));
+    const line = kept.slice(after + 1);
+    this.#versions = line.at(-1)?.mark === mark ? line : [{ version, mark, departed: [] }];
+  }
+
+  /** Goes on to a position, at which these owners are taken out; gives it as it is to be kept. */
+  goOn({ generation, version, mark }: Position, gone: readonly Departed[]): Adopted {
+    const next = { version, mark, departed: gone.map(({ key, id }) => ({ key, id })) };
+    if (this.#generation === generation && this.#versions.at(-1)?.version === version - 1) {
+      this.#versions.push(next);
+      if (this.#versions.length > mostVersions + someVersions) this.#versions.splice(0, someVersions);
+    } else {
+      // What lies between is not known, so nothing is known to lead here.
+      this.#generation = generation;
+      this.#versions = [next];
+    }
+    const since = this.#versions[0]?.version ?? version;
+    return { generation, version, mark, lineage: { since, versions: [next] } };
+  }
+
+  /** The mark that a version before the one in force had; null: it is not known. */
+  markOf(version: number): string | null {
+    const since = this.since(version);
+    return since.length === 0 ? null : (this.#versions.at(-since.length - 1)?.mark ?? null);
+  }
+
+  /** The positions that came after that version, the one in force last; none where it is not known to have led there. */
+  since(version: number): readonly Position[] {
+    const generation = this.#generation;
+    const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;
+    if (generation === null || version < first) return [];
+    return this.#versions
+      .slice(version - first + 1)
+      .map(({ version, mark }) => ({ generation, version, mark }));
+  }
+
+  /** Tells of an owner whether a change since that version took them out. */
+  departedSince(version: number): (owner: Departed) => boolean {
+    const named = ({ key, id }: Departed) => `${id} ${key}`;
+    const since = this.#versions.filter(one => one.version > version);
+    const departed = new Set(since.flatMap(one => one.departed.map(named)));
+    return owner => departed.has(named(owner));
+  }
+}

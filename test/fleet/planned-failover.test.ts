@@ -1,0 +1,65 @@
+/** A planned `SENTINEL FAILOVER` while policy changes are under way ends by itself, with every change that was acknowledged. */
+
+import t, { type Test } from 'tap';
+import { createRule, ruleNamed } from '../../src/policy/index.ts';
+import { comes, startSentinels } from '../store/redis-servers.ts';
+import { type Member, member } from './world.ts';
+
+t.setTimeout(300_000);
+
+async function survives(t: Test, waitReplicas: number): Promise<void> {
+  const watched = await startSentinels(t);
+  const { address } = watched;
+  const members = [
+    await member(t, { address, host: 'one', waitReplicas, settleMs: 1200 }),
+    await member(t, { address, host: 'two', waitReplicas, settleMs: 1200 }),
+  ];
+  const acknowledged = new Set<string>();
+  const refusals = new Map<string, number>();
+  let isOver = false;
+  let count = 0;
+  const works = async ({ ledger, fleet }: Member) => {
+    while (!isOver) {
+      const name = `rule-${++count}`;
+      await ledger
+        .govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }))
+        .then(
+          () => acknowledged.add(name),
+          (error: Error) => refusals.set(error.message, (refusals.get(error.message) ?? 0) + 1),
+        );
+      await fleet.catchUp().catch(() => {});
+    }
+  };
+  const working = Promise.all(members.map(works));
+  const more = async (n: number) => {
+    const goal = acknowledged.size + n;
+    await comes(`${n} more`, async () => acknowledged.size >= goal);
+  };
+  await more(20);
+  const first = await watched.master();
+  await watched.sentinels[0]?.cli('sentinel', 'failover', 'quota');
+  await comes('another master', async () => (await watched.master()) !== first);
+  await comes('the old master as a replica', async () =>
+    (await first.cli('role').catch(() => '')).startsWith('slave'),
+  );
+  try {
+    await more(20);
+  } finally {
+    isOver = true;
+    await working;
+    t.comment(JSON.stringify([...refusals], null, 1));
+    t.comment(
+      `${acknowledged.size} acknowledged`,
+      members.map(({ fleet }) => fleet.state),
+    );
+  }
+  for (const { fleet, ledger } of members) {
+    await fleet.catchUp();
+    t.equal(fleet.state.distrust, null);
+    const lost = [...acknowledged].filter(name => ruleNamed(ledger.view, name) === undefined);
+    t.strictSame(lost, []);
+  }
+}
+
+t.test('none of the replicas is waited for', t => survives(t, 0));
+t.test('one of them is', t => survives(t, 1));
