@@ -1,15 +1,16 @@
 /**
  * How the web UI is built, into dist/web: files named after what is in them, none inline, with the licenses of what is
- * bundled. `npx vite web` serves it as it is written, asking the daemon at SOFTQUOTA_URL.
+ * bundled; beside it, dist/swagger. `npx vite web` serves it as it is written, asking the daemon at SOFTQUOTA_URL.
  */
 
 import { defineConfig, type Plugin } from 'vite';
 import { compressed } from './compressed.ts';
+import { swaggerUi } from './swagger-ui.ts';
 
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
-  plugins: [compressed(), servedAtRoot()],
+  plugins: [compressed(), swaggerUi(), servedAtRoot()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: '../dist/web',

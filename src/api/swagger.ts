@@ -5,11 +5,16 @@
  * reached. A token that is entered stays in the page's memory.
  */
 
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RequestHandler, Router, static as staticFiles } from 'express';
+import { SoftquotaError } from '../errors.ts';
 
-// Where it lies is all that is needed: what the package exports would run the whole page here.
-const folder = fileURLToPath(new URL('.', import.meta.resolve('swagger-ui-dist/package.json')));
+/** Where `npm run build` puts Swagger UI; a package has it beside the compiled daemon. */
+const builtFolder = fileURLToPath(
+  new URL(import.meta.url.endsWith('.ts') ? '../../dist/swagger' : '../swagger', import.meta.url),
+);
 
 const page = `<!doctype html>
 <html lang="en">
@@ -36,12 +41,18 @@ const start = `SwaggerUIBundle({
 });
 `;
 
-/** What of the package the page uses; the rest of it, with its maps and its own page, is not served. */
+/** What the page uses; the licenses that lie beside it are not served. */
 const used = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']);
 
-export function swaggerPage(): Router {
+export function swaggerPage(folder: string = builtFolder): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/api/swagger', (_request, response) => {
+    if (!existsSync(join(folder, 'swagger-ui-bundle.js'))) {
+      throw new SoftquotaError(
+        'not_ready',
+        'this page is not built: run npm run build in the checkout of softquota; the description itself is api/v1/openapi.json',
+      );
+    }
     response.type('html').send(page);
   });
   // Its own addresses are relative to the one without the slash.

@@ -61,6 +61,8 @@ for (const way of names) {
       if (step.heading !== 'Check') continue;
       const page = await machine.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
       t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
+      const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
+      t.match(await machine.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
       const told = await rightsTold();
       t.equal(told.size, 7);
       const stats = await machine.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);

@@ -1,0 +1,82 @@
+/** What `.ci/run` looks at in package-lock.json, against a registry of the test's own. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { run } from '../e2e/run.ts';
+
+const script = fileURLToPath(new URL('../../scripts/check-packages.ts', import.meta.url));
+
+interface Entry {
+  readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+  readonly resolved?: string;
+}
+
+const about = { name: 'thing', version: '1.0.0', dist: { tarball: 'http://127.0.0.1:2/thing.tgz' } };
+const packument = { name: 'thing', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': about } };
+
+/** A project that needs the package `thing`, at a registry that knows these advisories of it; null: it is out of order. */
+async function checked(t: Test, thing: Entry, severities: readonly string[] | null) {
+  const registry = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const advisories = (severities ?? []).map((severity, at) => ({
+        id: at + 1,
+        url: 'https://advisories.example/1',
+        title: 'it can be broken into',
+        severity,
+        vulnerable_versions: '<2.0.0',
+        cwe: [],
+        cvss: { score: 0, vectorString: null },
+      }));
+      response.writeHead(severities === null ? 500 : 200, { 'Content-Type': 'application/json' });
+      response.end(JSON.stringify(request.url === '/thing' ? packument : { thing: advisories }));
+    });
+  });
+  await new Promise<void>(resolve => registry.listen(0, '127.0.0.1', resolve));
+  const folder = await mkdtemp(join(tmpdir(), 'sq-'));
+  t.teardown(async () => {
+    registry.closeAllConnections();
+    registry.close();
+    await rm(folder, { recursive: true });
+  });
+  const { port } = registry.address() as AddressInfo; // it listens on an address
+  const manifest = { name: 'project', version: '1.0.0', dependencies: { thing: '^1.0.0' } };
+  await writeFile(join(folder, 'package.json'), JSON.stringify(manifest));
+  const packages = { '': manifest, 'node_modules/thing': { version: '1.0.0', ...thing } };
+  const file = join(folder, 'package-lock.json');
+  await writeFile(file, JSON.stringify({ ...manifest, lockfileVersion: 3, requires: true, packages }));
+  return run(process.execPath, [script, file], {
+    env: { npm_config_registry: `http://127.0.0.1:${port}/`, HOME: folder },
+  });
+}
+
+t.test('packages without install scripts and known vulnerabilities are good', async t => {
+  t.match(await checked(t, {}, []), { code: 0, stdout: '' });
+  t.match(await checked(t, {}, ['low', 'moderate']), { code: 0, stdout: '' });
+});
+
+t.test('a package with an install script is named, unless it is only for development', async t => {
+  const { code, stdout } = await checked(t, { hasInstallScript: true }, []);
+  t.equal(code, 1);
+  t.match(stdout, /node_modules\/thing has an install script/);
+  t.match(await checked(t, { hasInstallScript: true, dev: true }, []), { code: 0, stdout: '' });
+});
+
+t.test('an address that something was downloaded from is named', async t => {
+  const resolved = 'https://registry.example/thing.tgz';
+  t.match(await checked(t, { resolved }, []), { code: 1, stdout: /says where it was downloaded from/ });
+});
+
+t.test(
+  'a known vulnerability is named from high on, and a registry that is out of order fails nothing',
+  async t => {
+    t.match(await checked(t, {}, ['high']), { code: 1, stdout: /thing has a known vulnerability \(high\)/ });
+    t.match(await checked(t, {}, ['critical']), { code: 1, stdout: /\(critical\)/ });
+    t.match(await checked(t, {}, null), { code: 0, stdout: /registry does not say/ });
+  },
+);
