@@ -16,7 +16,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   json: [],
   layout: ['bounded', 'quota'],
   config: ['bounded', 'quota', 'layout'],
-  wire: ['quota'],
+  wire: ['quota', 'claims'],
   telemetry: ['quota'],
   supervision: ['bounded', 'quota', 'telemetry'],
   scan: ['bounded', 'quota', 'layout'],

@@ -223,8 +223,13 @@ export function systemCode(error: unknown): string | null {
   return null;
 }
 
-/** A thousand times the same mistake helps nobody. */
+/** A thousand times the same mistake helps nobody, and neither does a name that fills pages. */
 const mostFaultsTold = 20;
+const longestFault = 500;
+
+function shortened(text: string): string {
+  return text.length <= longestFault ? text : `${text.slice(0, longestFault).toWellFormed()} … and so on`;
+}
 
 /** Collects what is wrong with something that a stranger sent. Only the first faults are put into words, the others are counted. */
 export class FaultList {
@@ -243,7 +248,7 @@ export class FaultList {
 
   add(words: () => string): void {
     this.#count += 1;
-    if (this.#told.length < mostFaultsTold) this.#told.push(words());
+    if (this.#told.length < mostFaultsTold) this.#told.push(shortened(words()));
   }
 
   /** The faults in one line. */

@@ -11,7 +11,7 @@ import {
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
 import { version } from '../version.ts';
-import { fault } from '../wire/index.ts';
+import { fault, text } from '../wire/index.ts';
 import { isOpen } from './access.ts';
 import { type Route, tags } from './route.ts';
 
@@ -90,7 +90,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
 }
 
 const ifNoneMatch = z.object({
-  'If-None-Match': z.string().optional().meta({ description: 'The `ETag` of the answer that one has.' }),
+  'If-None-Match': text.optional().meta({ description: 'The `ETag` of the answer that one has.' }),
 });
 
 /** Parameters are told one by one. */

@@ -1,7 +1,7 @@
 /** What another policy would change for everybody, without a change of anything. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { Draft, lintIn, Policy, replacePolicy, type View, type WholeGroup } from '../policy/index.ts';
 import { type Decision, decide, leaves, printable } from '../quota/index.ts';
@@ -43,11 +43,11 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
 
 function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): View {
   const draft = new Draft(ledger.view);
-  const faults: string[] = [];
+  const faults = new FaultList();
   const idOf = (name: string, where: string): readonly number[] => {
     const owner = ledger.ownerRecord(name);
     if (owner !== undefined) return [owner.id];
-    faults.push(`${where}: there is no user or organization ${printable(name)}`);
+    faults.add(() => `${where}: there is no user or organization ${printable(name)}`);
     return [];
   };
   const whole = groups?.map(
@@ -59,7 +59,7 @@ function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): View {
         : { ownerIds: users.flatMap((user, index) => idOf(user, `groups.${group}.users.${index}`)) }),
     }),
   );
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  faults.throwIfAny();
   replacePolicy(draft, {
     ...(rules === undefined
       ? {}

@@ -1,10 +1,10 @@
 /** The whole policy as one document: told, and replaced at once. */
 
 import { createHash } from 'node:crypto';
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Amendment, Ledger } from '../ledger/index.ts';
 import { groupsIn, Policy, replacePolicy, rulesIn, type View, type WholeGroup } from '../policy/index.ts';
-import { printable } from '../quota/index.ts';
+import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.ts';
 import { ruleShown } from './routes/shapes.ts';
@@ -31,21 +31,38 @@ export function replaceWholePolicy(
   }
   const created = new Map<number, OwnerRecord>();
   const { draft } = amendment;
-  const faults: string[] = [];
+  const faults = new FaultList();
+  let unknown = 0;
   const groups = groupsOf(wanted, faults, name => {
     const known = amendment.owner(name);
-    if (known !== undefined || !createUsers) return known?.id;
+    if (known !== undefined) return { is: known.id };
+    const fault = createUsers ? nameFault(name) : null;
+    if (fault !== null) return { not: `${printable(name)} is no name: ${fault}` };
+    if (!createUsers) {
+      unknown++;
+      return { not: `there is no user or organization ${printable(name)}` };
+    }
     const owner = amendment.createOwner(name);
     created.set(owner.id, owner);
-    return owner.id;
+    return { is: owner.id };
   });
+  if (unknown > 0) {
+    faults.add(
+      () => 'create_users: true, or softquota policy import --create-users, creates those who are not there',
+    );
+  }
   const rules = wanted.rules.map(({ name, limit, subjects }) => ({
     name,
     limitBytes: limit,
     subjects: subjects ?? [],
   }));
-  noting(faults, '', () => replacePolicy(draft, { rules, groups }));
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  try {
+    replacePolicy(draft, { rules, groups });
+  } catch (error) {
+    if (!(error instanceof SoftquotaError)) throw error;
+    faults.add(() => error.message);
+  }
+  faults.throwIfAny();
   const nameOf = (id: number) => (created.get(id) ?? ledger.book.owner(id))?.name;
   const createdUsers = [...created.values()].map(({ name }) => name);
   return { ...shown(draft, new Policy(draft), nameOf), created_users: createdUsers };
@@ -53,61 +70,40 @@ export function replaceWholePolicy(
 
 function groupsOf(
   { rules, groups }: NewWholePolicy,
-  faults: string[],
-  idOf: (name: string) => number | undefined,
+  faults: FaultList,
+  ownerOf: (name: string) => Meant<number>,
 ): readonly WholeGroup[] {
   const ruleNames = new Set(rules.map(({ name }) => name));
-  let unknown = 0;
-  const mustBeRule = (name: string): string => {
-    if (ruleNames.has(name)) return name;
-    throw new SoftquotaError('invalid', `there is no rule ${printable(name)} among the rules`);
-  };
-  const mustBeOwner = (name: string): number => {
-    const id = idOf(name);
-    if (id !== undefined) return id;
-    unknown++;
-    throw new SoftquotaError('invalid', `there is no user or organization ${printable(name)}`);
-  };
-  const found = groups.map((group, index): WholeGroup => {
+  const ruleOf = (name: string): Meant<string> =>
+    ruleNames.has(name) ? { is: name } : { not: `there is no rule ${printable(name)} among the rules` };
+  return groups.map((group, index): WholeGroup => {
     const { name, users } = group;
     const where = `groups.${index}`;
-    const named = eachOnce(`${where}.rules`, group.rules ?? [], mustBeRule, faults);
+    const named = eachOnce(`${where}.rules`, group.rules ?? [], ruleOf, faults);
     const whole = { name, rules: named.map(rule => ({ name: rule })) };
     if (users === undefined || users === null) return whole;
-    return { ...whole, ownerIds: eachOnce(`${where}.users`, users, mustBeOwner, faults) };
+    return { ...whole, ownerIds: eachOnce(`${where}.users`, users, ownerOf, faults) };
   });
-  if (unknown > 0)
-    faults.push(
-      'create_users: true, or softquota policy import --create-users, creates those who are not there',
-    );
-  return found;
 }
+
+/** What a name stands for, or why it stands for nothing. */
+type Meant<T> = { readonly is: T } | { readonly not: string };
 
 /** What the names stand for; those that stand for nothing, or for what another one does, are faults. */
 function eachOnce<T>(
   where: string,
   names: readonly string[],
-  find: (name: string) => T,
-  faults: string[],
+  find: (name: string) => Meant<T>,
+  faults: FaultList,
 ): readonly T[] {
   const found = new Set<T>();
   for (const [index, name] of names.entries()) {
-    noting(faults, `${where}.${index}: `, () => {
-      const one = find(name);
-      if (found.has(one)) throw new SoftquotaError('invalid', `${printable(name)} is there twice`);
-      found.add(one);
-    });
+    const meant = find(name);
+    if ('not' in meant) faults.add(() => `${where}.${index}: ${meant.not}`);
+    else if (found.has(meant.is)) faults.add(() => `${where}.${index}: ${printable(name)} is there twice`);
+    else found.add(meant.is);
   }
   return [...found];
-}
-
-function noting(faults: string[], where: string, act: () => void): void {
-  try {
-    act();
-  } catch (error) {
-    if (!(error instanceof SoftquotaError)) throw error;
-    faults.push(where + error.message);
-  }
 }
 
 function shown(view: View, policy: Policy, nameOf: (ownerId: number) => string | undefined): WholePolicy {

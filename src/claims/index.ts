@@ -4,7 +4,15 @@
  * Nothing here throws for what a provider says: what cannot be understood is ignored, and said to be.
  */
 
-export { type Mapped, type Mapping, mappingIn, quotaGroupsIn } from './mapping.ts';
+export {
+  longestMappedName,
+  longestMappingText,
+  type Mapped,
+  type Mapping,
+  mappingIn,
+  mostMapped,
+  quotaGroupsIn,
+} from './mapping.ts';
 export { type Claims, namesIn, type ReadNames, textClaim } from './names.ts';
 export {
   type ClaimRules,

@@ -1,5 +1,19 @@
 /** "Map claimed groups to quota groups": an object of lists of names, as it is saved. */
 
+/** Of a mapping in JSON text, which is read in one step. */
+export const longestMappingText = 512 * 1024;
+
+/** Groups at the provider, and quota groups of each. */
+export const mostMapped = 20_000;
+
+/** Of any name in a mapping. */
+export const longestMappedName = 1024;
+
+const tooLong = `expected a name of at most ${longestMappedName} characters`;
+
+/** A thousand times the same mistake helps nobody. */
+const mostTold = 20;
+
 /** A list of pairs rather than an object, so that no name, such as `__proto__`, is anything special. */
 export type Mapping = readonly (readonly [claimed: string, quotaGroups: readonly string[]])[];
 
@@ -12,6 +26,9 @@ export type Mapped =
 export function mappingIn(value: unknown): Mapped {
   if (typeof value !== 'string') return mappingOf(value);
   if (value === '') return { ok: true, mapping: [] };
+  if (value.length > longestMappingText) {
+    return { ok: false, faults: [`expected a text of at most ${longestMappingText} characters`] };
+  }
   let document: unknown;
   try {
     document = JSON.parse(value);
@@ -32,23 +49,36 @@ function mappingOf(document: unknown): Mapped {
     };
   }
   const faults: string[] = [];
-  const mapping = Object.entries(document).map(([claimed, groups]: [string, unknown]) => {
-    if (!Array.isArray(groups)) {
-      faults.push(
-        `at ${JSON.stringify(claimed)}: expected a list of quota groups, and it is ${kindOf(groups)}`,
-      );
-      return [claimed, []] as const;
-    }
-    const names = groups.flatMap((group: unknown, index) => {
-      if (typeof group === 'string') return [group];
-      faults.push(
-        `at ${JSON.stringify(claimed)}, number ${index + 1} of the list: expected the name of a quota group, and it is ${kindOf(group)}`,
-      );
-      return [];
-    });
-    return [claimed, names] as const;
-  });
+  let untold = 0;
+  const tell = (words: () => string) => {
+    if (faults.length < mostTold) faults.push(words());
+    else untold += 1;
+  };
+  const entries: readonly [string, unknown][] = Object.entries(document);
+  if (entries.length > mostMapped)
+    tell(() => `expected at most ${mostMapped} groups, and it has ${entries.length}`);
+  const mapping = entries.map(([claimed, groups]) => [claimed, groupsOf(claimed, groups, tell)] as const);
+  if (untold > 0) faults.push(`and ${untold} more`);
   return faults.length === 0 ? { ok: true, mapping } : { ok: false, faults };
+}
+
+function groupsOf(claimed: string, groups: unknown, tell: (words: () => string) => void): readonly string[] {
+  const at = () => `at ${JSON.stringify(claimed.slice(0, longestMappedName))}`;
+  if (claimed.length > longestMappedName) tell(() => `${at()}…: ${tooLong}`);
+  if (!Array.isArray(groups)) {
+    tell(() => `${at()}: expected a list of quota groups, and it is ${kindOf(groups)}`);
+    return [];
+  }
+  if (groups.length > mostMapped) tell(() => `${at()}: expected at most ${mostMapped} quota groups`);
+  return groups.flatMap((group: unknown, index) => {
+    const where = () => `${at()}, number ${index + 1} of the list`;
+    if (typeof group !== 'string') {
+      tell(() => `${where()}: expected the name of a quota group, and it is ${kindOf(group)}`);
+      return [];
+    }
+    if (group.length > longestMappedName) tell(() => `${where()}: ${tooLong}`);
+    return [group];
+  });
 }
 
 /** Every quota group that a mapping names, each once. */

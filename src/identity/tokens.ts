@@ -1,7 +1,7 @@
 /** Tokens: shown once, when they are made; what is kept of one does not let anybody in. */
 
 import { hash, randomBytes, randomInt } from 'node:crypto';
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Draft, View } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
@@ -9,6 +9,9 @@ import type { Caller } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { givesBeyond } from './scopes.ts';
 import { endSessions } from './sessions.ts';
+
+/** Of one user. Each is looked at when there is one more, and kept by every machine. */
+export const mostTokens = 100;
 
 const tokenBytes = 20;
 const idBits = 48;
@@ -42,7 +45,7 @@ export function tokensOf(view: View, ownerId: number): readonly TokenDocument[] 
 
 /**
  * Makes a token for a user: 40 hexadecimal digits. Throws `not_permitted` where it would give more than its maker
- * has, in scope or in time, `conflict` where the user has one of that name, else `invalid` with every fault.
+ * has, in scope or in time, `conflict` where the user has one of that name or as many as can be, else `invalid` with the faults.
  */
 export function createToken(
   draft: Draft,
@@ -51,14 +54,21 @@ export function createToken(
   { maker, now }: { readonly maker: Caller; readonly now: number },
 ): { readonly token: string; readonly document: TokenDocument } {
   mustNotGiveMore(wanted, maker);
-  if (tokensOf(draft, owner.id).some(({ name }) => name === wanted.name)) {
+  const others = tokensOf(draft, owner.id);
+  if (others.some(({ name }) => name === wanted.name)) {
     throw new SoftquotaError(
       'conflict',
       `${printable(owner.name)} has a token ${printable(wanted.name)} already`,
     );
   }
+  if (others.length >= mostTokens) {
+    throw new SoftquotaError(
+      'conflict',
+      `${printable(owner.name)} has ${others.length} tokens, and at most ${mostTokens} are possible: revoke one first`,
+    );
+  }
   const faults = faultsOf(wanted, owner, now);
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  FaultList.of(faults).throwIfAny();
   const token = randomBytes(tokenBytes).toString('hex');
   const document: TokenDocument = {
     id: randomInt(1, 2 ** idBits - 1),
@@ -116,10 +126,6 @@ function faultsOf({ name, scopes, expiresAt }: NewToken, owner: OwnerRecord, now
     ...(owner.type === 'user' ? [] : [`${printable(owner.name)} is an organization: only users have tokens`]),
     ...(named === null ? [] : [`name: ${named}`]),
     ...(scopes.length > 0 ? [] : ['scopes: at least one is expected, such as all or read:user']),
-    ...scopes.flatMap((scope, index) => {
-      const fault = nameFault(scope);
-      return fault === null ? [] : [`scopes.${index}: ${fault}`];
-    }),
     ...(expiresAt === null || expiresAt > now ? [] : ['expires_at: it is past already']),
   ];
 }

@@ -5,7 +5,7 @@
  * anew inherits nothing.
  */
 
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Amendment } from '../ledger/index.ts';
 import { assignedGroups, forgetAssignments, type View } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
@@ -104,7 +104,7 @@ function mustHaveNoFault(name: string, type: OwnerRecord['type'], profile: Profi
   const fullNamed = fullName === '' ? null : nameFault(fullName);
   if (fullNamed !== null) faults.push(`full_name: ${fullNamed}`);
   if (isAdmin && type === 'organization') faults.push('is_admin: an organization is no administrator');
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  FaultList.of(faults).throwIfAny();
 }
 
 export function isEmail(text: string): boolean {

@@ -1,6 +1,6 @@
 /** Who is in which group. Owners are told apart by their ids, so that a name used anew inherits nothing. */
 
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 import type { Draft, View } from './documents.ts';
 import { type Assignment, assignmentKind, groupKind, mustBeGroup } from './kinds.ts';
@@ -60,7 +60,7 @@ export function setGroups(draft: Draft, ownerId: number, names: readonly string[
       ? [`groups.${index}: there is no group ${printable(name)}`]
       : [];
   });
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  FaultList.of(faults).throwIfAny();
   const before = new Map(entriesOf(draft, ownerId).map(entry => [entry.group, entry]));
   const next = nextPlaceIn(draft);
   put(

@@ -1,6 +1,6 @@
 /** Groups: read, and changed in a draft. */
 
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import { type Group, nameFault, printable, type Rule } from '../quota/index.ts';
 import { forgetGroup } from './assignments.ts';
 import type { Draft, View } from './documents.ts';
@@ -36,7 +36,7 @@ export function createGroup(draft: Draft, { name, rules }: NewGroup): void {
   }
   const named = nameFault(name);
   const faults = [...(named === null ? [] : [`name: ${named}`]), ...createMissing(draft, rules)];
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  FaultList.of(faults).throwIfAny();
   draft.put(groupKind, name, {
     place: nextPlaceAmong(draft.all(groupKind)),
     rules: rules.map(rule => rule.name),

@@ -4,7 +4,7 @@
  * What stays as it is, is not written: the draft holds the difference and no more, however large the policy is.
  */
 
-import { SoftquotaError } from '../errors.ts';
+import { FaultList } from '../errors.ts';
 import { nameFault, printable, type Rule } from '../quota/index.ts';
 import type { Draft, Kind } from './documents.ts';
 import { createMissing, type NewGroup } from './groups.ts';
@@ -29,7 +29,7 @@ export function replacePolicy(draft: Draft, { rules, groups }: WholePolicy): voi
     ...(rules === undefined ? [] : replaceRules(draft, rules)),
     ...(groups === undefined ? [] : replaceGroups(draft, groups)),
   ];
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  FaultList.of(faults).throwIfAny();
   if (groups !== undefined) replaceAssignments(draft, groups);
 }
 

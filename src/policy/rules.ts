@@ -1,6 +1,6 @@
 /** Rules: read, and changed in a draft. */
 
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import { nameFault, printable, type Rule } from '../quota/index.ts';
 import type { Draft, View } from './documents.ts';
 import { groupKind, isRuleSubject, mustBeRule, ruleKind } from './kinds.ts';
@@ -69,6 +69,6 @@ export function deleteRule(draft: Draft, name: string): void {
 
 function put(draft: Draft, rule: Rule, at: number): void {
   const faults = ruleFaults(rule);
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  FaultList.of(faults).throwIfAny();
   draft.put(ruleKind, rule.name, { place: at, limitBytes: rule.limitBytes, subjects: rule.subjects });
 }

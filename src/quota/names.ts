@@ -15,7 +15,7 @@ export function ownerKey(name: string, foldCase: boolean): string {
   return composed.replace(/[A-Z]+/g, letters => letters.toLowerCase()).normalize('NFC');
 }
 
-const longestName = 255;
+export const longestName = 255;
 
 /**
  * Why a name of an owner, rule, group or token cannot be taken, or null. The reason
@@ -23,12 +23,14 @@ const longestName = 255;
  */
 export function nameFault(name: string): string | null {
   if (name === '') return 'it is empty';
+  const tooLong = `it is longer than ${longestName} characters`;
+  // A character is at most two units. What is much too long is not looked at closer.
+  if (name.length > 2 * longestName) return tooLong;
   if (name.trim() === '') return 'it has only spaces';
   if (name === '.' || name === '..') return `it is "${name}", which stands for a directory`;
   if (!name.isWellFormed()) return 'it is not well-formed Unicode';
   if (/\p{Cc}/u.test(name)) return 'it has control characters';
-  if (name.length > longestName && [...name].length > longestName)
-    return `it is longer than ${longestName} characters`;
+  if (name.length > longestName && [...name].length > longestName) return tooLong;
   return null;
 }
 

@@ -2,7 +2,7 @@
 
 import { randomInt } from 'node:crypto';
 import { type Mapping, quotaGroupsIn } from '../claims/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
 import { endSessions, linksAt, removeLink, setAdministrationBy } from '../identity/index.ts';
 import type { Amendment } from '../ledger/index.ts';
 import { type Draft, groupNamed, type View } from '../policy/index.ts';
@@ -235,7 +235,7 @@ function mustHaveNoFault(fields: Omit<SourceFields, 'clientSecret'>, clientSecre
       ? ['admin_group: admin_group_claim_name has to say which claim it is looked for in']
       : []),
   ];
-  if (faults.length > 0) throw new SoftquotaError('invalid', faults.join('; '));
+  FaultList.of(faults).throwIfAny();
 }
 
 function faultOf(field: string, text: string): readonly string[] {

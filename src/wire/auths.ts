@@ -5,13 +5,15 @@
  */
 
 import { z } from 'zod';
+import { longestMappedName, longestMappingText, mostMapped } from '../claims/index.ts';
+import { text as anyText, mostOf } from './bounds.ts';
 import { newName } from './policy.ts';
 
-const text = z.string().nullish();
+const text = anyText.nullish();
 const flag = z.boolean().nullish();
 
 const scopes = z
-  .union([z.array(z.string()), z.string()], {
+  .union([z.array(anyText).max(mostOf.scopes), anyText], {
     error: 'expected a list of names, or one text with spaces between',
   })
   .nullish()
@@ -31,10 +33,26 @@ const fields = {
   quota_group_claim_name: text.meta({
     description: 'Claim name providing group names for this source to be used for quota management.',
   }),
-  quota_group_map: z.unknown().optional().meta({
-    description:
-      'Map claimed groups to quota groups: an object of lists, `{"group at the provider": ["quota group"]}`, or its JSON text.',
-  }),
+  quota_group_map: z
+    .unknown()
+    .optional()
+    .meta({
+      anyOf: [
+        {
+          type: 'object',
+          maxProperties: mostMapped,
+          additionalProperties: {
+            type: 'array',
+            maxItems: mostMapped,
+            items: { type: 'string', maxLength: longestMappedName },
+          },
+        },
+        { type: 'string', maxLength: longestMappingText },
+        { type: 'null' },
+      ],
+      description:
+        'Map claimed groups to quota groups: an object of lists, `{"group at the provider": ["quota group"]}`, or its JSON text.',
+    }),
   quota_group_map_removal: flag.meta({
     description:
       'Remove users from synchronized quota groups if user does not belong to corresponding group.',
@@ -49,10 +67,10 @@ const fields = {
 export const newSource = z
   .object({
     name: newName,
-    openid_connect_auto_discovery_url: z
-      .string()
-      .meta({ description: 'The issuer, or its address with /.well-known/openid-configuration.' }),
-    client_id: z.string(),
+    openid_connect_auto_discovery_url: anyText.meta({
+      description: 'The issuer, or its address with /.well-known/openid-configuration.',
+    }),
+    client_id: anyText,
     ...fields,
   })
   .meta({ id: 'NewSource' });
@@ -115,10 +133,18 @@ export type SavedSource = z.infer<typeof savedSource>;
 
 const claims = z
   .custom<Readonly<Record<string, unknown>>>(
-    value => typeof value === 'object' && value !== null && !Array.isArray(value),
-    'expected an object, as an ID token has it',
+    value =>
+      typeof value === 'object' &&
+      value !== null &&
+      !Array.isArray(value) &&
+      Object.keys(value).length <= mostOf.claims,
+    `expected an object of at most ${mostOf.claims} claims, as an ID token has it`,
   )
-  .meta({ type: 'object', description: 'As the provider gives them: the payload of an ID token.' });
+  .meta({
+    type: 'object',
+    maxProperties: mostOf.claims,
+    description: 'As the provider gives them: the payload of an ID token.',
+  });
 
 export const claimed = z
   .object({ user: newName, claims })

@@ -25,6 +25,7 @@ export {
   triedSource,
   triedSynchronization,
 } from './auths.ts';
+export { knownName, mark, mostOf, text } from './bounds.ts';
 export { bytes } from './bytes.ts';
 export {
   type Event,
@@ -67,7 +68,6 @@ export {
   askedSubject,
   type Group,
   group,
-  knownName,
   limit,
   type NewGroup,
   type NewRule,

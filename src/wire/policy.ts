@@ -5,7 +5,8 @@
  */
 
 import { z } from 'zod';
-import { isSubject, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
+import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
+import { knownName, mostOf, text } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { usageTree } from './usage.ts';
 
@@ -16,12 +17,10 @@ export const newName = z
     error: issue => nameFault(String(issue.input)) ?? 'it cannot be taken',
   })
   .meta({
+    maxLength: longestName,
     description:
       'Up to 255 characters without control characters, not only spaces, not `.` or `..`; it compares exactly.',
   });
-
-/** Names that stand for something that is there; anything may be asked for. */
-export const knownName = z.string();
 
 const wholeBytes = 'expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited';
 
@@ -37,12 +36,12 @@ const subjectName = z.enum([...subjects, 'none'] satisfies readonly RuleSubject[
 
 const ruleSubjects = z
   .array(subjectName)
+  .max(mostOf.subjects)
   .readonly()
   .meta({ description: 'What the rule limits, all together; `none` is nothing.' });
 
 /** A subject that can be asked about; spaces around it do not count. */
-export const askedSubject = z
-  .string()
+export const askedSubject = text
   .trim()
   .refine(isSubject, { error: `expected one of ${subjects.join(', ')}` })
   .meta({ description: `One of ${subjects.map(subject => `\`${subject}\``).join(', ')}.` });
@@ -71,7 +70,7 @@ const groupsRule = z.object({ name: newName, limit: orNull(limit), subjects: orN
 });
 
 export const newGroup = z
-  .object({ name: newName, rules: orNull(z.array(groupsRule)) })
+  .object({ name: newName, rules: orNull(z.array(groupsRule).max(mostOf.rules)) })
   .meta({ id: 'NewGroup' });
 
 export type NewGroup = z.output<typeof newGroup>;
@@ -81,7 +80,12 @@ export const group = z.object({ name: z.string(), rules: z.array(rule).readonly(
 export type Group = z.infer<typeof group>;
 
 export const ownersGroups = z
-  .object({ groups: z.array(z.string()).meta({ description: 'The names of all the groups to be in.' }) })
+  .object({
+    groups: z
+      .array(knownName)
+      .max(mostOf.groupsOfOwner)
+      .meta({ description: 'The names of all the groups to be in.' }),
+  })
   .meta({ id: 'OwnersGroups' });
 
 export const quotaInfo = z

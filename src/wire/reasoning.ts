@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
+import { knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { limit, newGroup, newRule } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
@@ -76,22 +77,24 @@ export type LintFault = z.infer<typeof policyFault>;
 
 export const draftPolicy = z
   .strictObject({
-    rules: z.array(newRule).optional().meta({ description: 'Instead of all rules.' }),
+    rules: z.array(newRule).max(mostOf.rules).optional().meta({ description: 'Instead of all rules.' }),
     groups: z
       .array(
         newGroup.extend({
           users: z
-            .array(z.string())
+            .array(knownName)
+            .max(mostOf.users)
             .optional()
             .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
         }),
       )
+      .max(mostOf.groups)
       .optional()
       .meta({ description: 'Instead of all groups.' }),
     settings: z
       .strictObject({
         total: limit.optional().meta({ description: '`[quota.default] TOTAL` in bytes.' }),
-        default_groups: z.array(z.string()).optional(),
+        default_groups: z.array(knownName).max(mostOf.groupsOfOwner).optional(),
         refuse_when: z.enum(['exceeded', 'reached']).optional(),
         uncovered: z.enum(['default', 'deny']).optional(),
       })

@@ -1,6 +1,7 @@
 /** Scans: ordered, and told about. Times are ISO 8601. */
 
 import { z } from 'zod';
+import { knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 
 export const scanKinds = ['sweep', 'verify'] as const;
@@ -12,8 +13,9 @@ export const scanOrder = z
       .default('sweep')
       .meta({ description: '`verify` trusts no cache, and tells how far off what was known was.' }),
     owners: z
-      .array(z.string().min(1))
+      .array(knownName.min(1))
       .min(1)
+      .max(mostOf.owners)
       .optional()
       .meta({ description: 'Only theirs; all without it.' }),
     accept_moved: z.boolean().default(false).meta({

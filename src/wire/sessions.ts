@@ -1,11 +1,12 @@
 /** Sessions in browsers: signing in, and what is told of them. Times are ISO 8601. */
 
 import { z } from 'zod';
+import { mark } from './bounds.ts';
 
 export const signIn = z
   .object({
-    token: z.string().optional().meta({ description: 'A token of the user.' }),
-    code: z.string().optional().meta({ description: 'What stands behind `#code=` in a sign-in link.' }),
+    token: mark.optional().meta({ description: 'A token of the user.' }),
+    code: mark.optional().meta({ description: 'What stands behind `#code=` in a sign-in link.' }),
   })
   .refine(({ token, code }) => (token === undefined) !== (code === undefined), {
     error: 'expected either token or code',

@@ -1,16 +1,41 @@
 /** Tokens, in the JSON that Forgejo's clients know. Times are ISO 8601. */
 
 import { z } from 'zod';
+import { mostOf } from './bounds.ts';
 import { newName } from './policy.ts';
 
+/** What Forgejo's scopes are about. */
+const areas = [
+  'activitypub',
+  'admin',
+  'issue',
+  'misc',
+  'notification',
+  'organization',
+  'package',
+  'repository',
+  'user',
+] as const;
+
+const scope = z.enum(
+  ['all', 'public-only', ...areas.flatMap(area => [`read:${area}` as const, `write:${area}` as const])],
+  {
+    error: issue =>
+      `there is no scope ${JSON.stringify(issue.input) ?? ''}; expected all, or read: or write: and one of ${areas.join(', ')}`,
+  },
+);
+
 const scopes = z
-  .array(z.string())
+  .array(scope)
+  .max(mostOf.scopes)
   .readonly()
   .meta({
     description:
       '`all`, or `read:` and `write:` of `admin`, `user`, `organization`; writing includes reading. `public-only` takes the ' +
-      'scopes of `admin` away. Others are taken and give nothing.',
+      "scopes of `admin` away. Forgejo's others are taken and give nothing.",
   });
+
+const longestTime = 64;
 
 export const newToken = z
   .object({
@@ -18,6 +43,7 @@ export const newToken = z
     scopes,
     expires_at: z.iso
       .datetime({ offset: true, error: 'expected a time such as 2027-01-31T00:00:00Z' })
+      .max(longestTime)
       .nullish(),
   })
   .meta({ id: 'NewToken' });
@@ -28,7 +54,7 @@ export const token = z
   .object({
     id: z.number().int(),
     name: z.string(),
-    scopes,
+    scopes: z.array(z.string()).readonly(),
     token_last_eight: z.string(),
     created_at: z.string(),
     last_used_at: z.string().nullable().meta({ description: 'Null: never.' }),

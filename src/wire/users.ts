@@ -1,6 +1,7 @@
 /** Users, organizations and who belongs to them, in the JSON that Forgejo's clients know. */
 
 import { z } from 'zod';
+import { text } from './bounds.ts';
 import { newName } from './policy.ts';
 import { ownerType } from './usage.ts';
 
@@ -22,8 +23,8 @@ export type User = z.infer<typeof user>;
 /** Null is as good as left out. */
 const fields = {
   type: ownerType.nullish(),
-  email: z.string().nullish(),
-  full_name: z.string().nullish(),
+  email: text.nullish(),
+  full_name: text.nullish(),
   is_admin: z.boolean().nullish(),
 };
 

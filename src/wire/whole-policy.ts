@@ -1,9 +1,10 @@
 /** All rules and groups, and who is in which, as one document. */
 
 import { z } from 'zod';
-import { knownName, newName, newRule, rule } from './policy.ts';
+import { knownName, mark, mostOf } from './bounds.ts';
+import { newName, newRule, rule } from './policy.ts';
 
-const version = z.string().meta({
+const version = mark.meta({
   description: 'Of what it says: another policy has another version, the same one has the same.',
 });
 
@@ -27,9 +28,14 @@ export type WholePolicy = z.infer<typeof wholePolicy>;
 const newWholeGroup = z
   .strictObject({
     name: newName,
-    rules: z.array(knownName).nullish().meta({ description: 'Names of rules of this document.' }),
+    rules: z
+      .array(knownName)
+      .max(mostOf.rules)
+      .nullish()
+      .meta({ description: 'Names of rules of this document.' }),
     users: z
       .array(knownName)
+      .max(mostOf.users)
       .nullish()
       .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
   })
@@ -41,8 +47,8 @@ export const newWholePolicy = z
       description:
         'Of the policy that this one is to take the place of; left out: of any. Another one is a conflict.',
     }),
-    rules: z.array(z.strictObject(newRule.shape)),
-    groups: z.array(newWholeGroup),
+    rules: z.array(z.strictObject(newRule.shape)).max(mostOf.rules),
+    groups: z.array(newWholeGroup).max(mostOf.groups),
   })
   .meta({
     id: 'NewWholePolicy',

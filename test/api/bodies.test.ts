@@ -180,17 +180,24 @@ t.test('all faults of a request are told at once, each with its field', async t 
 
 t.test('a message has a bound, however much is wrong', async t => {
   const world = await World.open(t);
-  const body = { name: 'g', rules: Array<number>(50_000).fill(7) };
+  const body = { name: 'g', rules: Array<number>(15_000).fill(7) };
   const many = await world.must(422, 'POST', groups, { body });
   t.ok(many.text.length < 20_000);
   t.match(
     messageOf(many),
-    /^rules\.0: expected an object; rules\.1: .*; rules\.19: expected an object; and 49980 more$/,
+    /^rules\.0: expected an object; rules\.1: .*; rules\.19: expected an object; and 14980 more$/,
   );
+  const longer = { name: 'g', rules: Array<number>(50_000).fill(7) };
+  const answer = await world.must(422, 'POST', groups, { body: longer });
+  t.equal(messageOf(answer), 'rules: expected at most 20000 entries', 'and nothing of the entries');
   const long = await world.must(422, 'POST', rules, {
     body: { name: 'r', limit: 1, subjects: ['😀'.repeat(9000)] },
   });
   t.match(messageOf(long), /^subjects\.0: there is no subject .* and so on$/);
+  const names = Array.from({ length: 15_000 }, (_, at) => `nobody ${at} ${'x'.repeat(20)}`);
+  const policy = { rules: [], groups: [{ name: 'g', users: names }] };
+  const unknown = await world.must(422, 'PUT', '/admin/quota/policy', { body: policy });
+  t.match(messageOf(unknown), /^groups\.0\.users\.0: .* nobody 0 x*; .* nobody 19 x*; and 14981 more$/);
 });
 
 t.test('what a body says besides is ignored, as are a body and a query where none is asked for', async t => {

@@ -2,6 +2,7 @@
 
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
+import { unboundedIn } from './bounded.ts';
 import { ask, examples, fill, story } from './operations.ts';
 import { World } from './world.ts';
 
@@ -74,4 +75,34 @@ t.test('an answer that is not as described is noticed', async t => {
   t.throws(told({ status: 201 }), /no such status/);
   t.throws(told({ headers: { 'content-type': 'text/html' } }), /application\/json is described/);
   t.throws(() => description.check('GET', '/nowhere', answer), /known addresses/);
+});
+
+t.test('every list and text that a request may hold has a bound', async t => {
+  const world = await World.open(t);
+  t.strictSame(unboundedIn(world.description.document), []);
+  const body = (schema: object) => ({
+    requestBody: { content: { 'application/json': { schema } } },
+  });
+  const wrong = {
+    type: 'object',
+    properties: {
+      list: { type: 'array', items: { type: 'string', maxLength: 5 } },
+      text: { type: ['string', 'null'] },
+      record: { type: 'object', additionalProperties: { type: 'number' } },
+      anything: {},
+      fine: {
+        anyOf: [{ type: 'array', maxItems: 3, items: { type: 'string', enum: ['a'] } }, { type: 'null' }],
+      },
+    },
+  };
+  const parameters = [{ name: 'id', in: 'path', schema: { type: 'string' } }];
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'wrong', version: '1' },
+    paths: { '/a': { post: { ...body({ $ref: '#/components/schemas/Wrong' }), parameters } } },
+    components: { schemas: { Wrong: wrong } },
+  };
+  // The test's own document, of which only this much is read.
+  const found = unboundedIn(document as unknown as typeof world.description.document);
+  t.strictSame(found, ['post /a id', 'Wrong.list', 'Wrong.text', 'Wrong.record', 'Wrong.anything']);
 });

@@ -3,15 +3,15 @@
 import { z } from 'zod';
 import { linksAt, putLink } from '../../identity/index.ts';
 import { issuerOf, mustBeSource, unlink } from '../../sources/index.ts';
-import { knownName, link, newLink } from '../../wire/index.ts';
+import { knownName, link, mark, newLink } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 const path = '/admin/auths/{id}/links';
-const params = z.object({ id: z.string() });
-const linkParams = z.object({ id: z.string(), user: knownName });
+const params = z.object({ id: mark });
+const linkParams = z.object({ id: mark, user: knownName });
 
 export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
   return [

@@ -11,14 +11,14 @@ import {
   sourcesIn,
   unknownQuotaGroups,
 } from '../../sources/index.ts';
-import { newSource, type Source, savedSource, source, sourceEdit } from '../../wire/index.ts';
+import { mark, newSource, type Source, savedSource, source, sourceEdit } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { editIn, shownFields, wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
-const params = z.object({ id: z.string() });
+const params = z.object({ id: mark });
 
 export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
   const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.view, id);

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { mustBeSource, synchronizeClaimed, tryClaims } from '../../sources/index.ts';
 import {
   claimed,
+  mark,
   synchronization,
   triedClaims,
   triedSource,
@@ -15,7 +16,7 @@ import type { ApiServices } from '../services.ts';
 import { wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
-const params = z.object({ id: z.string() });
+const params = z.object({ id: mark });
 
 export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): readonly Route[] {
   const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.view, id);

@@ -1,7 +1,7 @@
 /** `/events`: what happened, newest first. */
 
 import { z } from 'zod';
-import { event, eventKinds, knownName } from '../../wire/index.ts';
+import { event, eventKinds, knownName, mark } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Call, type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -11,7 +11,7 @@ const mostEvents = 1000;
 /** What says which page. */
 export const eventsPage = {
   limit: z.coerce.number<string>().int().min(1).max(mostEvents).default(50),
-  after: z.string().optional().meta({ description: 'Where the page before ended, as its `Link` has it.' }),
+  after: mark.optional().meta({ description: 'Where the page before ended, as its `Link` has it.' }),
 } as const;
 
 export const eventsAnswer = {

@@ -5,7 +5,15 @@ import { bringHome } from '../../backup/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../quota/index.ts';
 import type { HostRecord } from '../../store/index.ts';
-import { copiedTo, copyOrder, type Machine, machine, repairOrder, sharedStore } from '../../wire/index.ts';
+import {
+  copiedTo,
+  copyOrder,
+  type Machine,
+  machine,
+  mark,
+  repairOrder,
+  sharedStore,
+} from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -37,7 +45,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       tag: 'operation',
       summary: 'Have a machine that is gone, and all that it said of usage, count no more',
       access: administrators.write,
-      params: z.object({ host: z.string() }),
+      params: z.object({ host: mark }),
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
       handle: async ({ params: { host } }) => {

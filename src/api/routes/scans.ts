@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import { scanOrder, scanReport } from '../../wire/index.ts';
+import { mark, scanOrder, scanReport } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route, streamRoute } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -75,7 +75,7 @@ export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
       tag: 'operation',
       summary: 'One scan',
       access: administrators.read,
-      params: z.object({ id: z.string() }),
+      params: z.object({ id: mark }),
       faults: [404],
       answer: { status: 200, description: 'The scan', schema: scanReport },
       handle: ({ params }) => {

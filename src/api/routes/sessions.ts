@@ -16,6 +16,7 @@ import { printable } from '../../quota/index.ts';
 import { version } from '../../version.ts';
 import {
   knownName,
+  mark,
   type Session,
   type SessionRow,
   session,
@@ -31,7 +32,7 @@ import type { ApiServices } from '../services.ts';
 
 const path = '/users/{user}/sessions';
 const params = z.object({ user: knownName });
-const sessionParams = z.object({ user: knownName, id: z.string() });
+const sessionParams = z.object({ user: knownName, id: mark });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
 export function sessionRoutes({ ledger, identity, fleet, host, baseUrl }: ApiServices): readonly Route[] {

@@ -1,7 +1,7 @@
 /** The fields of a source, between the API and what is kept. */
 
 import { mappingIn } from '../../claims/index.ts';
-import { SoftquotaError } from '../../errors.ts';
+import { FaultList, SoftquotaError } from '../../errors.ts';
 import { printable } from '../../quota/index.ts';
 import type { SourceDocument, SourceFields, NewSource as WantedSource } from '../../sources/index.ts';
 import type { NewSource, Source, SourceEdit } from '../../wire/index.ts';
@@ -75,5 +75,5 @@ function mappingOf(value: unknown): SourceFields['mapping'] | null {
   const mapped = mappingIn(value);
   if (mapped.ok) return mapped.mapping;
   const faults = mapped.faults.map(fault => `quota_group_map: ${fault}`);
-  throw new SoftquotaError('invalid', printable(faults.join('; ')));
+  throw new SoftquotaError('invalid', printable(FaultList.of(faults).toString()));
 }

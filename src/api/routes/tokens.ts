@@ -9,7 +9,7 @@ import type { ApiServices } from '../services.ts';
 
 const path = '/users/{user}/tokens';
 const params = z.object({ user: knownName });
-const tokenParams = z.object({ user: knownName, id: z.string() });
+const tokenParams = z.object({ user: knownName, id: knownName });
 
 export function tokenRoutes({ ledger, identity }: ApiServices): readonly Route[] {
   const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { leafIndex, leaves } from '../../quota/index.ts';
-import { askedSubject, explanation, knownName, ownerReport, ownerRow } from '../../wire/index.ts';
+import { askedSubject, explanation, knownName, ownerReport, ownerRow, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { pageHeaders, pageOf, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -18,7 +18,7 @@ const orders = ['asc', 'desc'] as const;
 const listQuery = z.strictObject({
   sort: z.enum(sortable).default('total'),
   order: z.enum(orders).optional().meta({ description: '`desc`, but for names.' }),
-  q: z.string().default('').meta({ description: 'Only owners with this in their names.' }),
+  q: text.default('').meta({ description: 'Only owners with this in their names.' }),
   page: z.coerce.number<string>().int().min(1).default(1),
   limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
 });

@@ -11,6 +11,7 @@ import {
   type NewUser,
   newUser,
   ownerType,
+  text,
   type UserEdit,
   user,
   userEdit,
@@ -27,7 +28,7 @@ const params = z.object({ user: knownName });
 const mostRows = 1000;
 
 const listQuery = z.object({
-  q: z.string().default('').meta({ description: 'Only owners with this in their names.' }),
+  q: text.default('').meta({ description: 'Only owners with this in their names.' }),
   type: ownerType.optional(),
   page: z.coerce.number<string>().int().min(1).default(1),
   limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),

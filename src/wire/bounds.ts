@@ -1,0 +1,35 @@
+/**
+ * How long texts and lists may be that are sent to us. Each is far beyond what anybody means, and near enough that nobody
+ * fills a disk or holds up others.
+ */
+
+import { z } from 'zod';
+
+/** An owner's name may have come from a file of so many bytes. */
+const longestKnownName = 4096;
+
+export const mostOf = {
+  /** In a rule; there are fewer to choose from. */
+  subjects: 100,
+  /** In one policy, or one group. */
+  rules: 20_000,
+  groups: 20_000,
+  /** In one group. */
+  users: 500_000,
+  /** That one owner is put into at once. */
+  groupsOfOwner: 1000,
+  /** That one scan is for. */
+  owners: 1000,
+  scopes: 50,
+  /** In a set of claims, or of groups at a provider. */
+  claims: 1000,
+} as const;
+
+/** Anything that is written by hand: an address, a secret, a search. */
+export const text = z.string().max(2048);
+
+/** What stands for something that is there, such as a number or a mark of a page. */
+export const mark = z.string().max(255);
+
+/** Names that stand for something that is there; anything may be asked for. */
+export const knownName = z.string().max(longestKnownName);
