@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import type { CreatedToken, Token } from '../../../src/wire/index.ts';
+import type { CreatedToken, NewToken, Token } from '../../../src/wire/index.ts';
 import { createToken, revokeToken, tokensQuery } from '../api/account-queries.ts';
 import { refresh } from '../api/client.ts';
 import { Confirm, Dialog } from './dialog.tsx';
@@ -113,13 +113,13 @@ export function Tokens({ user, isAdmin }: TokensProps) {
   );
 }
 
-const administrators = [['read:admin', 'See all of softquota, change nothing']] as const;
-
-const everybody = [
-  ['all', 'Everything that the account may'],
-  ['read:user', 'See what the account uses'],
-  ['read:user,read:organization', 'See what the account and its organizations use'],
-] as const;
+/** What a new token may do, as it is chosen; administrators may choose the last one, too. */
+const choices: readonly { readonly words: string; readonly scopes: NewToken['scopes'] }[] = [
+  { words: 'Everything that the account may', scopes: ['all'] },
+  { words: 'See what the account uses', scopes: ['read:user'] },
+  { words: 'See what the account and its organizations use', scopes: ['read:user', 'read:organization'] },
+  { words: 'See all of softquota, change nothing', scopes: ['read:admin'] },
+];
 
 interface NewTokenProps extends TokensProps {
   readonly onClose: (made: CreatedToken | null) => void;
@@ -127,7 +127,7 @@ interface NewTokenProps extends TokensProps {
 
 function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
   const [name, setName] = useState('');
-  const [scopes, setScopes] = useState<string>('all');
+  const [choice, setChoice] = useState('0');
   const [lastDay, setLastDay] = useState('');
   const [failure, setFailure] = useState<unknown>(null);
   const submit = async (event: Event) => {
@@ -135,7 +135,8 @@ function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
     try {
       // To the end of the day, where the reader is.
       const expires = lastDay === '' ? null : new Date(`${lastDay}T23:59:59`).toISOString();
-      const made = await createToken(user, { name, scopes: scopes.split(','), expires_at: expires });
+      const scopes = choices[Number(choice)]?.scopes ?? [];
+      const made = await createToken(user, { name, scopes, expires_at: expires });
       await refresh();
       onClose(made);
     } catch (error) {
@@ -148,9 +149,9 @@ function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
         <Field label="Name" value={name} onInput={setName} hint="What it is for." required />
         <Choice
           label="It may"
-          value={scopes}
-          onChoice={setScopes}
-          options={[...everybody, ...(isAdmin ? administrators : [])]}
+          value={choice}
+          onChoice={setChoice}
+          options={choices.slice(0, isAdmin ? undefined : -1).map(({ words }, at) => [String(at), words])}
         />
         <Field
           label="Last day"
