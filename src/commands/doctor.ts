@@ -1,41 +1,44 @@
 /** `softquota doctor`: what is wrong with this installation, each with the line that mends it. */
 
+import { spawn } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
-import { loadConfig } from '../config/index.ts';
 import type { Examination } from '../doctor/index.ts';
 import { exitCodes } from '../errors.ts';
-import { hookConfPath } from '../githooks/index.ts';
-import { adminClient, gateClient } from './client.ts';
+import type { ExaminerOrder } from './examiner.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
-import { type ConfigOption, whereIs, withConfigOption, withJsonOption } from './settings.ts';
+import { type ConfigOption, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
 
 interface DoctorOptions extends ConfigOption {
   readonly json?: boolean;
 }
 
+const examiner = fileURLToPath(new URL(`examiner${extname(import.meta.url)}`, import.meta.url));
+
 export function addDoctor(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('doctor')))
     .summary('tell what is wrong with this installation')
     .description(
       'Looks at everything between a push and an answer, and says what is wrong and how to mend it: the line\n' +
-        'below each finding can be followed as it stands. Run it as root, to have all of it looked at.',
+        'below each finding can be followed as it stands. Run it as root, to have all of it looked at. A disk that\n' +
+        'does not answer is named, and all else is looked at.',
     )
     .addHelpText(
       'after',
       '\nExit status: 0 nothing is wrong (there may be notices), 1 something is. docs/doctor.md has every code.',
     )
     .action(async (options: DoctorOptions) => {
-      const { examine } = await import('../doctor/index.ts');
-      const where = whereIs(options);
-      const examination = await examine({
-        loaded: loadConfig(where),
-        clients: ({ config }) => ({
-          admin: path => adminClient(() => config).ask({ path }),
-          gate: path => gateClient(config).ask({ path }),
-        }),
-        machine: { uid: where.uid, configOption: options.config ?? null, hookConf: hookConfPath },
+      const { examineInTime } = await import('../doctor/index.ts');
+      const { config } = options;
+      const examination = await examineInTime(avoided => {
+        const order: ExaminerOrder = { options: config === undefined ? {} : { config }, avoided };
+        return spawn(process.execPath, [examiner, JSON.stringify(order)], {
+          stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
+          detached: true,
+        });
       });
       if (options.json === true) printJson(examination.findings);
       else print(text(examination));

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { formatFaults, type LoadedConfig, type RefusedConfig, sections } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
+import { beforeLook } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import { finding, type Looked } from './looked.ts';
 import { groupName } from './people.ts';
@@ -96,6 +97,7 @@ function keyFile(path: string): Looked['findings'] {
 
 function modeOf(path: string): number | null {
   try {
+    beforeLook(path);
     return statSync(path).mode & 0o7777;
   } catch {
     return null;

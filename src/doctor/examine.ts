@@ -53,7 +53,7 @@ async function installed(installation: Installation): Promise<readonly Looked[]>
     daemon,
     gate,
     checkSockets(installation),
-    await checkSpace(installation),
+    checkSpace(installation),
     checkHookConf(machine.hookConf, config.server.socket),
     ...(await onDisk(installation, daemon.heard)).map(looked => ({
       ...looked,

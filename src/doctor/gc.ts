@@ -1,7 +1,7 @@
 /** Whether gc runs in repositories: without it nothing that was deleted ever frees space. */
 
 import { existsSync, readdirSync } from 'node:fs';
-import { encodePath } from '../layout/index.ts';
+import { beforeLook, encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { Machine } from './installation.ts';
@@ -23,7 +23,7 @@ export function checkGc(machine: Machine, repositories: readonly Repository[]): 
 
 function found(machine: Machine, { path, user }: Repository): Finding[] {
   const collect = asUser(machine, user.uid, 'git', '-C', path, 'gc', '--quiet');
-  if (existsSync(encodePath(`${path}/gc.log`))) {
+  if (isThere(`${path}/gc.log`)) {
     const message = `${printable(path)}: the last automatic gc failed, gc.log says why, and git makes no other until then`;
     return [finding('gc_failing', message, collect)];
   }
@@ -44,9 +44,19 @@ function found(machine: Machine, { path, user }: Repository): Finding[] {
   return [];
 }
 
+function isThere(path: string): boolean {
+  try {
+    beforeLook(path);
+    return existsSync(encodePath(path));
+  } catch {
+    return false;
+  }
+}
+
 /** How many names in a directory are like this; none where it cannot be read. */
 function namesIn(path: string, pattern: RegExp): number {
   try {
+    beforeLook(path);
     return readdirSync(encodePath(path), { encoding: 'latin1' }).filter(name => pattern.test(name)).length;
   } catch {
     return 0;

@@ -3,7 +3,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
 import { type HookName, hooksDirectory } from '../githooks/index.ts';
-import { encodePath } from '../layout/index.ts';
+import { beforeLook, encodePath } from '../layout/index.ts';
 
 export interface HookFile {
   readonly is: 'absent' | 'other' | 'outdated' | 'current';
@@ -15,6 +15,7 @@ export interface HookFile {
 export function hookFileAt(path: string, name: HookName): HookFile {
   const isLink = entryIsLink(path);
   try {
+    beforeLook(path);
     const file = readBounded(encodePath(path), { follow: true });
     // git runs nothing but regular files.
     if (file.kind !== 'file') return { is: 'absent', isLink, isExecutable: false };
@@ -31,6 +32,7 @@ export function hookFileAt(path: string, name: HookName): HookFile {
 
 function entryIsLink(path: string): boolean {
   try {
+    beforeLook(path);
     return lstatSync(encodePath(path), { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
   } catch {
     return false;

@@ -2,7 +2,7 @@
 
 import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { encodePath } from '../layout/index.ts';
+import { beforeLook, encodePath } from '../layout/index.ts';
 
 /** Whether two absolute paths lead to the same place, links resolved as far as there is anything. */
 export function isSamePlace(one: string, other: string): boolean {
@@ -11,6 +11,7 @@ export function isSamePlace(one: string, other: string): boolean {
 
 function resolved(path: string): string {
   try {
+    beforeLook(path);
     return realpathSync.native(encodePath(path), { encoding: 'latin1' });
   } catch {
     const parent = dirname(path);

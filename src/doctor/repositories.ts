@@ -9,6 +9,7 @@ import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config/index.ts';
 import {
+  beforeLook,
   decodePath,
   discover,
   encodePath,
@@ -94,6 +95,7 @@ function chosen(paths: readonly string[], most: number): readonly string[] {
 
 function repositoryAt(path: string): Repository[] {
   try {
+    beforeLook(path);
     const { uid, gid } = statSync(encodePath(path));
     return [{ path, user: { uid, gid } }];
   } catch {
@@ -149,6 +151,7 @@ function isRepository(path: string): boolean {
 /** The directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's. */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
   try {
+    beforeLook(path);
     return readdirSync(encodePath(path), { withFileTypes: true, encoding: 'buffer' })
       .filter(entry => entry.isDirectory())
       .map(entry => decodePath(entry.name))
@@ -162,6 +165,7 @@ function below(path: string, passed: ReadonlySet<string>, exclude: readonly stri
 
 function exists(path: string): boolean {
   try {
+    beforeLook(path);
     return lstatSync(encodePath(path), { throwIfNoEntry: false }) !== undefined;
   } catch {
     return false;

@@ -5,7 +5,7 @@ import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
-import { decodePath, encodePath } from '../layout/index.ts';
+import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Answers, Order, Right } from './impersonator.ts';
 import { userWords } from './people.ts';
@@ -72,6 +72,7 @@ function aboveOf(path: string): string[] {
 
 function physical(path: string): string | null {
   try {
+    beforeLook(path);
     return decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
   } catch {
     return null;

@@ -3,6 +3,7 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { commandLine } from '../health/index.ts';
+import { beforeLook } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import { exposureOf } from '../sockets/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -75,6 +76,7 @@ function octal(mode: number): string {
 
 function modeOf(path: string): number | null {
   try {
+    beforeLook(path);
     return statSync(path).mode & 0o7777;
   } catch {
     return null;

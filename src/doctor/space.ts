@@ -1,8 +1,9 @@
 /** Room for what the daemon keeps. */
 
-import { statfs } from 'node:fs/promises';
+import { statfsSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
+import { beforeLook } from '../layout/index.ts';
 import { formatBytes, printable } from '../quota/index.ts';
 import type { Installation } from './installation.ts';
 import { finding, type Looked } from './looked.ts';
@@ -10,11 +11,12 @@ import { finding, type Looked } from './looked.ts';
 const leastBytes = 64 * 1024 * 1024;
 const leastFiles = 1000;
 
-export async function checkSpace({ loaded }: Installation): Promise<Looked> {
+export function checkSpace({ loaded }: Installation): Looked {
   const { dataPath } = loaded.config.server;
   const shown = printable(dataPath);
   try {
-    const { bavail, bsize, files, ffree } = await statfs(dataPath);
+    beforeLook(dataPath);
+    const { bavail, bsize, files, ffree } = statfsSync(dataPath);
     const free = `${formatBytes(bavail * bsize)} free`;
     // Some file systems make inodes as they need them, and count none.
     if (files > 0 && ffree < leastFiles) {

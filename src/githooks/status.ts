@@ -1,5 +1,6 @@
 /** Telling how things stand with the hooks of repositories. */
 
+import { beforeLook } from '../layout/index.ts';
 import { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { type HookName, hookNames } from './hook.ts';
@@ -54,6 +55,7 @@ export async function hooksStatus(
   const results: RepositoryStatus[] = [];
   for (const path of repositories) {
     try {
+      beforeLook(path);
       const repository = await Folder.open(path);
       try {
         const settings = await readSettings(repository);
