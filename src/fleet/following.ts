@@ -161,7 +161,8 @@ export class Following {
     // Known before the store is looked at: what is ruled here meanwhile is in the store first.
     const known = this.#known();
     const state = await store.state();
-    this.#settling.meet(state);
+    // What this one was told last may not have come to the server that takes its place.
+    if (this.#settling.meet(state)) lost();
     const changes = state.lastChange === last ? [] : await this.#changesSince(last);
     if (changes === null) {
       // What the store lacks of its log it may lack of what this machine said, too.
@@ -271,7 +272,7 @@ export class Following {
     this.#reading = null;
     const known = this.#known();
     const read = await store.policy();
-    this.#settling.meet(read.state);
+    if (this.#settling.meet(read.state)) lost();
     const verdict = this.#judge(known, read.state, await this.#markThere(known, read.state));
     if (verdict.is === 'lacking') {
       await this.#restore(read);

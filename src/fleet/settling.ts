@@ -24,10 +24,13 @@ export class Settling {
     return this.#server ?? null;
   }
 
-  meet({ server }: Pick<SharedState, 'server'>): void {
-    if (server === this.#server) return;
+  /** Whether the store was on another server before. */
+  meet({ server }: Pick<SharedState, 'server'>): boolean {
+    const before = this.#server;
+    if (server === before) return false;
     this.#server = server;
     this.#metAt = performance.now();
+    return before !== undefined;
   }
 
   /** Resolves once all had the time to find the server. */

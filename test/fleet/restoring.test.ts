@@ -1,0 +1,113 @@
+/** What a shared store has lost of the policy is written again by whoever knows it, with its owners and its events. */
+
+import t, { type Test } from 'tap';
+import { createRule, ruleNamed } from '../../src/policy/index.ts';
+import { until } from '../e2e/ask.ts';
+import { owner } from '../store/records.ts';
+import { succeeds } from '../store/redis-places.ts';
+import { comes, startSingle } from '../store/redis-servers.ts';
+import { type Member, member, prefix, sharedStore } from './world.ts';
+
+t.setTimeout(120_000);
+
+const rule = ({ ledger }: Member, name: string) =>
+  ledger.govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }));
+
+const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.view, name) !== undefined;
+
+/** A store with two machines, and what brings back what it held when this was called. */
+async function world(t: Test, settleMs = 0) {
+  const { address, servers } = await startSingle(t);
+  const [redis] = servers;
+  const store = await sharedStore(t, address);
+  const one = await member(t, { address, host: 'one', settleMs });
+  const two = await member(t, { address, host: 'two', settleMs });
+  const copied = ['policy', 'documents', 'owners', 'log', 'events', 'event-places'];
+  const saved = async () => {
+    for (const key of copied)
+      await redis.cli('copy', `{${prefix}}:${key}`, `{${prefix}}:old-${key}`, 'replace');
+    return async () => {
+      for (const key of copied) {
+        await redis.cli('del', `{${prefix}}:${key}`);
+        await redis.cli('copy', `{${prefix}}:old-${key}`, `{${prefix}}:${key}`);
+      }
+      // As another server that took its place would be.
+      await redis.end();
+      await redis.start();
+      await comes('the store', () => succeeds(store.state()));
+    };
+  };
+  return { address, store, one, two, saved };
+}
+
+t.test('owners who went stay away, who was met since is met, and what was told is told again', async t => {
+  const { store, one, two, saved } = await world(t);
+  await store.enroll([owner('gone', { id: 11 }), owner('before', { id: 12 }), owner('stays', { id: 13 })]);
+  await one.fleet.catchUp();
+  await rule(one, 'kept');
+  const fallBack = await saved();
+  await one.ledger.govern(amendment => amendment.deleteOwner('gone'));
+  await one.ledger.govern(amendment => amendment.renameOwner('before', 'after', () => false));
+  await rule(one, 'lost');
+  await two.fleet.catchUp();
+  const ids = async () => (await store.events({ limit: 99 })).map(({ id }) => id).sort();
+  const told = await ids();
+  await fallBack();
+  t.not((await ids()).length, told.length);
+  await store.enroll([owner('met', { id: 14 })]);
+
+  // The one that did not make the changes comes first.
+  await comes('two', () => succeeds(two.fleet.catchUp()));
+  const { policy, state } = await store.policy();
+  t.strictSame(policy.owners.map(({ key, id }) => `${key} ${id}`).sort(), ['after 12', 'met 14', 'stays 13']);
+  t.strictSame(policy.documents.map(({ key }) => key).sort(), ['kept', 'lost']);
+  t.strictSame(state.position, one.ledger.sharing.position, 'it stands where it stood');
+  await comes('one', () => succeeds(one.fleet.catchUp()));
+  for (const each of [one, two]) {
+    t.equal(each.fleet.state.distrust, null);
+    t.ok(knows(each, 'lost') && knows(each, 'kept'));
+    t.match(each.ledger.ownerRecord('met'), { id: 14 });
+    t.notOk(each.ledger.isKnown('gone'));
+  }
+  await until(async () => ((await ids()).join() === told.join() ? true : null));
+  await rule(two, 'next');
+  await one.fleet.catchUp();
+  t.ok(knows(one, 'next'));
+});
+
+t.test('a machine that was started again writes what it knew when it ended', async t => {
+  const { address, one, two, saved } = await world(t);
+  await rule(one, 'kept');
+  const fallBack = await saved();
+  await rule(one, 'lost');
+  await two.close();
+  await one.close();
+  await fallBack();
+  const again = await member(t, { address, host: 'one', directory: one.directory });
+  t.equal(again.fleet.state.distrust, null);
+  const other = await member(t, { address, host: 'two', directory: two.directory });
+  for (const each of [again, other]) t.ok(knows(each, 'lost'));
+});
+
+t.test(
+  'on a server that was just met nobody rules before those who know more had the time to say so',
+  async t => {
+    const settleMs = 1000;
+    const { address, one, saved } = await world(t, settleMs);
+    await rule(one, 'kept');
+    const fallBack = await saved();
+    await rule(one, 'lost');
+    // It knows the policy as it was before, and comes to a store that fell back.
+    await fallBack();
+    const late = await member(t, { address, host: 'late', settleMs });
+    t.notOk(knows(late, 'lost'));
+    const ruling = rule(late, 'more');
+    await comes('one', () => succeeds(one.fleet.catchUp()));
+    await ruling;
+    await one.fleet.catchUp();
+    for (const each of [one, late]) {
+      t.equal(each.fleet.state.distrust, null);
+      t.ok(knows(each, 'lost') && knows(each, 'more'));
+    }
+  },
+);
