@@ -1,12 +1,31 @@
 /** Long lists, a page at a time. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Call } from './route.ts';
 
 export interface Page {
   /** From 1. */
   readonly page: number;
   readonly limit: number;
+}
+
+/**
+ * What says which page, on the addresses that Forgejo has too: as there, whatever is below 1 means the first page or as many
+ * as usual, and more than can be means as many as can be.
+ */
+export function forgivingPage({ usual, most }: { readonly usual: number; readonly most: number }) {
+  const number = z.coerce.number<string>().int();
+  return {
+    page: number
+      .default(1)
+      .transform(page => Math.max(1, page))
+      .meta({ description: 'From 1; less is 1.' }),
+    limit: number
+      .default(usual)
+      .transform(limit => (limit < 1 ? usual : Math.min(limit, most)))
+      .meta({ description: `How many on a page, at most ${most}; less than 1 is ${usual}.` }),
+  };
 }
 
 /** Entries are looked at for so long at a time. */

@@ -19,7 +19,7 @@ import {
 } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
-import type { SourceShare } from './source-share.ts';
+import { type SourceShare, unitCountIn } from './source-share.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -68,7 +68,7 @@ export class Account {
 
   /** On this machine. */
   get ownUnitCount(): number {
-    return this.#sources.reduce((sum, { units }) => sum + units, this.#units.size);
+    return this.#sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
   }
 
   /** What programs put in whole sets. Those units are not among `units`. */

@@ -25,6 +25,7 @@ import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
 import type { Governing, SharedPolicy } from './governing.ts';
 import type { Keeper } from './keeper.ts';
 import { inSlices } from './slices.ts';
+import { unitCountIn } from './source-share.ts';
 import type { SourceUnit } from './unit-sources.ts';
 
 /** How many of an owner's units are told to others. */
@@ -199,16 +200,16 @@ export class Sharing {
   }
 
   /**
-   * An owner's units of these leaves, largest first: all that this machine knows of, the largest `most` of each source, and
-   * the larger ones of other machines.
+   * An owner's units of these leaves, as they come: all that this machine knows of, the largest `most` of each source, and
+   * the larger ones of other machines. `more`: how many the sources have besides.
    */
-  async unitsOf(
+  async someUnitsOf(
     ownerName: string,
     { of = leaves, most }: { readonly of?: readonly Leaf[]; readonly most: number },
-  ): Promise<readonly KnownUnit[]> {
+  ): Promise<{ readonly units: Iterable<KnownUnit>; readonly more: number }> {
     const { book, host, sourceUnits } = this.#options;
     const account = book.account(ownerName);
-    if (account === undefined) return [];
+    if (account === undefined) return { units: [], more: 0 };
     const reported = (await sourceUnits(account, of, most)).map(({ source, ...unit }) => ({
       ...unit,
       host,
@@ -217,20 +218,14 @@ export class Sharing {
       partial: false,
       measuredAt: source.reportedAt,
     }));
-    const elsewhere = [...account.shares].flatMap(share =>
-      share.largest.map(unit => ({
-        ...unit,
-        host: share.host,
-        source: null,
-        files: null,
-        partial: share.partial,
-        measuredAt: share.measuredAt,
-      })),
-    );
-    const here = [...account.units].map(unit => ({ ...unit, source: null }));
-    return [...here, ...reported, ...elsewhere]
-      .filter(({ leaf }) => of.includes(leaf))
-      .sort((a, b) => b.bytes - a.bytes);
+    const beyond = account.sources.map(share => Math.max(0, unitCountIn(share, of) - most));
+    return { units: ofLeaves(account, reported, of), more: beyond.reduce((sum, units) => sum + units, 0) };
+  }
+
+  /** The same, largest first. */
+  async unitsOf(ownerName: string, asked: { readonly most: number }): Promise<readonly KnownUnit[]> {
+    const { units } = await this.someUnitsOf(ownerName, asked);
+    return [...units].sort((a, b) => b.bytes - a.bytes);
   }
 
   /** How many units an owner has, on all machines. */
@@ -368,4 +363,19 @@ function largestOf(units: readonly LargeUnit[]): readonly LargeUnit[] {
     .toSorted((a, b) => b.bytes - a.bytes)
     .slice(0, mostUnitsTold)
     .map(({ kind, name, leaf, bytes }) => ({ kind, name, leaf, bytes }));
+}
+
+/** `reported` are of these leaves; all others are looked at. */
+function* ofLeaves(
+  account: Account,
+  reported: readonly KnownUnit[],
+  of: readonly Leaf[],
+): Generator<KnownUnit> {
+  for (const unit of account.units) if (of.includes(unit.leaf)) yield { ...unit, source: null };
+  yield* reported;
+  for (const { host, largest, partial, measuredAt } of account.shares) {
+    for (const unit of largest) {
+      if (of.includes(unit.leaf)) yield { ...unit, host, source: null, files: null, partial, measuredAt };
+    }
+  }
 }

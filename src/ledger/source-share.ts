@@ -1,6 +1,6 @@
 /** A source of reported units, and its part of one owner's usage. */
 
-import type { Usage } from '../quota/index.ts';
+import { type Leaf, leafIndex, leaves, type Usage } from '../quota/index.ts';
 
 /** A source, and when it put what counts now. */
 export interface UnitSource {
@@ -14,5 +14,11 @@ export interface UnitSource {
 export interface SourceShare {
   readonly source: UnitSource;
   readonly bytes: Usage;
-  readonly units: number;
+  /** How many there are of each leaf. */
+  readonly units: Usage;
+}
+
+/** How many units of these leaves. */
+export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly Leaf[] = leaves): number {
+  return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
 }

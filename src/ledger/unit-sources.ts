@@ -22,7 +22,7 @@ import type { Book } from './book.ts';
 import type { Clock } from './clock.ts';
 import type { KeeperLog } from './keeper.ts';
 import { inSlices } from './slices.ts';
-import type { SourceShare, UnitSource } from './source-share.ts';
+import { type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';
 
 /** One of the units of a set. */
 export interface SourceUnit extends LargeUnit {
@@ -212,14 +212,14 @@ export class UnitSources {
   /** By what owners' names compare by now. */
   async #sharesOf(set: UnitSetRecord, sums: readonly UnitSum[]): Promise<NewShares> {
     const source = { name: set.source, reportedAt: set.reportedAt, staleAfterMs: set.staleAfterMs };
-    const shares = new Map<string, { owner: string; source: UnitSource; bytes: number[]; units: number }>();
+    const shares = new Map<string, { owner: string; source: UnitSource; bytes: number[]; units: number[] }>();
     await inSlices(sums, ({ owner, leaf, units, bytes }) => {
       const key = this.#options.book.keyOf(owner);
-      const share = shares.get(key) ?? { owner, source, bytes: [...noUsage], units: 0 };
+      const share = shares.get(key) ?? { owner, source, bytes: [...noUsage], units: [...noUsage] };
       shares.set(key, share);
       const index = leafIndex(leaf);
       share.bytes[index] = (share.bytes[index] ?? 0) + bytes;
-      share.units += units;
+      share.units[index] = (share.units[index] ?? 0) + units;
     });
     return { source, shares };
   }
@@ -244,7 +244,7 @@ export class UnitSources {
     let [units, bytes] = [0, 0];
     await inSlices(shares.values(), share => {
       this.#options.accountFor(share.owner).putSource(share);
-      units += share.units;
+      units += unitCountIn(share);
       bytes = Math.min(bytes + totalOf(share.bytes), Number.MAX_SAFE_INTEGER);
     });
     await this.#sweep(source.name, source);

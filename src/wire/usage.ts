@@ -90,7 +90,9 @@ export type OwnerReport = z.infer<typeof ownerReport>;
 export const ownReport = ownerReport
   .omit({ known: true })
   .extend({
-    units: z.array(unitRow).meta({ description: 'The largest 100, largest first.' }),
+    units: z.array(unitRow).meta({
+      description: 'The largest 100, largest first; a walked one by the part of its path that varies.',
+    }),
     unit_count: z.number().int().meta({ description: 'How many there are, on all machines.' }),
     mode: z
       .enum(['enforce', 'report'])
@@ -103,6 +105,13 @@ export const ownReport = ownerReport
 export type OwnReport = z.infer<typeof ownReport>;
 
 /** One thing that takes space, as its owner sees it. */
-export const usedUnit = z.object({ name: z.string(), size: bytes }).meta({ id: 'UsedUnit' });
+export const usedUnit = z
+  .object({
+    name: z.string().meta({
+      description: 'Of a walked unit the part of its path that varies: below what its template begins with.',
+    }),
+    size: bytes,
+  })
+  .meta({ id: 'UsedUnit' });
 
 export type UsedUnit = z.infer<typeof usedUnit>;

@@ -1,6 +1,10 @@
 /** What owners see of their own, and administrators of any owner. */
 
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
+import { z } from 'zod';
+import { measure, repository } from './people.ts';
 import { World } from './world.ts';
 
 const group = { name: 'free', rules: [{ name: 'lfs', limit: 100, subjects: ['size:git:lfs'] }] };
@@ -78,6 +82,57 @@ t.test('the lists have the units that take space, largest first, by name and siz
     "nothing of others'",
   );
 });
+
+t.test("the lists come a page at a time, as Forgejo's do, whatever page and limit are asked for", async t => {
+  const world = await World.open(t);
+  const names = Array.from({ length: 60 }, (_, at) => `package ${String(at).padStart(2, '0')}`);
+  for (const [path, owner] of [
+    ['/user/quota/packages', 'alice'],
+    ['/orgs/acme/quota/packages', 'acme'],
+  ] as const) {
+    for (const name of names) await world.report(owner, 'size:assets:packages:all', 7, name);
+    const list = async (query: string) => {
+      const { json, headers } = await world.must(200, 'GET', `${path}${query}`, { as: 'alice' });
+      const units = z.array(z.object({ name: z.string() })).parse(json);
+      t.equal(headers['x-total-count'], '60', query);
+      return { names: units.map(({ name }) => name), link: String(headers.link ?? '') };
+    };
+    const first = await list('');
+    t.strictSame(first.names, names.slice(0, 50), 'the first page');
+    t.match(first.link, new RegExp(`/api/v1${path}\\?page=2&limit=50>; rel="next", <.*>; rel="last"$`));
+    for (const query of ['?page=0', '?limit=0', '?page=-3&limit=-1', '?page=&limit=']) {
+      t.strictSame(await list(query), first, query);
+    }
+    t.strictSame((await list('?limit=5000')).names, names, 'as many as can be');
+    t.strictSame((await list('?page=3&limit=25')).names, names.slice(50));
+    t.strictSame((await list('?page=9')).names, []);
+    // As a client does that reads all there are.
+    const all: string[] = [];
+    for (let page = 1; all.length < 60; page++) all.push(...(await list(`?page=${page}&limit=7`)).names);
+    t.strictSame(all, names);
+    await world.must(422, 'GET', `${path}?limit=many`, { as: 'alice' });
+  }
+});
+
+t.test(
+  'what lies on the disk is named as its owner knows it, and not by where the server keeps it',
+  async t => {
+    const settings = { 'storage.packages': { PATH: 'packages/{owner}/{repo}' } };
+    const world = await World.open(t, { settings });
+    const path = repository(world, 'alice/deep/er/site');
+    writeFileSync(join(path, 'packed-refs'), 'x'.repeat(100));
+    mkdirSync(join(world.directory, 'packages/alice/npm/left-pad'), { recursive: true });
+    writeFileSync(join(world.directory, 'packages/alice/npm/left-pad/1.tgz'), 'bytes');
+    await measure(world);
+    const { text } = await world.must(200, 'GET', '/user/quota/packages', { as: 'alice' });
+    t.match(JSON.parse(text), [{ name: 'alice/npm' }]);
+    const report = await world.must(200, 'GET', '/user/quota/report', { as: 'alice' });
+    t.match(report.json, { units: [{ name: 'alice/deep/er/site.git' }, { name: 'alice/npm' }] });
+    for (const told of [text, report.text]) t.notMatch(told, world.directory);
+    const whole = await world.must(200, 'GET', '/admin/quota/usage/alice');
+    t.match(whole.text, path, 'administrators see where it is');
+  },
+);
 
 t.test('the check tells whether a start would be let through: in report mode always', async t => {
   const world = await World.open(t);

@@ -12,6 +12,7 @@ import {
 } from '../../wire/index.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { unitName } from '../unit-name.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { range } from './overview.ts';
 import { pastShown } from './past.ts';
@@ -91,12 +92,13 @@ function figureRoutes<Params extends z.ZodObject>(
   ];
 }
 
-async function ownReportOf({ ledger, contact }: ApiServices, name: string): Promise<OwnReport> {
+async function ownReportOf({ ledger, contact, scanner }: ApiServices, name: string): Promise<OwnReport> {
   const { known, units, ...report } = await reportOf(ledger, name, mostUnits);
   const { mode, warnAt } = ledger.settings;
+  const roots = scanner.places().map(({ path }) => path);
   return {
     ...report,
-    units: units.slice(0, mostUnits),
+    units: units.slice(0, mostUnits).map(unit => ({ ...unit, name: unitName(unit, roots) })),
     unit_count: ledger.sharing.unitCountOf(name),
     mode,
     contact: contact(),

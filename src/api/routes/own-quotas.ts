@@ -1,10 +1,13 @@
 /** `/user/quota` and `/orgs/{org}/quota`: what owners see of their own, without the names of rules and groups. */
 
 import { z } from 'zod';
+import type { KnownUnit } from '../../ledger/index.ts';
 import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { askedSubject, ownQuotaInfo, usedUnit } from '../../wire/index.ts';
+import { forgivingPage, pageHeaders, pageOf, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { unitName } from '../unit-name.ts';
 import { ownQuotaShown } from './shapes.ts';
 import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
 
@@ -22,16 +25,13 @@ export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-const place = z.coerce.number<string>().int().min(1);
+/** Of one source; smaller ones are counted, and on no page. */
+const mostUnits = 100_000;
 
-/** Whoever asks for no page gets all. */
-const unitsQuery = z.object({
-  page: place.optional().meta({ description: 'From 1.' }),
-  limit: place.max(1000).optional().meta({ description: 'How many on a page; all without it.' }),
-});
+const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
 function quotaRoutes<Params extends z.ZodObject>(
-  { ledger }: ApiServices,
+  { ledger, scanner, baseUrl }: ApiServices,
   { of, path, tag, access, params, owner }: Whose<Params>,
 ): readonly Route[] {
   const common = { method: 'get', tag, access, params, faults: [404] } as const;
@@ -66,21 +66,30 @@ function quotaRoutes<Params extends z.ZodObject>(
         path: `${path}/${list}`,
         summary: `The ${list} that take space, largest first`,
         query: unitsQuery,
-        answer: { status: 200, description: 'Units', schema: z.array(usedUnit) },
-        handle: async (input, { caller }) => {
-          const { page = 1, limit = Number.POSITIVE_INFINITY } = input.query;
-          const most = Math.min(page * limit, Number.MAX_SAFE_INTEGER);
-          const units = await ledger.sharing.unitsOf(owner(input.params, caller).name, {
-            of: leavesOf(subject),
-            most,
-          });
-          return units
-            .slice(page === 1 ? 0 : (page - 1) * limit, page * limit)
-            .map(({ name, bytes }) => ({ name, size: bytes }));
+        answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pageHeaders },
+        handle: async (input, call) => {
+          const { name } = owner(input.params, call.caller);
+          const most = Math.min(input.query.page * input.query.limit, mostUnits);
+          const { units, more } = await ledger.sharing.someUnitsOf(name, { of: leavesOf(subject), most });
+          const { entries, total } = await pageOf(units, input.query, bySize);
+          const address = new URL(
+            `api/v1${path.replace('{org}', encodeURIComponent(name))}/${list}`,
+            baseUrl(),
+          );
+          tellPages(call, input.query, total + more, address);
+          const roots = scanner.places().map(place => place.path);
+          return entries.map(unit => ({ name: unitName(unit, roots), size: unit.bytes }));
         },
       }),
     ),
   ];
+}
+
+/** Largest first; equal ones always in the same order, so that each is on one page. */
+function bySize(a: KnownUnit, b: KnownUnit): number {
+  if (a.bytes !== b.bytes) return b.bytes - a.bytes;
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return a.host < b.host ? -1 : Number(a.host > b.host);
 }
 
 function leavesOf(subject: Subject): readonly Leaf[] {

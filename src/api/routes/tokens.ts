@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
 import { createdToken, knownName, newToken, type Token, token } from '../../wire/index.ts';
 import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
+import { forgivingPage, pageHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -11,7 +12,7 @@ const path = '/users/{user}/tokens';
 const params = z.object({ user: knownName });
 const tokenParams = z.object({ user: knownName, id: knownName });
 
-export function tokenRoutes({ ledger, identity }: ApiServices): readonly Route[] {
+export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonly Route[] {
   const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
     mustBeOwnOrAdministered(ledger, named.user, caller, to);
   return [
@@ -24,10 +25,18 @@ export function tokenRoutes({ ledger, identity }: ApiServices): readonly Route[]
       description: "Another user's are for administrators, and take the scope `read:admin` besides.",
       access: { area: 'user', to: 'read' },
       params,
+      query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
       faults: [404],
       mustBe: mustBe('read'),
-      answer: { status: 200, description: 'Tokens', schema: z.array(token) },
-      handle: named => identity.tokensOf(knownOwner(ledger, named.params.user).id).map(tokenShown),
+      answer: { status: 200, description: 'One page', schema: z.array(token), headers: pageHeaders },
+      handle: ({ params: { user }, query }, call) => {
+        const { id, name } = knownOwner(ledger, user);
+        const tokens = identity.tokensOf(id);
+        const address = new URL(`api/v1${path.replace('{user}', encodeURIComponent(name))}`, baseUrl());
+        tellPages(call, query, tokens.length, address);
+        const end = query.page * query.limit;
+        return tokens.slice(end - query.limit, end).map(tokenShown);
+      },
     }),
     route({
       id: 'createToken',

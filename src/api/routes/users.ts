@@ -18,20 +18,18 @@ import {
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
-import { pageHeaders, pageOf, tellPages } from '../pages.ts';
+import { forgivingPage, pageHeaders, pageOf, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
 
 const path = '/admin/users/{user}';
 const params = z.object({ user: knownName });
-const mostRows = 1000;
 
 const listQuery = z.object({
   q: text.default('').meta({ description: 'Only owners with this in their names.' }),
   type: ownerType.optional(),
-  page: z.coerce.number<string>().int().min(1).default(1),
-  limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
+  ...forgivingPage({ usual: 50, most: 1000 }),
 });
 
 export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
