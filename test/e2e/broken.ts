@@ -223,7 +223,7 @@ export const daemonFaults: readonly Fault[] = [
   {
     what: 'anybody can write where the daemon keeps what it knows',
     break: 'chmod 777 /var/lib/softquota',
-    found: ['data_open'],
+    found: ['data_open', 'socket_exposed'],
     names: '/var/lib/softquota',
   },
   {
