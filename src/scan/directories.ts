@@ -20,15 +20,8 @@ import {
   namesIn,
   type Root,
 } from '../layout/index.ts';
-
-/** What a pass missed below a root. */
-export interface Missed {
-  readonly root: string;
-  /** Paths at which there may have been units. */
-  readonly gone: readonly string[];
-  /** So many of the root's units went at once that its disk may have: none of them is in `gone`. */
-  readonly hasVanished: boolean;
-}
+import type { Missed } from './messages.ts';
+import { haveMostVanished } from './roots.ts';
 
 interface Watched {
   /** 0 before the first look. */
@@ -45,8 +38,6 @@ const separator = '/';
 const mostIdentified = 1000;
 /** File systems keep times to the second at least. */
 const youngMs = 2000;
-/** So few units may always go at once. */
-const alwaysBelieved = 20;
 
 export class Directories {
   readonly #layout: Layout;
@@ -77,7 +68,7 @@ export class Directories {
     const gone = this.#gone.splice(0);
     const { path: root } = this.#root;
     if (!isThere(this.#root)) return { root, gone: [], hasVanished: false };
-    const hasVanished = gone.length > alwaysBelieved && gone.length > this.#unitCount();
+    const hasVanished = haveMostVanished(gone.length, gone.length + this.#unitCount());
     return { root, gone: hasVanished ? [] : gone, hasVanished };
   }
 

@@ -1,7 +1,6 @@
 /** What the threads of this room say to each other. All of it is plain data. */
 
 import type { Found, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
-import type { Missed } from './directories.ts';
 import type { Measure, Walked } from './outcome.ts';
 
 /** What is walked, and how: as configured, and as it lies on the disk. */
@@ -130,6 +129,15 @@ export type DeskReport =
 export interface WatcherStart {
   readonly layout: Layout;
   readonly roots: readonly Root[];
+}
+
+/** What a pass missed below a root. */
+export interface Missed {
+  readonly root: string;
+  /** Paths at which there may have been units. */
+  readonly gone: readonly string[];
+  /** So many of the root's units went at once that its disk may have: none of them is in `gone`. */
+  readonly hasVanished: boolean;
 }
 
 /** Each is to be answered with `go on`. */

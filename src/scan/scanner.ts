@@ -110,13 +110,11 @@ export function createScanner(options: ScannerOptions): Scanner {
     hangs,
     hungAfterMs,
     mounts,
-    onDoubt: () => {
-      if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
-    },
+    onDoubt: sweepInDoubt,
   });
   const watch = new Watch({
     measure: path => measuring.measure(path, 'change'),
-    sweep: () => request({ kind: 'sweep' }),
+    sweep: sweepInDoubt,
     knownBytes: options.knownBytes,
     knownBelow: options.knownBelow,
     log,
@@ -124,6 +122,10 @@ export function createScanner(options: ScannerOptions): Scanner {
   const desks = new Set<Desk>();
   const closed = Promise.withResolvers<void>();
   const ready = Promise.race([prepare(), closed.promise]);
+
+  function sweepInDoubt(): void {
+    if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
+  }
 
   function openCounted(name: string): Desk {
     const desk = openDesk(name, options.code?.desk);

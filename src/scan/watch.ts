@@ -11,7 +11,7 @@ import type { Worker } from 'node:worker_threads';
 import { isWithin, type Layout, outermost, walkedRoots } from '../layout/index.ts';
 import type { WatcherReport, WatcherStart } from './messages.ts';
 import type { Log } from './options.ts';
-
+import { haveMostVanished } from './roots.ts';
 import { codeOf, endThread, startThread } from './thread.ts';
 
 export interface WatchOptions {
@@ -35,8 +35,6 @@ interface Watcher {
 
 const mostThreads = 8;
 const mostWalks = 64;
-/** So few units may always be missing. */
-const alwaysBelieved = 20;
 /** With the pause between two passes it takes longer than five seconds to notice something. */
 const slowMs = 3000;
 const knownTogether = 5000;
@@ -130,7 +128,8 @@ export class Watch {
       // Others want to be served meanwhile.
       if (looked % knownTogether === 0) await new Promise(setImmediate);
     }
-    if (missing.length > alwaysBelieved && missing.length > found.size) return;
+    // The sweep that a start begins with finds out why.
+    if (haveMostVanished(missing.length, looked)) return;
     for (const path of missing) await this.#walk(watcher, path);
   }
 

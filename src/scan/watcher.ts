@@ -8,8 +8,8 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { Directories, type Missed } from './directories.ts';
-import type { WatcherReport, WatcherStart } from './messages.ts';
+import { Directories } from './directories.ts';
+import type { Missed, WatcherReport, WatcherStart } from './messages.ts';
 import { monotonic } from './shared.ts';
 
 const port = parentPort;
