@@ -20,13 +20,20 @@ import {
 } from 'openid-client';
 import { z } from 'zod';
 import type { SecretKeys } from '../secrets/index.ts';
-import { clientSecretOf, discoveryOf, isSafe, issuerOf, type SourceDocument } from '../sources/index.ts';
+import {
+  clientSecretOf,
+  discoveryOf,
+  isSafe,
+  issuerOf,
+  type KnownSecret,
+  type SourceDocument,
+} from '../sources/index.ts';
 import { SignInFault } from './fault.ts';
 import { boundedFetch } from './fetching.ts';
 
 const answerSeconds = 10;
 const toleranceSeconds = 30;
-/** Keys of the provider are asked for anew besides, whenever it signs with one that is not known. */
+/** For the discovery document alone: the provider's keys are asked for at each sign-in. */
 const rememberedMs = 10 * 60_000;
 /** So that nobody has a provider asked all the time that does not answer. */
 const awayMs = 5000;
@@ -70,8 +77,13 @@ export const lostSecret =
 export type Provider = readonly [Configuration, ...Configuration[]];
 
 interface Remembered {
-  readonly provider: Promise<Provider>;
+  readonly found: Promise<Found>;
   until: number;
+}
+
+/** What makes configurations: the library remembers the provider's keys with each of them, for minutes. */
+interface Found {
+  configured(): Provider;
 }
 
 export class Providers {
@@ -84,45 +96,66 @@ export class Providers {
     this.#now = now;
   }
 
-  /** Rejects with a `SignInFault`: `provider_away` or `misconfigured`. */
-  of(source: SourceDocument): Promise<Provider> {
+  /**
+   * Without keys of the provider, so that one sign-in is never looked at with keys that an earlier one had fetched: they may
+   * have been rotated since. They are fetched only once the provider took a code, so nobody has them fetched at will.
+   * Rejects with a `SignInFault`: `provider_away` or `misconfigured`.
+   */
+  async of(source: SourceDocument): Promise<Provider> {
     const { id, discoveryUrl, clientId, clientSecret } = source;
     const key = JSON.stringify([id, discoveryUrl, clientId, clientSecret]);
     const now = this.#now();
     for (const [other, { until }] of this.#remembered) if (until <= now) this.#remembered.delete(other);
     const known = this.#remembered.get(key);
-    if (known !== undefined) return known.provider;
-    const provider = this.#found(source);
-    const remembered = { provider, until: now + rememberedMs };
+    if (known !== undefined) return (await known.found).configured();
+    const found = this.#found(source);
+    const remembered = { found, until: now + rememberedMs };
     this.#remembered.set(key, remembered);
-    provider.catch(() => {
+    found.catch(() => {
       remembered.until = this.#now() + awayMs;
     });
-    return provider;
+    return (await found).configured();
   }
 
-  async #found(source: SourceDocument): Promise<Provider> {
+  async #found(source: SourceDocument): Promise<Found> {
     const secret = clientSecretOf(source, this.#keys);
     if (secret.is === 'lost') {
       throw new SignInFault('misconfigured', lostSecret);
     }
     const server = acceptable(await discovered(source), source);
-    const metadata = { [clockTolerance]: toleranceSeconds };
-    const configured = (auth: ClientAuth) => {
-      const configuration = new Configuration(server, source.clientId, metadata, auth);
-      configuration[customFetch] = boundedFetch;
-      configuration.timeout = answerSeconds;
-      if (isPlain(source)) allowInsecureRequests(configuration);
-      enableNonRepudiationChecks(configuration);
-      return configuration;
+    const [first, ...others] = waysFor(secret, server.token_endpoint_auth_methods_supported);
+    return {
+      configured: () => [
+        configured(source, server, first),
+        ...others.map(way => configured(source, server, way)),
+      ],
     };
-    if (secret.is === 'none') return [configured(None())];
-    const ways = [ClientSecretBasic(secret.secret), ClientSecretPost(secret.secret)] as const;
-    const methods = server.token_endpoint_auth_methods_supported;
-    if (!methods.includes('client_secret_post')) return [configured(ways[0])];
-    if (!methods.includes('client_secret_basic')) return [configured(ways[1])];
-    return [configured(ways[0]), configured(ways[1])];
   }
+}
+
+/** How a client may say who it is, in the order in which it is tried. */
+function waysFor(
+  secret: Exclude<KnownSecret, { readonly is: 'lost' }>,
+  methods: readonly string[],
+): readonly [ClientAuth, ...ClientAuth[]] {
+  if (secret.is === 'none') return [None()];
+  const ways = [ClientSecretBasic(secret.secret), ClientSecretPost(secret.secret)] as const;
+  if (!methods.includes('client_secret_post')) return [ways[0]];
+  return methods.includes('client_secret_basic') ? ways : [ways[1]];
+}
+
+function configured(source: SourceDocument, server: ServerMetadata, auth: ClientAuth): Configuration {
+  const configuration = new Configuration(
+    server,
+    source.clientId,
+    { [clockTolerance]: toleranceSeconds },
+    auth,
+  );
+  configuration[customFetch] = boundedFetch;
+  configuration.timeout = answerSeconds;
+  if (isPlain(source)) allowInsecureRequests(configuration);
+  enableNonRepudiationChecks(configuration);
+  return configuration;
 }
 
 async function discovered(source: SourceDocument): Promise<ServerMetadata> {

@@ -15,6 +15,7 @@ export {
   deleteSource,
   draftedSource,
   editSource,
+  type KnownSecret,
   mustBeSource,
   type NewSource,
   type SourceFields,

@@ -43,6 +43,17 @@ t.test('a provider that does not lie signs in', async t => {
   t.match(exchanged?.get('code_verifier'), /^[\w-]{43,}$/);
 });
 
+t.test('keys that the provider rotated since the last sign-in are taken at once', async t => {
+  const { provider, signIns } = await open(t);
+  for (let time = 0; time < 3; time += 1) {
+    t.equal((await signIns.signIn()).login, 'mallory', `${time} times rotated`);
+    await provider.rotateKeys();
+  }
+  t.equal(provider.exchanged.length, 3, 'each code is redeemed once');
+  provider.lies = { signature: 'other' };
+  t.match(await signIns.signIn(), { login: null, at: { search: '?fault=not_believed' } });
+});
+
 t.test('an ID token that is not what it should be is not believed', async t => {
   const { provider, signIns } = await open(t);
   const lies: readonly (readonly [string, Lies])[] = [

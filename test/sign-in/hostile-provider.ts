@@ -6,7 +6,15 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
-import { exportJWK, exportSPKI, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import {
+  type CryptoKey,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWK,
+  SignJWT,
+  UnsecuredJWT,
+} from 'jose';
 import type { Test } from 'tap';
 import { type Client, startIssuer } from './issuer.ts';
 
@@ -36,13 +44,25 @@ export interface HostileProvider {
   /** Every token that it gave. */
   readonly given: string[];
   allow(redirectUri: string): void;
+  /** From now on it signs with another key, and publishes that one alone. */
+  rotateKeys(): Promise<void>;
+}
+
+interface SigningKey {
+  readonly privateKey: CryptoKey;
+  readonly publicPem: string;
+  readonly jwk: JWK & { readonly kid: string };
+}
+
+async function signingKey(kid: string): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid, alg: 'RS256', use: 'sig' };
+  return { privateKey, publicPem: await exportSPKI(publicKey), jwk };
 }
 
 export async function hostileProvider(t: Test): Promise<HostileProvider> {
-  const good = await generateKeyPair('RS256', { extractable: true });
+  let good = await signingKey('one');
   const other = await generateKeyPair('RS256');
-  const publicPem = await exportSPKI(good.publicKey);
-  const jwk = { ...(await exportJWK(good.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' };
   const nonces = new Map<string, string>();
   const { issuer, client, server } = await startIssuer(t);
   const hostile: HostileProvider = {
@@ -53,6 +73,9 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
     exchanged: [],
     given: [],
     allow: () => {},
+    rotateKeys: async () => {
+      good = await signingKey(`${good.jwk.kid} and another`);
+    },
   };
 
   const idToken = async (nonce: string | undefined): Promise<string> => {
@@ -75,11 +98,11 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
         return new UnsecuredJWT(claims).encode();
       case 'public':
         return new SignJWT(claims)
-          .setProtectedHeader({ alg: 'HS256', kid: 'one' })
-          .sign(new TextEncoder().encode(publicPem));
+          .setProtectedHeader({ alg: 'HS256', kid: good.jwk.kid })
+          .sign(new TextEncoder().encode(good.publicPem));
       default: {
         const { privateKey } = hostile.lies.signature === 'other' ? other : good;
-        return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(privateKey);
+        return new SignJWT(claims).setProtectedHeader({ alg: 'RS256', kid: good.jwk.kid }).sign(privateKey);
       }
     }
   };
@@ -97,7 +120,7 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
       authorization_response_iss_parameter_supported: true,
       ...hostile.lies.discovery,
     }),
-    '/keys': () => ({ keys: [jwk] }),
+    '/keys': () => ({ keys: [good.jwk] }),
     '/authorize': (url, _request, response) => {
       hostile.asked.push(url.searchParams);
       const back = new URL(url.searchParams.get('redirect_uri') ?? '');
