@@ -19,7 +19,7 @@ import {
 } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
-import { type SourceShare, unitCountIn } from './source-share.ts';
+import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -137,7 +137,7 @@ export class Account {
   putSource(share: SourceShare): void {
     const before = this.sourceShare(share.source.name);
     this.#sources = [...this.#sources.filter(one => one !== before), share];
-    if (before?.units === share.units && before.bytes.every((bytes, index) => bytes === share.bytes[index])) {
+    if (before !== undefined && hasSameFigures(before, share)) {
       return;
     }
     this.#recount();

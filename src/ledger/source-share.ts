@@ -18,6 +18,10 @@ export interface SourceShare {
   readonly units: Usage;
 }
 
+export function hasSameFigures(a: SourceShare, b: SourceShare): boolean {
+  return leaves.every((_, index) => a.bytes[index] === b.bytes[index] && a.units[index] === b.units[index]);
+}
+
 /** How many units of these leaves. */
 export function unitCountIn({ units }: Pick<SourceShare, 'units'>, of: readonly Leaf[] = leaves): number {
   return of.reduce((sum, leaf) => sum + (units[leafIndex(leaf)] ?? 0), 0);
