@@ -9,6 +9,9 @@ import { ownerKey } from '../quota/index.ts';
 import { type OwnerRecord, ownerIdBits, type UnitRecord } from '../store/index.ts';
 import { Account } from './account.ts';
 
+/** Who was to come and never did, since a report was refused, for one, is remembered no longer than so many others. */
+export const mostExpected = 10_000;
+
 export class Book {
   readonly #foldCase: boolean;
   readonly #told: (ownerKey: string) => void;
@@ -68,6 +71,10 @@ export class Book {
     const id = randomInt(1, 2 ** ownerIdBits - 1);
     const owner = this.#expected.get(key) ?? { key, id, name: name.normalize('NFC'), type: 'user', since };
     this.#expected.set(key, owner);
+    if (this.#expected.size > mostExpected) {
+      const [oldest] = this.#expected.keys();
+      if (oldest !== undefined) this.#expected.delete(oldest);
+    }
     return owner;
   }
 
