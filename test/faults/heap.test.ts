@@ -1,0 +1,80 @@
+/**
+ * What the daemon remembers has an end: four hours of mixed work in fast motion, and the live heap after each.
+ *
+ * A minute's work is done as quickly as it is answered, then both clocks of the daemon go on by the rest of the minute
+ * (libfaketime), so that every timer comes to its turn. The heap is read after all garbage was collected, so the figure is
+ * of what is held and of nothing else, on a busy machine as on a quiet one.
+ */
+
+import { globSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { Clone } from '../e2e/clone.ts';
+import { Server } from '../e2e/server.ts';
+import { growth, Inspector, inspected } from './inspector.ts';
+import { MixedLoad } from './mixed-load.ts';
+
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+const minutes = isLong ? 240 : 24;
+/** Between two looks at the heap. */
+const apart = isLong ? 10 : 3;
+/** What the second half of the time may add: some lists are still filling up to their bounds in a short run. */
+const mostGrowthBytes = isLong ? 1_000_000 : 4_000_000;
+
+t.setTimeout(isLong ? 7_200_000 : 600_000);
+
+t.test(`the live heap levels off in ${minutes} minutes of mixed work`, async t => {
+  const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
+  if (library === undefined) throw new Error('the package faketime is not installed');
+  const server = await Server.open(t, {
+    ini: {
+      server: { TRUSTED_PROXIES: '127.0.0.1' },
+      scan: { SCHEDULE: '*/15 * * * *' },
+      'quota.default': { TOTAL: '100k' },
+    },
+    repositories: ['alice/app', 'bob/app'],
+    started: false,
+  });
+  const clock = join(server.folder, 'clock');
+  await writeFile(clock, '+0\n');
+  const daemon = await server.start({
+    env: {
+      ...inspected,
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: clock,
+      FAKETIME_NO_CACHE: '1',
+      NO_FAKE_STAT: '1',
+    },
+  });
+  const over = await Clone.of(server, server.path('bob/app'));
+  await over.commit(200_000);
+  await over.push();
+  await server.usageIs('bob', used => used > 200_000);
+
+  const load = await MixedLoad.on(server);
+  const inspector = await Inspector.of(daemon);
+  const live: number[] = [];
+  let middle = await inspector.census();
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    await load.minute();
+    await writeFile(clock, `+${minute * 60}\n`);
+    if (minute % apart !== 0) continue;
+    live.push(await inspector.liveBytes());
+    if (minute === minutes / 2) middle = await inspector.census();
+  }
+  const end = await inspector.census();
+  inspector.close();
+  load.close();
+
+  const mean = (figures: readonly number[]) => figures.reduce((sum, each) => sum + each, 0) / figures.length;
+  const quarter = live.length / 4;
+  const grown = mean(live.slice(-quarter)) - mean(live.slice(live.length / 2, live.length / 2 + quarter));
+  t.comment(
+    `live heap in MB, every ${apart} minutes: ${live.map(bytes => (bytes / 1e6).toFixed(2)).join(' ')}`,
+  );
+  t.comment(`answers by status: ${JSON.stringify(Object.fromEntries(load.answered))}`);
+  for (const line of growth(middle, end)) t.comment(line);
+  t.ok(grown < mostGrowthBytes, `${Math.round(grown)} bytes from the third quarter to the last`);
+  t.notOk(load.answered.has(500), 'and no mistake was made');
+});

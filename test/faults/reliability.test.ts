@@ -1,0 +1,133 @@
+/**
+ * Pushes and checks while one fault after the other befalls the daemon: each gets its decision in time, and the right one.
+ *
+ * A check is the pre-receive hook itself, as it runs before an upload; a push is git's, with both hooks. What a hook decides
+ * by what the daemon last published counts as answered, what it lets through because nobody knows does not.
+ */
+
+import { chmod, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { until } from '../e2e/ask.ts';
+import { Clone, objectsIn } from '../e2e/clone.ts';
+import { counted } from '../e2e/count.ts';
+import { machine } from '../e2e/machines.ts';
+import { must } from '../e2e/run.ts';
+import type { Server } from '../e2e/server.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { daemonFaults } from './daemon-faults.ts';
+import { type Outcome, Pushers } from './pushers.ts';
+import { mountSmall } from './small-disk.ts';
+
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 1000));
+const atOnce = 6;
+/** How long hooks wait. */
+const timeoutSeconds = 2;
+/** What git, a shell and curl take to start besides, on a machine with other work. */
+const spareMs = 8000;
+const mostUnanswered = wanted / 100_000;
+
+t.setTimeout(isLong ? 7_200_000 : 600_000);
+
+t.test(
+  `of ${wanted} pushes and checks through every fault all but one in 100,000 are answered in time, and all rightly`,
+  async t => {
+    const { address, servers } = await startSingle(t);
+    const [redis] = servers;
+    const server = await machine(t, {
+      address,
+      host: 'one',
+      ini: { 'quota.default': { TOTAL: '1G' }, scan: { SCHEDULE: '*/15 * * * *' } },
+      started: false,
+    });
+    const data = join(server.folder, 'data');
+    await mountSmall(t, data, '16m');
+    // What anybody may write the hooks do not go by.
+    await chmod(data, 0o700);
+    const names = Array.from({ length: atOnce }, (_, n) => `alice-${n}/app`);
+    const overName = 'bob/app';
+    for (const name of [...names, overName]) {
+      const path = await server.repository(name);
+      await must('git', ['-C', path, 'config', 'softquota.timeout', String(timeoutSeconds)]);
+    }
+    await server.installHooks();
+    await server.start();
+    const first = await Clone.of(server, server.path(overName));
+    await first.commit(100_000);
+    await first.push();
+    await server.usageIs('bob', used => used > 100_000);
+    const rules = [{ name: 'little', limit: 50_000, subjects: ['size:all'] }];
+    await server.ask('admin', '/api/v1/admin/quota/groups', { body: { name: 'small', rules } });
+    await server.ask('admin', '/api/v1/admin/users/bob/quota/groups', { body: { groups: ['small'] } });
+    const overPath = server.path(overName);
+    await until(async () => ((await published(server)).includes(`${overPath}\t`) ? true : null));
+    const before = await objectsIn(overPath);
+
+    const pushers = await Pushers.on(server, names, overName);
+    const faults = daemonFaults(server, redis);
+    const happened = new Map<string, number>();
+    const each = Math.ceil(wanted / (faults.length + 1) / (isLong ? 20 : 1));
+    for (let round = 0; pushers.outcomes.length < wanted || round < faults.length; round += 1) {
+      const [name, happens] = faults[round % faults.length] ?? ['none', async () => {}];
+      await happens();
+      happened.set(name, (happened.get(name) ?? 0) + 1);
+      await server.ready();
+      await pushers.reach(
+        Math.min(pushers.outcomes.length + each, Math.max(wanted, pushers.outcomes.length)),
+      );
+    }
+    await pushers.end();
+
+    const { outcomes } = pushers;
+    const limitMs = timeoutSeconds * 1000 + spareMs;
+    const unanswered = outcomes.filter(({ by, elapsedMs }) => by === 'nobody' || elapsedMs > limitMs);
+    const wrong = outcomes.filter(({ isOver, isRefused }) => isRefused && !isOver);
+    const letThrough = outcomes.filter(({ isOver, isRefused }) => isOver && !isRefused);
+    t.comment(figures(outcomes));
+    t.comment(`faults: ${[...happened].map(([name, times]) => `${name} (${times})`).join(', ')}`);
+    t.ok(
+      unanswered.length <= mostUnanswered,
+      `unanswered: ${unanswered.length}\n${JSON.stringify(unanswered.slice(0, 5))}`,
+    );
+    t.strictSame(wrong.slice(0, 5), [], 'wrongly refused');
+    t.strictSame(letThrough.slice(0, 5), [], 'over the limit and let through');
+    t.strictSame(await objectsIn(overPath), before, 'nothing of theirs was stored');
+
+    // Hooks may still be telling behind their pushes what they decided alone.
+    await until(
+      async () => {
+        await server.scan();
+        const drifts = await Promise.all([...names, overName].map(name => driftOf(server, name)));
+        return drifts.every(drift => drift === 0) ? true : null;
+      },
+      () => 'the figures never were the disk’s',
+    );
+  },
+);
+
+async function driftOf(server: Server, name: string): Promise<number> {
+  const owner = name.split('/')[0] ?? '';
+  return (await server.usage(owner)) - (await counted(server.path(name)));
+}
+
+/** What hooks go by when nobody answers. */
+function published(server: Server): Promise<string> {
+  return readFile(join(server.folder, 'data', 'gate.refused'), 'utf8').catch(() => '');
+}
+
+function figures(outcomes: readonly Outcome[]): string {
+  const times = (kind: Outcome['kind']) => {
+    const sorted = outcomes
+      .filter(each => each.kind === kind)
+      .map(({ elapsedMs }) => elapsedMs)
+      .sort((a, b) => a - b);
+    const at = (part: number) => Math.round(sorted[Math.floor(sorted.length * part)] ?? 0);
+    return (
+      `${sorted.length} ${kind}es`.replace('checkes', 'checks') +
+      ` (ms: median ${at(0.5)}, p99 ${at(0.99)}, longest ${Math.round(sorted.at(-1) ?? 0)})`
+    );
+  };
+  const by = (who: Outcome['by']) => outcomes.filter(each => each.by === who).length;
+  return `${times('push')}, ${times('check')}; decided by the daemon ${by('daemon')}, by what was known last ${by('last')}, by nobody ${by('nobody')}`;
+}
