@@ -101,7 +101,7 @@ t.test(
     await world.must(204, 'DELETE', '/admin/users/apex');
     await world.must(201, 'POST', '/admin/users', { body: { username: 'apex', type: 'organization' } });
     t.strictSame(await membersIn(world, '/admin/orgs/apex/members'), []);
-    await world.must(403, 'GET', '/orgs/apex/quota', { as: 'alice' });
+    await world.must(404, 'GET', '/orgs/apex/quota', { as: 'alice' });
   },
 );
 
