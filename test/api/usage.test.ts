@@ -4,6 +4,7 @@ import t from 'tap';
 import { z } from 'zod';
 import { leaves, subjects } from '../../src/quota/index.ts';
 import { type OwnerRow, ownerReport, ownerRow } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
 import { apply } from './any-policy.ts';
 import { measure, messageOf, repository } from './people.ts';
 import { type Answer, World } from './world.ts';
@@ -151,6 +152,9 @@ t.test(
   async t => {
     const world = await World.open(t);
     await peopled(world);
+    // The first sweep says when everybody was measured.
+    const isMeasured = (owners: readonly OwnerRow[]) => owners.every(({ measuredAt }) => measuredAt !== null);
+    await until(async () => (isMeasured(await list(world, '')) ? true : null));
     const all = await list(world, '?limit=1000');
     for (const sort of sorts) {
       for (const order of ['asc', 'desc', undefined] as const) {
