@@ -29,13 +29,18 @@ export async function hangingDisk(t: Test, path: string): Promise<HangingDisk> {
   await once(server, 'spawn');
   t.teardown(async () => {
     // Whoever still waits is told that the server is gone.
-    const ended = once(server, 'exit');
-    server.kill('SIGKILL');
-    await ended;
+    if (server.exitCode === null && server.signalCode === null) {
+      const ended = once(server, 'exit');
+      server.kill('SIGKILL');
+      await ended;
+    }
     execFileSync('umount', ['-l', path]);
   });
   const { dev } = statSync(behind);
-  while (statSync(path).dev === dev) await new Promise(setImmediate);
+  while (statSync(path).dev === dev) {
+    if (server.exitCode !== null) throw new Error(`bindfs ended with ${server.exitCode}`);
+    await new Promise(setImmediate);
+  }
   return {
     path,
     behind,

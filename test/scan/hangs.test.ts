@@ -154,11 +154,12 @@ t.test('a path on a disk that hangs is told so, and paths on others are looked u
   do known = await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(isKnown));
   while (known.includes(false));
   await until(() => scanner.status().hangingLookups <= 2);
+  const before = scanner.status().hangingLookups;
   for (let n = 0; n < 20; n++) {
     t.match(await scanner.locate(join(root, 'near/new/x'), 20_000), { found: 'unit' });
     t.match(await scanner.locate(join(disk.path, 'alice'), 20_000), { found: 'unread', error: 'ETIMEDOUT' });
   }
-  t.equal(scanner.status().hangingLookups, 2, 'and no further thread waits');
+  t.equal(scanner.status().hangingLookups, before, 'and no further thread waits');
 });
 
 t.test('a scanner closes in time while a disk hangs, and tells how many threads are left', async t => {
