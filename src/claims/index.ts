@@ -12,6 +12,7 @@ export {
   mappingIn,
   mostMapped,
   quotaGroupsIn,
+  unmappedIn,
 } from './mapping.ts';
 export { type Claims, namesIn, type ReadNames, textClaim } from './names.ts';
 export {

@@ -86,6 +86,28 @@ export function quotaGroupsIn(mapping: Mapping): ReadonlySet<string> {
   return new Set(mapping.flatMap(([, groups]) => groups));
 }
 
+/** Claimed groups that a mapping does not name: the first ones, and how many there are. */
+export interface Unmapped {
+  readonly names: readonly string[];
+  readonly count: number;
+}
+
+/** An event has room for so many, and for so much of a name. */
+const mostUnmapped = 50;
+const longestUnmapped = 255;
+
+/** By name. */
+export function unmappedIn(claimed: readonly string[], mapping: Mapping): Unmapped {
+  const mapped = new Set(mapping.map(([name]) => name));
+  const names = claimed.filter(name => !mapped.has(name)).sort();
+  const told = names.slice(0, mostUnmapped).map(cut);
+  return { names: told, count: names.length };
+}
+
+function cut(name: string): string {
+  return name.length <= longestUnmapped ? name : `${name.slice(0, longestUnmapped - 1).toWellFormed()}…`;
+}
+
 /** What a JSON value is, for a person. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';

@@ -48,7 +48,9 @@ async function granted([by, next, ...others]: Provider, address: URL, begun: Beg
   }
 }
 
-function isUnknownClient(error: unknown): boolean {
+export const unknownClient = 'the provider does not know this client id with this secret';
+
+export function isUnknownClient(error: unknown): boolean {
   return error instanceof ResponseBodyError && error.error === 'invalid_client';
 }
 
@@ -58,7 +60,7 @@ function faultOf(error: unknown): SignInFault {
     return new SignInFault('provider_refused', `the provider says ${JSON.stringify(error.error)}`);
   }
   if (isUnknownClient(error)) {
-    return new SignInFault('misconfigured', 'the provider does not know this client id with this secret');
+    return new SignInFault('misconfigured', unknownClient);
   }
   if (error instanceof ResponseBodyError) {
     return new SignInFault('not_believed', `the provider refuses the code: ${JSON.stringify(error.error)}`);

@@ -3,13 +3,7 @@
  * RFC 7636, RFC 9207), by openid-client. Whatever goes wrong rejects with a `SignInFault`.
  */
 
-import {
-  buildAuthorizationUrl,
-  calculatePKCECodeChallenge,
-  randomNonce,
-  randomPKCECodeVerifier,
-  randomState,
-} from 'openid-client';
+import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { SoftquotaError } from '../errors.ts';
 import { endBrought, type Held, startSession, type Via } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
@@ -29,6 +23,7 @@ import {
   warn,
 } from '../sources/index.ts';
 import { type OfferedSource, placeAt } from '../wire/index.ts';
+import { Authorizations } from './authorization.ts';
 import { type Begun, BegunCookies, begunSeconds } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
 import { SignInFault } from './fault.ts';
@@ -65,6 +60,7 @@ export class SignInFlow {
   readonly #options: SignInFlowOptions;
   readonly #providers: Providers;
   readonly #used: UsedOnce;
+  readonly #authorizations = new Authorizations();
 
   constructor(options: SignInFlowOptions) {
     this.#options = options;
@@ -110,7 +106,7 @@ export class SignInFlow {
   /** Sends a browser to the provider. `returnTo` is where it wants to be afterwards; what is no page of ours does not count. */
   async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
     const source = this.#activeSource(sourceId);
-    const [configuration] = await this.#providers.of(source);
+    const provider = await this.#providers.of(source);
     const begun: Begun = {
       state: randomState(),
       nonce: randomNonce(),
@@ -120,7 +116,7 @@ export class SignInFlow {
       returnTo: returnTo !== null && placeAt(returnTo) !== null ? returnTo : '/',
       at: this.#options.now(),
     };
-    const location = buildAuthorizationUrl(configuration, {
+    const location = await this.#authorizations.addressFor(provider, {
       redirect_uri: this.redirectUri(source.id),
       scope: [...new Set(['openid', ...source.scopes])].join(' '),
       state: begun.state,

@@ -60,6 +60,8 @@ const usable = z.object({
   token_endpoint: endpoint,
   jwks_uri: endpoint,
   userinfo_endpoint: endpoint.optional(),
+  pushed_authorization_request_endpoint: endpoint.optional(),
+  require_pushed_authorization_requests: z.boolean().optional(),
   id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
   // Where nothing is told, both are tried.
   token_endpoint_auth_methods_supported: z
@@ -187,7 +189,20 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
     throw new SignInFault('misconfigured', `the provider at ${expected} tells nothing usable as ${wrong}`);
   }
   const { data } = told;
-  const endpoints = [data.authorization_endpoint, data.token_endpoint, data.jwks_uri, data.userinfo_endpoint];
+  const { pushed_authorization_request_endpoint: pushed } = data;
+  if (data.require_pushed_authorization_requests === true && pushed === undefined) {
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} requires pushed authorization requests, and tells no pushed_authorization_request_endpoint`,
+    );
+  }
+  const endpoints = [
+    data.authorization_endpoint,
+    data.token_endpoint,
+    data.jwks_uri,
+    data.userinfo_endpoint,
+    pushed,
+  ];
   for (const endpoint of endpoints) {
     const url = endpoint === undefined ? null : new URL(endpoint);
     if (url === null || url.protocol === 'https:' || (isPlain(source) && isSafe(url))) continue;

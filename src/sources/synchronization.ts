@@ -1,6 +1,6 @@
 /** What claims make of a user's quota groups, as one change with one event that says from which source. */
 
-import { type Claims, type Synchronization, synchronize } from '../claims/index.ts';
+import { type Claims, type Synchronization, synchronize, unmappedIn } from '../claims/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Amendment, Author, Ledger } from '../ledger/index.ts';
 import { assignedGroups, groupNamed, setGroups, type View } from '../policy/index.ts';
@@ -44,6 +44,9 @@ export interface SignInFacts {
   readonly removed: readonly string[];
   readonly skipped: readonly string[];
   readonly ignored: readonly string[];
+  /** Groups at the provider that the mapping does not name: the first ones, and how many there are. */
+  readonly unmapped: readonly string[];
+  readonly unmapped_count: number;
   readonly administration: Administration;
 }
 
@@ -77,12 +80,14 @@ export function applyClaims(
 }
 
 export function factsOf(
-  { id, name }: Pick<SourceDocument, 'id' | 'name'>,
+  { id, name, mapping }: Pick<SourceDocument, 'id' | 'name' | 'mapping'>,
   owner: OwnerRecord,
-  { outcome, groups, added, removed, skipped, ignored }: Synchronization,
+  { outcome, claimed, groups, added, removed, skipped, ignored }: Synchronization,
   { via, administration }: Pick<SignInFacts, 'via' | 'administration'>,
 ): SignInFacts {
-  const what = { outcome, groups, added, removed, skipped, ignored, administration };
+  const { names: unmapped, count } = unmappedIn(claimed, mapping);
+  const strange = { skipped, ignored, unmapped, unmapped_count: count };
+  const what = { outcome, groups, added, removed, ...strange, administration };
   return { owner: owner.name, source: { id, name }, via, ...what };
 }
 

@@ -116,6 +116,15 @@ export const signInEvent = z
     removed: names,
     skipped: names.meta({ description: 'Mapped and claimed quota groups that there are not.' }),
     ignored: names.meta({ description: 'What of the claim could not be understood.' }),
+    unmapped: names
+      .max(50)
+      .optional()
+      .meta({
+        description:
+          'Groups at the provider that the mapping does not name, by name: the first 50. Left out in events of older versions, ' +
+          'as `unmapped_count` is.',
+      }),
+    unmapped_count: z.number().int().optional().meta({ description: 'How many there are of them.' }),
     administration: z.enum(['given', 'ended', 'unchanged']),
     changes: z.array(z.object(become)).meta({ description: 'All that became another.' }),
   })

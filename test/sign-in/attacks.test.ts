@@ -174,7 +174,7 @@ t.test('PKCE is used whatever a provider says of it, and each time with another 
 t.test(
   'who takes PKCE out of the address on the way to the provider gets a code that is good for nothing',
   async t => {
-    const provider = await realProvider(t);
+    const provider = await realProvider(t, 'not offered');
     const signIns = await SignInWorld.open(t, provider);
     provider.someone = { subject: 'sub-mallory', claims: { preferred_username: 'mallory' } };
     const changes: readonly (readonly [string, (asked: URLSearchParams) => void])[] = [
@@ -272,6 +272,8 @@ t.test('a provider that cannot be what it says, or sends people astray, is not g
       /sent to http:\/\/evil\.example in the clear/,
     ],
     [{ token_endpoint: 'javascript:alert(1)' }, /in the clear/],
+    [{ pushed_authorization_request_endpoint: 'http://evil.example/par' }, /sent to http:\/\/evil\.example/],
+    [{ require_pushed_authorization_requests: true }, /tells no pushed_authorization_request_endpoint/],
   ];
   for (const [discovery = {}, reason] of refused) {
     const provider = await hostileProvider(t);

@@ -32,6 +32,10 @@ export interface Lies {
   /** Of the token endpoint: an answer that goes on for ever, or one that is a token and no JSON. */
   readonly endless?: boolean;
   readonly garbled?: boolean;
+  /** The one way in which clients may say their secret. */
+  readonly knows?: 'client_secret_post';
+  /** Pushed authorization requests. */
+  readonly pushing?: 'refused';
 }
 
 export interface HostileProvider {
@@ -41,6 +45,8 @@ export interface HostileProvider {
   /** The authorization requests that came, and the requests for tokens. */
   readonly asked: URLSearchParams[];
   readonly exchanged: URLSearchParams[];
+  /** The authorization requests that were pushed. */
+  readonly pushed: URLSearchParams[];
   /** Every token that it gave. */
   readonly given: string[];
   allow(redirectUri: string): void;
@@ -63,6 +69,7 @@ async function signingKey(kid: string): Promise<SigningKey> {
 export async function hostileProvider(t: Test): Promise<HostileProvider> {
   let good = await signingKey('one');
   const other = await generateKeyPair('RS256');
+  const references = new Map<string, URLSearchParams>();
   const nonces = new Map<string, string>();
   const { issuer, client, server } = await startIssuer(t);
   const hostile: HostileProvider = {
@@ -71,6 +78,7 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
     lies: {},
     asked: [],
     exchanged: [],
+    pushed: [],
     given: [],
     allow: () => {},
     rotateKeys: async () => {
@@ -122,15 +130,31 @@ export async function hostileProvider(t: Test): Promise<HostileProvider> {
     }),
     '/keys': () => ({ keys: [good.jwk] }),
     '/authorize': (url, _request, response) => {
-      hostile.asked.push(url.searchParams);
-      const back = new URL(url.searchParams.get('redirect_uri') ?? '');
+      const reference = url.searchParams.get('request_uri');
+      const asked = reference === null ? url.searchParams : (references.get(reference) ?? url.searchParams);
+      hostile.asked.push(asked);
+      const back = new URL(asked.get('redirect_uri') ?? '');
       const code = `code-${randomUUID()}`;
-      nonces.set(code, url.searchParams.get('nonce') ?? '');
-      const parameters = { code, state: url.searchParams.get('state'), iss: issuer, ...hostile.lies.back };
+      nonces.set(code, asked.get('nonce') ?? '');
+      const parameters = { code, state: asked.get('state'), iss: issuer, ...hostile.lies.back };
       for (const [name, value] of Object.entries(parameters)) {
         if (value !== null) back.searchParams.set(name, value);
       }
       response.writeHead(303, { Location: back.href }).end();
+    },
+    '/pushed': async (_url, request, response) => {
+      const form = new URLSearchParams(await textOf(request));
+      hostile.pushed.push(form);
+      const isKnown = hostile.lies.knows === undefined || form.has('client_secret');
+      const error = isKnown ? 'invalid_request' : 'invalid_client';
+      if (!isKnown || hostile.lies.pushing === 'refused') {
+        response.statusCode = isKnown ? 400 : 401;
+        return { error };
+      }
+      const reference = `urn:ietf:params:oauth:request_uri:${randomUUID()}`;
+      references.set(reference, form);
+      response.statusCode = 201;
+      return { request_uri: reference, expires_in: 60 };
     },
     '/token': async (_url, request, response) => {
       const form = new URLSearchParams(await textOf(request));

@@ -30,7 +30,10 @@ const claimed = [
   '_claim_names',
 ] as const;
 
-export async function realProvider(t: Test): Promise<RealProvider> {
+/** Whether it takes pushed authorization requests. */
+export type Pushing = 'not offered' | 'offered' | 'required';
+
+export async function realProvider(t: Test, pushing: Pushing = 'offered'): Promise<RealProvider> {
   const { issuer, client, server } = await startIssuer(t);
   const real: RealProvider = {
     issuer,
@@ -59,7 +62,13 @@ export async function realProvider(t: Test): Promise<RealProvider> {
         email: ['email'],
       },
       conformIdTokenClaims: false,
-      features: { devInteractions: { enabled: false } },
+      features: {
+        devInteractions: { enabled: false },
+        pushedAuthorizationRequests: {
+          enabled: pushing !== 'not offered',
+          requirePushedAuthorizationRequests: pushing === 'required',
+        },
+      },
       cookies: { keys: ['keys of cookies for tests'] },
       findAccount: (_context, subject) => ({
         accountId: subject,

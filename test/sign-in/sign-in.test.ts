@@ -326,6 +326,25 @@ t.test('what the provider has too much of changes nothing, and is on record', as
   t.same(await groupsOf(world, 'dave'), ['bronze'], 'ten thousand groups are taken');
 });
 
+t.test('claimed groups that the mapping does not name stand in the event, and only so many', async t => {
+  const { provider, signIns } = await open(t, { quota_group_map: { free: ['bronze'], staff: ['gold'] } });
+  provider.someone = person('dave', { groups: ['staff', '/free', '__proto__'] });
+  await signIns.signIn();
+  t.match((await signIns.events()).at(-1), {
+    added: ['gold'],
+    unmapped: ['/free', '__proto__'],
+    unmapped_count: 2,
+  });
+  const many = Array.from({ length: 10_000 }, (_, index) => `group ${index} ${'x'.repeat(10)}`);
+  provider.someone = person('dave', { groups: ['a'.repeat(10_000), ...many] });
+  await signIns.signIn();
+  const { unmapped = [], unmapped_count: count } = (await signIns.events()).at(-1) ?? {};
+  t.match(
+    { length: unmapped.length, longest: unmapped[0]?.length, count },
+    { length: 50, longest: 255, count: 10_001 },
+  );
+});
+
 t.test('nobody signs in by what is not there, not active, or away', async t => {
   const { signIns, world } = await open(t);
   const faultAt = async (address: string) =>

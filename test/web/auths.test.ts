@@ -135,6 +135,8 @@ t.test(
       return groupsOf(world, 'dave');
     };
     t.same(await signIn('staff, others'), ['gold']);
+    await reads(tab, 'Claimed, but not mapped', 'main');
+    await reads(tab, 'others', 'main table');
     t.same(await signIn(), [], 'the claim is gone, and so is the group');
     t.same(await signIn('staff'), ['gold']);
     await fill(tab, labels[1], '{"guests": ["bronze"]}');

@@ -2,6 +2,7 @@
 
 import { queryOptions } from '@tanstack/preact-query';
 import type {
+  Event,
   Link,
   SavedSource,
   Source,
@@ -42,6 +43,20 @@ export const linksQuery = (source: number) =>
     queryFn: ({ signal }) => ask<readonly Link[]>(['admin', 'auths', String(source), 'links'], { signal }),
     refetchInterval: live(seldomMs),
   });
+
+/** Of sign-ins by any source, so many of the latest. */
+const latestSignIns = 200;
+
+/** The latest sign-ins, of which each tells what was claimed without a mapping. */
+export const signInsQuery = queryOptions({
+  queryKey: ['latest sign-ins'],
+  queryFn: ({ signal }) =>
+    ask<readonly Event[]>(['admin', 'quota', 'events'], {
+      query: { kind: 'sign-in', limit: latestSignIns },
+      signal,
+    }),
+  refetchInterval: live(seldomMs),
+});
 
 export function linkUser(source: number, user: string, subject: string): Promise<void> {
   return ask(['admin', 'auths', String(source), 'links', user], { method: 'PUT', body: { subject } });

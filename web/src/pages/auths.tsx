@@ -8,6 +8,7 @@ import { authsQuery, deleteSource } from '../api/auth-queries.ts';
 import { refresh } from '../api/client.ts';
 import { Links } from '../auths/links.tsx';
 import { SourceForm } from '../auths/source-form.tsx';
+import { UnmappedGroups } from '../auths/unmapped-groups.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
@@ -61,6 +62,7 @@ export function Auths() {
       {edited !== undefined && (
         <>
           <SourceForm key={edited.id} source={edited} onSaved={setSaved} onCancel={() => show(null)} />
+          <UnmappedGroups source={edited} />
           <Links source={edited.id} />
         </>
       )}

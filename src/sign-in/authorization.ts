@@ -1,0 +1,73 @@
+/**
+ * Where a browser is sent to at a provider. What is asked of it goes there beforehand where the provider takes that
+ * (pushed authorization requests, RFC 9126): the browser then brings a reference alone.
+ */
+
+import { buildAuthorizationUrl, buildAuthorizationUrlWithPAR, ResponseBodyError } from 'openid-client';
+import { isUnknownClient, unknownClient } from './exchange.ts';
+import { SignInFault } from './fault.ts';
+import { type Provider, reasonOf } from './providers.ts';
+
+/** Anybody can begin a sign-in: no more than so many wait for providers at once. */
+const mostAtOnce = 32;
+
+export class Authorizations {
+  #underWay = 0;
+
+  /**
+   * Where a provider takes pushed requests but does not require them, the browser brings the parameters itself whenever
+   * the provider does not take them beforehand. Rejects with a `SignInFault`.
+   */
+  async addressFor(provider: Provider, parameters: Readonly<Record<string, string>>): Promise<URL> {
+    const [configuration] = provider;
+    const {
+      pushed_authorization_request_endpoint: offered,
+      require_pushed_authorization_requests: isRequired,
+    } = configuration.serverMetadata();
+    if (offered === undefined) return buildAuthorizationUrl(configuration, parameters);
+    try {
+      return await this.#pushed(provider, parameters);
+    } catch (error) {
+      if (isRequired === true) throw faultOf(error);
+      return buildAuthorizationUrl(configuration, parameters);
+    }
+  }
+
+  async #pushed(provider: Provider, parameters: Readonly<Record<string, string>>): Promise<URL> {
+    if (this.#underWay >= mostAtOnce) {
+      throw new SignInFault('not_now', `${mostAtOnce} sign-ins wait for their providers already`);
+    }
+    this.#underWay += 1;
+    try {
+      return await pushedBy(provider, parameters);
+    } finally {
+      this.#underWay -= 1;
+    }
+  }
+}
+
+/** By the first way to say who we are that the provider takes. */
+async function pushedBy(
+  [by, next, ...others]: Provider,
+  parameters: Readonly<Record<string, string>>,
+): Promise<URL> {
+  try {
+    return await buildAuthorizationUrlWithPAR(by, { ...parameters });
+  } catch (error) {
+    if (next === undefined || !isUnknownClient(error)) throw error;
+    return pushedBy([next, ...others], parameters);
+  }
+}
+
+/** What the provider sent goes nowhere, but for the name of its error. */
+function faultOf(error: unknown): SignInFault {
+  if (error instanceof SignInFault) return error;
+  if (isUnknownClient(error)) {
+    return new SignInFault('misconfigured', unknownClient);
+  }
+  if (error instanceof ResponseBodyError) {
+    const reason = `the provider refuses the pushed request: ${JSON.stringify(error.error)}`;
+    return new SignInFault('provider_refused', reason);
+  }
+  return new SignInFault('provider_away', `the request could not be pushed: ${reasonOf(error)}`);
+}
