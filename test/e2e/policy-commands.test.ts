@@ -458,7 +458,7 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     /groups: 0: rules: /,
   ]);
   await refused(2, /no-json: this is no JSON: /, 'policy', 'import', await file('no-json', '{"rules": ['));
-  await refused(2, /ENOENT/, 'policy', 'simulate', '/nowhere/policy.json');
+  await refused(74, /ENOENT/, 'policy', 'simulate', '/nowhere/policy.json');
   await refused(
     2,
     /groups: it is missing; an import takes the place of all/,
@@ -480,7 +480,7 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     'import',
     await file('g', { rules: [], groups: [{ name: 'g', rules: ['gone'] }] }),
   );
-  await refused(2, /nowhere/, 'policy', 'export', '/nowhere/policy.json');
+  await refused(74, /nowhere/, 'policy', 'export', '/nowhere/policy.json');
   t.equal(await done('policy', 'export'), '{\n  "rules": [],\n  "groups": []\n}\n');
 });
 
