@@ -70,7 +70,7 @@ export function stepsOf(guide: readonly Block[], way: Way): readonly Block[] {
   return guide.filter(({ kind, heading }) => kind.startsWith('sh') && headings.includes(heading));
 }
 
-/** What a pusher reads, without what a terminal makes of it, and with figures made alike. */
+/** What a pusher reads, without what a terminal makes of it, and with figures and times made alike. */
 export function words(shown: string): string {
   const lines = shown.split(/[\r\n]+/).filter(line => /^(remote: | ! )/.test(line));
   const text = lines.map(line => line.replace(/^remote: /, '')).join(' ');
@@ -78,6 +78,7 @@ export function words(shown: string): string {
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/\d[\d.]*(?= (kB|MB|GB|%))/g, '#')
     .replaceAll(/(?<=# )[kMG](?=B)/g, '')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'TIME')
     .trim();
 }
 
