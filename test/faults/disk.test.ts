@@ -7,14 +7,14 @@ import { until } from '../e2e/ask.ts';
 import { Clone } from '../e2e/clone.ts';
 import { counted } from '../e2e/count.ts';
 import { Server } from '../e2e/server.ts';
-import { fill, mountSmall } from './small-disk.ts';
+import { fill, mountSmallData } from './small-disk.ts';
 
 t.test(
   'while the disk is full the daemon answers and counts, says that it cannot keep, and recovers by itself',
   async t => {
     const server = await Server.open(t, { started: false, repositories: ['alice/app'] });
     const data = join(server.folder, 'data');
-    await mountSmall(t, data, '2m');
+    await mountSmallData(t, data, '2m');
     await server.start();
     const bare = server.path('alice/app');
     const clone = await Clone.of(server, bare);

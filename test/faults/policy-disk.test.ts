@@ -5,7 +5,7 @@ import t from 'tap';
 import { until } from '../e2e/ask.ts';
 import { Server } from '../e2e/server.ts';
 import { Realm } from './realm.ts';
-import { fill, mountSmall } from './small-disk.ts';
+import { fill, mountSmallData } from './small-disk.ts';
 
 /** What they write fits on the small disk. */
 const changes = 30;
@@ -16,7 +16,7 @@ t.test(
   async t => {
     const server = await Server.open(t, { started: false });
     const data = join(server.folder, 'data');
-    await mountSmall(t, data, '8m');
+    await mountSmallData(t, data, '8m');
     await server.start();
     const realm = await Realm.begin(server, 'realm');
     for (let n = 0; n < changes; n++) t.ok(Number(await realm.change()) < 300);

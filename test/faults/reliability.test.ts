@@ -5,7 +5,7 @@
  * by what the daemon last published counts as answered, what it lets through because nobody knows does not.
  */
 
-import { chmod, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { until } from '../e2e/ask.ts';
@@ -17,7 +17,7 @@ import type { Server } from '../e2e/server.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { daemonFaults } from './daemon-faults.ts';
 import { type Outcome, Pushers } from './pushers.ts';
-import { mountSmall } from './small-disk.ts';
+import { mountSmallData } from './small-disk.ts';
 
 const isLong = process.env.SOFTQUOTA_LONG === '1';
 const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 1000));
@@ -42,9 +42,7 @@ t.test(
       started: false,
     });
     const data = join(server.folder, 'data');
-    await mountSmall(t, data, '16m');
-    // What anybody may write the hooks do not go by.
-    await chmod(data, 0o700);
+    await mountSmallData(t, data, '16m');
     const names = Array.from({ length: atOnce }, (_, n) => `alice-${n}/app`);
     const overName = 'bob/app';
     for (const name of [...names, overName]) {

@@ -1,6 +1,7 @@
 /** File systems small enough to fill up, and easy to take away; mounting them needs root. */
 
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs';
+import { chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -20,6 +21,12 @@ export async function smallDisk(t: Test): Promise<string> {
 export async function mountSmall(t: Test, directory: string, size: string): Promise<void> {
   await mount(directory, size);
   t.teardown(() => unmount(directory));
+}
+
+/** The same for a daemon's data, where nobody else may write. */
+export async function mountSmallData(t: Test, directory: string, size: string): Promise<void> {
+  await mountSmall(t, directory, size);
+  await chmod(directory, 0o700);
 }
 
 async function mount(directory: string, size: string): Promise<void> {
