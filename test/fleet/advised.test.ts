@@ -4,7 +4,7 @@ import t from 'tap';
 import { Advised } from '../../src/fleet/advised.ts';
 import { openRedisStore } from '../../src/store/index.ts';
 import { machine } from '../e2e/machines.ts';
-import { startSingle } from '../store/redis-servers.ts';
+import { comes, startSingle } from '../store/redis-servers.ts';
 
 t.setTimeout(120_000);
 
@@ -62,6 +62,11 @@ t.test('writing to a replica is told, with the address of its master', async t =
   const master = await startSingle(t);
   const { port } = master.servers[0];
   const replica = await startSingle(t, '--replicaof', '127.0.0.1', String(port), '--replica-read-only', 'no');
+  const [{ cli }] = replica.servers;
+  // Its first copy of the master takes the place of whatever was written to it before.
+  await comes('the first copy', async () =>
+    (await cli('info', 'replication')).includes('master_link_status:up'),
+  );
   const server = await machine(t, { address: replica.address, host: 'one' });
   const line = await server.daemon.logged(({ code }) => code === 'replica_written');
   t.match(line.msg, `HOST = redis://127.0.0.1:${port}/0`);

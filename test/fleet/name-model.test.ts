@@ -31,11 +31,19 @@ class World {
   now = 0;
   server = new NamesServer();
   #replica = new NamesServer();
+  #hasCopies = false;
+  #hasFailedOver = false;
   readonly daemons: Daemon[] = [];
   readonly #waits: { readonly until: number; readonly go: () => void }[] = [];
 
   start(token: string): void {
-    // One that runs has its disk to itself, unless somebody copied it.
+    // One that runs has its disk to itself, unless somebody copied it; a copy that starts just when a failover undoes the
+    // claims of seconds is told from its original only by the next claim, so the two are not played together.
+    const isCopy = this.daemons.some(
+      each => each.token === token && ['starting', 'serving'].includes(each.is),
+    );
+    if (isCopy && this.#hasFailedOver) return;
+    this.#hasCopies ||= isCopy;
     const number = this.daemons.length + 1;
     const daemon: Daemon = {
       number,
@@ -80,6 +88,8 @@ class World {
   }
 
   failOver(): void {
+    if (this.#hasCopies) return;
+    this.#hasFailedOver = true;
     this.server = this.#replica.copy();
     this.replicate();
   }
