@@ -83,11 +83,13 @@ const anyScopes = fc.subarray(
 
 t.test('a token never gives more than the one that made it had', async t => {
   const ledger = await new World(t, { kinds: identityKinds }).open();
-  const owner = await ledger.govern(amendment => createUser(amendment, { name: 'root', isAdmin: true }));
+  let count = 0;
   await fc.assert(
     fc.asyncProperty(anyScopes, anyScopes, async (held, scopes) => {
-      const maker = await callerOf(ledger, 'root', held);
-      const wanted = await callerOf(ledger, 'root', scopes);
+      const name = `root${count++}`;
+      const owner = await ledger.govern(amendment => createUser(amendment, { name, isAdmin: true }));
+      const maker = await callerOf(ledger, name, held);
+      const wanted = await callerOf(ledger, name, scopes);
       const isMore = areas.some(
         area =>
           (wanted.mayRead(area) && !maker.mayRead(area)) || (wanted.mayWrite(area) && !maker.mayWrite(area)),
