@@ -24,6 +24,7 @@ const looksEach = 10;
 export class Around {
   readonly #options: AroundOptions;
   #desk: Desk | null = null;
+  #isClosed = false;
 
   constructor(options: AroundOptions) {
     this.#options = options;
@@ -36,6 +37,8 @@ export class Around {
   ): Promise<Answers[Ask]> {
     const { openDesk, hangs } = this.#options;
     for (let attempt = 0; attempt < mostHangs; attempt++) {
+      // Who was stopped may ask once more before it notices: no thread is started for it.
+      if (this.#isClosed) throw new SoftquotaError('internal', 'asking has ended');
       this.#desk ??= openDesk();
       const desk = this.#desk;
       const avoided = hangs.avoided();
@@ -54,6 +57,7 @@ export class Around {
 
   /** Ends the desk; one that hangs in the system is left. */
   close(): void {
+    this.#isClosed = true;
     void this.#desk?.close(0);
     this.#desk = null;
   }

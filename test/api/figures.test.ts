@@ -250,6 +250,3 @@ t.test('while a sweep runs the overview has it', async t => {
   await measure(world);
   t.equal((await overviewOf(world)).measuring, null);
 });
-
-// A thread that was being started when its daemon closed may end long after it.
-t.on('end', () => setImmediate(() => process.exit()));

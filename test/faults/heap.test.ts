@@ -60,7 +60,9 @@ t.test(`the live heap levels off in ${minutes} minutes of mixed work`, async t =
     await load.minute();
     await writeFile(clock, `+${minute * 60}\n`);
     if (minute % apart !== 0) continue;
-    live.push(await inspector.liveBytes());
+    const bytes = await inspector.liveBytes();
+    live.push(bytes);
+    t.comment(`after ${minute} minutes: ${(bytes / 1e6).toFixed(2)} MB`);
     if (minute === minutes / 2) middle = await inspector.census();
   }
   const end = await inspector.census();
@@ -70,9 +72,6 @@ t.test(`the live heap levels off in ${minutes} minutes of mixed work`, async t =
   const mean = (figures: readonly number[]) => figures.reduce((sum, each) => sum + each, 0) / figures.length;
   const quarter = live.length / 4;
   const grown = mean(live.slice(-quarter)) - mean(live.slice(live.length / 2, live.length / 2 + quarter));
-  t.comment(
-    `live heap in MB, every ${apart} minutes: ${live.map(bytes => (bytes / 1e6).toFixed(2)).join(' ')}`,
-  );
   t.comment(`answers by status: ${JSON.stringify(Object.fromEntries(load.answered))}`);
   for (const line of growth(middle, end)) t.comment(line);
   t.ok(grown < mostGrowthBytes, `${Math.round(grown)} bytes from the third quarter to the last`);

@@ -1,0 +1,24 @@
+import t from 'tap';
+import { Around } from '../../src/scan/around.ts';
+import { type Desk, openDesk } from '../../src/scan/questions.ts';
+import { hangs } from './hanging.ts';
+
+t.test('who was stopped and asks once more has no thread started for it', async t => {
+  const opened: Desk[] = [];
+  const around = new Around({
+    openDesk: () => {
+      const desk = openDesk('survey');
+      opened.push(desk);
+      return desk;
+    },
+    hangs: hangs(),
+    hungAfterMs: 60_000,
+  });
+  t.teardown(() => Promise.all(opened.map(desk => desk.close(60_000))));
+  const question = { ask: 'absent', paths: [] } as const;
+  t.strictSame(await around.ask(question), []);
+  around.close();
+  await t.rejects(around.ask(question), { code: 'internal', message: 'asking has ended' });
+  t.equal(opened.length, 1);
+  await opened[0]?.ended;
+});
