@@ -21,7 +21,7 @@ export interface Outcome {
 }
 
 /** One push for so many checks. */
-const checksPerPush = 10;
+const checksPerPush = 20;
 /** And one of four of all by the owner who is over the limit. */
 const overEach = 4;
 

@@ -65,7 +65,7 @@ t.test(
     const pushers = await Pushers.on(server, names, overName);
     const faults = daemonFaults(server, redis);
     const happened = new Map<string, number>();
-    const each = Math.ceil(wanted / (faults.length + 1) / (isLong ? 20 : 1));
+    const each = Math.ceil(wanted / (faults.length + 1) / (isLong ? 6 : 1));
     for (let round = 0; pushers.outcomes.length < wanted || round < faults.length; round += 1) {
       const [name, happens] = faults[round % faults.length] ?? ['none', async () => {}];
       await happens();
