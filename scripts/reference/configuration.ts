@@ -83,10 +83,7 @@ export function configurationReference(): string {
 }
 
 function chapter(section: Section): string {
-  const name = section.name.replace('*', 'NAME');
-  const missing = missingOf(section);
-  const about = missing === null ? section.doc : `${section.doc} ${emphasized(missing)}`;
-  return [`## [${name}]`, '', about, '', ...table(section), ''].join('\n');
+  return [`## [${section.name}]`, '', section.doc, '', ...table(section), ''].join('\n');
 }
 
 /** They have the keys of [storage.repos], and only their contents differ. */
@@ -113,26 +110,11 @@ function otherStorages(storages: readonly Section[]): string {
 function table(section: Section): string[] {
   const rows = section.keys.map(
     key =>
-      `| \`${key.name}\` | ${fallback(key)} | ${key.reloads ? 'reload' : 'restart'} | ${meaning(key, section)} |`,
+      `| \`${key.name}\` | ${fallback(key)} | ${key.reloads ? 'reload' : 'restart'} | ${key.doc.replaceAll('|', '\\|')} |`,
   );
   return ['| key | default | changes by | meaning |', '|---|---|---|---|', ...rows];
 }
 
 function fallback(key: Key<unknown>): string {
   return key.words ?? `\`${key.text}\``;
-}
-
-function meaning(key: Key<unknown>, section: Section): string {
-  const said = key.missing === null || missingOf(section) !== null;
-  return (said ? key.doc : `${key.doc} ${emphasized(key.missing)}`).replaceAll('|', '\\|');
-}
-
-/** What a section as a whole asks for in vain. */
-function missingOf({ keys }: Section): string | null {
-  const first = keys[0]?.missing ?? null;
-  return keys.every(key => key.missing === first) ? first : null;
-}
-
-function emphasized(missing: string): string {
-  return `**${missing.charAt(0).toUpperCase()}${missing.slice(1)}.**`;
 }

@@ -15,17 +15,15 @@ const opening = `\
 `;
 
 export function exampleFile(): string {
-  const shown = sections.filter(section => section.keys.some(key => key.missing === null));
-  return [opening, ...shown.map(block)].join('\n');
+  return [opening, ...sections.map(block)].join('\n');
 }
 
 function block(section: Section): string {
-  const keys = section.keys.filter(key => key.missing === null);
   // What every storage section has in common is explained at the first.
   const terse = section.name.startsWith('storage.') && section.name !== 'storage.repos';
   const lines = terse
-    ? keys.filter(key => key.name === 'PATH').map(setting)
-    : keys.flatMap(key => [...comment(key), setting(key)]);
+    ? section.keys.filter(key => key.name === 'PATH').map(setting)
+    : section.keys.flatMap(key => [...comment(key), setting(key)]);
   return [`# ${section.doc}`, `[${section.name}]`, ...lines, ''].join('\n');
 }
 

@@ -3,14 +3,13 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from './config.ts';
-import { findSection } from './definition.ts';
-import { type ConfigFault, type Entry, faultOf } from './fault.ts';
+import type { ConfigFault, Entry } from './fault.ts';
 import type { Key } from './key.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
-import { log, metrics, security, server, store } from './keys-server.ts';
+import { log, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
 import { storageSettings } from './storage.ts';
-import { checkEntry, type Values, valuesOf } from './values.ts';
+import { type Values, valuesOf } from './values.ts';
 
 export interface Assembled {
   /** Not to be used where there are faults. */
@@ -50,7 +49,7 @@ export function assemble(entries: readonly Entry[], file: string | null, base: s
       defaultGroups: take(quota.defaultGroups),
       refuseWhen: take(quota.refuseWhen),
       uncovered: take(quota.uncovered),
-      precise: take(quota.precise),
+      precise: false,
       mode: take(quota.mode),
       warnAt: [...take(quota.warnAt)].sort((a, b) => a - b),
       totalBytes: take(quotaDefault.total),
@@ -73,7 +72,6 @@ export function assemble(entries: readonly Entry[], file: string | null, base: s
     hooks: { contact: take(hooks.contact) },
     events: { keepMs: take(events.keep) },
     security: { secretKeys: take(security.secretKeys) },
-    metrics: { enabled: take(metrics.enabled), token: take(metrics.token) },
     log: { level: take(log.level), format: take(log.format) },
   };
   refuseBadSockets(config, values);
@@ -82,7 +80,7 @@ export function assemble(entries: readonly Entry[], file: string | null, base: s
   refuseUnsharedKey(config, values);
   return {
     config: deepFreeze(config),
-    faults: [...values.faults, ...uploadFaults(entries)],
+    faults: values.faults,
     notes: notesOn(config, values),
   };
 }
@@ -136,16 +134,6 @@ function refuseUnsharedKey(config: Config, values: Values): void {
   const where =
     '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each machine. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
   values.refuse(store.adapter, where);
-}
-
-/** The sections of the gate for uploads have no place in a Config yet, but what they say is checked. */
-function uploadFaults(entries: readonly Entry[]): ConfigFault[] {
-  return entries.flatMap(entry => {
-    const key = findSection(entry.section)?.keys.find(one => one.name === entry.name);
-    if (key === undefined || key.of !== null) return [];
-    const checked = checkEntry(key, entry);
-    return checked.ok ? [] : [faultOf(key, entry, checked.message)];
-  });
 }
 
 function notesOn(config: Config, values: Values): string[] {

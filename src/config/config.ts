@@ -51,7 +51,6 @@ export interface Config {
   readonly events: { readonly keepMs: number };
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };
-  readonly metrics: { readonly enabled: boolean; readonly token: string | null };
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };
 }
 

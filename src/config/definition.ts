@@ -8,12 +8,11 @@
 
 import type { Key } from './key.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
-import { log, metrics, security, server, store } from './keys-server.ts';
+import { log, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
-import { gate, gateEntry, lfs } from './keys-uploads.ts';
 
 export interface Section {
-  /** In lower case; `gate.*` stands for any name after the dot. */
+  /** In lower case. */
   readonly name: string;
   readonly doc: string;
   readonly keys: readonly Key<unknown>[];
@@ -48,19 +47,14 @@ export const sections: readonly Section[] = [
   { name: 'store', doc: 'Where policy and usage are kept.', keys: Object.values(store) },
   { name: 'events', doc: 'The record of what happened.', keys: Object.values(events) },
   { name: 'security', doc: 'Secrets at rest.', keys: Object.values(security) },
-  { name: 'metrics', doc: 'Figures for a monitoring system.', keys: Object.values(metrics) },
   { name: 'log', doc: 'The log.', keys: Object.values(log) },
-  { name: 'gate', doc: 'What a reverse proxy asks before an upload.', keys: Object.values(gate) },
-  { name: 'gate.*', doc: 'One kind of upload, under a name of your own.', keys: Object.values(gateEntry) },
-  { name: 'lfs', doc: 'The proxy of the LFS batch endpoint.', keys: Object.values(lfs) },
 ];
 
 export const allKeys: readonly Key<unknown>[] = sections.flatMap(section => section.keys);
 
 /** The section of a name in lower case, or null. */
 export function findSection(name: string): Section | null {
-  const wanted = /^gate\.[a-z0-9_-]+$/.test(name) ? 'gate.*' : name;
-  return sections.find(section => section.name === wanted && !name.includes('*')) ?? null;
+  return sections.find(section => section.name === name) ?? null;
 }
 
 /** The key of a section and a name in capitals, or null. */

@@ -1,6 +1,5 @@
 /** What the configuration's definition says about one key, and what follows from it alone. */
 
-import { isDeepStrictEqual } from 'node:util';
 import { maskBeforeAt, maskPassword } from './addresses.ts';
 import type { Config } from './config.ts';
 import type { Kind, Parsed } from './kinds.ts';
@@ -20,13 +19,11 @@ export interface Key<T> {
   readonly example: string | null;
   /** Whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
-  /** Said of every value but the default, where this version does not have what it asks for. */
-  readonly missing: string | null;
   /** What to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
-  /** What the key came to; null for keys that have no place in a Config yet. */
-  readonly of: ((config: Config) => Outcome<T>) | null;
+  /** What the key came to. */
+  readonly of: (config: Config) => Outcome<T>;
   /** What was written, sound or not, as it may be shown; null where nothing of it may. */
   readonly show: (text: string) => string | null;
 }
@@ -47,8 +44,7 @@ export interface KeySpec<T> {
   readonly reloads?: true;
   /** `whole`: never shown; `password`: an address, shown without its user and password. */
   readonly secret?: 'whole' | 'password';
-  readonly missing?: string;
-  readonly of?: (config: Config) => NoInfer<T>;
+  readonly of: (config: Config) => NoInfer<T>;
 }
 
 /** Defines the keys of one section: `keysOf('users')('CASE', …)`. */
@@ -66,10 +62,9 @@ function defineKey<T>(section: string, name: string, kind: Kind<T>, spec: KeySpe
     doc: spec.doc,
     example: spec.example ?? null,
     reloads: spec.reloads ?? false,
-    missing: spec.missing ?? null,
     expected: kind.expected,
     parse: kind.parse,
-    of: of === undefined ? null : config => outcomeOf(kind, of(config), secret),
+    of: config => outcomeOf(kind, of(config), secret),
     show: text => shownOf(text, secret, maskBeforeAt),
   };
 }
@@ -93,9 +88,4 @@ export function defaultOf<T>(key: Key<T>): T {
   const parsed = key.parse(key.text);
   if (parsed.ok) return parsed.value;
   throw new TypeError(`the default of [${key.section}] ${key.name} is ${parsed.problem}`);
-}
-
-/** Whether a value asks for something that this version does not have. */
-export function isMissing<T>(key: Key<T>, value: T): boolean {
-  return key.missing !== null && !isDeepStrictEqual(value, defaultOf(key));
 }

@@ -38,13 +38,6 @@ export const quota = {
     reloads: true,
     of: config => config.quota.uncovered,
   }),
-  precise: quotaKey('PRECISE', kind.flag, {
-    text: 'false',
-    doc: 'Whether the bytes about to be added count before they are stored.',
-    reloads: true,
-    missing: 'counting bytes before they are stored is not available in this version; leave it false',
-    of: config => config.quota.precise,
-  }),
   mode: quotaKey('MODE', kind.oneOf(['enforce', 'report']), {
     text: 'enforce',
     doc: '`enforce` refuses; `report` decides and records in the same way, but lets everything through.',

@@ -153,23 +153,6 @@ export const security = {
   }),
 };
 
-const metricsKey = keysOf('metrics');
-
-export const metrics = {
-  enabled: metricsKey('ENABLED', kind.flag, {
-    text: 'false',
-    doc: 'Whether `/metrics` is served.',
-    missing: 'metrics are not available in this version; leave it false',
-    of: config => config.metrics.enabled,
-  }),
-  token: metricsKey('TOKEN', kind.optional(kind.line), {
-    words: 'none',
-    doc: 'The bearer token that `/metrics` asks for.',
-    secret: 'whole',
-    of: config => config.metrics.token,
-  }),
-};
-
 const logKey = keysOf('log');
 
 export const log = {

@@ -36,7 +36,10 @@ function unknownSections(headings: readonly Heading[]): ConfigFault[] {
     const meant = meantSection(section);
     const advice =
       meant === null ? `Known are ${namesOf(sections)}.` : `Did you mean ${namesOf([{ name: meant }])}?`;
-    unknown.set(section, faultAt(origin, { section, message: `unknown section. ${advice}` }));
+    unknown.set(
+      section,
+      faultAt(origin, { section, message: `this version does not know this section. ${advice}` }),
+    );
   }
   return [...unknown.values()];
 }
@@ -53,10 +56,10 @@ function homelessMessage(name: string): string {
 
 function unknownKeyMessage(section: Section, name: string): string {
   const home = homesOf(name);
-  if (home !== '') return `unknown key here. It belongs to ${home}.`;
+  if (home !== '') return `this key does not stand here. It belongs to ${home}.`;
   const names = section.keys.map(key => key.name);
   const meant = nearest(name, names);
-  return `unknown key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
+  return `this version does not know this key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
 }
 
 /** The sections that have such a key, for a person. */
@@ -65,5 +68,5 @@ function homesOf(name: string): string {
 }
 
 function namesOf(named: readonly { readonly name: string }[]): string {
-  return named.map(one => `[${one.name.replace('*', 'NAME')}]`).join(', ');
+  return named.map(one => `[${one.name}]`).join(', ');
 }

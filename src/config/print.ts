@@ -25,7 +25,6 @@ export function printConfig(loaded: LoadedConfig): string {
 }
 
 function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: Entry | undefined): string[] {
-  if (key.of === null) return [];
   const from = entry === undefined ? 'default' : originOf(entry.origin);
   const { shown } = key.of(config);
   if (shown === null) return [`# ${key.name} = ********  # hidden; ${from}`];

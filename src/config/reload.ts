@@ -13,7 +13,7 @@ export interface ConfigChange {
 
 export function compareConfigs(old: Config, next: Config): { readonly changed: readonly ConfigChange[] } {
   const changed = allKeys
-    .filter(({ of }) => of !== null && !isDeepStrictEqual(of(old).value, of(next).value))
+    .filter(({ of }) => !isDeepStrictEqual(of(old).value, of(next).value))
     .map(({ section, name, reloads }) => ({ section, key: name, reloadable: reloads }));
   return { changed };
 }

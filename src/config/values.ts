@@ -1,7 +1,7 @@
 /** Takes typed values out of what was given, and collects what is wrong with them. */
 
 import { type ConfigFault, type Entry, faultOf } from './fault.ts';
-import { defaultOf, isMissing, type Key } from './key.ts';
+import { defaultOf, type Key } from './key.ts';
 
 export interface Values {
   /**
@@ -32,9 +32,9 @@ export function valuesOf(entries: readonly Entry[]): Values {
     take: key => {
       const entry = byKey.get(placeOf(key));
       if (entry === undefined) return defaultOf(key);
-      const checked = checkEntry(key, entry);
-      if (checked.ok) return checked.value;
-      refuse(key, checked.message);
+      const parsed = key.parse(entry.text);
+      if (parsed.ok) return parsed.value;
+      refuse(key, `${parsed.problem}. ${key.expected}.`);
       return defaultOf(key);
     },
     isGiven: key => byKey.has(placeOf(key)),
@@ -42,18 +42,6 @@ export function valuesOf(entries: readonly Entry[]): Values {
     refuse,
     faults,
   };
-}
-
-export type Checked<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly message: string };
-
-/** A value that its kind takes, and that this version has. */
-export function checkEntry<T>(key: Key<T>, entry: Entry): Checked<T> {
-  const parsed = key.parse(entry.text);
-  if (!parsed.ok) return { ok: false, message: `${parsed.problem}. ${key.expected}.` };
-  if (isMissing(key, parsed.value)) return { ok: false, message: `${key.missing}.` };
-  return parsed;
 }
 
 function placeOf({ section, name }: { readonly section: string; readonly name: string }): string {

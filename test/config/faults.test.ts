@@ -18,9 +18,9 @@ SHEDULE = @daily
     'app.ini:2: [quota] ENABLED = "maybe": neither true nor false. Write true or false.',
     'app.ini:4: [quota.default] TOTAL = "10 gigs": not a size. Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit.',
     'app.ini:5: [quota.default] TOTAL: is on line 4 already. Keep one of the two.',
-    'app.ini:6: [qouta]: unknown section. Did you mean [quota]?',
+    'app.ini:6: [qouta]: this version does not know this section. Did you mean [quota]?',
     'app.ini:8: [storage.lfs] PATH = "/srv/lfs/{repo}": "/srv/lfs/{repo}" has no {owner}, and OWNER is path. Put it into the path, or say with OWNER whose it is.',
-    'app.ini:10: [scan] SHEDULE: unknown key. Did you mean SCHEDULE?',
+    'app.ini:10: [scan] SHEDULE: this version does not know this key. Did you mean SCHEDULE?',
   ]);
 });
 
@@ -37,20 +37,29 @@ t.test('programs get the parts of a fault', async t => {
 
 t.test('an unknown name gets the name that was meant, or the names there are', async t => {
   const message = (ini: string) => faultsOf(t, ini)[0] ?? '';
-  t.match(message('[quota]\nTOTAL = 1G\n'), /unknown key here\. It belongs to \[quota\.default\]\.$/);
+  t.match(
+    message('[quota]\nTOTAL = 1G\n'),
+    /this key does not stand here\. It belongs to \[quota\.default\]\.$/,
+  );
   t.match(message('[storage.wiki]\nVISIBILITY = public\n'), /It belongs to \[storage\.repos\]\.$/);
   t.match(message('TOTAL = 1G\n'), /^app\.ini:1: TOTAL: stands before the first \[section\]\. It belongs to/);
   t.match(message('[repos]\nPATH = /a/{owner}\n'), /Did you mean \[storage\.repos\]\?$/);
   t.match(message('[storage.packges]\n'), /Did you mean \[storage\.packages\]\?$/);
-  t.match(message('[hooks]\nMOTD = hello\n'), /unknown key\. Known here: CONTACT\.$/);
+  t.match(message('[hooks]\nMOTD = hello\n'), /does not know this key\. Known here: CONTACT\.$/);
   t.match(message('[quota]\nENABLED[] = true\n'), /Did you mean ENABLED\?$/);
   t.equal(faultsOf(t, '[nowhere at all]\nA = 1\nB = 2\n').length, 1);
 });
 
 t.test('names that JavaScript objects have by birth are unknown like any other', async t => {
-  t.match(faultsOf(t, '[__proto__]\nENABLED = true\n')[0], /^app\.ini:1: \[__proto__\]: unknown section/);
-  t.match(faultsOf(t, '[quota]\n__proto__ = 1\n')[0], /^app\.ini:2: \[quota\] __PROTO__: unknown key/);
-  t.match(faultsOf(t, '[constructor]\n')[0], /unknown section/);
+  t.match(
+    faultsOf(t, '[__proto__]\nENABLED = true\n')[0],
+    /^app\.ini:1: \[__proto__\]: this version does not know/,
+  );
+  t.match(
+    faultsOf(t, '[quota]\n__proto__ = 1\n')[0],
+    /^app\.ini:2: \[quota\] __PROTO__: this version does not know/,
+  );
+  t.match(faultsOf(t, '[constructor]\n')[0], /does not know this section/);
 });
 
 t.test('nothing that misleads a terminal comes through', async t => {
@@ -71,7 +80,6 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
     `[security]\nSECRET_KEY = ${'k'.repeat(32)}\nSECRET_KEY = ${secret}\n`,
     `[store]\nHOST = redis://bob:${secret}@h:99999\n`,
     `[store]\nHOST = bob:${secret}@h\n`,
-    `[lfs]\nUPSTREAM = https://bob:${secret}@lfs.example\n`,
   ]) {
     const shown = faultsOf(t, ini).join('\n');
     t.not(shown, '', ini);
@@ -79,19 +87,14 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
   }
 });
 
-t.test('what this version does not have is known, checked, and refused', async t => {
+t.test('what a later version has is not known to this one', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
-  t.match(message('[quota]\nPRECISE = true\n'), 'not available in this version; leave it false.');
-  t.match(message('[metrics]\nENABLED = true\n'), 'metrics are not available in this version');
-  t.match(message('[gate]\nHEADERS = original\n'), 'the gate for uploads is not available in this version');
-  t.match(message('[gate.lfs]\nURL = /a/{owner}\n'), 'the gate for uploads is not available in this version');
-  t.match(message('[lfs]\nUPSTREAM = http://[::1]/\n'), 'the LFS proxy is not available in this version');
-  t.match(message('[gate.lfs]\nORDER = first\n'), '[gate.lfs] ORDER = "first": not a whole number.');
-  t.match(message('[gate.lfs]\nORDR = 1\n'), 'Did you mean ORDER?');
-  t.match(message('[gate]\nHEADERS = both\n'), 'not one of its words. Write original or forwarded');
-  const defaults =
-    '[store]\nADAPTER = sqlite\n[quota]\nPRECISE = no\n[metrics]\nENABLED = off\n[gate]\nEARLY = 0\n';
-  t.match(configOf(t, defaults).store, { adapter: 'sqlite' });
+  t.match(message('[quota]\nPRECISE = true\n'), /PRECISE: this version does not know this key\./);
+  t.match(message('[metrics]\nENABLED = true\n'), /^app\.ini:1: \[metrics\]: this version does not know/);
+  t.match(
+    message('[gate.lfs]\nURL = /a/{owner}\n'),
+    /^app\.ini:1: \[gate\.lfs\]: this version does not know/,
+  );
 });
 
 t.test('a machine that shares its store has to have a name', async t => {

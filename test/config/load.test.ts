@@ -185,7 +185,6 @@ t.test('a variable that sets nothing known is a fault, with the one that was mea
   );
   t.match(message('SOFTQUOTA__X'), 'Write SOFTQUOTA__SECTION__KEY');
   t.match(message('SOFTQUOTA____FILE'), 'sets nothing known');
-  t.match(message('SOFTQUOTA__GATE_0X2E_LFS__URL'), '[gate.lfs] URL');
   t.same(faultsOf(t, '', { SOFTQUOTA_URL: 'x', SOFTQUOTA_CONFIG: 'x', softquota__quota__enabled: 'x' }), []);
 });
 

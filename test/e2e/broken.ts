@@ -234,7 +234,7 @@ export const daemonFaults: readonly Fault[] = [
   },
   {
     what: 'anybody can read a secret',
-    break: `printf '[metrics]\\nTOKEN = not-for-everybody\\n' >>${ini} && systemctl restart softquota`,
+    break: `printf '[store]\\nHOST = redis://:not-for-everybody@127.0.0.1\\n' >>${ini} && systemctl restart softquota`,
     found: ['secret_readable'],
     names: ini,
   },
