@@ -6,6 +6,7 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { describedRoutes } from '../src/api/index.ts';
 import { systemCode } from '../src/errors.ts';
 import { assembledHook, assembledHooks } from './hooks/assemble.ts';
 import { commandReference } from './reference/commands.ts';
@@ -23,6 +24,7 @@ const generated: Readonly<Record<string, () => string>> = {
   'docs/configuration.md': configurationReference,
   'docs/doctor.md': doctorReference,
   'docs/errors.md': errorReference,
+  'docs/openapi.json': () => `${JSON.stringify(describedRoutes(), null, 2)}\n`,
   ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
 };
 

@@ -6,5 +6,6 @@
  * `{"message", "code", "url"}`.
  */
 
+export { describedRoutes } from './routes/index.ts';
 export { type Address, ApiServer } from './server.ts';
 export type { ApiServices } from './services.ts';

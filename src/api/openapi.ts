@@ -20,7 +20,7 @@ export type Document = ReturnType<typeof createDocument>;
 const description = `Who stores how much on a git server, and may store more.
 
 The paths and the JSON for rules, groups and quotas are Forgejo's, so that its clients work here; the rest is softquota's own.
-Every fault is \`{"message", "url"}\`: the message names each field that is wrong.`;
+Every fault is \`{"message", "code", "url"}\`: the message names each field that is wrong.`;
 
 export function describe(routes: readonly Route[]): Document {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};

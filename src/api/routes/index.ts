@@ -1,6 +1,6 @@
 /** Every route that there is, in the order in which the description tells them. */
 
-import { describe } from '../openapi.ts';
+import { type Document, describe } from '../openapi.ts';
 import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { aboutRoutes } from './about.ts';
@@ -54,4 +54,10 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...aboutRoutes(() => describe(routes)),
   ];
   return routes;
+}
+
+/** All routes as an OpenAPI document, for those who have no daemon. */
+export function describedRoutes(): Document {
+  // Making routes only hands on what their handlers work with, and none of them is called.
+  return describe(allRoutes({} as ApiServices));
 }
