@@ -166,8 +166,9 @@ export class Governing {
   async govern<T>(change: (amendment: Amendment) => T, by: Author | null): Promise<T> {
     const before = this.#last;
     const turn = this.#inTurn(before, change, by);
-    // Who gave up waiting does not let those who come later overtake those who came before.
-    this.#last = Promise.allSettled([before, turn]);
+    // Who gave up waiting does not let those who come later overtake those who came before. What changes gave is not kept:
+    // each would hold on to the one before.
+    this.#last = Promise.allSettled([before, turn]).then(() => {});
     return turn;
   }
 
