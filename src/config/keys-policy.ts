@@ -20,7 +20,7 @@ export const quota = {
     kind.listOf(groupName, 'Write names of groups with commas between'),
     {
       words: 'none',
-      doc: 'The groups that apply to owners with no group of their own, and where theirs are silent. Names of groups that do not exist are passed over.',
+      doc: 'The groups that apply to owners with no group of their own, and where none of their rules covers the data. Names of groups that do not exist are passed over.',
       example: 'everybody',
       reloads: true,
       of: config => config.quota.defaultGroups,

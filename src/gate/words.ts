@@ -37,7 +37,7 @@ export function refusalText(words: RefusalWords): string {
 
 /** Deleting helps against a limit, but not where nothing may be stored at all. */
 function whatHelps(decision: RefusalWords['decision'], isPush: boolean): string {
-  if (decision.by === 'silence' || decision.limit === 0) return '.';
+  if (decision.by === 'no_match' || decision.limit === 0) return '.';
   return isPush
     ? "; deleting still works, and frees space at the server's next cleanup."
     : '; deleting still works, and frees space.';

@@ -47,9 +47,9 @@ export interface Standing {
 }
 
 /** The steps, in the order in which they are asked. */
-export const ladder = ['assigned', 'defaults', 'builtin'] as const;
+export const precedence = ['assigned', 'defaults', 'builtin'] as const;
 
-export type LadderStep = (typeof ladder)[number];
+export type PrecedenceStep = (typeof precedence)[number];
 
 /** Quotas are switched off. */
 interface Disabled {
@@ -68,7 +68,7 @@ interface Disabled {
 /** A rule decided. */
 interface Ruled {
   readonly by: 'rule';
-  readonly step: LadderStep;
+  readonly step: PrecedenceStep;
   /** The bytes that the deciding rule counts, without those about to be added. */
   readonly used: number;
   /** The deciding rule's; -1: unlimited. */
@@ -92,11 +92,11 @@ interface RuledRefused extends Ruled {
 }
 
 /** No rule covers the subject, and `uncovered` is `deny`. */
-interface Silence {
-  readonly by: 'silence';
+interface NoMatch {
+  readonly by: 'no_match';
   readonly allowed: false;
-  /** The step that was silent. */
-  readonly step: LadderStep;
+  /** The step whose groups have no rule that covers it. */
+  readonly step: PrecedenceStep;
   readonly used: null;
   readonly limit: null;
   readonly group: null;
@@ -105,7 +105,7 @@ interface Silence {
   readonly warnPercent: null;
 }
 
-export type Decision = Disabled | RuledAllowed | RuledRefused | Silence;
+export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
 /**
  * Decides. The answer depends neither on the order of groups nor on that of rules. `addingBytes`, 0 or
@@ -121,19 +121,19 @@ export function decide(
 ): Decision {
   if (!settings.enabled) return disabled(usage);
   const asked = subjectBit(subject);
-  for (const step of ladder) {
+  for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
-    const speaker = roomiest(groups, asked, usage);
-    if (speaker !== null) return ruled(settings, step, speaker, countedAdding(settings, addingBytes));
-    if (groups.length > 0 && settings.uncovered === 'deny') return silence(step);
+    const deciding = maxHeadroom(groups, asked, usage);
+    if (deciding !== null) return ruled(settings, step, deciding, countedAdding(settings, addingBytes));
+    if (groups.length > 0 && settings.uncovered === 'deny') return noMatch(step);
   }
   // The built-in rule covers every subject; should it ever not, nobody is let through by accident.
-  return silence('builtin');
+  return noMatch('builtin');
 }
 
-/** Who is asked at a step; nobody makes it as if it were not there. */
+/** The groups of a step; a step without groups is passed over. */
 export function groupsAt(
-  step: LadderStep,
+  step: PrecedenceStep,
   settings: QuotaSettings,
   standing: Standing,
 ): readonly (CompiledGroup | BuiltinGroup)[] {
@@ -155,56 +155,60 @@ export function headroom(limitBytes: number, usedBytes: number): number {
 }
 
 /** Whether so much headroom refuses so many bytes. Unlike usage + adding, both sides are always exact. */
-export function refuses(settings: QuotaSettings, room: number, addingBytes: number): boolean {
-  return settings.refuseWhen === 'reached' ? room <= addingBytes : room < addingBytes;
+export function refuses(settings: QuotaSettings, headroom: number, addingBytes: number): boolean {
+  return settings.refuseWhen === 'reached' ? headroom <= addingBytes : headroom < addingBytes;
 }
 
 export function countedAdding(settings: QuotaSettings, addingBytes: number): number {
   return settings.precise ? addingBytes : 0;
 }
 
-/** The rule that speaks for a group. */
-interface Speaker {
+/** The rule that decides for a group. */
+interface DecidingRule {
   readonly group: string | null;
   readonly rule: CompiledRule;
   readonly used: number;
-  readonly room: number;
+  readonly headroom: number;
 }
 
-/** Of a group's covering rules the one with the least headroom, ties by name; null: the group is silent. */
-export function tightest(group: CompiledGroup | BuiltinGroup, asked: number, usage: Usage): Speaker | null {
+/** Of a group's covering rules the one with the least headroom, ties by name; null: none covers it. */
+export function minHeadroom(
+  group: CompiledGroup | BuiltinGroup,
+  asked: number,
+  usage: Usage,
+): DecidingRule | null {
   let found: CompiledRule | null = null;
   let foundUsed = 0;
-  let foundRoom = 0;
+  let foundHeadroom = 0;
   for (const rule of group.rules) {
     if ((rule.covers & asked) === 0) continue;
     const used = bytesUnder(usage, rule.counts);
-    const room = headroom(rule.limitBytes, used);
-    if (found === null || room < foundRoom || (room === foundRoom && before(rule.name, found.name))) {
+    const left = headroom(rule.limitBytes, used);
+    if (found === null || left < foundHeadroom || (left === foundHeadroom && before(rule.name, found.name))) {
       found = rule;
       foundUsed = used;
-      foundRoom = room;
+      foundHeadroom = left;
     }
   }
-  return found === null ? null : { group: group.name, rule: found, used: foundUsed, room: foundRoom };
+  return found === null ? null : { group: group.name, rule: found, used: foundUsed, headroom: foundHeadroom };
 }
 
-/** Of the groups' speakers the one with the most headroom, ties by the group's name; null: all are silent. */
-function roomiest(
+/** Of the groups' deciding rules the one with the most headroom, ties by the group's name; null: no group has one. */
+function maxHeadroom(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   asked: number,
   usage: Usage,
-): Speaker | null {
-  let found: Speaker | null = null;
+): DecidingRule | null {
+  let found: DecidingRule | null = null;
   for (const group of groups) {
-    const speaker = tightest(group, asked, usage);
-    if (speaker === null) continue;
+    const deciding = minHeadroom(group, asked, usage);
+    if (deciding === null) continue;
     if (
       found === null ||
-      speaker.room > found.room ||
-      (speaker.room === found.room && before(speaker.group, found.group))
+      deciding.headroom > found.headroom ||
+      (deciding.headroom === found.headroom && before(deciding.group, found.group))
     ) {
-      found = speaker;
+      found = deciding;
     }
   }
   return found;
@@ -215,12 +219,17 @@ function before(a: string | null, b: string | null): boolean {
   return a !== null && b !== null && a < b;
 }
 
-function ruled(settings: QuotaSettings, step: LadderStep, speaker: Speaker, adding: number): Decision {
-  const { group, rule, used, room } = speaker;
+function ruled(
+  settings: QuotaSettings,
+  step: PrecedenceStep,
+  deciding: DecidingRule,
+  adding: number,
+): Decision {
+  const { group, rule, used, headroom } = deciding;
   const limit = rule.limitBytes;
   const common = { by: 'rule', step, used, limit, group, rule: rule.name, subjects: rule.subjects } as const;
   // What is common first: an object that begins with a copy is made in one step.
-  if (refuses(settings, room, adding)) return { ...common, allowed: false, warnPercent: null };
+  if (refuses(settings, headroom, adding)) return { ...common, allowed: false, warnPercent: null };
   return { ...common, allowed: true, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };
 }
 
@@ -245,9 +254,9 @@ function disabled(usage: Usage): Decision {
   };
 }
 
-function silence(step: LadderStep): Decision {
+function noMatch(step: PrecedenceStep): Decision {
   return {
-    by: 'silence',
+    by: 'no_match',
     allowed: false,
     step,
     used: null,

@@ -11,12 +11,12 @@ import {
   decide,
   groupsAt,
   headroom,
-  type LadderStep,
-  ladder,
+  minHeadroom,
+  type PrecedenceStep,
+  precedence,
   type QuotaSettings,
   refuses,
   type Standing,
-  tightest,
 } from './decide.ts';
 import { type BuiltinGroup, type CompiledGroup, type CompiledRule, subjectBit } from './policy.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
@@ -41,17 +41,17 @@ export interface ExplainedRule {
 export interface ExplainedGroup {
   /** Null for the built-in one. */
   readonly group: string | null;
-  /** `silent`: no rule of it covers the subject. */
-  readonly verdict: 'allows' | 'refuses' | 'silent';
+  /** `no_match`: no rule of it covers the subject. */
+  readonly verdict: 'allows' | 'refuses' | 'no_match';
   /** Those that cover the subject, as the group has them. */
   readonly rules: readonly ExplainedRule[];
   /** It has the rule that decided. */
   readonly decided: boolean;
 }
 
-/** A step that was come to: the last one answered, those before it were silent or had no groups. */
+/** A step that was come to: the last one answered, those before it had no rule that covers it, or no groups. */
 export interface ExplainedStep {
-  readonly step: LadderStep;
+  readonly step: PrecedenceStep;
   readonly groups: readonly ExplainedGroup[];
 }
 
@@ -96,12 +96,12 @@ export function explain(
     };
   };
 
-  const explainGroup = (group: CompiledGroup | BuiltinGroup, step: LadderStep): ExplainedGroup => {
-    const speaker = tightest(group, asked, usage);
+  const explainGroup = (group: CompiledGroup | BuiltinGroup, step: PrecedenceStep): ExplainedGroup => {
+    const deciding = minHeadroom(group, asked, usage);
     const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
     return {
       group: group.name,
-      verdict: speaker === null ? 'silent' : verdict(speaker.room),
+      verdict: deciding === null ? 'no_match' : verdict(deciding.headroom),
       rules: group.rules
         .filter(rule => (rule.covers & asked) !== 0)
         .map(rule => explainRule(rule, decided && rule.name === decision.rule)),
@@ -109,7 +109,7 @@ export function explain(
     };
   };
 
-  const steps = ladder.slice(0, decision.step === null ? 0 : ladder.indexOf(decision.step) + 1);
+  const steps = precedence.slice(0, decision.step === null ? 0 : precedence.indexOf(decision.step) + 1);
   return {
     subject,
     settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },

@@ -6,7 +6,7 @@
  * setting, so the same question always has the same answer.
  */
 
-export { type Decision, decide, type LadderStep, type QuotaSettings, type Standing } from './decide.ts';
+export { type Decision, decide, type PrecedenceStep, type QuotaSettings, type Standing } from './decide.ts';
 export {
   type ExplainedGroup,
   type ExplainedRule,

@@ -24,7 +24,7 @@ export interface LintedPolicy {
 export type FindingCode =
   /** DEFAULT_GROUPS names a group that does not exist. */
   | 'missing_default_group'
-  /** A group has no rules, and so is always silent. */
+  /** A group has no rules, and so never decides. */
   | 'empty_group'
   /** A group is neither assigned to anybody nor a default one. */
   | 'unused_group'

@@ -43,7 +43,7 @@ function enumerated(parts: readonly string[]): string {
  */
 export function refusal(ownerName: string, subject: Subject, decision: Refusal): string {
   const owner = printable(ownerName);
-  if (decision.by === 'silence') {
+  if (decision.by === 'no_match') {
     const what = subject === 'size:all' ? `all that ${owner} stores` : `${owner}'s ${subjectWords(subject)}`;
     return `Quota refused: no rule covers ${what}.`;
   }

@@ -26,8 +26,8 @@ const explainedGroup = z
   .object({
     group: z.string().nullable().meta({ description: 'Null for the built-in one.' }),
     verdict: z
-      .enum(['allows', 'refuses', 'silent'])
-      .meta({ description: '`silent`: no rule of it covers the subject.' }),
+      .enum(['allows', 'refuses', 'no_match'])
+      .meta({ description: '`no_match`: no rule of it covers the subject.' }),
     rules: z.array(explainedRule).readonly(),
     decided: z.boolean(),
   })
@@ -50,7 +50,7 @@ export const explanation = z
       .readonly()
       .meta({ description: 'In the order in which they were asked; none when quotas are switched off.' }),
     decision: verdict.extend({
-      by: z.enum(['disabled', 'rule', 'silence']),
+      by: z.enum(['disabled', 'rule', 'no_match']),
       step: step.nullable(),
       subjects: named,
       warnPercent: z.number().nullable().meta({ description: 'The highest threshold that usage reaches.' }),

@@ -42,7 +42,7 @@ t.test('whatever the policy, the explanation is that of the decision that the ga
         );
         const groups = steps.flatMap(step => step.groups.filter(group => group.decided));
         const rules = groups.flatMap(group => group.rules.filter(rule => rule.decided));
-        if (decision.by === 'silence') {
+        if (decision.by === 'no_match') {
           assert.deepStrictEqual(groups, []);
           continue;
         }
@@ -95,7 +95,7 @@ t.test('each group and rule is told with its verdict, usage and headroom', async
               { rule: 'files', used: 60, limit: 50, headroom: -10, verdict: 'refuses', decided: true },
             ],
           },
-          { group: 'other', verdict: 'silent', rules: [], decided: false },
+          { group: 'other', verdict: 'no_match', rules: [], decided: false },
         ],
       },
     ],

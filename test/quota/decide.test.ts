@@ -101,7 +101,7 @@ t.test('default groups are asked only where no assigned group covers the subject
 t.test('what no rule covers is refused where the policy says deny', async t => {
   const groups = { assigned: [group('g', rule('r', -1, 'size:assets:all'))] };
   t.same(ask(noUsage, 'size:git:lfs', groups, { uncovered: 'deny' }), {
-    by: 'silence',
+    by: 'no_match',
     allowed: false,
     step: 'assigned',
     used: null,
@@ -112,7 +112,7 @@ t.test('what no rule covers is refused where the policy says deny', async t => {
     warnPercent: null,
   });
   t.match(ask(noUsage, 'size:git:lfs', { defaults: groups.assigned }, { uncovered: 'deny' }), {
-    by: 'silence',
+    by: 'no_match',
     step: 'defaults',
   });
 });

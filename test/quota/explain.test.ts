@@ -31,7 +31,7 @@ function workedOut({ steps }: Explanation): { allowed: boolean; rule: ExplainedR
   const last = steps.at(-1)?.groups ?? [];
   const room = (rule: ExplainedRule) =>
     rule.limit === 0 ? Number.NEGATIVE_INFINITY : (rule.headroom ?? Number.POSITIVE_INFINITY);
-  const speaking = last.filter(group => group.verdict !== 'silent');
+  const speaking = last.filter(group => group.verdict !== 'no_match');
   const allowing = speaking.filter(group => group.verdict === 'allows');
   const candidates = (allowing.length > 0 ? allowing : speaking).flatMap(group => {
     const least = Math.min(...group.rules.map(room));
@@ -80,26 +80,27 @@ t.test('whoever works the answer out from the rows comes to the decision and its
   );
 });
 
-t.test('every group says what its rules say, and only the last step is not silent', async () => {
+t.test('every group says what its rules say, and only the last step has a rule that matches', async () => {
   fc.assert(
     fc.property(question, each => {
       const { steps } = explain(...asked(each));
       const consistent = steps.every(step =>
         step.groups.every(group => {
-          if (group.rules.length === 0) return group.verdict === 'silent';
+          if (group.rules.length === 0) return group.verdict === 'no_match';
           const refused = group.rules.some(rule => rule.verdict === 'refuses');
           return group.verdict === (refused ? 'refuses' : 'allows');
         }),
       );
       return (
-        consistent && steps.slice(0, -1).every(step => step.groups.every(group => group.verdict === 'silent'))
+        consistent &&
+        steps.slice(0, -1).every(step => step.groups.every(group => group.verdict === 'no_match'))
       );
     }),
     runs,
   );
 });
 
-t.test('one group of the last step is told as the deciding one, and none where silence decided', async () => {
+t.test('one group of the last step is told as the deciding one, and none where no rule matched', async () => {
   fc.assert(
     fc.property(question, each => {
       const { steps, decision } = explain(...asked(each));
@@ -156,7 +157,7 @@ t.test(
       },
       addingBytes: 0,
       steps: [
-        { step: 'assigned', groups: [{ group: 'quiet', verdict: 'silent', rules: [], decided: false }] },
+        { step: 'assigned', groups: [{ group: 'quiet', verdict: 'no_match', rules: [], decided: false }] },
         {
           step: 'defaults',
           groups: [

@@ -89,7 +89,7 @@ t.test('a limit of 0 says that the owner may not store this', async t => {
   t.equal(refused(lfs(0), only(0, 'size:all'), 'size:all'), 'Quota is 0: alice may not store anything.');
 });
 
-t.test('where silence refuses, it says what no rule covers', async t => {
+t.test('where no rule matches, it says what no rule covers', async t => {
   const deny = { uncovered: 'deny' } as const;
   const groups = only(-1, 'size:assets:wiki');
   t.equal(
@@ -147,7 +147,7 @@ t.test('no refusal says of usage what is not so', async () => {
       const decision = ask(asked.usage, asked.assigned, asked.subject, asked.settings, asked.adding);
       fc.pre(!decision.allowed);
       const words = refusal('alice', asked.subject, decision);
-      if (decision.by === 'silence') return words.startsWith('Quota refused: no rule covers ');
+      if (decision.by === 'no_match') return words.startsWith('Quota refused: no rule covers ');
       if (decision.limit === 0) return words.startsWith('Quota is 0: ');
       const claims =
         decision.used > decision.limit

@@ -47,11 +47,7 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
           key: 'rules',
           title: 'Rules',
           cell: ({ rules }) =>
-            rules.length === 0 ? (
-              <span class="quiet-text">none: it is silent</span>
-            ) : (
-              <RuleLinks names={rules} />
-            ),
+            rules.length === 0 ? <span class="quiet-text">none</span> : <RuleLinks names={rules} />,
         },
         {
           key: 'users',

@@ -57,7 +57,7 @@ function inWords({ subject, decision, settings }: Explanation): string {
   switch (decision.by) {
     case 'disabled':
       return 'Quotas are switched off.';
-    case 'silence':
+    case 'no_match':
       return `No rule covers ${what}, and what none covers is refused.`;
     case 'rule': {
       if (decision.limit === 0) return 'The rule allows nothing at all.';
@@ -73,7 +73,7 @@ function inWords({ subject, decision, settings }: Explanation): string {
 const groupVerdicts = {
   allows: 'allows it',
   refuses: 'refuses it',
-  silent: 'is silent: no rule of it covers this',
+  no_match: 'has no rule that covers this',
 };
 
 interface GroupSaidProps {
