@@ -1,24 +1,29 @@
 /**
- * `/sign-in/oauth2/{source}`: to the provider, and back from it. For browsers, which are sent on whatever happens: a
- * fault is a code for the page /sign-in, and the log has the reason.
+ * `/sign-in/oauth2/{source}`: to the provider, and back from it, and to it once more to sign out. For browsers, which are
+ * sent on whatever happens: a fault is a code for the page /sign-in, and the log has the reason.
  */
 
 import { type RequestHandler, type Response, Router } from 'express';
+import type { Identity } from '../identity/index.ts';
 import { SignInFault, type SignInFlow } from '../sign-in/index.ts';
 import { sessionCookie } from './cookie.ts';
 
 export interface SignInPagesOptions {
   readonly signIn: SignInFlow;
+  readonly identity: Pick<Identity, 'authenticateSession' | 'session'>;
   /** Ends with a slash. */
   baseUrl(): string;
   readonly log: { warn(details: object, message: string): void };
 }
 
-export function signInPages({ signIn, baseUrl, log }: SignInPagesOptions): Router {
+export function signInPages({ signIn, identity, baseUrl, log }: SignInPagesOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
 
   const sent =
-    (handle: (source: string, ...of: Parameters<RequestHandler>) => Promise<string>): RequestHandler =>
+    (
+      what: string,
+      handle: (source: string, ...of: Parameters<RequestHandler>) => Promise<string>,
+    ): RequestHandler =>
     async (request, response, next) => {
       response.set('Cache-Control', 'no-store');
       const source = String(request.params.source);
@@ -26,14 +31,14 @@ export function signInPages({ signIn, baseUrl, log }: SignInPagesOptions): Route
         response.redirect(303, await handle(source, request, response, next));
       } catch (error) {
         if (!(error instanceof SignInFault)) throw error;
-        log.warn({ source, fault: error.code, reason: error.message }, 'a sign-in came to nothing');
+        log.warn({ source, fault: error.code, reason: error.message }, `${what} came to nothing`);
         response.redirect(303, signIn.faultPage(error));
       }
     };
 
   router.get(
     '/sign-in/oauth2/:source',
-    sent(async (source, request, response) => {
+    sent('a sign-in', async (source, request, response) => {
       const returnTo = new URLSearchParams(queryOf(request.url)).get('return_to');
       const { location, cookies } = await signIn.begin(source, returnTo, request.headers.cookie);
       appendCookies(response, cookies);
@@ -42,13 +47,31 @@ export function signInPages({ signIn, baseUrl, log }: SignInPagesOptions): Route
   );
   router.get(
     '/sign-in/oauth2/:source/callback',
-    sent(async (source, request, response) => {
+    sent('a sign-in', async (source, request, response) => {
       const cookie = sessionCookie(baseUrl());
       const { cookie: cookies } = request.headers;
       const held = cookie.read(cookies);
       const back = await signIn.finish(source, { query: queryOf(request.url), cookies, held });
       appendCookies(response, [...back.cookies, cookie.set(back.session)]);
       return back.location;
+    }),
+  );
+  router.get(
+    '/sign-in/oauth2/:source/sign-out',
+    sent('a sign-out at a provider', async (source, request, response) => {
+      const cookie = sessionCookie(baseUrl());
+      const held = cookie.read(request.headers.cookie);
+      const known = held === null ? null : await identity.authenticateSession(held);
+      if (known?.is !== 'caller') return signIn.postLogoutRedirectUri;
+      const { caller, renewed } = known;
+      const session = caller.sessionKey === null ? undefined : identity.session(caller.sessionKey);
+      const mark = new URLSearchParams(queryOf(request.url)).get('session');
+      if (session === undefined || !(await signIn.endHere(session.document, source, mark, caller))) {
+        if (renewed !== null) appendCookies(response, [cookie.set(renewed)]);
+        return signIn.postLogoutRedirectUri;
+      }
+      appendCookies(response, [cookie.clear()]);
+      return signIn.endThere(source);
     }),
   );
   return router;

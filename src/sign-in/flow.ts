@@ -5,8 +5,15 @@
 
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
 import { SoftquotaError } from '../errors.ts';
-import { endBrought, type Held, startSession, type Via } from '../identity/index.ts';
-import type { Ledger } from '../ledger/index.ts';
+import {
+  endBrought,
+  endSessions,
+  type Held,
+  type SessionDocument,
+  startSession,
+  type Via,
+} from '../identity/index.ts';
+import type { Author, Ledger } from '../ledger/index.ts';
 import type { View } from '../policy/index.ts';
 import { printable } from '../quota/index.ts';
 import type { SecretKeys } from '../secrets/index.ts';
@@ -28,6 +35,7 @@ import { type Begun, BegunCookies, begunSeconds } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { lostSecret, Providers, reasonOf } from './providers.ts';
+import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { UsedOnce } from './used-once.ts';
 
 export interface SignInFlowOptions {
@@ -79,27 +87,76 @@ export class SignInFlow {
     return new URL(`sign-in/oauth2/${sourceId}/callback`, this.#options.baseUrl()).href;
   }
 
-  /** Where the page is that shows why somebody was not signed in. */
+  /** Where a provider is to send browsers back to that signed out there: what has to be entered there as well. */
+  get postLogoutRedirectUri(): string {
+    return new URL('sign-in', this.#options.baseUrl()).href;
+  }
+
+  /** Where the page is that shows why somebody was not signed in or out. */
   faultPage({ code }: SignInFault): string {
     return new URL(`sign-in?fault=${code}`, this.#options.baseUrl()).href;
   }
 
   /**
-   * Why nobody could sign in by this source now; null: they could. Waits for the provider, but not for long.
+   * Why nobody could sign in by this source now, or sign out at the provider where that is wanted; null: they could. Waits
+   * for the provider, but not for long.
    *
    * Whatever lies at the address, the words are the same: else who may write sources could look around in the network
    * that this machine is in. The log has the reason.
    */
   async trouble(source: SourceDocument): Promise<string | null> {
     const { keys, log } = this.#options;
-    if (clientSecretOf(source, keys).is === 'lost') return lostSecret;
+    if (clientSecretOf(source, keys).is === 'lost')
+      return `nobody could sign in by it at the moment: ${lostSecret}`;
     try {
-      await this.#providers.of(source);
+      const provider = await this.#providers.of(source);
+      if (source.signOutAtProvider) endSessionAddress(provider, source, this.postLogoutRedirectUri);
       return null;
     } catch (error) {
       const reason = error instanceof SignInFault ? error.message : reasonOf(error);
-      log.warn({ source: source.name, reason }, 'nobody could sign in by a source');
-      return 'the provider cannot be used as this source says; the log of the daemon has the reason';
+      const isOfSignOut = error instanceof SignInFault && error.code === 'still_signed_in_there';
+      log.warn(
+        { source: source.name, reason },
+        isOfSignOut ? 'signing out cannot end sessions at a provider' : 'nobody could sign in by a source',
+      );
+      return isOfSignOut ? onlyHere : unusable;
+    }
+  }
+
+  /** Where a browser with this session goes to sign out, relative to the base URL; null: there is no such place. */
+  signOutHref(session: SessionDocument): string | null {
+    return signOutHref(this.#options.ledger.view, session);
+  }
+
+  /**
+   * Ends a session here, where `mark` shows that the browser comes from a page of ours. False: it does not, and nothing
+   * has changed. Rejects with a `SignInFault`.
+   */
+  async endHere(
+    session: SessionDocument,
+    sourceId: string,
+    mark: string | null,
+    by: Author,
+  ): Promise<boolean> {
+    if (!isSignOutOf(session, sourceId, mark)) return false;
+    try {
+      await this.#options.ledger.govern(({ draft }) => endSessions(draft, ({ id }) => id === session.id), by);
+      return true;
+    } catch (error) {
+      if (error instanceof SoftquotaError) throw new SignInFault('still_signed_in', error.message, error);
+      throw error;
+    }
+  }
+
+  /** Where a browser whose session has ended here ends the one at the provider. Rejects with a `SignInFault`. */
+  async endThere(sourceId: string): Promise<string> {
+    try {
+      const source = this.#activeSource(sourceId);
+      const provider = await this.#providers.of(source);
+      return endSessionAddress(provider, source, this.postLogoutRedirectUri).href;
+    } catch (error) {
+      if (error instanceof SignInFault) throw new SignInFault('still_signed_in_there', error.message, error);
+      throw error;
     }
   }
 
@@ -210,6 +267,11 @@ export class SignInFlow {
     }
   }
 }
+
+const unusable =
+  'nobody could sign in by it at the moment: the provider cannot be used as this source says; the log of the daemon has the reason';
+const onlyHere =
+  'signing out ends the session here alone: the provider tells no end_session_endpoint that can be used';
 
 /** For the log: also what an administrator does about it. */
 function refusedText(

@@ -205,7 +205,7 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
   ];
   for (const endpoint of endpoints) {
     const url = endpoint === undefined ? null : new URL(endpoint);
-    if (url === null || url.protocol === 'https:' || (isPlain(source) && isSafe(url))) continue;
+    if (url === null || isSafeFor(source, url)) continue;
     throw new SignInFault(
       'misconfigured',
       `the provider at ${expected} would have something sent to ${url.origin} in the clear`,
@@ -220,6 +220,11 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
   }
   const { token_endpoint_auth_methods_supported } = data;
   return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
+}
+
+/** Whether a browser, or what we ask, may go there: in the clear only where the provider is at this machine itself. */
+export function isSafeFor(source: SourceDocument, url: URL): boolean {
+  return url.protocol === 'https:' || (isPlain(source) && isSafe(url));
 }
 
 function isPlain({ discoveryUrl }: SourceDocument): boolean {

@@ -23,6 +23,8 @@ const source = z.strictObject({
   mapping: z.array(z.tuple([z.string(), texts]).readonly()).readonly(),
   removal: z.boolean(),
   missingClaim: z.enum(missingClaims),
+  /** Sources that were made before there was such a setting lack it. */
+  signOutAtProvider: z.boolean().default(false),
   isActive: z.boolean(),
   createdAt: whole,
 });

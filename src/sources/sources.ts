@@ -39,6 +39,7 @@ const defaults = {
   mapping: [],
   removal: false,
   missingClaim: 'remove',
+  signOutAtProvider: false,
   isActive: true,
 } as const satisfies Partial<SourceFields>;
 

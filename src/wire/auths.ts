@@ -61,6 +61,9 @@ const fields = {
     .enum(['remove', 'keep'])
     .nullish()
     .meta({ description: 'Where the claim is absent: as if it named no group, or change nothing.' }),
+  sign_out_at_provider: flag.meta({
+    description: 'Signing out ends the session at the provider as well (OpenID Connect RP-Initiated Logout).',
+  }),
   is_active: flag,
 };
 
@@ -108,12 +111,16 @@ export const source = z
     quota_group_map: mapping,
     quota_group_map_removal: z.boolean(),
     missing_claim: z.enum(['remove', 'keep']),
+    sign_out_at_provider: z.boolean(),
     is_active: z.boolean(),
     unknown_quota_groups: z
       .array(z.string())
       .readonly()
       .meta({ description: 'Quota groups that the mapping names and that there are not.' }),
     redirect_uri: z.string().meta({ description: 'What has to be entered at the provider.' }),
+    post_logout_redirect_uri: z.string().meta({
+      description: 'What has to be entered at the provider besides, with `sign_out_at_provider`.',
+    }),
     created_at: z.string(),
   })
   .meta({ id: 'Source', description: 'A provider that people sign in by.' });
@@ -122,10 +129,14 @@ export type Source = z.infer<typeof source>;
 
 export const savedSource = source
   .extend({
-    warning: z.string().nullable().meta({
-      description:
-        'That nobody could sign in by it at the moment; the log has the reason. It is saved all the same.',
-    }),
+    warning: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'That nobody could sign in by it at the moment, or that signing out could not end the session at the provider; the log ' +
+          'has the reason. It is saved all the same.',
+      }),
   })
   .meta({ id: 'SavedSource' });
 

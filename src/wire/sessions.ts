@@ -32,6 +32,14 @@ export const session = z
       description: 'When it ends unless it is used until then; null: never, which is so of some tokens.',
     }),
     via,
+    sign_out_href: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Where a browser goes to sign out at the provider as well, relative to the base URL; it ends this session. Null: ' +
+          '`DELETE /session` is all there is.',
+      }),
     host: z.string().meta({ description: 'The machine that answers.' }),
     store_away_since: z.string().nullable().meta({
       description:

@@ -1,4 +1,4 @@
-/** Why signing in by a source did not come to it. Without dependencies, so that the app in the browser has the same words. */
+/** Why signing in or out by a source did not come to it. Without dependencies, so that the app in the browser has the same words. */
 
 /**
  * What the page /sign-in shows for `?fault=CODE`, and nothing else: no text from outside is ever shown there. The log has
@@ -20,6 +20,9 @@ export const signInFaults = {
   name_taken:
     'Somebody here has your name already. If that is you, ask an administrator to link you to that user: the log says how.',
   not_now: 'Nobody can be signed in at the moment. Try again soon.',
+  still_signed_in: 'You are still signed in: nobody can be signed out at the moment. Try again soon.',
+  still_signed_in_there:
+    'You are signed out here, and still signed in at the provider of identities. An administrator finds more in the log.',
 } as const;
 
 export type SignInFaultCode = keyof typeof signInFaults;

@@ -51,10 +51,16 @@ t.test('a source is made with three fields, and says what all others are', async
     quota_group_map: {},
     quota_group_map_removal: false,
     missing_claim: 'remove',
+    sign_out_at_provider: false,
     is_active: true,
     redirect_uri: `${world.url}sign-in/oauth2/${made.id}/callback`,
+    post_logout_redirect_uri: `${world.url}sign-in`,
   });
-  t.match(made.warning, /^the provider cannot be used/, 'a provider that is away is a warning');
+  t.match(
+    made.warning,
+    /^nobody could sign in by it at the moment: the provider cannot be used/,
+    'a provider that is away is a warning',
+  );
   for (const field of ['name', 'openid_connect_auto_discovery_url', 'client_id'] as const) {
     const { [field]: _, ...others } = company;
     const refused = await world.must(422, 'POST', '/admin/auths', {

@@ -48,6 +48,7 @@ t.test('signing in by a token tells who one is, and every route works with the s
     organizations: ['acme'],
     scopes: ['write:user'],
     via: 'token',
+    sign_out_href: null,
     host: /./,
     store_away_since: null,
     shares: false,

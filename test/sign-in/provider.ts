@@ -15,8 +15,8 @@ export interface RealProvider {
   readonly client: Client;
   /** Who signs in from now on. */
   someone: Someone;
-  /** Where it may send browsers to. */
-  allow(redirectUri: string): void;
+  /** Where it may send browsers to that signed in, and where to when they have signed out. */
+  allow(redirectUri: string, postLogoutRedirectUri?: string): void;
 }
 
 /** Told to whoever asks for the scope `profile`. */
@@ -39,12 +39,14 @@ export async function realProvider(t: Test, pushing: Pushing = 'offered'): Promi
     issuer,
     client,
     someone: { subject: 'sub-0', claims: {} },
-    allow: redirectUri => {
+    allow: (redirectUri, postLogoutRedirectUri) => {
       redirectUris.push(redirectUri);
+      if (postLogoutRedirectUri !== undefined) postLogoutRedirectUris.push(postLogoutRedirectUri);
       provider = providerFor();
     },
   };
   const redirectUris = [`${issuer}/nobody`];
+  const postLogoutRedirectUris: string[] = [];
   const providerFor = () =>
     new Provider(issuer, {
       clients: [
@@ -52,6 +54,7 @@ export async function realProvider(t: Test, pushing: Pushing = 'offered'): Promi
           client_id: client.id,
           client_secret: client.secret,
           redirect_uris: redirectUris,
+          post_logout_redirect_uris: postLogoutRedirectUris,
           response_types: ['code'],
           grant_types: ['authorization_code'],
         },

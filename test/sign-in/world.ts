@@ -10,7 +10,7 @@ import type { Client } from './issuer.ts';
 export interface At {
   readonly issuer: string;
   readonly client: Client;
-  allow(redirectUri: string): void;
+  allow(redirectUri: string, postLogoutRedirectUri?: string): void;
 }
 
 export interface Signed {
@@ -120,8 +120,8 @@ export async function addSource(world: World, at: At, fields: object): Promise<n
       ...fields,
     },
   });
-  const { id, redirect_uri, warning } = savedSource.parse(json);
+  const { id, redirect_uri, post_logout_redirect_uri, warning } = savedSource.parse(json);
   if (warning !== null) throw new Error(warning);
-  at.allow(redirect_uri);
+  at.allow(redirect_uri, post_logout_redirect_uri);
   return id;
 }

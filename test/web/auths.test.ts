@@ -78,7 +78,7 @@ t.test('an administrator makes a source, tries claims by it, and changes nothing
 
   await tab.click('main ::-p-text(Create the source)');
   await reads(tab, 'is saved. Its redirect URI', 'main');
-  await reads(tab, 'Nobody could sign in by it at the moment', 'main');
+  await reads(tab, 'nobody could sign in by it at the moment', 'main');
   await reads(tab, 'unknown groups', 'main');
   await reads(tab, oddNames.script, 'main');
   await reads(tab, 'One is set, and is never shown.', 'main');
@@ -121,7 +121,7 @@ t.test(
     await reads(tab, 'Comes into\ngold', 'main .facts');
     await tab.click('main ::-p-text(Create the source)');
     await reads(tab, 'company is saved.', 'main');
-    t.notMatch(await tab.read('main'), 'Nobody could sign in');
+    t.notMatch(await tab.read('main'), 'nobody could sign in');
     const made = z.array(source).parse((await world.must(200, 'GET', '/admin/auths')).json);
     provider.allow(made.find(({ name }) => name === 'company')?.redirect_uri ?? '');
 
@@ -151,6 +151,43 @@ t.test(
     await world.must(204, 'DELETE', `/admin/auths/${id}`);
   },
 );
+
+t.test('signing out at the provider as well: somebody else can sign in there afterwards', async t => {
+  const provider = await realProvider(t);
+  const tab = await web.signedIn(world.url, admin, 'admin/auths');
+  await tab.click('main ::-p-text(New source)');
+  await fill(tab, 'Name', 'shared desk');
+  await fill(tab, 'Issuer or discovery URL', provider.issuer);
+  await fill(tab, 'Client ID', provider.client.id);
+  await fill(tab, 'Client secret', provider.client.secret);
+  await tab.click('main label ::-p-text(Signing out ends the session at the provider as well)');
+  await tab.click('main ::-p-text(Create the source)');
+  await reads(tab, 'shared desk is saved.', 'main');
+  await reads(tab, `to be entered at the provider: ${world.url}sign-in`, 'main');
+  const made = z.array(source).parse((await world.must(200, 'GET', '/admin/auths')).json);
+  const shared = made.find(({ name }) => name === 'shared desk');
+  provider.allow(shared?.redirect_uri ?? '', shared?.post_logout_redirect_uri);
+
+  const desk = await web.tab();
+  const signIn = async (name: string) => {
+    provider.someone = { subject: `sub-${name}`, claims: { preferred_username: name } };
+    await desk.click('main ::-p-text(Sign in with shared desk)');
+    await desk.page.waitForFunction('location.pathname === "/mine"');
+    return desk.page.evaluate(
+      'fetch("api/v1/session").then(answer => answer.json()).then(({ login }) => login)',
+    );
+  };
+  await desk.go(new URL('sign-in?back=mine', world.url).href);
+  t.equal(await signIn('erin'), 'erin');
+  await desk.click('nav ::-p-text(Sign out)');
+  await desk.page.waitForFunction(`location.origin === ${JSON.stringify(provider.issuer)}`);
+  await desk.click('button ::-p-text(Yes, sign me out)');
+  await desk.page.waitForFunction(`location.href === ${JSON.stringify(`${world.url}sign-in`)}`);
+  await reads(desk, 'Sign in with shared desk', 'main');
+  await desk.go(new URL('sign-in?back=mine', world.url).href);
+  t.equal(await signIn('frank'), 'frank', 'without it the provider would say again that it is erin');
+  await world.must(204, 'DELETE', `/admin/auths/${shared?.id ?? 0}`);
+});
 
 t.test('users are linked and unlinked, and a source is deleted after asking', async t => {
   const tab = await web.signedIn(world.url, admin, 'admin/auths');

@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { PageId } from '../../src/wire/pages.ts';
 import { faultOf, wordsOf } from './api/fault.ts';
-import { type Session, signOut } from './api/session.ts';
+import { type Session, signOut, signOutAt } from './api/session.ts';
 import { Announcer, announce } from './parts/announcer.tsx';
 import { Banners } from './parts/banners.tsx';
 import { Name } from './parts/name.tsx';
@@ -109,7 +109,7 @@ function Ways({ session, page }: { session: Session; page: PageId | undefined })
             </a>
           </li>
           <li>
-            <SignOut />
+            <SignOut at={session.sign_out_href} />
           </li>
         </ul>
       </nav>
@@ -126,8 +126,10 @@ function isHere(address: string): boolean {
   return new URL(address, document.baseURI).pathname === window.location.pathname;
 }
 
-function SignOut() {
+/** `at`: where the browser goes to sign out at the provider as well; null: there is no such place. */
+function SignOut({ at }: { at: string | null }) {
   const leave = async () => {
+    if (at !== null) return signOutAt(at);
     try {
       await signOut();
       go(to('signIn'));

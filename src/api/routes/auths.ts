@@ -27,6 +27,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
     client_secret_state: secretStates[clientSecretOf(document, keys).is],
     unknown_quota_groups: unknownQuotaGroups(ledger.view, document.mapping),
     redirect_uri: signIn.redirectUri(document.id),
+    post_logout_redirect_uri: signIn.postLogoutRedirectUri,
   });
   const saved = async (document: SourceDocument) => ({
     ...shown(document),

@@ -35,7 +35,14 @@ const params = z.object({ user: knownName });
 const sessionParams = z.object({ user: knownName, id: mark });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
-export function sessionRoutes({ ledger, identity, fleet, host, baseUrl }: ApiServices): readonly Route[] {
+export function sessionRoutes({
+  ledger,
+  identity,
+  fleet,
+  signIn: flow,
+  host,
+  baseUrl,
+}: ApiServices): readonly Route[] {
   const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
     mustBeOwnOrAdministered(ledger, named.user, caller, to);
 
@@ -68,6 +75,7 @@ export function sessionRoutes({ ledger, identity, fleet, host, baseUrl }: ApiSer
       scopes,
       expires_at: end === null ? null : iso(end),
       via: known?.document.via.is ?? 'token',
+      sign_out_href: known === undefined ? null : flow.signOutHref(known.document),
       host,
       store_away_since: storeAwaySince(),
       shares: fleet !== null,

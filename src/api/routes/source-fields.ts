@@ -8,7 +8,10 @@ import type { NewSource, Source, SourceEdit } from '../../wire/index.ts';
 
 export function shownFields(
   document: SourceDocument,
-): Omit<Source, 'client_secret_state' | 'unknown_quota_groups' | 'redirect_uri'> {
+): Omit<
+  Source,
+  'client_secret_state' | 'unknown_quota_groups' | 'redirect_uri' | 'post_logout_redirect_uri'
+> {
   return {
     id: document.id,
     name: document.name,
@@ -23,6 +26,7 @@ export function shownFields(
     quota_group_map: Object.fromEntries(document.mapping),
     quota_group_map_removal: document.removal,
     missing_claim: document.missingClaim,
+    sign_out_at_provider: document.signOutAtProvider,
     is_active: document.isActive,
     created_at: new Date(document.createdAt).toISOString(),
   };
@@ -53,6 +57,7 @@ export function editIn(body: SourceEdit): Partial<SourceFields> {
     ...(mapping === null ? {} : { mapping }),
     ...(isGiven(body.quota_group_map_removal) ? { removal: body.quota_group_map_removal } : {}),
     ...(isGiven(body.missing_claim) ? { missingClaim: body.missing_claim } : {}),
+    ...(isGiven(body.sign_out_at_provider) ? { signOutAtProvider: body.sign_out_at_provider } : {}),
     ...(isGiven(body.is_active) ? { isActive: body.is_active } : {}),
   };
 }

@@ -35,6 +35,17 @@ export async function signIn(
   client.setQueryData(sessionQuery.queryKey, session);
 }
 
+/**
+ * Leaves for where the session ends here and at the provider. What this page shows is somebody's: the browser's way back
+ * does not bring it up again.
+ */
+export function signOutAt(href: string): void {
+  window.addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) window.location.reload();
+  });
+  window.location.assign(new URL(href, document.baseURI).href);
+}
+
 /** Done as well where the session has ended already. Else rejects as `ask` does. */
 export async function signOut(): Promise<void> {
   try {

@@ -97,6 +97,18 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
             />
           </fieldset>
           <Check
+            label="Signing out ends the session at the provider as well"
+            note="Only where the provider has an end_session_endpoint; most ask the person first."
+            checked={typed.signOutAtProvider}
+            onChange={signOutAtProvider => set({ signOutAtProvider })}
+          />
+          {source !== undefined && typed.signOutAtProvider && (
+            <p>
+              Post-logout redirect URI, to be entered at the provider:{' '}
+              <code>{source.post_logout_redirect_uri}</code>
+            </p>
+          )}
+          <Check
             label="Active"
             note="The sign-in page offers it. Switched off, it signs out whoever signed in by it."
             checked={typed.isActive}

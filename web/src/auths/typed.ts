@@ -21,6 +21,7 @@ export interface TypedSource {
   readonly mapping: string;
   readonly removal: boolean;
   readonly missingClaim: Source['missing_claim'];
+  readonly signOutAtProvider: boolean;
   readonly isActive: boolean;
 }
 
@@ -39,6 +40,7 @@ export const newSource: TypedSource = {
   mapping: '{}',
   removal: false,
   missingClaim: 'remove',
+  signOutAtProvider: false,
   isActive: true,
 };
 
@@ -58,6 +60,7 @@ export function typedOf(source: Source): TypedSource {
     mapping: JSON.stringify(source.quota_group_map, null, 2),
     removal: source.quota_group_map_removal,
     missingClaim: source.missing_claim,
+    signOutAtProvider: source.sign_out_at_provider,
     isActive: source.is_active,
   };
 }
@@ -77,6 +80,7 @@ export function fieldsOf(typed: TypedSource): NewSource {
     quota_group_map: typed.mapping,
     quota_group_map_removal: typed.removal,
     missing_claim: typed.missingClaim,
+    sign_out_at_provider: typed.signOutAtProvider,
     is_active: typed.isActive,
   };
 }

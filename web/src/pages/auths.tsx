@@ -98,8 +98,7 @@ function Saved({ source: { name, redirect_uri: redirectUri, warning } }: { sourc
       </p>
       {warning !== null && (
         <p>
-          <span class="mark near">warning</span> Nobody could sign in by it at the moment:{' '}
-          {printable(warning)}
+          <span class="mark near">warning</span> {printable(warning)}
         </p>
       )}
     </div>
