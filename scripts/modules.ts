@@ -67,6 +67,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
     'scan',
     'store',
+    'policy',
     'ledger',
     'refusals',
     'fleet',

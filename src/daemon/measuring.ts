@@ -24,6 +24,7 @@ import {
 import type { Logger } from '../telemetry/index.ts';
 import { FollowUps } from './follow-ups.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
+import { Renames } from './renames.ts';
 
 /** How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check. */
 const locateDeadlineMs = 1000;
@@ -64,11 +65,13 @@ export class Measuring {
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
   readonly #measured = Promise.withResolvers<void>();
+  readonly #renames: Renames;
 
   constructor({ config, ledger, log, fleet }: MeasuringParts) {
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
+    this.#renames = new Renames({ ledger, log });
     this.isMeasured = this.#measured.promise;
     this.#fleet = fleet;
     this.#divide();
@@ -194,6 +197,7 @@ export class Measuring {
     | 'unread'
     | 'faults'
     | 'leftovers'
+    | 'renames'
   > {
     const whole = this.scanner.runs().filter(({ owners }) => owners === null);
     const last = whole.find(({ state }) => state === 'done');
@@ -210,6 +214,7 @@ export class Measuring {
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
+      renames: this.#renames.list(),
     };
   }
 
@@ -230,6 +235,7 @@ export class Measuring {
   async close(): Promise<void> {
     this.#schedule?.close();
     this.#followUps.close();
+    this.#renames.close();
     this.#hangingThreads = await this.scanner.close();
   }
 
@@ -253,13 +259,15 @@ export class Measuring {
   #record(measurement: Measurement): void {
     if ('gone' in measurement) {
       this.#ledger.recordGone(measurement.gone, measurement.seq);
+      this.#renames.gone(measurement.gone);
       return;
     }
-    const { unit, bytes, files, partial, measuredAt, seq } = measurement;
+    const { unit, bytes, files, partial, measuredAt, seq, formerOwners } = measurement;
     const { path, owner, leaf } = unit;
     // A walk may end when it is another machine's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
     this.#ledger.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    this.#renames.measured(path, formerOwners);
   }
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
@@ -267,8 +275,10 @@ export class Measuring {
     for (const unit of this.#ledger.walkedBefore(sweep.startSeq)) {
       if (this.#leavesElsewhere.has(unit.leaf)) continue;
       const standing = sweep.standing(unit.name);
-      if (standing === 'gone') this.#ledger.recordGone(unit.name, sweep.startSeq);
-      else if (standing !== 'seen') this.#ledger.recordUnread(unit.name);
+      if (standing === 'gone') {
+        this.#ledger.recordGone(unit.name, sweep.startSeq);
+        this.#renames.gone(unit.name);
+      } else if (standing !== 'seen') this.#ledger.recordUnread(unit.name);
     }
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     for (const root of this.#rootsAway) {

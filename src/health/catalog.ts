@@ -163,6 +163,12 @@ export const daemonFindings = {
     meaning: "An owner's units pass 2^53 - 1 bytes together.",
     mend: '`softquota usage OWNER` tells which',
   },
+  owner_renamed: {
+    severity: 'wrong',
+    meaning:
+      'Somebody seems to have been renamed where the repositories come from: a new owner has the directories of one who has none left, and is in none of the groups of the old one.',
+    mend: '`softquota user edit OLD --name NEW`, which takes everything along; where it is somebody else: take the old one out of the groups, or delete it',
+  },
   same_owner: {
     severity: 'notice',
     meaning: 'Directories whose names differ count for one owner.',

@@ -6,7 +6,7 @@ import { formatBytes, printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
-import type { Listed, Observed, ObservedFleet, TroubledPlace } from './observed.ts';
+import type { Listed, Observed, ObservedFleet, ObservedRename, TroubledPlace } from './observed.ts';
 import { doesNotAnswer, notKept, sharedAway, sharedName } from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
@@ -310,8 +310,9 @@ function trouble({ path, why }: TroubledPlace): string {
   return `${printable(path)}: ${why}`;
 }
 
-function owners({ ledger }: Observed): Finding[] {
+function owners({ ledger, renames }: Observed): Finding[] {
   return [
+    ...listed({ first: renames, count: renames.length }, renamed),
     ...ledger
       .ownersTooLarge()
       .map(name =>
@@ -331,6 +332,22 @@ function owners({ ledger }: Observed): Finding[] {
         ),
       ),
   ];
+}
+
+function renamed({ from, to, units, groups, newGroups, isOnlyFound }: ObservedRename): Finding {
+  const mends = isOnlyFound
+    ? [commandLine('softquota', 'user', 'edit', '--name', to, '--', from)]
+    : [
+        commandLine('softquota', 'user', 'set-groups', '--', to, ...new Set([...newGroups, ...groups])),
+        commandLine('softquota', 'user', 'delete', '--', from),
+      ];
+  return finding(
+    'owner_renamed',
+    `${printable(from)} seems to have been renamed to ${printable(to)} on the disk: ` +
+      `${counted(units, 'unit is', 'units are')} ${printable(to)}'s now, and ${printable(from)}, who has none left, ` +
+      `is in ${groups.length === 1 ? 'the group' : 'the groups'} ${groups.map(printable).join(', ')}`,
+    `${mends.join(' && ')}  # where it is somebody else: ${commandLine('softquota', 'user', 'set-groups', '--none', '--', from)}`,
+  );
 }
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {

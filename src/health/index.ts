@@ -12,6 +12,7 @@ export {
   notReady,
   type Observed,
   type ObservedFleet,
+  type ObservedRename,
   type TroubledPlace,
   type UnaskedTally,
   type WaitedFor,

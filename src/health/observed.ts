@@ -35,6 +35,17 @@ export interface ObservedFleet {
   readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
 }
 
+/** An owner who seems to have been renamed on the disk; `groups` are those that are assigned to them. */
+export interface ObservedRename {
+  readonly from: string;
+  readonly to: string;
+  readonly units: number;
+  readonly groups: readonly string[];
+  readonly newGroups: readonly string[];
+  /** Nothing but the name is known of the new one, which the old one can be given. */
+  readonly isOnlyFound: boolean;
+}
+
 export interface Observed {
   readonly ledger: Ledger;
   /** Null: the quota is this machine's own. */
@@ -52,6 +63,8 @@ export interface Observed {
   readonly unread: Listed<TroubledPlace>;
   readonly faults: Listed<TroubledPlace>;
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
+  /** Owners who have nothing left, and whose directories are all a new owner's. */
+  readonly renames: readonly ObservedRename[];
   /** How long ago the last sweep of this life ended, by a clock that nobody sets; null before it. */
   readonly sweptAgoMs: number | null;
   /** How far apart sweeps are meant to be. */

@@ -278,6 +278,12 @@ export class Ledger {
     return [...(this.#book.account(ownerName)?.units ?? [])].sort((a, b) => b.bytes - a.bytes);
   }
 
+  /** Whether walks of this machine found units of an owner. */
+  hasWalked(ownerName: string): boolean {
+    for (const { kind } of this.#book.account(ownerName)?.units ?? []) if (kind === 'walked') return true;
+    return false;
+  }
+
   /** The next place in the order of walks and reports. */
   nextSeq(): number {
     return ++this.#seq;

@@ -1,5 +1,5 @@
 /**
- * The scan cache: what the directories of every unit held when they were last walked.
+ * The scan cache: what the directories of every unit held when they were last walked, and whose they were.
  *
  * It costs exactness only where a place cannot be read, so no walk fails by it. A file that is
  * damaged or of another version is made anew by `prepareCache`, before any thread has it open;
@@ -10,6 +10,7 @@ import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { encodePath } from '../layout/index.ts';
+import { type FormerOwner, formerOwnersIn, formerOwnersTable } from './former-owners.ts';
 import type { Sums } from './sums.ts';
 
 const version = 1;
@@ -47,6 +48,7 @@ function prepare(file: string): void {
     }
     const { user_version: found } = database.prepare('PRAGMA user_version').get() ?? {};
     if (found !== version) throw new Unusable(`it is of version ${found}, not ${version}`);
+    database.exec(formerOwnersTable);
     const { quick_check: check } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
     if (check !== 'ok') throw new Unusable(String(check));
   } finally {
@@ -72,12 +74,23 @@ export interface Cache {
   read(unit: string): Sums | null;
   /** Remembers it; writes only what changed. */
   write(unit: string, sums: Sums): void;
+  /**
+   * Remembers whose a unit is, by the identity of its directory; gives whose it was before, if that seems to have been
+   * the same owner by another name. See `former-owners.ts`.
+   */
+  formerOwners(unit: string, identity: string, owner: string): readonly FormerOwner[];
   /** Forgets the units that are not among these. */
   keepOnly(units: Iterable<string>): void;
   close(): void;
 }
 
-export const noCache: Cache = { read: () => null, write() {}, keepOnly() {}, close() {} };
+export const noCache: Cache = {
+  read: () => null,
+  write() {},
+  formerOwners: () => [],
+  keepOnly() {},
+  close() {},
+};
 
 /** Opens a prepared cache. `fault` is told why something could not be kept, once for each reason. */
 export function openCache(file: string, fault: (why: string) => void): Cache {
@@ -112,6 +125,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
   const digestOf = database.prepare('SELECT digest FROM sums WHERE path = ?');
   const sumsOf = database.prepare('SELECT digest, sums FROM sums WHERE path = ?');
   const put = database.prepare('INSERT OR REPLACE INTO sums VALUES (?, ?, ?)');
+  const formerOwners = formerOwnersIn(database);
 
   return {
     read: unit =>
@@ -130,6 +144,8 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
         const digest = hash('sha1', json);
         if (digestOf.get(key)?.digest !== digest) put.run(key, digest, json);
       }),
+    formerOwners: (unit, identity, owner) =>
+      attempt([], () => formerOwners({ identity, path: keyOf(unit), owner, now: Date.now() })),
     keepOnly: units =>
       attempt(undefined, database => {
         database.exec('CREATE TEMP TABLE kept (path BLOB PRIMARY KEY) STRICT, WITHOUT ROWID');
@@ -137,7 +153,9 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
           const keep = database.prepare('INSERT OR IGNORE INTO kept VALUES (?)');
           database.exec('BEGIN');
           for (const unit of units) keep.run(keyOf(unit));
-          database.exec('DELETE FROM sums WHERE path NOT IN (SELECT path FROM kept); COMMIT');
+          for (const table of ['sums', 'owners'])
+            database.exec(`DELETE FROM ${table} WHERE path NOT IN (SELECT path FROM kept)`);
+          database.exec('COMMIT');
         } finally {
           if (database.isTransaction) database.exec('ROLLBACK');
           database.exec('DROP TABLE kept');

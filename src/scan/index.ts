@@ -7,6 +7,7 @@
  */
 
 export type { Disk } from './disks.ts';
+export type { FormerOwner } from './former-owners.ts';
 export type { Hang } from './hangs.ts';
 export type {
   Drift,

@@ -1,6 +1,7 @@
 /** What a walk is asked for, and what it answers. */
 
 import type { Unit } from '../layout/index.ts';
+import type { FormerOwner } from './former-owners.ts';
 
 /** What of a file counts: its length, or the blocks it takes. */
 export type Measure = 'apparent' | 'allocated';
@@ -59,6 +60,8 @@ export interface Walked {
   readonly certainBytes: number;
   /** Of packs and loose objects: only what tidies up makes them fewer. */
   readonly objectBytes: number;
+  /** Whose its directory was before, where they seem to have been renamed; the first one first. */
+  readonly formerOwners: readonly FormerOwner[];
 }
 
 export type WalkOutcome =

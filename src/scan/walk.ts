@@ -33,10 +33,12 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   if (identity === null) return { outcome: 'vanished' };
   if (!takeSteps(state)) return { outcome: 'stopped' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
-  if (identityOf(unit.path) !== identity) return { outcome: 'vanished' };
+  if (identityOf(unit.path)?.name !== identity.name) return { outcome: 'vanished' };
   const bytes = bytesOf(state, cache);
   const isExact = Number.isSafeInteger(bytes);
   if (isExact) cache.write(unit.path, state.sums);
+  const { birth } = identity;
+  const isTold = birth !== null && unit.owner !== null;
   const collectors = isRepository ? collectorsMet(state, collectorsBefore) : [];
   const mostCopied = collectors.length === 0 ? 0 : arrivals.mostCopied(earliest(collectors, startedAt));
   return {
@@ -54,6 +56,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     collectors: collectors.map(({ id }) => id),
     certainBytes: isExact ? Math.max(0, bytes - mostCopied) : 0,
     objectBytes: state.objectBytes,
+    formerOwners: isTold ? cache.formerOwners(unit.path, birth, unit.owner) : [],
   };
 }
 
@@ -91,14 +94,22 @@ function bytesOf(state: Walk, cache: Cache): number {
   return totalOf(sums);
 }
 
+interface Identity {
+  readonly name: string;
+  /** Tells it from all directories that ever were; null where the file system keeps no times of birth. */
+  readonly birth: string | null;
+}
+
 /** Which directory is there; null where none is. Where the system does not say, that is its name. */
-function identityOf(path: string): string | null {
+function identityOf(path: string): Identity | null {
   try {
     const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
-    return stats?.isDirectory() === true ? `${stats.dev}:${stats.ino}` : null;
+    if (stats?.isDirectory() !== true) return null;
+    const name = `${stats.dev}:${stats.ino}`;
+    return { name, birth: stats.birthtimeNs > 0n ? `${name}:${stats.birthtimeNs}` : null };
   } catch (error) {
     const code = systemCode(error);
     if (code === null) throw error;
-    return code;
+    return { name: code, birth: null };
   }
 }

@@ -1,9 +1,11 @@
 /** Owners who get another name or another type, or go: what goes along with them, and what nobody inherits. */
 
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { z } from 'zod';
 import { quotaInfo, user } from '../../src/wire/index.ts';
+import { until } from '../e2e/ask.ts';
 import { groupsOf, measure, messageOf, repository, userOf } from './people.ts';
 import { World } from './world.ts';
 
@@ -152,4 +154,91 @@ t.test('what the other type cannot have stands in the way of becoming it', async
   t.match(await become('acme', 'user'), /acme has members/);
   t.match(await userOf(world, 'acme'), { type: 'organization', email: '' }, 'and nothing is changed');
   await world.must(422, 'PATCH', '/admin/users/acme', { body: { is_admin: true } });
+});
+
+/** What the log says of renames on the disk. */
+function renamesTold({ log }: World) {
+  const line = z.object({
+    msg: z.literal('an owner seems to have been renamed on the disk'),
+    from: z.string(),
+    to: z.string(),
+    units: z.number(),
+  });
+  return log.flatMap(text => line.safeParse(JSON.parse(text)).data ?? []);
+}
+
+async function renameFindings(world: World) {
+  const { json } = await world.must(200, 'GET', '/admin/quota/findings');
+  return z
+    .array(z.object({ code: z.string(), message: z.string(), mend: z.string() }))
+    .parse(json)
+    .filter(({ code }) => code === 'owner_renamed');
+}
+
+t.test('who is renamed on the disk alone is told, until the groups are where they belong', async t => {
+  const world = await World.open(t);
+  const git = join(world.directory, 'git');
+  for (const name of ['bob/app', 'bob/lib', 'carol/app', 'acme/app']) repository(world, name);
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  for (const name of ['bob', 'carol']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
+  await measure(world);
+  const told = async (from: string) => {
+    await until(
+      () => renamesTold(world).find(one => one.from === from) ?? null,
+      () => `that ${from} was renamed was never told`,
+    );
+    return renamesTold(world);
+  };
+
+  renameSync(join(git, 'bob'), join(git, 'robert'));
+  t.match(await told('bob'), [{ from: 'bob', to: 'robert', units: 2 }], 'without any sweep');
+  t.match(await renameFindings(world), [
+    {
+      message:
+        /^bob seems to have been renamed to robert on the disk: 2 units are robert's now, .* the group free$/,
+      mend: /^softquota user edit --name robert -- bob /,
+    },
+  ]);
+  await world.restart();
+  await measure(world);
+  t.equal((await renameFindings(world)).length, 1, 'a restart forgets nothing');
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  t.same(await groupsOf(world, 'robert'), ['free']);
+  t.same(await renameFindings(world), []);
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'bob' } });
+  await world.must(204, 'PUT', '/admin/quota/groups/free/users/bob');
+  t.same(await renameFindings(world), [], 'who has the name later is somebody else');
+
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'karla' } });
+  renameSync(join(git, 'carol'), join(git, 'karla'));
+  await told('carol');
+  t.match(
+    await renameFindings(world),
+    [{ mend: /^softquota user set-groups -- karla free && softquota user delete -- carol /u }],
+    'the new one has an account already',
+  );
+  await world.must(204, 'DELETE', '/admin/quota/groups/free/users/carol');
+  t.same(await renameFindings(world), [], 'nothing is left that could be lost');
+});
+
+t.test('who hands one of several repositories to a new owner, or deletes all, is not renamed', async t => {
+  const world = await World.open(t);
+  const git = join(world.directory, 'git');
+  for (const name of ['bob/app', 'bob/lib', 'carol/app', 'acme/app']) repository(world, name);
+  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
+  for (const name of ['bob', 'carol']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
+  await measure(world);
+  mkdirSync(join(git, 'guild'));
+  renameSync(join(git, 'bob/app.git'), join(git, 'guild/app.git'));
+  rmSync(join(git, 'carol'), { recursive: true });
+  repository(world, 'karla/app');
+  await measure(world);
+  t.same(await renameFindings(world), []);
+  rmSync(join(git, 'bob/lib.git'), { recursive: true });
+  await measure(world);
+  t.match(
+    await renameFindings(world),
+    [{ message: /^bob .* to guild on the disk: 1 unit is/ }],
+    'the last one is gone',
+  );
 });

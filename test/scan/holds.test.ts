@@ -56,6 +56,7 @@ function world(t: Test, known: number | undefined): World {
         unreadCount: 0,
         leftovers: [],
         leftoverCount: 0,
+        formerOwners: [],
         packs,
         packsIdentity: 'a',
         collectors: packs === 'collected' ? ['gc 1'] : [],
