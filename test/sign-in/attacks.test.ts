@@ -254,7 +254,8 @@ t.test('nothing that signs anybody in is in the log, in an answer, or on disk', 
   );
 });
 
-const unusable = 'the provider cannot be used as this source says; the log of the daemon has the reason';
+const unusable =
+  'nobody could sign in by it at the moment: the provider cannot be used as this source says; the log of the daemon has the reason';
 
 t.test('a provider that cannot be what it says, or sends people astray, is not gone to', async t => {
   const { signIns } = await open(t);

@@ -165,6 +165,3 @@ t.test('a source from before there was such a setting signs out here alone', t =
   );
   t.end();
 });
-
-// A thread that was being started when its daemon closed may end long after it.
-t.on('end', () => setImmediate(() => process.exit()));
