@@ -84,6 +84,25 @@ t.test('a walk tells whose a renamed directory was, and nothing of one that was 
   }
 });
 
+t.test('whoever has most of a root is renamed without a disk being taken to be away', async t => {
+  const root = temporary(t);
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/storage/{owner}/{repo}.git`)]);
+  const rename = async (from: string, to: string) => {
+    renameSync(join(root, 'storage', from), join(root, 'storage', to));
+    await scanner.sweep({ kind: 'sweep' }).done;
+    return book.sweeps.at(-1)?.roots.map(({ away }) => away);
+  };
+  const ownedBy = (name: string) => [...book.units.values()].filter(({ unit }) => unit.owner === name).length;
+  for (let number = 0; number < 20; number += 1) bareRepository(join(root, `storage/bob/${number}.git`));
+  bareRepository(join(root, 'storage/alice/app.git'));
+  await scanner.sweep({ kind: 'sweep' }).done;
+  t.same(await rename('bob', 'robert'), [null]);
+  t.same([ownedBy('bob'), ownedBy('robert')], [0, 20]);
+  t.same(await rename('robert', '../elsewhere'), ['20 of its 21 known units are missing at once']);
+  t.same(await rename('../elsewhere', 'bob'), [null], 'and back');
+  t.same([ownedBy('bob'), ownedBy('robert')], [20, 0]);
+});
+
 t.test('a sweep forgets whose what is gone was', async t => {
   const root = temporary(t);
   const cacheFile = join(temporary(t), 'scan.db');
