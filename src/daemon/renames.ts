@@ -46,9 +46,9 @@ export class Renames {
     this.#tellSoon();
   }
 
-  /** Those by which a quota ended: the old owner is in groups still, and has nothing in storage. */
+  /** Those by which a quota ended: the old owner has nothing in storage, and is still in groups that the new one is not in. */
   list(): readonly ObservedRename[] {
-    return this.#all().filter(({ groups }) => groups.length > 0);
+    return this.#all().filter(({ groups, newGroups }) => groups.some(group => !newGroups.includes(group)));
   }
 
   close(): void {

@@ -35,7 +35,7 @@ export interface FoundUnit {
   readonly now: number;
 }
 
-/** Who is renamed again and again is known by so many names before. */
+/** Who is renamed again and again is known by so many names before: the first ones, which may have had a quota, and the last. */
 const mostFormer = 4;
 
 /**
@@ -77,11 +77,9 @@ export function formerOwnersIn(database: DatabaseSync): FormerOwners {
       return known;
     }
     const isNew = hadOthers.get(key, now - newForMs, before) === undefined;
-    const former = isNew
-      ? [...known, { name: before, until: now }]
-          .filter(one => ownerKey(one.name, true) !== key)
-          .slice(-mostFormer)
-      : [];
+    const first = known.slice(0, mostFormer - 1);
+    const all = isNew ? [...first, { name: before, until: now }] : [];
+    const former = all.filter(({ name }) => ownerKey(name, true) !== key);
     put.run(identity, path, owner, key, now, JSON.stringify(former));
     return former;
   };

@@ -2,7 +2,7 @@
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { quotaInfo, user } from '../../src/wire/index.ts';
 import { until } from '../e2e/ask.ts';
@@ -175,13 +175,19 @@ async function renameFindings(world: World) {
     .filter(({ code }) => code === 'owner_renamed');
 }
 
-t.test('who is renamed on the disk alone is told, until the groups are where they belong', async t => {
+/** bob and carol are in the group free, and have repositories. */
+async function openInGroup(t: Test) {
   const world = await World.open(t);
   const git = join(world.directory, 'git');
   for (const name of ['bob/app', 'bob/lib', 'carol/app', 'acme/app']) repository(world, name);
   await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
   for (const name of ['bob', 'carol']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
   await measure(world);
+  return { world, git };
+}
+
+t.test('who is renamed on the disk alone is told, until the groups are where they belong', async t => {
+  const { world, git } = await openInGroup(t);
   const told = async (from: string) => {
     await until(
       () => renamesTold(world).find(one => one.from === from) ?? null,
@@ -217,17 +223,16 @@ t.test('who is renamed on the disk alone is told, until the groups are where the
     [{ mend: /^softquota user set-groups -- karla free && softquota user delete -- carol /u }],
     'the new one has an account already',
   );
+  await world.must(204, 'PUT', '/admin/quota/groups/free/users/karla');
+  t.same(await renameFindings(world), [], 'the new one is in the group as well');
+  await world.must(204, 'DELETE', '/admin/quota/groups/free/users/karla');
+  t.equal((await renameFindings(world)).length, 1);
   await world.must(204, 'DELETE', '/admin/quota/groups/free/users/carol');
   t.same(await renameFindings(world), [], 'nothing is left that could be lost');
 });
 
 t.test('who hands one of several repositories to a new owner, or deletes all, is not renamed', async t => {
-  const world = await World.open(t);
-  const git = join(world.directory, 'git');
-  for (const name of ['bob/app', 'bob/lib', 'carol/app', 'acme/app']) repository(world, name);
-  await world.must(201, 'POST', '/admin/quota/groups', { body: { name: 'free' } });
-  for (const name of ['bob', 'carol']) await world.must(204, 'PUT', `/admin/quota/groups/free/users/${name}`);
-  await measure(world);
+  const { world, git } = await openInGroup(t);
   mkdirSync(join(git, 'guild'));
   renameSync(join(git, 'bob/app.git'), join(git, 'guild/app.git'));
   rmSync(join(git, 'carol'), { recursive: true });
