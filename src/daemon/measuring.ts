@@ -235,8 +235,8 @@ export class Measuring {
   async close(): Promise<void> {
     this.#schedule?.close();
     this.#followUps.close();
-    this.#renames.close();
     this.#hangingThreads = await this.scanner.close();
+    this.#renames.close();
   }
 
   /** Finds out what of all that is configured this machine walks. */
