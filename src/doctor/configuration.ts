@@ -6,10 +6,10 @@ import { formatFaults, type LoadedConfig, type RefusedConfig, sections } from '.
 import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
-import { finding, type Looked } from './looked.ts';
-import { groupName } from './people.ts';
+import { groupName } from './accounts.ts';
+import { type CheckResult, finding } from './check-result.ts';
 
-export function checkFaults(loaded: LoadedConfig | RefusedConfig): Looked {
+export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {
   const notes = loaded.notes.map(note => finding('config_note', printable(note), ''));
   if (loaded.ok) return { findings: notes };
   const faults = loaded.faults.map(fault =>
@@ -26,7 +26,7 @@ const writeByAll = 0o002;
 const readByAll = 0o004;
 const sticky = 0o1000;
 
-export function checkConfigFiles(loaded: LoadedConfig): Looked {
+export function checkConfigFiles(loaded: LoadedConfig): CheckResult {
   const { file } = loaded.config;
   const { dataPath } = loaded.config.server;
   const places = file === null ? [] : [file, dirname(file)];
@@ -89,7 +89,7 @@ function hiding(path: string, dataPath: string): string {
   return `${commandLine('chgrp', groupName(gid), path)} && ${commandLine('chmod', 'g+r,o-rwx', path)}`;
 }
 
-function keyFile(path: string): Looked['findings'] {
+function keyFile(path: string): CheckResult['findings'] {
   if (((modeOf(path) ?? 0) & 0o077) === 0) return [];
   const message = `others than the daemon can read ${printable(path)}`;
   return [finding('secret_readable', message, commandLine('chmod', '0600', path))];

@@ -5,11 +5,11 @@ import { SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 import { version } from '../version.ts';
 import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import type { Installation } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { localized, restart, start } from './mend.ts';
 
-export interface DaemonLooked extends Looked {
+export interface DaemonCheck extends CheckResult {
   /** Whether it told what it finds itself. */
   readonly heard: boolean;
 }
@@ -17,7 +17,7 @@ export interface DaemonLooked extends Looked {
 /** More than a request takes, and than clocks that are kept right differ by. */
 const clockMs = 60_000;
 
-export async function checkDaemon({ admin, loaded, machine }: Installation): Promise<DaemonLooked> {
+export async function checkDaemon({ admin, loaded, machine }: Installation): Promise<DaemonCheck> {
   try {
     const { headers, json } = succeeded(await admin('/version'));
     const running = versionReport.parse(json).version;

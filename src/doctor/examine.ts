@@ -4,6 +4,7 @@ import { hooksStatus } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type CheckResult, finding, together } from './check-result.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';
 import { checkDaemon } from './daemon.ts';
 import { checkGate } from './gate.ts';
@@ -11,16 +12,15 @@ import { checkGc } from './gc.ts';
 import { checkHookConf } from './hook-conf.ts';
 import { checkHooks } from './hooks.ts';
 import type { Installation, Loaded, Machine } from './installation.ts';
-import { finding, type Looked, together } from './looked.ts';
 import { softquota } from './mend.ts';
 import { checkPrograms } from './programs.ts';
-import { checkReach } from './reach.ts';
+import { checkReachability } from './reachability.ts';
 import { findRepositories, type Repositories } from './repositories.ts';
 import { checkSettings } from './settings.ts';
 import { checkSignedPushes } from './signed-pushes.ts';
 import { checkSockets } from './sockets.ts';
 import { checkSpace } from './space.ts';
-import { checkStrays } from './strays.ts';
+import { checkUnmanaged } from './unmanaged.ts';
 
 export interface Examination {
   /** What is wrong comes first. */
@@ -44,7 +44,7 @@ export async function examine({ loaded, clients, machine }: Loaded): Promise<Exa
   return { findings: [...all.filter(isWrong), ...all.filter(found => !isWrong(found))], checked };
 }
 
-async function installed(installation: Installation): Promise<readonly Looked[]> {
+async function installed(installation: Installation): Promise<readonly CheckResult[]> {
   const { loaded, machine } = installation;
   const { config } = loaded;
   const [daemon, gate] = await Promise.all([checkDaemon(installation), checkGate(installation)]);
@@ -77,7 +77,7 @@ function capped(findings: readonly Finding[]): readonly Finding[] {
 }
 
 /** `heard`: whether the daemon tells by itself of its storage. */
-async function onDisk(installation: Installation, heard: boolean): Promise<readonly Looked[]> {
+async function onDisk(installation: Installation, heard: boolean): Promise<readonly CheckResult[]> {
   const { loaded, machine } = installation;
   const repositories = findRepositories(loaded.config);
   const { close } = repositories;
@@ -90,19 +90,19 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
     ...(heard ? [] : [checkRoots(machine, repositories)]),
     hooks,
     hookConf?.believed === true ? { findings: [] } : checkSettings(installation, close, statuses, hooks.well),
-    await checkReach(
+    await checkReachability(
       installation,
       close.map(({ user }) => user),
       hooks.run,
     ),
-    checkStrays(installation, repositories),
+    checkUnmanaged(installation, repositories),
     checkGc(machine, close),
     await checkSignedPushes(machine, close, statuses),
   ];
 }
 
 /** What the daemon would say of its storage, while there is none to say it. */
-function checkRoots(machine: Machine, { roots, unread }: Repositories): Looked {
+function checkRoots(machine: Machine, { roots, unread }: Repositories): CheckResult {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
   const isAway = (path: string): boolean => away.some(root => root.path === path);
   const places = unread.filter(({ path }) => !isAway(path));

@@ -3,11 +3,11 @@
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import type { Installation } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { setKey, start } from './mend.ts';
 
-export async function checkGate(installation: Installation): Promise<Looked> {
+export async function checkGate(installation: Installation): Promise<CheckResult> {
   const { gate, loaded, machine } = installation;
   const { socket } = loaded.config.server;
   try {

@@ -4,8 +4,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { beforeLook, encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import type { Machine } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
 
@@ -14,7 +14,7 @@ const mostLoose = 6700;
 const mostPacks = 50;
 const sampled = 'objects/17';
 
-export function checkGc(machine: Machine, repositories: readonly Repository[]): Looked {
+export function checkGc(machine: Machine, repositories: readonly Repository[]): CheckResult {
   return {
     findings: repositories.flatMap(repository => found(machine, repository)),
     checked: ['their gc'],

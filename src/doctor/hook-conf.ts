@@ -7,12 +7,12 @@ import { defaultSocket, withoutBlanks } from '../githooks/index.ts';
 import { commandLine, quoted } from '../health/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import { type SettingName, settingFault, settingNames } from './hook-setting.ts';
-import { finding, type Looked } from './looked.ts';
-import { isSamePlace } from './place.ts';
+import { isSamePath } from './paths.ts';
 
 /** `socket`: the one that the daemon serves; null where nobody can tell. */
-export function checkHookConf(path: string, socket: string | null): Looked {
+export function checkHookConf(path: string, socket: string | null): CheckResult {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return { findings: [] };
   if (!stats.isFile()) {
@@ -89,7 +89,7 @@ function faultIn(path: string, { number, key, value }: Line): Finding[] {
 function elsewhere(path: string, lines: readonly Line[], socket: string): Finding[] {
   const line = lines.findLast(({ key, value }) => key === 'socket' && settingFault('socket', value) === null);
   const asked = line?.value ?? defaultSocket;
-  if (isSamePlace(asked, socket)) return [];
+  if (isSamePath(asked, socket)) return [];
   const message = `${path} sends the hooks to ${printable(asked)}, and the daemon serves ${printable(socket)}`;
   const drop = line === undefined ? '' : `${commandLine('sed', '-i', `${line.number}d`, path)} && `;
   return [finding('hook_conf_socket', message, `${drop}echo socket=${quoted(socket)} >>${quoted(path)}`)];

@@ -18,12 +18,12 @@ import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { homeOf } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import { hookFileAt } from './hook-file.ts';
 import type { Machine } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { asUser, softquota } from './mend.ts';
-import { homeOf } from './people.ts';
 import type { Repositories, Repository } from './repositories.ts';
 import type { User } from './rights.ts';
 
@@ -33,7 +33,7 @@ export interface RunHook {
   readonly user: User;
 }
 
-export interface HooksLooked extends Looked {
+export interface HooksCheck extends CheckResult {
   /** The repositories whose hooks ask, and are told. */
   readonly well: ReadonlySet<string>;
   /** What git runs of theirs. */
@@ -52,7 +52,7 @@ export function checkHooks(
   machine: Machine,
   { close, count, roots, whole }: Repositories,
   statuses: readonly RepositoryStatus[],
-): HooksLooked {
+): HooksCheck {
   const faults: Fault[] = [];
   const run: RunHook[] = [];
   const well = new Set<string>();

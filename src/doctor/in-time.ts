@@ -13,8 +13,8 @@ import { commandLine } from '../health/index.ts';
 import { decodePath, mountsIn, mountTable } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { finding } from './check-result.ts';
 import type { Examination } from './examine.ts';
-import { finding } from './looked.ts';
 import { lookEnd } from './looks.ts';
 
 /**

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { variableOf } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { userName } from './accounts.ts';
 import type { Installation, Machine } from './installation.ts';
-import { userName } from './people.ts';
 
 /** A command of ours, about the same installation. */
 export function softquota(machine: Machine, command: string, ...words: readonly string[]): string {

@@ -6,7 +6,7 @@ import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { finding, type Looked } from './looked.ts';
+import { type CheckResult, finding } from './check-result.ts';
 
 /** Where hooks look first; then where git is found. */
 const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
@@ -15,7 +15,7 @@ const leastGit = [2, 11] as const;
 
 const timeoutMs = 10_000;
 
-export async function checkPrograms(): Promise<Looked> {
+export async function checkPrograms(): Promise<CheckResult> {
   const parts = await Promise.all([curl(), git()]);
   return {
     findings: parts.flatMap(part => part.findings),

@@ -32,7 +32,7 @@ export interface Repositories {
   /** Of those, the ones to be looked at closely. */
   readonly close: readonly Repository[];
   /** Repositories that no template matches. */
-  readonly strays: readonly string[];
+  readonly unmanaged: readonly string[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];
   /** Whether the time was enough to find all. */
   readonly whole: boolean;
@@ -70,9 +70,9 @@ export function findRepositories({ storages, scan }: Config, limits = { mostMs, 
     }
   }
   const kept = roots.filter((_, index) => tracks.some(({ kind, root }) => root === index && isOfGit(kind)));
-  const strays = strayRepositories(kept, listed, passed, exclude);
+  const unmanaged = unmanagedRepositories(kept, listed, passed, exclude);
   const close = chosen(known, limits.mostClose).flatMap(path => repositoryAt(path));
-  return { roots, count: known.length, close, strays, unread, whole };
+  return { roots, count: known.length, close, unmanaged, unread, whole };
 }
 
 function isOfGit(kind: StorageKind): boolean {
@@ -107,21 +107,21 @@ function repositoryAt(path: string): Repository[] {
  * A template may pass through a repository that it does not match, and look at what is inside; and it leaves
  * out what cannot match.
  */
-function strayRepositories(
+function unmanagedRepositories(
   roots: readonly Root[],
   listed: readonly string[],
   passed: ReadonlySet<string>,
   exclude: readonly string[],
 ): string[] {
-  const strays = new Set<string>();
+  const unmanaged = new Set<string>();
   const isInside = (path: string): boolean => {
-    for (let at = path; at !== '/'; at = dirname(at)) if (strays.has(at)) return true;
+    for (let at = path; at !== '/'; at = dirname(at)) if (unmanaged.has(at)) return true;
     return false;
   };
   const waiting: { path: string; depth: number }[] = [];
   for (const path of listed) {
     if (isInside(path)) continue;
-    if (isRepository(path)) strays.add(path);
+    if (isRepository(path)) unmanaged.add(path);
     else waiting.push(...below(path, passed, exclude).map(child => ({ path: child, depth: 0 })));
   }
   for (const { path } of roots.filter(({ state }) => state === 'present')) {
@@ -136,12 +136,12 @@ function strayRepositories(
     looked += 1;
     const { path, depth } = next;
     if (isInside(path)) continue;
-    if (isRepository(path)) strays.add(path);
+    if (isRepository(path)) unmanaged.add(path);
     else if (depth < deepestBeside) {
       waiting.push(...below(path, passed, exclude).map(child => ({ path: child, depth: depth + 1 })));
     }
   }
-  return [...strays].sort();
+  return [...unmanaged].sort();
 }
 
 function isRepository(path: string): boolean {

@@ -7,8 +7,8 @@ import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
+import { userWords } from './accounts.ts';
 import type { Answers, Order, Right } from './impersonator.ts';
-import { userWords } from './people.ts';
 
 export interface User {
   readonly uid: number;

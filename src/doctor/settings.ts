@@ -3,11 +3,11 @@
 import { defaultSocket, type RepositoryStatus } from '../githooks/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import { type SettingName, settingFault, settingNames } from './hook-setting.ts';
 import type { Installation } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { asUser, softquota } from './mend.ts';
-import { isSamePlace } from './place.ts';
+import { isSamePath } from './paths.ts';
 import type { Repository } from './repositories.ts';
 
 const mostNamed = 10;
@@ -18,7 +18,7 @@ export function checkSettings(
   repositories: readonly Repository[],
   statuses: readonly RepositoryStatus[],
   well: ReadonlySet<string>,
-): Looked {
+): CheckResult {
   const { socket } = loaded.config.server;
   const faults: Finding[] = [];
   const elsewhere: { readonly path: string; readonly asked: string }[] = [];
@@ -31,8 +31,7 @@ export function checkSettings(
       if (fault !== null) faults.push(unset(path, user.uid, name, `${value}: ${fault}`));
     }
     const asked = status.settings.socket ?? defaultSocket;
-    if (settingFault('socket', asked) === null && !isSamePlace(asked, socket))
-      elsewhere.push({ path, asked });
+    if (settingFault('socket', asked) === null && !isSamePath(asked, socket)) elsewhere.push({ path, asked });
   }
   return { findings: [...faults, ...sentElsewhere()] };
 

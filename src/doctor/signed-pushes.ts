@@ -6,10 +6,10 @@ import { configAsksForSignedPushes, type RepositoryStatus } from '../githooks/in
 import { commandLine } from '../health/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { homeOf } from './accounts.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import type { Machine } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { asUser } from './mend.ts';
-import { homeOf } from './people.ts';
 import type { Repository } from './repositories.ts';
 
 const key = 'receive.certNonceSeed';
@@ -19,7 +19,7 @@ export async function checkSignedPushes(
   machine: Machine,
   repositories: readonly Repository[],
   statuses: readonly RepositoryStatus[],
-): Promise<Looked> {
+): Promise<CheckResult> {
   const findings: Finding[] = [];
   for (const [index, { path, user }] of repositories.entries()) {
     const status = statuses[index];

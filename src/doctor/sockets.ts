@@ -7,14 +7,14 @@ import { beforeLook } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import { exposureOf } from '../sockets/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import type { Installation } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { setKey } from './mend.ts';
 
 const useByAll = 0o002;
 const useByOthers = 0o022;
 
-export function checkSockets(installation: Installation): Looked {
+export function checkSockets(installation: Installation): CheckResult {
   const { trustedSocket, adminSocket } = installation.loaded.config.server;
   return {
     findings: [...exposed(installation), ...trusted(installation, trustedSocket), ...admin(adminSocket)],

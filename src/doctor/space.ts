@@ -5,13 +5,13 @@ import { systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
 import { formatBytes, printable } from '../quota/index.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import type { Installation } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 
 const leastBytes = 64 * 1024 * 1024;
 const leastFiles = 1000;
 
-export function checkSpace({ loaded }: Installation): Looked {
+export function checkSpace({ loaded }: Installation): CheckResult {
   const { dataPath } = loaded.config.server;
   const shown = printable(dataPath);
   try {

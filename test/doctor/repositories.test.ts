@@ -23,7 +23,7 @@ t.test(
     const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
     const at = (path: string) => repositoryAt(join(folder, 'srv', path));
     at('git/alice/app.git');
-    const strays = [
+    const unmanaged = [
       at('git/alone.git'),
       at('git/alice/old.bak'),
       at('git/bob/deep/er.repo'),
@@ -33,7 +33,7 @@ t.test(
     at('work/.git');
     mkdirSync(join(folder, 'srv/git/alice/notes'));
     const found = findRepositories(config);
-    t.strictSame(found.strays, strays.sort());
+    t.strictSame(found.unmanaged, unmanaged.sort());
     t.equal(found.count, 1);
     t.match(found.close, [{ path: join(folder, 'srv/git/alice/app.git'), user: { uid: 0, gid: 0 } }]);
     t.ok(found.whole);
@@ -44,7 +44,7 @@ t.test('what lies inside a repository that no template matches is no repository 
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.repository');
   const stray = repositoryAt(join(folder, 'srv/git/alice/app.git'));
   repositoryAt(join(stray, 'modules/inner'));
-  t.strictSame(findRepositories(config).strays, [stray]);
+  t.strictSame(findRepositories(config).unmanaged, [stray]);
 });
 
 t.test('of very many, those that look unprotected are looked at, but never they alone', async t => {
@@ -70,8 +70,8 @@ t.test('with the time up it says that there are more', async t => {
 
 t.test('a storage root that is not there is told as it stands', async t => {
   const { folder, config } = configured(t, 'nowhere/{owner}/{repo}.git');
-  const { roots, count, strays } = findRepositories(config);
+  const { roots, count, unmanaged } = findRepositories(config);
   t.match(roots, [{ path: join(folder, 'nowhere'), state: 'missing' }]);
   t.equal(count, 0);
-  t.strictSame(strays, []);
+  t.strictSame(unmanaged, []);
 });

@@ -4,7 +4,7 @@ import { type DaemonFindingCode, daemonFindings } from '../health/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DoctorCode, doctorFindings } from './catalog.ts';
 
-export interface Looked {
+export interface CheckResult {
   readonly findings: readonly Finding[];
   /** What was looked at, in a few words with its numbers. */
   readonly checked?: readonly string[];
@@ -20,7 +20,7 @@ export function finding(code: DoctorCode | DaemonFindingCode, message: string, m
 }
 
 /** All that several checks came back with. */
-export function together(parts: readonly Looked[]): Required<Looked> {
+export function together(parts: readonly CheckResult[]): Required<CheckResult> {
   return {
     findings: parts.flatMap(part => part.findings),
     checked: parts.flatMap(part => part.checked ?? []),

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { beforeLook, encodePath } from '../layout/index.ts';
 
 /** Whether two absolute paths lead to the same place, links resolved as far as there is anything. */
-export function isSamePlace(one: string, other: string): boolean {
+export function isSamePath(one: string, other: string): boolean {
   return one === other || resolved(one) === resolved(other);
 }
 

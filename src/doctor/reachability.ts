@@ -5,13 +5,13 @@ import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { groupName, userName, userWords } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import type { RunHook } from './hooks.ts';
 import type { Right } from './impersonator.ts';
 import type { Installation } from './installation.ts';
-import { finding, type Looked } from './looked.ts';
 import { setKey } from './mend.ts';
-import { groupName, userName, userWords } from './people.ts';
 import { type Blocked, blockedFor, blockedWords, grant, mayAskFor, type User } from './rights.ts';
 
 /** Each is asked for by a process of its own. */
@@ -24,11 +24,11 @@ interface Target {
 }
 
 /** `users`: whom repositories belong to. `hooks`: what git runs, of repositories that are well otherwise. */
-export async function checkReach(
+export async function checkReachability(
   installation: Installation,
   users: readonly User[],
   hooks: readonly RunHook[],
-): Promise<Looked> {
+): Promise<CheckResult> {
   const { loaded, machine } = installation;
   const { socket } = loaded.config.server;
   const all = [...new Map(users.map(user => [user.uid, user])).values()];

@@ -3,15 +3,15 @@
 import { parseTemplate } from '../layout/index.ts';
 import { printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
+import { type CheckResult, counted, finding } from './check-result.ts';
 import { hookFileAt } from './hook-file.ts';
 import type { Installation } from './installation.ts';
-import { counted, finding, type Looked } from './looked.ts';
 import { setKey, softquota } from './mend.ts';
 import type { Repositories } from './repositories.ts';
 
-export function checkStrays(installation: Installation, { strays, roots }: Repositories): Looked {
-  const hooked = strays.filter(isMeantToAsk);
-  const others = strays.filter(path => !isMeantToAsk(path));
+export function checkUnmanaged(installation: Installation, { unmanaged, roots }: Repositories): CheckResult {
+  const hooked = unmanaged.filter(isMeantToAsk);
+  const others = unmanaged.filter(path => !isMeantToAsk(path));
   return {
     findings: [
       ...told(
