@@ -150,7 +150,7 @@ async function answer(
 ): Promise<Following | null> {
   let caller = await allowed();
   const json = async () => {
-    const document = await jsonOf(request, response, mostBytesOf(route));
+    const document = await jsonOf(request, mostBytesOf(route));
     // It may have come slowly, and what its sender was let in by may be revoked meanwhile.
     caller = await allowed();
     return document;

@@ -1,6 +1,7 @@
 /** Reading a request's body: JSON in UTF-8, no longer than its route takes, and nothing else. */
 
-import express, { type Request, type Response } from 'express';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Request } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { exactNumber, JsonFault, readJsonInSlices } from '../json/index.ts';
 
@@ -20,41 +21,59 @@ const leastBytesPerValue = 16;
  * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not said to be, with
  * `body_too_large`, and with `bad_parameter` where it breaks off.
  */
-export async function jsonOf(request: Request, response: Response, mostBytes: number): Promise<unknown> {
+export async function jsonOf(request: Request, mostBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined) {
     throw new SoftquotaError('invalid', 'body: expected JSON as it is, without Content-Encoding');
   }
-  await collected(request, response, mostBytes);
-  const body: unknown = request.body;
-  if (!(body instanceof Buffer) || body.length === 0) return undefined;
+  const text = await textOf(request, mostBytes);
+  if (text === '') return undefined;
   if (!isJson(request.headers['content-type'])) {
     throw new SoftquotaError('invalid', 'body: expected JSON, with Content-Type: application/json');
   }
+  if (text === null) throw noDocument('it is not UTF-8');
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
     const mostValues = Math.floor(mostBytes / leastBytesPerValue);
     return await readJsonInSlices(text, { number: exactNumber, mostValues });
   } catch (cause) {
-    throw new SoftquotaError('invalid', `body: expected one JSON document; ${whyNot(cause)}`, { cause });
+    throw cause instanceof JsonFault ? noDocument(cause.message, cause) : cause;
   }
 }
 
-/** What is too long is read to its end all the same, and forgotten: who is cut off while sending does not listen. */
-function collected(request: Request, response: Response, mostBytes: number): Promise<void> {
-  // Takes any type: what it is, is looked at when the rest of the request has earned it.
-  const collect = express.raw({ type: () => true, limit: mostBytes });
-  return new Promise((resolve, reject) =>
-    collect(request, response, (error?: unknown) => {
-      if (error === undefined) resolve();
-      else if (error instanceof Error && 'status' in error && error.status === 413) {
-        reject(
-          new SoftquotaError('body_too_large', `body: expected at most ${shown(mostBytes)}`, {
-            cause: error,
-          }),
-        );
-      } else reject(new SoftquotaError('bad_parameter', 'body: it breaks off', { cause: error }));
-    }),
-  );
+/**
+ * The text of the body; null where it is no UTF-8. It is decoded as it comes: a long one would take long at once. What is
+ * too long is read to its end all the same, and forgotten: who is cut off while sending does not listen.
+ */
+async function textOf(request: Request, mostBytes: number): Promise<string | null> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const pieces: string[] = [];
+  let length = 0;
+  let isText = true;
+  const decode = (chunk?: Buffer) => {
+    if (!isText) return;
+    try {
+      pieces.push(decoder.decode(chunk, { stream: chunk !== undefined }));
+    } catch {
+      isText = false;
+    }
+  };
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const brokeOff = () => reject(new SoftquotaError('bad_parameter', 'body: it breaks off'));
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > mostBytes) pieces.length = 0;
+    else decode(chunk);
+  });
+  request.once('end', resolve);
+  request.once('error', brokeOff);
+  request.once('close', brokeOff);
+  await promise;
+  if (length > mostBytes) {
+    throw new SoftquotaError('body_too_large', `body: expected at most ${shown(mostBytes)}`);
+  }
+  decode();
+  if (!isText) return null;
+  if (pieces.length > 1) await nextTurn();
+  return pieces.join('');
 }
 
 function isJson(contentType: string | undefined): boolean {
@@ -65,6 +84,6 @@ function shown(bytes: number): string {
   return bytes < mebibyte ? `${bytes / kibibyte} KiB` : `${bytes / mebibyte} MiB`;
 }
 
-function whyNot(error: unknown): string {
-  return error instanceof JsonFault ? error.message : 'it is not UTF-8';
+function noDocument(why: string, cause?: unknown): SoftquotaError {
+  return new SoftquotaError('invalid', `body: expected one JSON document; ${why}`, { cause });
 }

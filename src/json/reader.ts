@@ -2,9 +2,9 @@
  * Reads one JSON document (RFC 8259), a slice at a time.
  *
  * JSON.parse is one step, and with a reviver 1 MiB of small numbers holds the event loop for half a second. This reader
- * does so many values and stops, so that others get their turn. It takes what JSON.parse takes, but for what only an
- * attacker sends: documents with more than `mostDepth` levels, texts with more than `mostCharacters`, and more values than
- * the caller allows.
+ * does so many values and characters and stops, so that others get their turn. It takes what JSON.parse takes, but for what
+ * only an attacker sends: documents with more than `mostDepth` levels, objects with more than `mostNames`, texts with more than
+ * `mostCharacters`, numbers and blanks with more than `mostInARow`, and more values than the caller allows.
  */
 
 /** What cannot be read. The message holds nothing of the text, which may be a secret. */
@@ -21,15 +21,22 @@ export interface ReaderOptions {
 
 export const mostDepth = 200;
 
-/** A text with escapes is decoded in one step. */
-export const mostCharacters = 4 * 1024 * 1024;
+/** Of one text, which is decoded in one step. */
+export const mostCharacters = 256 * 1024;
+
+/** Digits or blanks, which are passed over in one step. */
+export const mostInARow = 1024 * 1024;
+
+/** Of one object, with those that come again: each time that the engine enlarges an object, it does so in one step. */
+export const mostNames = 10_000;
+
+/** A step reads no more characters, but for the value that it is at. */
+const charactersAtOnce = 64 * 1024;
 
 type Container = unknown[] | Record<string, unknown>;
 
-/** Never match anything but what starts where they are told to, and never step back. */
-const spaces = /[ \t\n\r]*/y;
-const plainText = /[^"\\\0-\x1f]*/y;
-const digits = /\d*/y;
+/** What stands for something else in a text, or must not stand there. */
+const notPlain = /[\\\0-\x1f]/;
 
 const words: ReadonlyMap<string, boolean | null> = new Map([
   ['true', true],
@@ -46,6 +53,8 @@ export class JsonReader {
   readonly #open: Container[] = [];
   /** The names that the open objects wait to set; '' for lists. */
   readonly #names: string[] = [];
+  /** How many names each of them has had. */
+  readonly #counts: number[] = [];
   #result: unknown;
   #isDone = false;
 
@@ -59,10 +68,11 @@ export class JsonReader {
     return this.#result;
   }
 
-  /** Reads up to so many values more. Returns true at the end of the document. Throws `JsonFault`. */
+  /** Reads up to so many values more, or fewer long ones. Returns true at the end of the document. Throws `JsonFault`. */
   read(values: number): boolean {
     const end = this.#values + values;
-    while (!this.#isDone && this.#values < end) this.#value();
+    const endAt = this.#at + charactersAtOnce;
+    while (!this.#isDone && this.#values < end && this.#at < endAt) this.#value();
     return this.#isDone;
   }
 
@@ -85,6 +95,7 @@ export class JsonReader {
     this.#at++;
     this.#open.push(container);
     this.#names.push('');
+    this.#counts.push(0);
     if (this.#next() === (Array.isArray(container) ? ']' : '}')) this.#close(true);
     else if (!Array.isArray(container)) this.#name();
   }
@@ -111,6 +122,7 @@ export class JsonReader {
       if (character !== (Array.isArray(container) ? ']' : '}')) throw mistake();
       this.#open.pop();
       this.#names.pop();
+      this.#counts.pop();
       this.#put(container);
       isAtEnd = false;
     }
@@ -118,7 +130,11 @@ export class JsonReader {
 
   #name(): void {
     if (this.#text[this.#at] !== '"') throw mistake();
-    this.#names[this.#names.length - 1] = this.#string();
+    const last = this.#names.length - 1;
+    const count = (this.#counts[last] ?? 0) + 1;
+    if (count > mostNames) throw new JsonFault(`an object has more than ${mostNames} names`);
+    this.#counts[last] = count;
+    this.#names[last] = this.#string();
     if (this.#next() !== ':') throw mistake();
     this.#at++;
   }
@@ -142,24 +158,28 @@ export class JsonReader {
   }
 
   #string(): string {
-    const start = this.#at++;
-    let hasEscapes = false;
-    for (;;) {
-      this.#skip(plainText);
-      const character = this.#text[this.#at++];
-      if (character === '"') break;
-      if (character !== '\\') throw mistake();
-      hasEscapes = true;
-      this.#at++;
-    }
-    if (this.#at - start > mostCharacters)
-      throw new JsonFault(`a text has more than ${mostCharacters} characters`);
-    if (!hasEscapes) return this.#text.slice(start + 1, this.#at - 1);
+    const start = this.#at;
+    this.#at = this.#endOfString(start);
+    const raw = this.#text.slice(start, this.#at);
+    if (!notPlain.test(raw)) return raw.slice(1, -1);
     try {
       // A text between quotes is nothing else.
-      return JSON.parse(this.#text.slice(start, this.#at)) as string;
+      return JSON.parse(raw) as string;
     } catch {
       throw mistake();
+    }
+  }
+
+  /** Where the text ends that starts here: behind the first quote that no odd number of backslashes is before. */
+  #endOfString(start: number): number {
+    for (let from = start + 1; ; ) {
+      const quote = this.#text.indexOf('"', from);
+      if (quote === -1) throw mistake();
+      mustBeShort('text', quote - start - 1, mostCharacters);
+      let backslashes = 0;
+      while (this.#text[quote - 1 - backslashes] === '\\') backslashes++;
+      from = quote + 1;
+      if (backslashes % 2 === 0) return from;
     }
   }
 
@@ -183,24 +203,31 @@ export class JsonReader {
 
   /** At least one. */
   #digits(): number {
-    const length = this.#skip(digits);
-    if (length === 0) throw mistake();
-    return length;
+    const start = this.#at;
+    while (isDigit(this.#text[this.#at] ?? '')) this.#skip('number', start);
+    if (this.#at === start) throw mistake();
+    return this.#at - start;
   }
 
   /** The character behind what is blank; '' at the end. */
   #next(): string {
-    this.#skip(spaces);
-    return this.#text[this.#at] ?? '';
+    const start = this.#at;
+    for (;;) {
+      const character = this.#text[this.#at] ?? '';
+      if (character !== ' ' && character !== '\n' && character !== '\r' && character !== '\t')
+        return character;
+      this.#skip('run of blanks', start);
+    }
   }
 
-  #skip(what: RegExp): number {
-    const start = this.#at;
-    what.lastIndex = start;
-    what.test(this.#text);
-    this.#at = what.lastIndex;
-    return this.#at - start;
+  #skip(what: 'number' | 'run of blanks', start: number): void {
+    this.#at++;
+    mustBeShort(what, this.#at - start, mostInARow);
   }
+}
+
+function mustBeShort(what: 'text' | 'number' | 'run of blanks', characters: number, most: number): void {
+  if (characters > most) throw new JsonFault(`a ${what} has more than ${most} characters`);
 }
 
 /** As JSON.parse does: `__proto__` is a name like any other. */

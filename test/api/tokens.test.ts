@@ -269,7 +269,7 @@ t.test('every fault of what is to be a token is told at once', async t => {
     await faults({ name: 'x', scopes: [], expires_at: past }),
     /scopes: at least one .*; expires_at: it is past/,
   );
-  for (const scope of ['a\u0000b', 'sudo', 'write:Admin', 'read:all', '', 'x'.repeat(1_000_000)]) {
+  for (const scope of ['a\u0000b', 'sudo', 'write:Admin', 'read:all', '', 'x'.repeat(200_000)]) {
     t.match(await faults({ name: 'x', scopes: ['all', scope] }), /^scopes\.1: there is no scope /);
   }
   t.match(

@@ -7,7 +7,10 @@ import {
   exactNumber,
   Inexact,
   JsonFault,
+  mostCharacters,
   mostDepth,
+  mostInARow,
+  mostNames,
   readJson,
   readJsonInSlices,
 } from '../../src/json/index.ts';
@@ -124,16 +127,46 @@ t.test('a document has at most so many levels and values, and a fault quotes not
   await t.rejects(readJsonInSlices('{"secret', options), { message: /^it has a mistake/ });
 });
 
+t.test('a text, a number, blanks in a row and the names of an object have a bound', async t => {
+  for (const [what, most, written] of [
+    ['text', mostCharacters, (length: number) => `"${'x'.repeat(length)}"`],
+    ['text', mostCharacters, (length: number) => `"${'\\\\'.repeat(length / 2)}"`],
+    ['text', mostCharacters, (length: number) => `"${'\\"'.repeat(length / 2)}"`],
+    ['number', mostInARow, (length: number) => '7'.repeat(length)],
+    ['run of blanks', mostInARow, (length: number) => `[1${' '.repeat(length)}]`],
+  ] as const) {
+    t.not(readJson(written(most), options), undefined);
+    t.throws(
+      () => readJson(written(most + 2), options),
+      new JsonFault(`a ${what} has more than ${most} characters`),
+    );
+  }
+  const named = (count: number) => `{${Array.from({ length: count }, (_, n) => `"${n}":0`).join(',')}}`;
+  t.strictSame(
+    readJson(`[${named(mostNames)},${named(2)}]`, options),
+    JSON.parse(`[${named(mostNames)},${named(2)}]`),
+  );
+  t.throws(
+    () => readJson(named(mostNames + 1), options),
+    new JsonFault('an object has more than 10000 names'),
+  );
+});
+
 t.test('a long document is read in slices, and others get their turn between them', async t => {
-  let turns = 0;
-  let next = setImmediate(function again() {
-    turns++;
-    next = setImmediate(again);
-  });
-  const read = await readJsonInSlices(`[${'{"a":[]},'.repeat(40_000)}0]`, options);
-  clearImmediate(next);
-  t.equal(Array.isArray(read) ? read.length : 0, 40_001);
-  t.ok(turns >= 10, `${turns} turns`);
+  for (const written of [
+    `[${'{"a":[]},'.repeat(40_000)}0]`,
+    `[${`"${'\\u0041'.repeat(30_000)}",`.repeat(40)}0]`,
+    `[${`${' '.repeat(200_000)}0,`.repeat(40)}0]`,
+  ]) {
+    let turns = 0;
+    let next = setImmediate(function again() {
+      turns++;
+      next = setImmediate(again);
+    });
+    t.strictSame(await readJsonInSlices(written, options), JSON.parse(written));
+    clearImmediate(next);
+    t.ok(turns >= 10, `${turns} turns`);
+  }
 });
 
 t.test('a number is what its text says, or no number', async t => {
@@ -166,7 +199,8 @@ t.test('a number is what its text says, or no number', async t => {
 
 t.test('a number of a million characters costs no more than its length', async t => {
   const before = process.threadCpuUsage();
-  for (const text of [`1${'0'.repeat(1_000_000)}1`, `0.${'0'.repeat(1_000_000)}1`, '9'.repeat(1_000_000)]) {
+  const many = 1_000_000;
+  for (const text of [`1${'0'.repeat(many)}1`, `0.${'0'.repeat(many)}1`, '9'.repeat(many)]) {
     t.type(readJson(text, { ...options, number: exactNumber }), Inexact);
   }
   const { user, system } = process.threadCpuUsage(before);
