@@ -6,8 +6,7 @@ import { versionReport } from '../../wire/index.ts';
 import type { Document } from '../openapi.ts';
 import { type Route, route } from '../route.ts';
 
-export function aboutRoutes(describe: () => Document): readonly Route[] {
-  let described: Document | null = null;
+export function aboutRoutes(description: () => Document): readonly Route[] {
   return [
     route({
       id: 'getVersion',
@@ -31,10 +30,7 @@ export function aboutRoutes(describe: () => Document): readonly Route[] {
         description: 'An OpenAPI 3.1 document',
         schema: z.looseObject({ openapi: z.string() }),
       },
-      handle: () => {
-        described ??= describe();
-        return { ...described };
-      },
+      handle: () => ({ ...description() }),
     }),
   ];
 }

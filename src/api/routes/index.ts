@@ -27,6 +27,9 @@ import { usageRoutes } from './usage.ts';
 import { userQuotaRoutes } from './user-quotas.ts';
 import { userRoutes } from './users.ts';
 
+/** The same for every server. It is made at the start, since that takes longer than a request may. */
+let description: Document | undefined;
+
 export function allRoutes(services: ApiServices): readonly Route[] {
   const routes: readonly Route[] = [
     ...ruleRoutes(services),
@@ -51,13 +54,19 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...signInRoutes(services),
     ...installationRoutes(services),
     ...fleetRoutes(services),
-    ...aboutRoutes(() => describe(routes)),
+    ...aboutRoutes(() => described),
   ];
+  const described = descriptionOf(routes);
   return routes;
 }
 
 /** All routes as an OpenAPI document, for those who have no daemon. */
 export function describedRoutes(): Document {
   // Making routes only hands on what their handlers work with, and none of them is called.
-  return describe(allRoutes({} as ApiServices));
+  return descriptionOf(allRoutes({} as ApiServices));
+}
+
+function descriptionOf(routes: readonly Route[]): Document {
+  description ??= describe(routes);
+  return description;
 }
