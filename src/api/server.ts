@@ -4,7 +4,14 @@ import { createServer, type Server } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { SoftquotaError } from '../errors.ts';
 import { localAdministrator } from '../identity/index.ts';
-import { listen, type SocketPlace } from '../sockets/index.ts';
+import {
+  type ConnectionLimits,
+  Connections,
+  closeServer,
+  listen,
+  type SocketPlace,
+} from '../sockets/index.ts';
+import { peersBehind } from './address.ts';
 import { type ApplicationOptions, application } from './application.ts';
 import { Built, builtFolder } from './built.ts';
 import { sayGoodbye } from './faults.ts';
@@ -19,60 +26,86 @@ export interface Address {
   readonly port: number;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+  /** At a time; one address has at most half of them, unless it is a proxy's. */
+  readonly mostConnections: number;
 }
 
 const drainMs = 1000;
 
+/** For the whole header of a request to come, from the connection on, in milliseconds. */
+const headersMs = 10_000;
+/** For the whole request to come: a policy of 16 MiB over a slow line. */
+const requestMs = 60_000;
+/** Between two signs of life: whoever follows something gets one more often. */
+const silentMs = 120_000;
+const checkEveryMs = 1000;
+
 export class ApiServer {
   readonly #server: Server;
+  readonly #connections: Connections;
   readonly #streams: Streams;
+  readonly #withdraw: () => boolean;
   /** `http://127.0.0.1:3080/`; null on a socket. */
   readonly url: string | null;
 
-  private constructor(server: Server, streams: Streams, url: string | null) {
+  private constructor({ server, connections, streams }: Parts, withdraw: () => boolean, url: string | null) {
     this.#server = server;
+    this.#connections = connections;
     this.#streams = streams;
+    this.#withdraw = withdraw;
     this.url = url;
   }
 
   /** Whoever can connect is this machine's administrator. Rejects with `configuration`. */
-  static async onSocket(services: ApiServices, place: SocketPlace): Promise<ApiServer> {
+  static async onSocket(
+    services: ApiServices,
+    place: SocketPlace,
+    mostConnections: number,
+  ): Promise<ApiServer> {
     const local = {
       is: 'caller',
       caller: localAdministrator,
       again: () => localAdministrator,
       renewed: null,
     } as const;
-    const streams = new Streams();
-    const server = serverOf({
-      streams,
-      routes: allRoutes(services),
-      services,
-      authenticate: () => local,
-      browsers: null,
-      web: null,
-      signIn: null,
-      trustedProxies: [],
-    });
-    await listen(server, place);
+    const parts = partsOf(
+      {
+        streams: new Streams(),
+        routes: allRoutes(services),
+        services,
+        authenticate: () => local,
+        browsers: null,
+        web: null,
+        signIn: null,
+        trustedProxies: [],
+      },
+      { most: mostConnections },
+    );
+    const listening = await listen(parts.server, place);
     // One connection that cannot be accepted is no reason to end.
-    server.on('error', services.unforeseen);
-    return new ApiServer(server, streams, null);
+    parts.server.on('error', services.unforeseen);
+    return new ApiServer(parts, () => listening.withdraw(), null);
   }
 
   /** Everybody is known by their token, or their browser's session. Rejects with `configuration`. */
-  static async onAddress(services: ApiServices, { host, port, trustedProxies }: Address): Promise<ApiServer> {
-    const streams = new Streams();
-    const server = serverOf({
-      streams,
-      routes: allRoutes(services),
-      services,
-      authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
-      browsers: services.identity,
-      web: new Built(builtFolder),
-      signIn: services,
-      trustedProxies,
-    });
+  static async onAddress(
+    services: ApiServices,
+    { host, port, trustedProxies, mostConnections: most }: Address,
+  ): Promise<ApiServer> {
+    const parts = partsOf(
+      {
+        streams: new Streams(),
+        routes: allRoutes(services),
+        services,
+        authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
+        browsers: services.identity,
+        web: new Built(builtFolder),
+        signIn: services,
+        trustedProxies,
+      },
+      { most, ofOne: { most: Math.ceil(most / 2), peerOf: peersBehind(trustedProxies) } },
+    );
+    const { server } = parts;
     await new Promise<void>((resolve, reject) => {
       const failed = (cause: Error) => {
         const message = `[server] HTTP_ADDR = ${host}, HTTP_PORT = ${port}: nothing can listen there: ${cause.message}`;
@@ -85,24 +118,43 @@ export class ApiServer {
       });
     });
     server.on('error', services.unforeseen);
-    return new ApiServer(server, streams, urlOf(host, server));
+    return new ApiServer(parts, () => false, urlOf(host, server));
   }
 
-  /** Answers what is under way, leaves those who follow, and ends. */
-  async close(): Promise<void> {
-    const closed = new Promise(resolve => this.#server.close(resolve));
+  /** Ends some connections on which nothing is asked. */
+  makeRoom(): void {
+    this.#connections.makeRoom();
+  }
+
+  /** Answers whoever has connected, leaves those who follow, and ends. */
+  close(): Promise<void> {
     this.#streams.close();
-    this.#server.closeIdleConnections();
-    const overdue = setTimeout(() => this.#server.closeAllConnections(), drainMs);
-    await closed;
-    clearTimeout(overdue);
+    return closeServer({
+      server: this.#server,
+      connections: this.#connections,
+      withdraw: this.#withdraw,
+      drainMs,
+    });
   }
 }
 
-function serverOf(options: ApplicationOptions): Server {
-  const server = createServer(application(options));
+interface Parts {
+  readonly server: Server;
+  readonly connections: Connections;
+  readonly streams: Streams;
+}
+
+function partsOf(options: ApplicationOptions, limits: ConnectionLimits): Parts {
+  const server = createServer({
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: checkEveryMs,
+  });
+  server.timeout = silentMs;
+  const connections = new Connections(server, limits);
+  server.on('request', application(options));
   server.on('clientError', (error, socket) => sayGoodbye(error, socket, options.services));
-  return server;
+  return { server, connections, streams: options.streams };
 }
 
 function urlOf(host: string, server: Server): string {

@@ -12,7 +12,7 @@ import type { Totals } from '../overview/index.ts';
 import type { Refusals } from '../refusals/index.ts';
 import type { SecretKeys } from '../secrets/index.ts';
 import type { SignInFlow } from '../sign-in/index.ts';
-import type { SocketPlace } from '../sockets/index.ts';
+import type { ConnectionShares, SocketPlace } from '../sockets/index.ts';
 import { sourcesWithLostSecrets } from '../sources/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import type { Current } from './current.ts';
@@ -51,7 +51,8 @@ export function loadApi() {
 export async function openApi(
   parts: ApiParts,
   socket: SocketPlace,
-): Promise<{ readonly url: string; close(): Promise<void> }> {
+  shares: ConnectionShares,
+): Promise<{ readonly url: string; makeRoom(): void; close(): Promise<void> }> {
   const [{ ApiServer }, { SignInFlow }] = await loadApi();
   const { server } = parts.current.config;
   const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
@@ -59,13 +60,17 @@ export async function openApi(
   const { ledger, secretKeys: keys, log } = parts;
   const signIn = new SignInFlow({ ledger, keys, log, baseUrl, now: Date.now });
   const services = servicesOf(parts, signIn, baseUrl);
-  const local: ApiServer = await ApiServer.onSocket(services, socket);
+  const local: ApiServer = await ApiServer.onSocket(services, socket, shares.admin);
   try {
     const { httpAddr: host, httpPort: port, trustedProxies } = server;
-    const everybody = await ApiServer.onAddress(services, { host, port, trustedProxies });
+    const mostConnections = shares.http;
+    const everybody = await ApiServer.onAddress(services, { host, port, trustedProxies, mostConnections });
     bound.url = everybody.url ?? bound.url;
     return {
       url: bound.url,
+      makeRoom: () => {
+        for (const api of [local, everybody]) api.makeRoom();
+      },
       close: async () => {
         await Promise.all([local.close(), everybody.close()]);
       },

@@ -2,8 +2,18 @@
 
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notReady } from '../health/index.ts';
-import { inheritedSockets, type SocketName, type SocketPlace } from '../sockets/index.ts';
+import {
+  type ConnectionShares,
+  connectionShares,
+  enoughDescriptors,
+  inheritedSockets,
+  openFilesLimit,
+  type SocketName,
+  type SocketPlace,
+  watchDescriptors,
+} from '../sockets/index.ts';
 import { synchronizeClaimed } from '../sources/index.ts';
+import type { Logger } from '../telemetry/index.ts';
 import { openApi, type ServedParts } from './api.ts';
 
 export interface ServersOptions extends ServedParts {
@@ -12,6 +22,8 @@ export interface ServersOptions extends ServedParts {
 }
 
 interface Open {
+  /** Ends some connections on which nothing is asked. */
+  makeRoom(): void;
   close(): Promise<void>;
 }
 
@@ -19,10 +31,13 @@ interface Open {
  * All of them or none; rejects with `configuration`. `url` is what HTTP is served at; `close` answers what is under
  * way.
  */
-export async function openServers(options: ServersOptions): Promise<Open & { readonly url: string }> {
-  const { current, env } = options;
+export async function openServers(
+  options: ServersOptions,
+): Promise<Pick<Open, 'close'> & { readonly url: string }> {
+  const { current, env, log } = options;
   const { server } = current.config;
   const services = gateServices(options);
+  const shares = sharesOf(openFilesLimit(), log);
   const inherited = inheritedSockets(env, process.pid);
   const place = (name: SocketName, made: SocketPlace): SocketPlace => {
     const descriptor = inherited.get(name);
@@ -39,6 +54,7 @@ export async function openServers(options: ServersOptions): Promise<Open & { rea
           setting: '[server] SOCKET',
         }),
         'anybody',
+        { mostConnections: shares.gate },
       ),
     () =>
       Gate.open(
@@ -50,10 +66,22 @@ export async function openServers(options: ServersOptions): Promise<Open & { rea
           setting: '[server] TRUSTED_SOCKET',
         }),
         'trusted',
+        { mostConnections: shares.trusted },
       ),
   ];
   const opened: Open[] = [];
+  const unwatch = watchDescriptors({
+    exhausted: code =>
+      log.error(
+        { code },
+        `no file can be opened any more: ${howToRaise}. Connections on which nothing is asked are ended`,
+      ),
+    makeRoom: () => {
+      for (const each of opened) each.makeRoom();
+    },
+  });
   const close = async () => {
+    unwatch();
     await Promise.all(opened.map(each => each.close()));
   };
   try {
@@ -66,6 +94,7 @@ export async function openServers(options: ServersOptions): Promise<Open & { rea
         group: null,
         setting: '[server] ADMIN_SOCKET',
       }),
+      shares,
     );
     opened.push(api);
     return { url: api.url, close };
@@ -73,6 +102,21 @@ export async function openServers(options: ServersOptions): Promise<Open & { rea
     await close();
     throw error;
   }
+}
+
+const howToRaise =
+  'raise the limit, which is LimitNOFILE= in a unit of systemd, nofile in limits.conf(5) and --ulimit of docker run';
+
+/** How many connections each server takes; where the system allows fewer than usual, the log says so. */
+function sharesOf(limit: number | null, log: Logger): ConnectionShares {
+  const shares = connectionShares(limit);
+  if (limit !== null && limit < enoughDescriptors) {
+    log.warn(
+      { limit, enough: enoughDescriptors, connections: shares },
+      `this process may open ${limit} files, so that hooks have ${shares.gate} connections at a time and the HTTP API ${shares.http}: ${howToRaise}`,
+    );
+  }
+  return shares;
 }
 
 function gateServices({

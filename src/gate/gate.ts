@@ -9,16 +9,22 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { SoftquotaError, systemCode } from '../errors.ts';
-import { listen, type SocketPlace } from '../sockets/index.ts';
+import {
+  Connections,
+  closeServer,
+  hasBody,
+  type Listening,
+  listen,
+  type SocketPlace,
+  usualShares,
+} from '../sockets/index.ts';
 import { faultReply, type Reply, send } from './answer.ts';
 import { check } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
-import { Connections } from './connections.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import {
   addressOf,
   bodyOf,
-  hasBody,
   type Nested,
   nestedParametersOf,
   type Parameters,
@@ -75,7 +81,7 @@ export interface GateLimits {
 }
 
 const usualLimits: GateLimits = {
-  mostConnections: 4096,
+  mostConnections: usualShares.gate,
   headersMs: 5000,
   requestMs: 10_000,
   idleMs: 60_000,
@@ -88,11 +94,13 @@ const checkEveryMs = 1000;
 export class Gate {
   readonly #server: Server;
   readonly #connections: Connections;
+  readonly #listening: Listening;
   readonly #drainMs: number;
 
-  private constructor(server: Server, connections: Connections, drainMs: number) {
+  private constructor(server: Server, connections: Connections, listening: Listening, drainMs: number) {
     this.#server = server;
     this.#connections = connections;
+    this.#listening = listening;
     this.#drainMs = drainMs;
   }
 
@@ -117,9 +125,8 @@ export class Gate {
     server.timeout = idleMs;
     // Who has nothing more to ask may say so and still wait for the answer. Node has the switch, its types do not.
     Object.assign(server, { httpAllowHalfOpen: true });
-    const connections = new Connections(server, mostConnections);
+    const connections = new Connections(server, { most: mostConnections });
     server.on('request', (request, response) => {
-      connections.asked(request.socket, response);
       if (trust === 'trusted' && isSource(addressOf(request))) {
         serveSource(services, request, response);
         return;
@@ -128,19 +135,25 @@ export class Gate {
       serve(services, routes, request, response);
     });
     server.on('clientError', sayGoodbye);
-    await listen(server, place);
+    const listening = await listen(server, place);
     // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
     server.on('error', services.unforeseen);
-    return new Gate(server, connections, drainMs);
+    return new Gate(server, connections, listening, drainMs);
   }
 
-  /** Takes no more connections, answers what is under way, and ends. */
-  async close(): Promise<void> {
-    const closed = new Promise(resolve => this.#server.close(resolve));
-    this.#connections.drain();
-    const overdue = setTimeout(() => this.#server.closeAllConnections(), this.#drainMs);
-    await closed;
-    clearTimeout(overdue);
+  /** Ends some connections on which nothing is asked. */
+  makeRoom(): void {
+    this.#connections.makeRoom();
+  }
+
+  /** Answers whoever has connected, and ends. */
+  close(): Promise<void> {
+    return closeServer({
+      server: this.#server,
+      connections: this.#connections,
+      withdraw: () => this.#listening.withdraw(),
+      drainMs: this.#drainMs,
+    });
   }
 }
 

@@ -34,12 +34,6 @@ export function wantsText(request: IncomingMessage): boolean {
   return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
-/** Whether a body follows. */
-export function hasBody(request: IncomingMessage): boolean {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  return encoding !== undefined || (length !== undefined && length !== '0');
-}
-
 /**
  * The whole body. What is too long is read to its end all the same, and forgotten: who is cut off while
  * it sends does not listen. Rejects with `too_large`, or `bad_parameter` where the asker went away.

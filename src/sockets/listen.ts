@@ -18,6 +18,14 @@ export interface SocketPlace {
   readonly descriptor?: number;
 }
 
+export interface Listening {
+  /**
+   * Has nobody connect any more who has not begun to. False: it cannot, since the socket is the service manager's, and
+   * waits for the next daemon.
+   */
+  withdraw(): boolean;
+}
+
 /** Connections that may wait to be accepted; the system cuts it to its own limit. */
 const backlog = 4096;
 
@@ -31,10 +39,10 @@ const umaskWhileMade = 0o177;
  * Resolves once it listens with its mode and group, and never lets more in before; rejects with
  * `configuration`, and then nothing is left behind. For the main thread only, since it sets the umask.
  */
-export async function listen(server: Server, place: SocketPlace): Promise<void> {
+export async function listen(server: Server, place: SocketPlace): Promise<Listening> {
   if (place.descriptor !== undefined) {
     await listening(server, { fd: place.descriptor, backlog }, place);
-    return;
+    return { withdraw: () => false };
   }
   if (Buffer.byteLength(place.path) > longestPathBytes) {
     throw fault(place, `a socket's path has at most ${longestPathBytes} bytes`);
@@ -58,6 +66,24 @@ export async function listen(server: Server, place: SocketPlace): Promise<void> 
   } catch (error) {
     await new Promise(resolve => server.close(resolve));
     throw error instanceof SoftquotaError ? error : fault(place, 'its mode cannot be set', error);
+  }
+  const made = identityOf(place.path);
+  return { withdraw: () => made !== null && made === identityOf(place.path) && isRemoved(place.path) };
+}
+
+/** Which file it is; null where there is none. */
+function identityOf(path: string): string | null {
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev} ${stats.ino}`;
+}
+
+function isRemoved(path: string): boolean {
+  try {
+    unlinkSync(path);
+    return true;
+  } catch {
+    // Its directory is not ours any more: whoever connects now is told by the system that nobody is there.
+    return false;
   }
 }
 

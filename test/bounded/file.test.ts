@@ -98,6 +98,7 @@ t.test(
       'scan/file-system.ts': 'stat(1) with a time-out, on a thread that may wait',
       'scan/mounts.ts': '/proc',
       'scan/visit.ts': 'directories',
+      'sockets/descriptors.ts': '/proc and /dev/null',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
       'store/units/files.ts': "the daemon's own, in DATA_PATH",
       'survey/accounts.ts': '/etc/passwd and /etc/group',

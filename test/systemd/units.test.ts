@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { defaultSocket } from '../../src/githooks/index.ts';
+import { enoughDescriptors } from '../../src/sockets/index.ts';
 import { must, run } from '../e2e/run.ts';
 
 const systemd = fileURLToPath(new URL('../../systemd', import.meta.url));
@@ -55,6 +56,11 @@ t.test('the daemon may read every repository, and has no other right of root’s
   t.strictSame(await valuesOf('softquota.service', 'AmbientCapabilities'), ['CAP_DAC_READ_SEARCH']);
   t.strictSame(await valuesOf('softquota.service', 'User'), ['softquota']);
   t.strictSame(await valuesOf('softquota.service', 'ProtectHome'), ['read-only']);
+});
+
+t.test('the daemon may open as many files as all its sockets take connections, and more', async t => {
+  const [limit] = await valuesOf('softquota.service', 'LimitNOFILE');
+  t.ok(Number(limit) >= enoughDescriptors, `${limit}`);
 });
 
 t.test('the sockets are where hooks look for them, and are told apart by their names', async t => {

@@ -1,0 +1,131 @@
+/**
+ * The connections of a server: bounded in number, and when there are too many, the one that has been
+ * without a whole request for longest makes room.
+ *
+ * Whoever connects and asks at once is answered, however many others only hold connections, or send a body drop by drop.
+ */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface ConnectionLimits {
+  readonly most: number;
+  /** How many one who connects may have, and who that is; null: nobody in particular, such as a proxy. */
+  readonly ofOne?: { readonly most: number; readonly peerOf: (socket: Socket) => string | null };
+}
+
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** In the order in which they were last asked something; what was asked is answered, or has not come whole. */
+  readonly #idle = new Set<Socket>();
+  /** With how many requests that came whole are under way on each. */
+  readonly #busy = new Map<Socket, number>();
+  /** Who has them; those that nobody in particular has are left out. */
+  readonly #peers = new Map<Socket, string>();
+  /** How many each peer has. */
+  readonly #counts = new Map<string, number>();
+  #accepted = 0;
+  #draining = false;
+
+  constructor(server: Server, limits: ConnectionLimits) {
+    this.#limits = limits;
+    server.on('connection', socket => this.#opened(socket));
+    server.on('request', (request, response) => this.#asked(request, response));
+  }
+
+  /** How many there ever were. */
+  get accepted(): number {
+    return this.#accepted;
+  }
+
+  /** From now on each connection ends with the answers that are under way on it. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** Ends a quarter of those without a request, those first that have been so for longest. */
+  makeRoom(): void {
+    let left = Math.ceil(this.#idle.size / 4);
+    for (const socket of this.#idle) {
+      if (left-- <= 0) return;
+      this.#end(socket);
+    }
+  }
+
+  #opened(socket: Socket): void {
+    this.#accepted += 1;
+    this.#idle.add(socket);
+    const peer = this.#limits.ofOne?.peerOf(socket) ?? null;
+    if (peer !== null) {
+      this.#peers.set(socket, peer);
+      this.#count(peer, 1);
+    }
+    socket.once('close', () => {
+      this.#idle.delete(socket);
+      this.#busy.delete(socket);
+      if (this.#peers.delete(socket) && peer !== null) this.#count(peer, -1);
+    });
+    if (peer !== null && (this.#counts.get(peer) ?? 0) > (this.#limits.ofOne?.most ?? 0)) {
+      this.#endLongest(each => this.#peers.get(each) === peer);
+    } else if (this.#idle.size + this.#busy.size > this.#limits.most) this.#endLongest(() => true);
+  }
+
+  #endLongest(which: (socket: Socket) => boolean): void {
+    for (const socket of this.#idle) {
+      if (!which(socket)) continue;
+      this.#end(socket);
+      return;
+    }
+  }
+
+  #asked(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    let isWhole = false;
+    const begin = () => {
+      if (socket.destroyed) return;
+      isWhole = true;
+      this.#idle.delete(socket);
+      this.#busy.set(socket, (this.#busy.get(socket) ?? 0) + 1);
+    };
+    if (hasBody(request)) {
+      this.#idle.delete(socket);
+      this.#idle.add(socket);
+      request.once('end', begin);
+    } else begin();
+    response.once('close', () => {
+      request.off('end', begin);
+      if (isWhole) this.#answered(socket);
+      else if (this.#draining) socket.destroySoon();
+    });
+    if (this.#draining) response.shouldKeepAlive = false;
+  }
+
+  #answered(socket: Socket): void {
+    const left = (this.#busy.get(socket) ?? 1) - 1;
+    if (left > 0) {
+      this.#busy.set(socket, left);
+      return;
+    }
+    this.#busy.delete(socket);
+    if (socket.destroyed) return;
+    if (this.#draining) socket.destroySoon();
+    else this.#idle.add(socket);
+  }
+
+  #end(socket: Socket): void {
+    this.#idle.delete(socket);
+    socket.destroy();
+  }
+
+  #count(peer: string, by: 1 | -1): void {
+    const count = (this.#counts.get(peer) ?? 0) + by;
+    if (count === 0) this.#counts.delete(peer);
+    else this.#counts.set(peer, count);
+  }
+}
+
+/** Whether a body follows. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+}
