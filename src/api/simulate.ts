@@ -2,12 +2,13 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
+import { inSlices, type Ledger, type LedgerSettings, type OwnerUsage } from '../ledger/index.ts';
 import { Draft, lintIn, Policy, replacePolicy, type View, type WholeGroup } from '../policy/index.ts';
 import { type Decision, decide, leaves, printable } from '../quota/index.ts';
 import type { ChangedOwner, DraftPolicy, Simulation, Verdict } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
 import { editOf } from './routes/shapes.ts';
+import { mustNameFewRules } from './sound-policy.ts';
 
 /** So many owners are looked at before pushes get their turn: well under a millisecond's work. */
 const ownersAtOnce = 100;
@@ -15,7 +16,7 @@ const ownersAtOnce = 100;
 /** Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes meanwhile. */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
-  const draft = draftOf(ledger, wanted);
+  const draft = await draftOf(ledger, wanted);
   const drafted = new Policy(draft);
   const then = settingsOf(settings, wanted);
   const lint = lintIn(draft, then);
@@ -41,25 +42,23 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   };
 }
 
-function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): View {
-  const draft = new Draft(ledger.view);
+async function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): Promise<View> {
+  mustNameFewRules(groups ?? []);
   const faults = new FaultList();
-  const idOf = (name: string, where: string): readonly number[] => {
-    const owner = ledger.ownerRecord(name);
-    if (owner !== undefined) return [owner.id];
-    faults.add(() => `${where}: there is no user or organization ${printable(name)}`);
-    return [];
-  };
-  const whole = groups?.map(
-    ({ name, rules: named, users }, group): WholeGroup => ({
-      name,
-      rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })),
-      ...(users === undefined
-        ? {}
-        : { ownerIds: users.flatMap((user, index) => idOf(user, `groups.${group}.users.${index}`)) }),
-    }),
-  );
+  const whole: WholeGroup[] = [];
+  const members = (groups ?? []).map(() => [] as number[]);
+  await inSlices(usersIn(groups ?? []), ({ group, index, user }) => {
+    const owner = ledger.ownerRecord(user);
+    if (owner !== undefined) members[group]?.push(owner.id);
+    else
+      faults.add(() => `groups.${group}.users.${index}: there is no user or organization ${printable(user)}`);
+  });
   faults.throwIfAny();
+  await inSlices((groups ?? []).entries(), ([at, { name, rules: named, users }]) => {
+    const group = { name, rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })) };
+    whole.push(users === undefined ? group : { ...group, ownerIds: members[at] ?? [] });
+  });
+  const draft = new Draft(ledger.view);
   replacePolicy(draft, {
     ...(rules === undefined
       ? {}
@@ -70,9 +69,15 @@ function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): View {
             subjects: subjects ?? [],
           })),
         }),
-    ...(whole === undefined ? {} : { groups: whole }),
+    ...(groups === undefined ? {} : { groups: whole }),
   });
   return draft;
+}
+
+function* usersIn(groups: NonNullable<DraftPolicy['groups']>) {
+  for (const [group, { users = [] }] of groups.entries()) {
+    for (const [index, user] of users.entries()) yield { group, index, user };
+  }
 }
 
 function settingsOf(settings: LedgerSettings, { settings: wanted }: DraftPolicy): LedgerSettings {

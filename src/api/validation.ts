@@ -15,7 +15,7 @@ type Schema = z.core.$ZodType;
 type Path = readonly PropertyKey[];
 
 /** Entries are looked at for so long at a time. */
-const sliceMs = 5;
+const sliceMs = 2;
 
 /** What the value is by its schema; nothing that means anything where it has faults. `words` is what zod takes as `error`. */
 export async function validated(

@@ -3,7 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Work goes on for so long at a time. */
-const sliceMs = 5;
+const sliceMs = 2;
 /** The clock is looked at after so many. */
 const itemsAtOnce = 64;
 

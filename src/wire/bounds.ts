@@ -11,9 +11,13 @@ const longestKnownName = 4096;
 export const mostOf = {
   /** In a rule; there are fewer to choose from. */
   subjects: 100,
-  /** In one policy, or one group. */
-  rules: 20_000,
-  groups: 20_000,
+  /** In one policy, or one group of it. */
+  rules: 10_000,
+  /** In a group that is created by itself. */
+  rulesOfNewGroup: 1000,
+  groups: 10_000,
+  /** That all groups of one policy name together. */
+  rulesOfGroups: 40_000,
   /** In one group. */
   users: 500_000,
   /** That one owner is put into at once. */

@@ -65,12 +65,14 @@ export const rule = z.object({ name: z.string(), limit: bytes, subjects: ruleSub
 
 export type Rule = z.infer<typeof rule>;
 
-const groupsRule = z.object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects) }).meta({
-  description: 'One that exists is taken as it is; one that does not is created, and needs a limit.',
-});
+export const groupsRule = z
+  .object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects) })
+  .meta({
+    description: 'One that exists is taken as it is; one that does not is created, and needs a limit.',
+  });
 
 export const newGroup = z
-  .object({ name: newName, rules: orNull(z.array(groupsRule).max(mostOf.rules)) })
+  .object({ name: newName, rules: orNull(z.array(groupsRule).max(mostOf.rulesOfNewGroup)) })
   .meta({ id: 'NewGroup' });
 
 export type NewGroup = z.output<typeof newGroup>;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { subjects } from '../quota/index.ts';
 import { knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
-import { limit, newGroup, newRule } from './policy.ts';
+import { groupsRule, limit, newGroup, newRule } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects that it names.' });
@@ -81,6 +81,7 @@ export const draftPolicy = z
     groups: z
       .array(
         newGroup.extend({
+          rules: z.array(groupsRule).max(mostOf.rules).nullish(),
           users: z
             .array(knownName)
             .max(mostOf.users)

@@ -6,7 +6,8 @@ import { newWholePolicy, replacedPolicy, wholePolicy } from '../../wire/index.ts
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
+import { mustBeSound } from '../sound-policy.ts';
+import { mustBeForThis, replaceWholePolicy, wholePolicyOf } from '../whole-policy.ts';
 
 /** Room for some hundred thousand owners; who may not rule is refused before a byte of it is read. */
 export const mostPolicyBytes = 16 * 1024 * 1024;
@@ -52,11 +53,13 @@ export function policyRoutes({ ledger, autoCreate }: ApiServices): readonly Rout
         }),
       }),
       body: newWholePolicy,
-      faults: [409],
+      faults: [404, 409],
       answer: { status: 200, description: 'The policy as it is now', schema: replacedPolicy },
-      handle: ({ query, body }, { caller }) => {
-        const replace = (amendment: Amendment) =>
-          replaceWholePolicy(ledger, amendment, body, query.create_users ?? autoCreate);
+      handle: async ({ query, body }, { caller }) => {
+        const createUsers = query.create_users ?? autoCreate;
+        mustBeForThis(ledger, body);
+        await mustBeSound(ledger, body, createUsers);
+        const replace = (amendment: Amendment) => replaceWholePolicy(ledger, amendment, body, createUsers);
         return query.dry_run ? ledger.rehearse(replace) : ledger.govern(replace, caller);
       },
     }),
