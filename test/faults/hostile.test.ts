@@ -1,0 +1,124 @@
+/**
+ * Thousands of requests that nobody sends who means well, over every route of the API and the gate, each shape up to its
+ * largest size: none is answered by a mistake of softquota's own, none holds the event loop, and checks go on beside them.
+ *
+ * The order comes from a seed that is printed; `SOFTQUOTA_SEED` plays the same one again.
+ */
+
+import { Agent, request } from 'node:http';
+import { Worker } from 'node:worker_threads';
+import t from 'tap';
+import { z } from 'zod';
+import type { Document } from '../../src/api/openapi.ts';
+import { account, addressOf } from '../e2e/accounts.ts';
+import { Server } from '../e2e/server.ts';
+import { attacker, campaign, targets } from './campaign.ts';
+import type { HostileRequest } from './shapes.ts';
+
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+const most = isLong ? 20_000 : 800;
+const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
+const sampler = new URL('loop-sampler.ts', import.meta.url).href;
+const checksUrl = new URL('checks-beside.ts', import.meta.url);
+
+/** What a check may wait for the daemon's own work. */
+const mostCheckMs = 20;
+
+t.setTimeout(isLong ? 3_600_000 : 240_000);
+
+t.test(`of ${most} hostile requests none holds the event loop, or the checks beside them`, async t => {
+  t.comment(`SOFTQUOTA_SEED=${seed}`);
+  const server = await Server.open(t, { started: false });
+  const daemon = await server.start({ env: { NODE_OPTIONS: `--import=${sampler}` } });
+  const tokens = {
+    admin: await account(server, 'root', { isAdmin: true }),
+    user: await account(server, attacker),
+  };
+  const source = { name: 'company', openid_connect_auto_discovery_url: 'http://127.0.0.1:2', client_id: 'x' };
+  let sourceId = '';
+  for (const [path, body] of [
+    ['users', { username: targets.user }],
+    ['users', { username: targets.org, type: 'organization' }],
+    ['quota/rules', { name: targets.rule, limit: 1, subjects: ['size:all'] }],
+    ['quota/groups', { name: targets.group, rules: [{ name: targets.rule }] }],
+    ['auths', source],
+  ] as const) {
+    const { status, text } = await server.ask('admin', `/api/v1/admin/${path}`, { body });
+    t.equal(status, 201, `${path}: ${text}`);
+    if (body === source) sourceId = String(z.object({ id: z.number() }).parse(JSON.parse(text)).id);
+  }
+  const address = new URL(await addressOf(server));
+  const sent: { readonly what: string; readonly from: number; readonly to: number }[] = [];
+  const before = daemon.lines.length;
+  const from = Date.now();
+  // What the daemon says of itself is what is attacked.
+  const description = (await (await fetch(new URL('api/v1/openapi.json', address))).json()) as Document;
+  sent.push({ what: 'the description', from, to: Date.now() });
+  const requests = campaign(description, { tokens, sourceId, seed }).slice(0, most);
+  t.ok(requests.length >= Math.min(most, 5000), `${requests.length} requests`);
+
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+  t.teardown(() => agent.destroy());
+  const to = {
+    http: { host: address.hostname, port: address.port },
+    gate: { socketPath: server.socket('gate') },
+    trusted: { socketPath: server.socket('trusted') },
+  };
+  const held = z.object({ msg: z.literal('the event loop was held'), heldMs: z.number(), at: z.number() });
+  const holds = (from: number) => daemon.lines.slice(from).flatMap(line => held.safeParse(line).data ?? []);
+
+  const pid = daemon.child.pid ?? 0;
+  const checks = new Worker(checksUrl, { workerData: { socket: server.socket('gate'), pid } });
+  t.teardown(() => checks.terminate());
+  const told = new Promise(resolve => checks.once('message', resolve));
+  const statuses = new Map<number, number>();
+  for (const each of requests) {
+    const from = Date.now();
+    const status = await send({ agent, ...to[each.socket] }, each);
+    sent.push({ what: each.what, from, to: Date.now() });
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    if (status === 500) t.fail(`${each.what}: a mistake of softquota's own`);
+  }
+  checks.postMessage('end');
+  const { waitedMs, tookMs, failures } = z
+    .object({ waitedMs: z.array(z.number()), tookMs: z.array(z.number()), failures: z.array(z.string()) })
+    .parse(await told);
+
+  t.comment(Object.fromEntries(statuses));
+  const late = holds(before).map(({ heldMs, at }) => {
+    const under = sent.filter(each => each.from <= at && at - heldMs <= each.to + 20);
+    return `${Math.round(heldMs)} ms: ${under.map(({ what }) => what).join(' | ')}`;
+  });
+  t.strictSame(late, [], 'no request holds the event loop over 50 ms');
+  t.strictSame(failures, [], 'every check is answered');
+  t.ok(waitedMs.length > 100, `${waitedMs.length} checks beside them`);
+  t.comment(`p99 of checks: ${p99(waitedMs)} ms of the daemon's time, ${p99(tookMs)} ms by the clock`);
+  t.ok(p99(waitedMs) < mostCheckMs, `${p99(waitedMs)} ms`);
+  t.equal((await server.ask('gate', '/v1/check?owner=alice&subject=size:all')).status, 200);
+});
+
+function p99(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return Math.round((sorted[Math.floor(sorted.length * 0.99)] ?? 0) * 10) / 10;
+}
+
+interface Target {
+  readonly agent: Agent;
+  readonly host?: string;
+  readonly port?: string;
+  readonly socketPath?: string;
+}
+
+/** The status; 0 where the connection ended without one. */
+function send(target: Target, { method, path, headers, body }: HostileRequest): Promise<number> {
+  return new Promise(resolve => {
+    const asked = request({ ...target, method, path, headers, timeout: 60_000 }, response => {
+      response.on('error', () => resolve(0));
+      response.on('end', () => resolve(response.statusCode ?? 0));
+      response.resume();
+    });
+    asked.on('timeout', () => asked.destroy());
+    asked.on('error', () => resolve(0));
+    asked.end(body?.());
+  });
+}
