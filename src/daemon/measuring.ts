@@ -23,6 +23,7 @@ import {
 } from '../scan/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { FollowUps } from './follow-ups.ts';
+import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
 import { Renames } from './renames.ts';
 
@@ -64,6 +65,7 @@ export class Measuring {
     measure: path => this.measureSoon(path),
     isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
   });
+  #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
   readonly #renames: Renames;
 
@@ -95,6 +97,7 @@ export class Measuring {
 
   /** Measures everything now, and from now on as scheduled. */
   start(): void {
+    this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#log });
     this.scanner.sweep({ kind: 'sweep' });
     this.#schedule = this.#startSchedule();
   }
@@ -178,8 +181,8 @@ export class Measuring {
     }
   }
 
-  get hangs(): Observed['hangs'] {
-    return this.scanner.status().hangs;
+  get status(): Pick<Observed, 'hangs' | 'walking'> {
+    return this.scanner.status();
   }
 
   get rootsAway(): Observed['rootsAway'] {
@@ -203,7 +206,7 @@ export class Measuring {
     const last = whole.find(({ state }) => state === 'done');
     const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
     const { unread, faults, leftovers } = last?.problems ?? noProblems;
-    const { hangs, walking } = this.scanner.status();
+    const { hangs, walking } = this.status;
     return {
       hangs,
       walking,
@@ -235,6 +238,7 @@ export class Measuring {
   async close(): Promise<void> {
     this.#schedule?.close();
     this.#followUps.close();
+    this.#stopTelling();
     this.#hangingThreads = await this.scanner.close();
     this.#renames.close();
   }

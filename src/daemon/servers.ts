@@ -1,7 +1,7 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
 import { Gate, type GateServices } from '../gate/index.ts';
-import { notReady } from '../health/index.ts';
+import { notes, notReady } from '../health/index.ts';
 import {
   type ConnectionShares,
   connectionShares,
@@ -144,9 +144,10 @@ function gateServices({
       log.info({ ...record, used, limit, group, rule }, what);
     },
     unasked: report => unasked.record(report),
-    health: () => ({
-      reasons: notReady({ ledger, rootsAway: measuring.rootsAway, hangs: measuring.hangs, fleet }),
-    }),
+    health: () => {
+      const { rootsAway, status } = measuring;
+      return { reasons: notReady({ ledger, rootsAway, hangs: status.hangs, fleet }), notes: notes(status) };
+    },
     unforeseen: error => log.error({ err: error }, "a mistake of softquota's own"),
   };
 }

@@ -30,7 +30,7 @@ import {
   type Parameters,
   parametersOf,
 } from './request.ts';
-import type { GateServices } from './services.ts';
+import type { GateServices, Health } from './services.ts';
 import { unasked } from './unasked.ts';
 import { isSource, longestSetMs, source, sourceMethods, sources, sourcesAddress } from './unit-sources.ts';
 
@@ -51,8 +51,8 @@ const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', { methods: asking, handle: check }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
   ['/v1/unasked', { methods: ['POST'], handle: unasked }],
-  ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply([]) }],
-  ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health().reasons) }],
+  ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply({ reasons: [], notes: [] }) }],
+  ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
 ]);
 
 const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
@@ -263,8 +263,12 @@ function wrongMethod(response: ServerResponse, address: string, methods: readonl
   return new SoftquotaError('wrong_method', `${address} takes ${methods.join(', ')}`);
 }
 
-function healthReply(reasons: readonly string[]): Reply {
+function healthReply({ reasons, notes }: Health): Reply {
   const status = reasons.length === 0 ? 200 : 503;
-  const text = reasons.length === 0 ? 'ok\n' : `${reasons.join('\n')}\n`;
-  return { status, json: () => ({ status: status === 200 ? 'ok' : 'not ready', reasons }), text: () => text };
+  const text = [...(status === 200 ? ['ok'] : reasons), ...notes].map(line => `${line}\n`).join('');
+  return {
+    status,
+    json: () => ({ status: status === 200 ? 'ok' : 'not ready', reasons, notes }),
+    text: () => text,
+  };
 }

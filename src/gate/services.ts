@@ -48,6 +48,8 @@ export interface UnaskedDecision {
 export interface Health {
   /** Empty: ready. Each says what is wrong, in words for an administrator. */
   readonly reasons: readonly string[];
+  /** What an administrator may want to know, though it makes nothing less ready. */
+  readonly notes: readonly string[];
 }
 
 export interface GateServices {

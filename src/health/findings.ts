@@ -1,20 +1,19 @@
 /** Everything that an administrator should look at, the worst first. */
 
-import { isWithin } from '../layout/index.ts';
 import { lintIn } from '../policy/index.ts';
 import { formatBytes, printable } from '../quota/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
 import type { Listed, Observed, ObservedFleet, ObservedRename, TroubledPlace } from './observed.ts';
-import { doesNotAnswer, notKept, sharedAway, sharedName } from './observed.ts';
+import { doesNotAnswer, longWalks, notKept, sharedAway, sharedName } from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
   return [
     ...answers(observed),
     ...machines(observed),
     ...sweeps(observed),
-    ...longWalks(observed),
+    ...slowWalks(observed),
     ...sources(observed),
     ...hooks(observed),
     ...settings(observed),
@@ -167,21 +166,14 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
   return found;
 }
 
-const longWalkMs = 30_000;
-
-function longWalks({ walking, hangs }: Observed): Finding[] {
-  return walking
-    .filter(
-      ({ path, milliseconds }) =>
-        milliseconds >= longWalkMs && !hangs.some(hang => isWithin(hang.path, path)),
-    )
-    .map(({ path, milliseconds }) =>
-      finding(
-        'long_walk',
-        `${printable(path)} has been walked for ${Math.round(milliseconds / 1000)} seconds, and it gets on`,
-        'nothing to do, where it is that large; else see what slows its disk down',
-      ),
-    );
+function slowWalks(observed: Observed): Finding[] {
+  return longWalks(observed).map(({ path, milliseconds }) =>
+    finding(
+      'long_walk',
+      `${printable(path)} has been walked for ${Math.round(milliseconds / 1000)} seconds, and it gets on`,
+      'nothing to do, where it is that large; else see what slows its disk down',
+    ),
+  );
 }
 
 function sources({ ledger, trustedSocket }: Observed): Finding[] {

@@ -1,7 +1,7 @@
 /**
  * What is wrong, as far as a running daemon can know, each with the line that mends it.
  *
- * `notReady` is what /readyz answers with; `findings` is what doctor shows besides.
+ * `notReady` and `notes` are what /readyz answers with; `findings` is what doctor shows besides.
  */
 
 export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
@@ -9,6 +9,8 @@ export { findings } from './findings.ts';
 export { commandLine, quoted } from './mend.ts';
 export {
   type Listed,
+  longWalks,
+  notes,
   notReady,
   type Observed,
   type ObservedFleet,

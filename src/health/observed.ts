@@ -1,6 +1,7 @@
 /** What the daemon sees of itself, and what of it makes its answers doubtful. */
 
 import type { FleetState, NameTaken } from '../fleet/index.ts';
+import { isWithin } from '../layout/index.ts';
 import type { Away, Ledger } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
 import type { HostRecord, ServerAdvice } from '../store/index.ts';
@@ -122,10 +123,31 @@ export function notReady({
   ];
 }
 
+const longWalkMs = 30_000;
+
+/** Walks that take longer than most, and get on. */
+export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'>): readonly WaitedFor[] {
+  return walking.filter(
+    ({ path, milliseconds }) => milliseconds >= longWalkMs && !hangs.some(hang => isWithin(hang.path, path)),
+  );
+}
+
+/** Tells what makes no answer doubtful, for whoever wonders why figures are not new. */
+export function notes(observed: Pick<Observed, 'walking' | 'hangs'>): readonly string[] {
+  return longWalks(observed).map(
+    ({ path, milliseconds }) =>
+      `${printable(path)} has been walked since ${minuteOf(milliseconds)}, and the walk gets on`,
+  );
+}
+
+function minuteOf(agoMs: number): string {
+  return `${new Date(Date.now() - agoMs).toISOString().slice(0, 16)}Z`;
+}
+
 /** The sentence is the same as long as the disk hangs, so that whoever watches it sees a change where there is one. */
 export function doesNotAnswer({ path, milliseconds }: WaitedFor): string {
-  const since = new Date(Date.now() - milliseconds).toISOString().slice(0, 16);
-  return `the disk at ${printable(path)} does not answer since ${since}Z; what lies on it counts as last known`;
+  const since = minuteOf(milliseconds);
+  return `the disk at ${printable(path)} does not answer since ${since}; what lies on it counts as last known`;
 }
 
 export function notKept({ since, reason }: Away): string {

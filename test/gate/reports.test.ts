@@ -150,12 +150,20 @@ t.test('usage tells the assigned groups with their rules, or else those of DEFAU
 t.test('the gate is alive while it answers, and ready while nothing makes its answers doubtful', async t => {
   const { ask, told } = await openWorld(t);
   t.match(await ask('/readyz', asText), { status: 200, text: 'ok\n' });
+  told.notes = ['a walk gets on'];
+  t.match(await ask('/readyz', asText), { status: 200, text: 'ok\na walk gets on\n' });
+  t.strictSame(JSON.parse((await ask('/readyz')).text), { status: 'ok', reasons: [], notes: told.notes });
+  told.notes = [];
   told.reasons = ['nothing can be kept', 'a storage root is away'];
   t.match(await ask('/readyz', asText), {
     status: 503,
     text: 'nothing can be kept\na storage root is away\n',
   });
-  t.strictSame(JSON.parse((await ask('/readyz')).text), { status: 'not ready', reasons: told.reasons });
+  t.strictSame(JSON.parse((await ask('/readyz')).text), {
+    status: 'not ready',
+    reasons: told.reasons,
+    notes: [],
+  });
   t.match(await ask('/healthz', asText), { status: 200, text: 'ok\n' });
   t.match(await ask('/readyz', { method: 'HEAD' }), { status: 503, text: '' });
   t.match(await ask('/readyz', { method: 'POST' }), { status: 405, headers: { allow: 'GET, HEAD' } });

@@ -35,6 +35,7 @@ export interface Asked {
 export interface Told {
   contact: string | null;
   reasons: readonly string[];
+  notes: readonly string[];
   locate: GateServices['locate'];
   readonly refused: RefusalRecord[];
   readonly unasked: UnaskedReport[];
@@ -75,6 +76,7 @@ export async function openWorld(
   const told: Told = {
     contact: null,
     reasons: [],
+    notes: [],
     locate: async path => {
       throw new SoftquotaError('unknown_path', `${path} is under no storage template`);
     },
@@ -99,7 +101,7 @@ export async function openWorld(
       if (told.takesUnasked) told.unasked.push(report);
       return told.takesUnasked;
     },
-    health: () => ({ reasons: told.reasons }),
+    health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
   };
   const sockets = { gate: join(directory, 'g'), trusted: join(directory, 't') };

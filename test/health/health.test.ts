@@ -1,7 +1,7 @@
 /** What doctor and /readyz say of a running daemon. */
 
 import t, { type Test } from 'tap';
-import { findings, notReady, type Observed } from '../../src/health/index.ts';
+import { findings, notes, notReady, type Observed } from '../../src/health/index.ts';
 import { World, walk } from '../ledger/world.ts';
 
 const none = { first: [], count: 0 };
@@ -70,6 +70,8 @@ t.test(
     ];
     const seen = await observed(t, { hangs, walking });
     t.match(notReady(seen), [/^the disk at \/mnt\/\\u\{1b\}\[31mfar\/alice does not answer since 2/]);
+    t.match(notes(seen), [/^\/srv\/large has been walked since 2.*Z, and the walk gets on$/]);
+    t.equal(notes(seen).length, 1);
     const found = findings(seen);
     t.match(
       found.find(({ code }) => code === 'disk_hangs'),

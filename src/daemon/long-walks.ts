@@ -1,0 +1,34 @@
+/** Tells the log of walks that take long and get on: once when that is seen, and once when they are over. */
+
+import { longWalks, type Observed } from '../health/index.ts';
+
+export interface LongWalksOptions {
+  readonly status: () => Pick<Observed, 'hangs' | 'walking'>;
+  readonly log: Record<'info' | 'warn', (details: object, message: string) => void>;
+  readonly everyMs?: number;
+}
+
+const usualEveryMs = 5000;
+
+/** Returns what ends it. */
+export function tellLongWalks({ status, log, everyMs = usualEveryMs }: LongWalksOptions): () => void {
+  let told: ReadonlySet<string> = new Set();
+  const look = () => {
+    const now = status();
+    const long = longWalks(now);
+    for (const { path, milliseconds } of long) {
+      if (told.has(path)) continue;
+      log.warn(
+        { path, seconds: Math.round(milliseconds / 1000) },
+        'a unit has been walked for more than half a minute, and the walk gets on',
+      );
+    }
+    for (const path of told) {
+      const isWalked = now.walking.some(walk => walk.path === path);
+      if (!isWalked) log.info({ path }, 'a walk that took long is over');
+    }
+    told = new Set(long.map(({ path }) => path));
+  };
+  const timer = setInterval(look, everyMs).unref();
+  return () => clearInterval(timer);
+}
