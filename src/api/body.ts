@@ -14,6 +14,9 @@ export const usualBytes = mebibyte;
 /** How long a body may be that is read before anybody is known to have sent it. */
 export const strangersBytes = 4 * kibibyte;
 
+/** So much of a body is taken in before others get their turn: what has come would else be read on and on. */
+const bytesAtOnce = 256 * kibibyte;
+
 /** A document of which a value takes fewer bytes on average is none that anybody means. */
 const leastBytesPerValue = 16;
 
@@ -48,6 +51,7 @@ async function textOf(request: Request, mostBytes: number): Promise<string | nul
   const pieces: string[] = [];
   let length = 0;
   let isText = true;
+  let inThisTurn = 0;
   const decode = (chunk?: Buffer) => {
     if (!isText) return;
     try {
@@ -62,6 +66,11 @@ async function textOf(request: Request, mostBytes: number): Promise<string | nul
     length += chunk.length;
     if (length > mostBytes) pieces.length = 0;
     else decode(chunk);
+    inThisTurn += chunk.length;
+    if (inThisTurn < bytesAtOnce) return;
+    inThisTurn = 0;
+    request.pause();
+    setImmediate(() => request.resume());
   });
   request.once('end', resolve);
   request.once('error', brokeOff);
