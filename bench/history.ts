@@ -117,7 +117,7 @@ async function fill(to: Awaited<ReturnType<typeof openStore>>): Promise<void> {
 }
 
 function walk(n: number): void {
-  ledger.record({ ...walkedNow(n, ledger.nextSeq()), path: pathOf(n) });
+  ledger.walks.record({ ...walkedNow(n, ledger.walks.nextSeq()), path: pathOf(n) });
 }
 
 function walkedNow(n: number, seq: number) {
@@ -161,7 +161,13 @@ async function recorded() {
     thinHistory: async () => [],
     forgetHistory: ids => store.forgetHistory(ids),
   };
-  const history = new History({ store: watched, ledger, totals, log, now: () => clock.wallMs });
+  const history = new History({
+    store: watched,
+    owners: ledger.documents.owners,
+    totals,
+    log,
+    now: () => clock.wallMs,
+  });
   const delays = monitorEventLoopDelay({ resolution: 1 });
   let longestWriteMs = 0;
   let isOver = false;

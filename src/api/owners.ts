@@ -1,8 +1,9 @@
 /** Owners as addresses and bodies name them. */
 
+import type { Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
-import type { Amendment, Ledger, OwnerUsage } from '../ledger/index.ts';
+import type { Ledger, OwnerUsage } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { mustBeAllowed } from './access.ts';
@@ -18,10 +19,10 @@ export function knownOwner(ledger: Ledger, name: string): OwnerUsage & { readonl
  * The owner who is to be put into a group; with `create` one who is not there is made. Throws `not_found`, saying how
  * to make one.
  */
-export function ownerToAssign(amendment: Amendment, name: string, create: boolean): OwnerRecord {
-  const owner = amendment.owner(name);
+export function ownerToAssign(transaction: Transaction, name: string, create: boolean): OwnerRecord {
+  const owner = transaction.owner(name);
   if (owner !== undefined) return owner;
-  if (create) return amendment.createOwner(name);
+  if (create) return transaction.createOwner(name);
   throw unknown(name);
 }
 
@@ -35,7 +36,7 @@ export function mustBeOwnOrAdministered(
   caller: Caller,
   to: 'read' | 'write',
 ): void {
-  const keyOf = (text: string) => ledger.book.keyOf(text);
+  const keyOf = (text: string) => ledger.documents.owners.keyOf(text);
   const isOwn = caller.name !== null && keyOf(caller.name) === keyOf(name);
   if (!isOwn) mustBeAllowed(caller, { area: 'admin', to });
   knownOwner(ledger, name);

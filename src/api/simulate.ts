@@ -1,10 +1,12 @@
 /** What another policy would change for everybody, without a change of anything. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ChangeSet, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { inSlices, type Ledger, type LedgerSettings, type OwnerUsage } from '../ledger/index.ts';
-import { Draft, lintIn, Policy, replacePolicy, type View, type WholeGroup } from '../policy/index.ts';
+import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
+import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
 import { type Decision, decide, leaves, printable } from '../quota/index.ts';
+import { inSlices } from '../slices.ts';
 import type { ChangedOwner, DraftPolicy, Simulation, Verdict } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
 import { editOf } from './routes/shapes.ts';
@@ -16,10 +18,10 @@ const ownersAtOnce = 100;
 /** Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes meanwhile. */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
-  const draft = await draftOf(ledger, wanted);
-  const drafted = new Policy(draft);
+  const changes = await draftOf(ledger, wanted);
+  const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
-  const lint = lintIn(draft, then);
+  const lint = lintIn(changes, then);
   const refused: ChangedOwner[] = [];
   const allowed: ChangedOwner[] = [];
   let owners = 0;
@@ -42,13 +44,13 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   };
 }
 
-async function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): Promise<View> {
+async function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): Promise<Snapshot> {
   mustNameFewRules(groups ?? []);
   const faults = new FaultList();
   const whole: WholeGroup[] = [];
   const members = (groups ?? []).map(() => [] as number[]);
   await inSlices(usersIn(groups ?? []), ({ group, index, user }) => {
-    const owner = ledger.ownerRecord(user);
+    const owner = ledger.documents.owners.named(user);
     if (owner !== undefined) members[group]?.push(owner.id);
     else
       faults.add(() => `groups.${group}.users.${index}: there is no user or organization ${printable(user)}`);
@@ -58,8 +60,8 @@ async function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): Promise<
     const group = { name, rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })) };
     whole.push(users === undefined ? group : { ...group, ownerIds: members[at] ?? [] });
   });
-  const draft = new Draft(ledger.view);
-  replacePolicy(draft, {
+  const changes = new ChangeSet(ledger.documents.snapshot);
+  replacePolicy(changes, {
     ...(rules === undefined
       ? {}
       : {
@@ -71,7 +73,7 @@ async function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): Promise<
         }),
     ...(groups === undefined ? {} : { groups: whole }),
   });
-  return draft;
+  return changes;
 }
 
 function* usersIn(groups: NonNullable<DraftPolicy['groups']>) {

@@ -4,8 +4,9 @@
  */
 
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { inSlices, type Ledger } from '../ledger/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
+import { inSlices } from '../slices.ts';
 import { mostOf, type NewWholePolicy } from '../wire/index.ts';
 
 type Group = NewWholePolicy['groups'][number];
@@ -43,12 +44,12 @@ export async function mustBeSound(
   const ruleOf = (name: string) =>
     ruleNames.has(name) ? { is: name } : { not: `there is no rule ${printable(name)} among the rules` };
   const ownerOf = (name: string) => {
-    const owner = ledger.ownerRecord(name);
+    const owner = ledger.documents.owners.named(name);
     if (owner !== undefined) return { is: owner.id };
     if (createUsers) {
       const fault = nameFault(name);
       return fault === null
-        ? { is: ledger.book.keyOf(name) }
+        ? { is: ledger.documents.owners.keyOf(name) }
         : { not: `${printable(name)} is no name: ${fault}` };
     }
     unknown++;

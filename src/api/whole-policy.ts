@@ -1,16 +1,17 @@
 /** The whole policy as one document: told, and replaced at once. */
 
 import { createHash } from 'node:crypto';
+import type { Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Amendment, Ledger } from '../ledger/index.ts';
-import { groupsIn, Policy, replacePolicy, rulesIn, type View, type WholeGroup } from '../policy/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import { groupsIn, Policy, replacePolicy, rulesIn, type WholeGroup } from '../policy/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.ts';
 import { ruleShown } from './routes/shapes.ts';
 
 /** What is in force. */
 export function wholePolicyOf(ledger: Ledger): WholePolicy {
-  return shown(ledger.view, ledger.policy, id => ledger.book.owner(id)?.name);
+  return shown(ledger.documents.snapshot, ledger.policy, id => ledger.documents.owners.byId(id)?.name);
 }
 
 /** Throws `conflict` where another policy is in force than the one that this one was written for. */
@@ -20,22 +21,22 @@ export function mustBeForThis(ledger: Ledger, { version }: NewWholePolicy): void
 }
 
 /**
- * Drafts a policy that is sound in an amendment of what is in force, and gives it as it is then. With `createUsers` those
+ * Drafts a policy that is sound in an transaction of what is in force, and gives it as it is then. With `createUsers` those
  * who are not known are made. Throws as `mustBeForThis` does, and `not_found` where somebody has gone since.
  */
 export function replaceWholePolicy(
   ledger: Ledger,
-  amendment: Amendment,
+  transaction: Transaction,
   wanted: NewWholePolicy,
   createUsers: boolean,
 ): ReplacedPolicy {
   mustBeForThis(ledger, wanted);
   const created = new Map<number, OwnerRecord>();
-  const { draft } = amendment;
+  const { changes } = transaction;
   const idOf = (name: string): number => {
-    const known = createUsers ? amendment.owner(name) : amendment.mustBeOwner(name);
+    const known = createUsers ? transaction.owner(name) : transaction.mustBeOwner(name);
     if (known !== undefined) return known.id;
-    const owner = amendment.createOwner(name);
+    const owner = transaction.createOwner(name);
     created.set(owner.id, owner);
     return owner.id;
   };
@@ -51,16 +52,20 @@ export function replaceWholePolicy(
       ? whole
       : { ...whole, ownerIds: [...new Set(users.map(idOf))] };
   });
-  replacePolicy(draft, { rules, groups });
-  const nameOf = (id: number) => (created.get(id) ?? ledger.book.owner(id))?.name;
+  replacePolicy(changes, { rules, groups });
+  const nameOf = (id: number) => (created.get(id) ?? ledger.documents.owners.byId(id))?.name;
   const createdUsers = [...created.values()].map(({ name }) => name);
-  return { ...shown(draft, new Policy(draft), nameOf), created_users: createdUsers };
+  return { ...shown(changes, new Policy(changes), nameOf), created_users: createdUsers };
 }
 
-function shown(view: View, policy: Policy, nameOf: (ownerId: number) => string | undefined): WholePolicy {
+function shown(
+  snapshot: Snapshot,
+  policy: Policy,
+  nameOf: (ownerId: number) => string | undefined,
+): WholePolicy {
   const content = {
-    rules: rulesIn(view).map(ruleShown),
-    groups: groupsIn(view).map(({ name, rules }) => ({
+    rules: rulesIn(snapshot).map(ruleShown),
+    groups: groupsIn(snapshot).map(({ name, rules }) => ({
       name,
       rules: rules.map(rule => rule.name),
       users: policy.membersOf(name).flatMap(id => nameOf(id) ?? []),

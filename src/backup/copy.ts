@@ -49,9 +49,9 @@ export async function copyTo(store: SharedStore, backup: Backup, { verify }: Cop
  */
 export async function bringHome(ledger: Ledger, { verify }: CopyOptions): Promise<CopiedTo> {
   await ledger.kept();
-  const own = ledger.ownRegister;
-  const events = await eventsIn(ledger);
-  const levels = await ledger.levels();
+  const own = ledger.eventLog.own;
+  const events = await eventsIn(ledger.eventLog);
+  const levels = await ledger.eventLog.levels();
   const present = new Set(levels.map(({ ownerId }) => ownerId));
   const gone = (await own.levels()).map(({ ownerId }) => ownerId).filter(id => !present.has(id));
   await own.write({ goneLevels: gone });
@@ -62,8 +62,8 @@ export async function bringHome(ledger: Ledger, { verify }: CopyOptions): Promis
     mustBeSame('record of events', found, events);
   }
   return {
-    owners: ledger.ownerRecords().length,
-    policy: ledger.documentRecords().length,
+    owners: [...ledger.documents.owners.all].length,
+    policy: [...ledger.documents.recordsToKeep()].length,
     events: events.length,
     verified: verify,
   };

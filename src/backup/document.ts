@@ -54,17 +54,17 @@ const eventsAtOnce = 1000;
 export async function backupOf(ledger: Ledger, host: string): Promise<Backup> {
   // What waits to be written is a part of it; while the store takes nothing it has to be left out.
   await ledger.kept();
-  const events = await eventsIn(ledger);
-  const levels = [...(await ledger.levels())];
+  const events = await eventsIn(ledger.eventLog);
+  const levels = [...(await ledger.eventLog.levels())];
   return {
     softquota: 'backup',
     format,
     version,
     host,
     takenAt: Date.now(),
-    owners: [...ledger.ownerRecords()],
-    policy: [...ledger.documentRecords()],
-    reportedUnits: [...ledger.book.units].flatMap(unit => {
+    owners: [...ledger.documents.owners.all],
+    policy: [...ledger.documents.recordsToKeep()],
+    reportedUnits: [...ledger.units.units].flatMap(unit => {
       if (unit.kind !== 'reported' || unit.owner === null) return [];
       const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;
       return [{ id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq }];

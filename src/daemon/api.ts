@@ -58,7 +58,7 @@ export async function openApi(
   const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
   const baseUrl = () => server.rootUrl ?? bound.url;
   const { ledger, secretKeys: keys, log } = parts;
-  const signIn = new SignInFlow({ ledger, keys, log, baseUrl, now: Date.now });
+  const signIn = new SignInFlow({ documents: ledger.documents, keys, log, baseUrl, now: Date.now });
   const services = servicesOf(parts, signIn, baseUrl);
   const local: ApiServer = await ApiServer.onSocket(services, socket, shares.admin);
   try {
@@ -104,7 +104,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         unasked: unasked.tally,
         configWrittenAt: await file.writtenSince(),
         restartKeys,
-        lostSecrets: sourcesWithLostSecrets(ledger.view, secretKeys),
+        lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),
         trustedSocket: current.config.server.trustedSocket,
         pid: process.pid,
         uid: process.getuid?.() ?? -1,

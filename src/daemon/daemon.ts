@@ -89,7 +89,7 @@ export class Daemon {
       const measuring = new Measuring({ config, ledger, log, fleet });
       opened.push(measuring);
       const unasked = new Unasked({ log, now: Date.now });
-      const identity = new Identity({ ledger, now: Date.now, log });
+      const identity = new Identity({ documents: ledger.documents, now: Date.now, log });
       opened.push(identity);
       const events = await Events.open({
         ledger,
@@ -102,7 +102,7 @@ export class Daemon {
       opened.push(events);
       const totals = new Totals({ ledger, log });
       opened.push(totals);
-      const history = new History({ store, ledger, totals, log, now: Date.now });
+      const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
       opened.push(history);
       const servers = await openServers({
         current,
@@ -124,7 +124,7 @@ export class Daemon {
       // Not before the gate is this daemon's: another one's file would be overwritten.
       refusals.start();
       const { enabled, mode } = config.quota;
-      const { unitCount: units } = ledger.book;
+      const { unitCount: units } = ledger.units;
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       measuring.start();
       events.start();

@@ -20,7 +20,7 @@ export interface FleetParts {
 export async function joinFleet({ config, host, ledger, log }: FleetParts): Promise<Fleet | null> {
   const { adapter, host: address, prefix, waitReplicas } = config.store;
   if (adapter === 'sqlite') {
-    ledger.sharing.standAlone();
+    ledger.shares.standAlone();
     return null;
   }
   const token = hostTokenIn(config.server.dataPath);

@@ -83,11 +83,11 @@ export class Measuring {
       workers: config.scan.workers,
       measure: config.scan.measure,
       cacheFile: join(config.server.dataPath, 'scan.db'),
-      ownerKey: name => ledger.book.keyOf(name),
-      knownBytes: path => ledger.book.unit(path)?.bytes,
-      knownBelow: path => ledger.book.pathsBelow(path),
-      rootRecord: path => ledger.rootRecord(path),
-      nextSeq: () => ledger.nextSeq(),
+      ownerKey: name => ledger.documents.owners.keyOf(name),
+      knownBytes: path => ledger.units.unit(path)?.bytes,
+      knownBelow: path => ledger.units.pathsBelow(path),
+      rootRecord: path => ledger.walks.root(path),
+      nextSeq: () => ledger.walks.nextSeq(),
       report: measurement => this.#record(measurement),
       swept: sweep => this.#swept(sweep),
       isWatched: true,
@@ -142,7 +142,7 @@ export class Measuring {
   async heard(shared: string, below: string): Promise<void> {
     for (const path of pathsIn(shared, below, this.scanner.places(), this.#storages)) {
       try {
-        const known = this.#ledger.book.unitAt(path);
+        const known = this.#ledger.units.unitAt(path);
         const unit =
           known === null ? await this.locate(path, heardDeadlineMs) : { path: known.name, exists: true };
         if (unit.exists) this.#measureHere(unit.path);
@@ -174,7 +174,7 @@ export class Measuring {
         throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
       case 'unit': {
         const { path: unitPath, owner, leaf } = located.unit;
-        const bytes = this.#ledger.book.unit(unitPath)?.bytes ?? null;
+        const bytes = this.#ledger.units.unit(unitPath)?.bytes ?? null;
         const exists = located.exists || this.#leavesElsewhere.has(leaf);
         return { path: unitPath, owner, leaf, bytes, exists };
       }
@@ -262,7 +262,7 @@ export class Measuring {
 
   #record(measurement: Measurement): void {
     if ('gone' in measurement) {
-      this.#ledger.recordGone(measurement.gone, measurement.seq);
+      this.#ledger.walks.recordGone(measurement.gone, measurement.seq);
       this.#renames.gone(measurement.gone);
       return;
     }
@@ -270,19 +270,19 @@ export class Measuring {
     const { path, owner, leaf } = unit;
     // A walk may end when it is another machine's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
-    this.#ledger.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
     this.#renames.measured(path, formerOwners);
   }
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
-    for (const unit of this.#ledger.walkedBefore(sweep.startSeq)) {
+    for (const unit of this.#ledger.units.walkedBefore(sweep.startSeq)) {
       if (this.#leavesElsewhere.has(unit.leaf)) continue;
       const standing = sweep.standing(unit.name);
       if (standing === 'gone') {
-        this.#ledger.recordGone(unit.name, sweep.startSeq);
+        this.#ledger.walks.recordGone(unit.name, sweep.startSeq);
         this.#renames.gone(unit.name);
-      } else if (standing !== 'seen') this.#ledger.recordUnread(unit.name);
+      } else if (standing !== 'seen') this.#ledger.walks.recordUnread(unit.name);
     }
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     for (const root of this.#rootsAway) {
@@ -299,7 +299,7 @@ export class Measuring {
       away === null ? [{ path, device, inode, fileSystem }] : [],
     );
     const configured = new Set(roots.map(({ path }) => path));
-    this.#ledger.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
+    this.#ledger.walks.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
     this.#measured.resolve();
   }
 }

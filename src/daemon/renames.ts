@@ -13,7 +13,7 @@ import type { FormerOwner } from '../scan/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 
 export interface RenamesOptions {
-  readonly ledger: Pick<Ledger, 'book' | 'hasWalked' | 'ownerRecord' | 'view'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'units'>;
   readonly log: { warn(details: object, message: string): void };
 }
 
@@ -74,17 +74,17 @@ export class Renames {
 
   #all(): readonly ObservedRename[] {
     const found = new Map<string, ObservedRename>();
-    const { ledger } = this.#options;
-    const { book, view } = ledger;
+    const { documents, units: known } = this.#options.ledger;
+    const { owners, snapshot } = documents;
     for (const [path, formerOwners] of this.#former) {
-      const owner = book.unit(path)?.owner ?? null;
-      const to = owner === null ? undefined : ledger.ownerRecord(owner);
+      const owner = known.unit(path)?.owner ?? null;
+      const to = owner === null ? undefined : owners.named(owner);
       if (to === undefined) continue;
-      const gone = formerOwners.filter(({ name }) => book.keyOf(name) !== to.key && !ledger.hasWalked(name));
+      const gone = formerOwners.filter(({ name }) => owners.keyOf(name) !== to.key && !known.hasWalked(name));
       const last = gone.at(-1);
       if (last === undefined) continue;
       const from = gone.find(one => this.#groupsOf(one).length > 0) ?? last;
-      const pair = JSON.stringify([book.keyOf(from.name), to.key]);
+      const pair = JSON.stringify([owners.keyOf(from.name), to.key]);
       const before = found.get(pair);
       if (before !== undefined) {
         found.set(pair, { ...before, units: before.units + 1 });
@@ -95,8 +95,8 @@ export class Renames {
         to: to.name,
         units: 1,
         groups: this.#groupsOf(from),
-        newGroups: assignedGroups(view, to.id),
-        isOnlyFound: isOnlyFound(view, to),
+        newGroups: assignedGroups(snapshot, to.id),
+        isOnlyFound: isOnlyFound(snapshot, to),
       });
     }
     return [...found.values()];
@@ -104,12 +104,12 @@ export class Renames {
 
   #groupsOf(former: FormerOwner): readonly string[] {
     const owner = this.#owner(former);
-    return owner === undefined ? [] : assignedGroups(this.#options.ledger.view, owner.id);
+    return owner === undefined ? [] : assignedGroups(this.#options.ledger.documents.snapshot, owner.id);
   }
 
   /** Undefined: there is none any more, or it is somebody who took the name later. */
   #owner({ name, until }: FormerOwner): OwnerRecord | undefined {
-    const owner = this.#options.ledger.ownerRecord(name);
+    const owner = this.#options.ledger.documents.owners.named(name);
     return owner !== undefined && owner.since < until ? owner : undefined;
   }
 }

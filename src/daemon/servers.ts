@@ -131,7 +131,11 @@ function gateServices({
   return {
     ledger,
     synchronize: claimed =>
-      synchronizeClaimed({ ledger, autoCreate: current.config.users.autoCreate, log }, claimed, null),
+      synchronizeClaimed(
+        { documents: ledger.documents, autoCreate: current.config.users.autoCreate, log },
+        claimed,
+        null,
+      ),
     locate: path => measuring.locate(path),
     measureSoon: path => measuring.measureSoon(path),
     letThrough: path => measuring.letThrough(path),

@@ -8,8 +8,9 @@
  * Of machines that share a quota one at a time tells; whoever takes over goes on from what was told last.
  */
 
+import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { EventIds, type Ledger, Rounds } from '../ledger/index.ts';
+import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import { type Decision, type Leaf, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import type { ThresholdEvent } from '../wire/index.ts';
@@ -55,7 +56,7 @@ interface Crossing {
 
 export class Crossings {
   readonly #options: CrossingsOptions;
-  readonly #rounds: Rounds;
+  readonly #loop: ReconcileLoop;
   readonly #ids = new EventIds('t');
   /** By owner id; of owners who are not at the lowest of all. Null: what was told last could not be read yet. */
   #levels: Map<number, Levels> | null = null;
@@ -66,12 +67,12 @@ export class Crossings {
   private constructor(options: CrossingsOptions) {
     const { ledger, pauseMs, log } = options;
     this.#options = options;
-    this.#rounds = new Rounds({
+    this.#loop = new ReconcileLoop({
       ledger,
       pauseMs,
-      look: ownerKey => this.#look(ownerKey),
+      reconcile: ownerKey => this.#reconcile(ownerKey),
       finish: everybody => this.#finish(everybody),
-      failed: error => {
+      onFailed: error => {
         // That the store is away is said by who looks after it.
         if (!isAway(error)) log.error({ err: error }, 'crossings of thresholds could not be told');
       },
@@ -90,7 +91,7 @@ export class Crossings {
   }
 
   start(): void {
-    this.#rounds.start();
+    this.#loop.start();
   }
 
   /** It has become this machine's turn: others may have told something since its last. */
@@ -98,16 +99,16 @@ export class Crossings {
     this.#levels = null;
     this.#events = [];
     this.#moved = new Set();
-    this.#rounds.lookAtAll();
+    this.#loop.reconcileAll();
   }
 
   /** Resolves once all that was crossed by now is noted. */
   noted(): Promise<void> {
-    return this.#rounds.settled();
+    return this.#loop.settled();
   }
 
   close(): Promise<void> {
-    return this.#rounds.close();
+    return this.#loop.close();
   }
 
   get #isMine(): boolean {
@@ -115,15 +116,15 @@ export class Crossings {
   }
 
   async #resume(): Promise<void> {
-    const kept = await this.#options.ledger.levels();
+    const kept = await this.#options.ledger.eventLog.levels();
     this.#levels = new Map(kept.map(({ ownerId, text }) => [ownerId, levelsIn(text)]));
   }
 
-  #look(ownerKey: string): void {
+  #reconcile(ownerKey: string): void {
     if (this.#levels === null || !this.#isMine) return;
     const { ledger } = this.#options;
     const { settings } = ledger;
-    const owner = ledger.ownerRecord(ownerKey);
+    const owner = ledger.documents.owners.named(ownerKey);
     const decisions = decisionsOf(ledger, ownerKey);
     if (!settings.enabled || owner === undefined || decisions === null) return;
     const last = this.#levels.get(owner.id) ?? lowest;
@@ -178,7 +179,7 @@ export class Crossings {
       if (!(await ledger.kept()))
         throw new SoftquotaError('store_away', 'what was told last is not kept yet');
       await this.#resume();
-      return this.#rounds.lookAtAll();
+      return this.#loop.reconcileAll();
     }
     const levelsById = this.#levels;
     if (everybody) this.#forgetGone(levelsById);
@@ -189,7 +190,7 @@ export class Crossings {
     const longest = Math.max(moved.length, events.length);
     for (let at = 0; at < longest; at += mostAtOnce) {
       const ids = moved.slice(at, at + mostAtOnce);
-      ledger.note({
+      ledger.eventLog.enqueue({
         events: events.slice(at, at + mostAtOnce),
         levels: ids.flatMap(ownerId => {
           const levels = levelsById.get(ownerId);
@@ -204,7 +205,7 @@ export class Crossings {
 
   #forgetGone(levels: Map<number, Levels>): void {
     for (const ownerId of levels.keys()) {
-      if (this.#options.ledger.book.owner(ownerId) !== undefined) continue;
+      if (this.#options.ledger.documents.owners.byId(ownerId) !== undefined) continue;
       levels.delete(ownerId);
       this.#moved.add(ownerId);
     }

@@ -97,7 +97,10 @@ export class Events {
 
   refused(refusal: ToldRefusal): void {
     const { ledger, now, pauseMs = 1000 } = this.#options;
-    const refused = { key: ledger.book.keyOf(refusal.owner), record: ledger.ownerRecord(refusal.owner) };
+    const refused = {
+      key: ledger.documents.owners.keyOf(refusal.owner),
+      record: ledger.documents.owners.named(refusal.owner),
+    };
     this.#tally.add(refusal, refused, now());
     this.#flushing ??= setTimeout(() => this.#flush(), pauseMs).unref();
   }
@@ -111,7 +114,10 @@ export class Events {
     const whose =
       owner === undefined
         ? null
-        : { ownerId: ledger.ownerRecord(owner)?.id ?? null, ownerKey: ledger.book.keyOf(owner) };
+        : {
+            ownerId: ledger.documents.owners.named(owner)?.id ?? null,
+            ownerKey: ledger.documents.owners.keyOf(owner),
+          };
     return this.#page(kind === undefined ? eventKinds : [kind], whose, { after, limit });
   }
 
@@ -131,7 +137,7 @@ export class Events {
     const counts = new Map(Array.from({ length: daysTold }, (_, ago) => [today - daysTold + 1 + ago, 0]));
     const from = (today - daysTold + 1) * dayMs;
     for (let after: EventRecord | undefined; ; ) {
-      const records = await ledger.events({
+      const records = await ledger.eventLog.events({
         kind: dayKind,
         limit: daysAtOnce,
         ...(after === undefined ? {} : { after }),
@@ -159,7 +165,7 @@ export class Events {
       ...(after === undefined ? {} : { after: placeIn(after) }),
       limit: limit + 1,
     };
-    const found = await Promise.all(kinds.map(kind => ledger.events({ ...query, kind })));
+    const found = await Promise.all(kinds.map(kind => ledger.eventLog.events({ ...query, kind })));
     const records = found.flat().sort(newestFirst);
     const page = records.slice(0, limit);
     const last = page.at(-1);
@@ -187,11 +193,11 @@ export class Events {
     if (this.#flushing !== null) clearTimeout(this.#flushing);
     this.#flushing = null;
     const events = this.#tally.take();
-    if (events.length > 0) this.#options.ledger.note({ events });
+    if (events.length > 0) this.#options.ledger.eventLog.enqueue({ events });
   }
 
   #clean(): void {
-    this.#options.ledger.note({ goneEventsBefore: this.#options.now() - this.#keepMs });
+    this.#options.ledger.eventLog.enqueue({ goneEventsBefore: this.#options.now() - this.#keepMs });
   }
 }
 
@@ -212,7 +218,7 @@ function toldOf<Kind extends EventKind>(
 
 async function refusalsOf(ledger: Ledger): Promise<readonly EventRecord[]> {
   try {
-    return await ledger.events({ kind: 'refusal', limit: mostOfAnHour });
+    return await ledger.eventLog.events({ kind: 'refusal', limit: mostOfAnHour });
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'store_away') return [];
     throw error;

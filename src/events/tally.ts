@@ -5,7 +5,7 @@
  * only so many sums, and an owner for only so many of them; all beyond are added up together.
  */
 
-import { EventIds } from '../ledger/index.ts';
+import { EventIds } from '../documents/index.ts';
 import type { Decision, QuotaSettings, Subject } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import type { RefusalEvent } from '../wire/index.ts';

@@ -1,8 +1,10 @@
 /** The part of a daemon that takes part in a shared quota, from its start to its end. */
 
+import type { EventStore, SharedDocuments } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Away, Ledger, Shared, SharedPolicy } from '../ledger/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 import {
+  type Away,
   type HostRecord,
   newGeneration,
   type PolicyChange,
@@ -66,7 +68,7 @@ const usualSettleMs = 1200;
 /** Milliseconds after which the name is kept by itself, should a look take long; it is lost after ten seconds. */
 const beatMs = 2500;
 
-export class Fleet implements SharedPolicy {
+export class Fleet implements SharedDocuments {
   /** Who walks what several machines mount. */
   readonly walkers: Walkers;
   readonly #options: FleetOptions;
@@ -91,10 +93,10 @@ export class Fleet implements SharedPolicy {
   private constructor(options: FleetOptions) {
     this.#options = options;
     const { ledger, store, host, log, mounted = new Map(), adviceEveryMs = 30_000 } = options;
-    const { sharing } = ledger;
+    const { replica, shares } = ledger;
     this.walkers = new Walkers({ ledger, store, host, mounted, log });
     this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
-    this.#hosts = new Hosts({ sharing, store, host, begunAt: options.now() });
+    this.#hosts = new Hosts({ shares, store, host, begunAt: options.now() });
     this.#turn = new Turn({ store, host });
     const { token, version, now, everyMs = usualMs } = options;
     this.#name = new HostName({
@@ -108,7 +110,7 @@ export class Fleet implements SharedPolicy {
       },
     });
     this.#marks = new Marks({
-      sharing,
+      shares,
       store,
       host,
       log,
@@ -125,7 +127,8 @@ export class Fleet implements SharedPolicy {
       failed: error => this.#failed(error),
     });
     this.#following = new Following({
-      sharing,
+      replica,
+      shares,
       store,
       host,
       before: async () => {
@@ -134,7 +137,8 @@ export class Fleet implements SharedPolicy {
       begin: () => this.#begin(),
       lost: () => {
         this.#outbox.enrollEverybody();
-        sharing.tellAgain();
+        // What was told of the last changes that were asked for here is told again: the store may have lost it.
+        ledger.eventLog.enqueue({ events: ledger.documents.recentEvents });
       },
       restored: changes => {
         const message =
@@ -155,11 +159,10 @@ export class Fleet implements SharedPolicy {
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(options);
-    options.ledger.sharing.join({
-      policy: fleet,
-      register: fleet.#register(),
-      isStale: () => fleet.#away !== null || !fleet.#following.isComplete,
-    });
+    const { documents, eventLog, shares } = options.ledger;
+    documents.shareWith(fleet);
+    eventLog.shareWith(fleet.#events());
+    shares.shareWith({ isStale: () => fleet.#away !== null || !fleet.#following.isComplete });
     try {
       await fleet.#name.begin();
     } catch (error) {
@@ -236,7 +239,13 @@ export class Fleet implements SharedPolicy {
    */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     const { ledger, store, log } = this.#options;
-    await repair(policy, { sharing: ledger.sharing, store, following: this.#following, log });
+    await repair(policy, {
+      replica: ledger.replica,
+      shares: ledger.shares,
+      store,
+      following: this.#following,
+      log,
+    });
   }
 
   async close(): Promise<void> {
@@ -248,7 +257,7 @@ export class Fleet implements SharedPolicy {
     await this.#syncing;
     await this.#outbox.close();
     this.walkers.close();
-    await this.#options.ledger.sharing.close();
+    await this.#options.ledger.eventLog.close();
     if (this.#away === null) {
       await this.#turn.leave().catch(() => {});
       await this.#name.release().catch(() => {});
@@ -296,7 +305,7 @@ export class Fleet implements SharedPolicy {
   }
 
   /** The shared store, where what happened here waits as long as the name is another's. */
-  #register(): Shared['register'] {
+  #events(): EventStore {
     const { store } = this.#options;
     return {
       events: query => store.events(query),
@@ -313,9 +322,9 @@ export class Fleet implements SharedPolicy {
   async #begin(): Promise<void> {
     const { ledger, store } = this.#options;
     const next = newGeneration();
-    const outcome = await store.replace(await ledger.sharing.policy(), null, next, []);
+    const outcome = await store.replace(await ledger.replica.policy(), null, next, []);
     // Where another machine came first, the next look finds its policy.
-    if (outcome === 'kept') ledger.sharing.takeOver({}, next);
+    if (outcome === 'kept') ledger.replica.apply({}, next);
   }
 
   /** When it begins, becomes another, and ends. */

@@ -7,8 +7,10 @@
  * then is never undone by an older one.
  */
 
+import type { DocumentReplica } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { inSlices, type Sharing } from '../ledger/index.ts';
+import type { UsageShares } from '../ledger/index.ts';
+import { inSlices } from '../slices.ts';
 import type {
   Change,
   OwnerRecord,
@@ -24,7 +26,8 @@ import { Settling } from './settling.ts';
 import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
 
 export interface FollowingOptions {
-  readonly sharing: Sharing;
+  readonly replica: DocumentReplica;
+  readonly shares: UsageShares;
   readonly store: SharedStore;
   /** This machine. */
   readonly host: string;
@@ -143,9 +146,9 @@ export class Following {
    * that one as long as that is not the store's.
    */
   meet(owners: readonly OwnerRecord[]): void {
-    const { sharing } = this.#options;
+    const { replica } = this.#options;
     const isTrusted = this.#last !== null && this.#distrust === null;
-    sharing.takeOwners(isTrusted ? owners : owners.filter(owner => !sharing.knows(owner)));
+    replica.addOwners(isTrusted ? owners : owners.filter(owner => !replica.knows(owner)));
   }
 
   async #sync(): Promise<void> {
@@ -202,9 +205,9 @@ export class Following {
   }
 
   #known(): Known {
-    const { sharing } = this.#options;
-    const { position, isPolicyEmpty } = sharing;
-    return { position, isEmpty: isPolicyEmpty, markOf: version => sharing.markOf(version) };
+    const { replica } = this.#options;
+    const { position, isEmpty } = replica;
+    return { position, isEmpty, markOf: version => replica.markOf(version) };
   }
 
   #judge(known: Known, state: SharedState, markThere: string | null): Verdict {
@@ -219,8 +222,8 @@ export class Following {
    * or is older than what this machine itself has ruled meanwhile.
    */
   #takeInOrder({ position }: SharedState, changes: readonly Change[]): boolean {
-    const { sharing, enrolled } = this.#options;
-    const begun = sharing.position?.version ?? 0;
+    const { replica, enrolled } = this.#options;
+    const begun = replica.position?.version ?? 0;
     const newest = Math.max(position?.version ?? 0, ...changes.map(versionOf));
     if (begun > newest) return false;
     for (const [index, entry] of changes.entries()) {
@@ -233,34 +236,33 @@ export class Following {
       const settled = since.flatMap(keysIn);
       if (settled.includes(null)) return false;
       const owners = entry.owners.filter(({ key }) => !settled.includes(key));
-      sharing.takeOwners(owners);
+      replica.addOwners(owners);
       enrolled(owners);
     }
-    return (sharing.position?.version ?? 0) >= (position?.version ?? 0);
+    return (replica.position?.version ?? 0) >= (position?.version ?? 0);
   }
 
   #takeChange({ position, change }: Change & { readonly is: 'policy' }): boolean {
-    const { sharing, enrolled } = this.#options;
-    const at = sharing.position;
+    const { replica, enrolled } = this.#options;
+    const at = replica.position;
     if (at === null || position.generation !== at.generation) return false;
     if (position.version <= at.version) return true;
     if (position.version !== at.version + 1 || change === null) return false;
-    sharing.takeOver(change, position);
+    replica.apply(change, position);
     enrolled(change.owners ?? []);
     return true;
   }
 
   /** Takes a whole policy that follows from the known one; false: it is older than what was ruled here meanwhile. */
   async #takeWhole(known: Known, { state, policy }: PolicyRead, isInstead = false): Promise<boolean> {
-    const { sharing, enrolled } = this.#options;
-    const [at, there] = [sharing.position, state.position];
+    const { replica, enrolled } = this.#options;
+    const [at, there] = [replica.position, state.position];
     if (there === null || at?.generation !== known.position?.generation) return false;
     if (!isInstead && at !== null) {
       if (at.generation !== there.generation || at.version > there.version) return false;
     }
-    if (at?.generation === there.generation && at.version === there.version)
-      sharing.takeOwners(policy.owners);
-    else await sharing.takeOverWhole(policy, there);
+    if (at?.generation === there.generation && at.version === there.version) replica.addOwners(policy.owners);
+    else await replica.applyWhole(policy, there);
     enrolled(policy.owners);
     return true;
   }
@@ -297,8 +299,8 @@ export class Following {
 
   /** Writes again what the store has lost; where somebody else does, or changes it, the next look finds that. */
   async #restore({ state, policy }: PolicyRead): Promise<void> {
-    const { sharing, store, lost, restored } = this.#options;
-    const lacked = state.position === null ? null : await sharing.lackedBy(state.position, policy);
+    const { replica, store, lost, restored } = this.#options;
+    const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);
     if (state.position === null || lacked === null || lacked.positions.length === 0) return;
     // What this machine said besides is lost as well. Whether it was written may not become known.
     lost();
@@ -339,9 +341,9 @@ export class Following {
 
   /** Of all others the store has nothing. */
   async #readAll({ seen, own }: Reading): Promise<void> {
-    const { sharing, found } = this.#options;
+    const { shares, found } = this.#options;
     await this.#takeShares(
-      sharing.ownerKeys.filter(ownerKey => !seen.has(ownerKey)),
+      shares.ownerKeys.filter(ownerKey => !seen.has(ownerKey)),
       [],
     );
     this.#reading = null;
@@ -351,7 +353,7 @@ export class Following {
   async #distrustIn(verdict: Verdict, stored: Policy): Promise<Distrust | null> {
     if (!('distrust' in verdict)) return null;
     // A policy that was copied there is no other one.
-    if (verdict.is === 'unrelated' && (await this.#options.sharing.isLaidDown(stored))) return null;
+    if (verdict.is === 'unrelated' && (await this.#options.replica.isLaidDown(stored))) return null;
     return verdict.distrust;
   }
 
@@ -367,10 +369,10 @@ export class Following {
   }
 
   async #takeShares(ownerKeys: readonly string[], shares: readonly ShareRecord[]): Promise<void> {
-    const { sharing } = this.#options;
+    const { shares: known } = this.#options;
     const byOwner = Map.groupBy(shares, ({ ownerKey }) => ownerKey);
     const isHeld = await this.#heldHosts();
-    await inSlices(ownerKeys, ownerKey => sharing.takeShares(ownerKey, byOwner.get(ownerKey) ?? [], isHeld));
+    await inSlices(ownerKeys, ownerKey => known.takeShares(ownerKey, byOwner.get(ownerKey) ?? [], isHeld));
   }
 
   /** What a machine said is known here, and is not gone because the store has lost it. */

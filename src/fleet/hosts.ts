@@ -4,7 +4,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { HostRecord, SharedStore } from '../store/index.ts';
 
 export interface HostsOptions {
-  readonly sharing: Pick<Ledger['sharing'], 'storedByHost'>;
+  readonly shares: Pick<Ledger['shares'], 'storedByHost'>;
   readonly store: Pick<SharedStore, 'hosts'>;
   /** This machine. */
   readonly host: string;
@@ -26,11 +26,11 @@ export class Hosts {
    * were last listed, or else walked something. Rejects with `store_away`.
    */
   async all(): Promise<readonly HostRecord[]> {
-    const { store, sharing, host: ownHost, begunAt } = this.#options;
+    const { store, shares, host: ownHost, begunAt } = this.#options;
     const listed = await store.hosts();
     for (const record of listed) this.#listed.set(record.host, record);
     const there = new Set([ownHost, ...listed.map(({ host }) => host)]);
-    const stored = [...(await sharing.storedByHost())].filter(([host]) => !there.has(host));
+    const stored = [...(await shares.storedByHost())].filter(([host]) => !there.has(host));
     return [
       ...listed,
       ...stored.map(([host, { measuredAt }]) => {

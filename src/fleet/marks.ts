@@ -11,7 +11,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { SharedStore } from '../store/index.ts';
 
 export interface MarksOptions {
-  readonly sharing: Pick<Ledger['sharing'], 'sharesOfOthers'>;
+  readonly shares: Pick<Ledger['shares'], 'sharesOfOthers'>;
   readonly store: Pick<SharedStore, 'hosts' | 'isMarked' | 'mark' | 'restoreShares'>;
   readonly host: string;
   readonly log: { warn(details: object, message: string): void };
@@ -95,10 +95,10 @@ export class Marks {
   }
 
   async #tellOfTheSilent(): Promise<void> {
-    const { sharing, store } = this.#options;
+    const { shares: known, store } = this.#options;
     const hosts = await store.hosts();
     const silent = new Set(hosts.filter(({ isAlive }) => !isAlive).map(({ host }) => host));
-    const shares = silent.size === 0 ? [] : sharing.sharesOfOthers.filter(({ host }) => silent.has(host));
+    const shares = silent.size === 0 ? [] : known.sharesOfOthers.filter(({ host }) => silent.has(host));
     if (shares.length > 0) await store.restoreShares(shares);
   }
 }

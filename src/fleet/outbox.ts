@@ -7,12 +7,13 @@
  */
 
 import { hash } from 'node:crypto';
-import { inSlices, type Ledger } from '../ledger/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 import { leaves } from '../quota/index.ts';
+import { inSlices } from '../slices.ts';
 import type { OwnerRecord, SharedStore, ShareRecord } from '../store/index.ts';
 
 export interface OutboxOptions {
-  readonly ledger: Pick<Ledger, 'sharing' | 'watch'>;
+  readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'watch'>;
   readonly store: Pick<SharedStore, 'enroll' | 'write'>;
   readonly host: string;
   /** Asked before anything is told; where it is not so, or this rejects, what there is to tell waits. */
@@ -112,7 +113,7 @@ export class Outbox {
    */
   async enroll(): Promise<boolean> {
     const unknown: OwnerRecord[] = [];
-    await inSlices(this.#options.ledger.sharing.owners(), owner => {
+    await inSlices(this.#options.ledger.documents.owners.all, owner => {
       if (!this.#enrolled.has(owner.id)) unknown.push(owner);
     });
     let isChanged = false;
@@ -179,9 +180,9 @@ export class Outbox {
     while (Math.max(digests.size, strangers.length) < mostAtOnce) {
       const ownerKeys = [...this.#due(mostAtOnce)];
       if (ownerKeys.length === 0) break;
-      const looked = await ledger.sharing.sharesOf(ownerKeys);
+      const looked = await ledger.shares.sharesOf(ownerKeys);
       for (const [index, ownerKey] of ownerKeys.entries()) {
-        const owner = ledger.sharing.owner(ownerKey);
+        const owner = ledger.documents.owners.byKey(ownerKey);
         if (owner !== undefined && !this.#enrolled.has(owner.id)) strangers.push(owner);
         const share = looked[index] ?? null;
         const digest = digestOf(share);
@@ -231,7 +232,7 @@ export class Outbox {
       if (isAllUnsure) this.#told.set(ownerKey, unsure);
       this.#others.add(ownerKey);
     });
-    await inSlices(this.#options.ledger.sharing.owners(), ({ key }) => this.#others.add(key));
+    await inSlices(this.#options.ledger.documents.owners.all, ({ key }) => this.#others.add(key));
   }
 
   /** Takes out so many at most; what changes from then on is looked at anew. */

@@ -7,7 +7,8 @@ import { newGeneration, type Policy, type SharedStore } from '../store/index.ts'
 import type { Following } from './following.ts';
 
 export interface RepairParts {
-  readonly sharing: Ledger['sharing'];
+  readonly replica: Ledger['replica'];
+  readonly shares: Ledger['shares'];
   readonly store: Pick<SharedStore, 'hosts' | 'policy' | 'replace' | 'write'>;
   readonly following: Pick<Following, 'distrust' | 'distrusted' | 'sync'>;
   readonly log: { info(details: object, message: string): void };
@@ -15,7 +16,7 @@ export interface RepairParts {
 
 /** As `Fleet.repair`. */
 export async function repair(policy: 'known' | 'stored', parts: RepairParts): Promise<void> {
-  const { sharing, store, following, log } = parts;
+  const { replica, store, following, log } = parts;
   await following.sync();
   if (following.distrust === null) {
     throw new SoftquotaError(
@@ -29,23 +30,23 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   const { position, supersedes } = stored.state;
   // Whoever decides has seen what is decided on: not what another has decided since.
   if (!isDeepStrictEqual(position, distrusted)) throw changedMeanwhile();
-  const chosen: Policy = policy === 'known' ? await sharing.policy() : stored.policy;
-  const given = [sharing.position?.generation, position?.generation, ...supersedes];
-  const next = newGeneration(Math.max(sharing.position?.version ?? 0, position?.version ?? 0) + 1);
+  const chosen: Policy = policy === 'known' ? await replica.policy() : stored.policy;
+  const given = [replica.position?.generation, position?.generation, ...supersedes];
+  const next = newGeneration(Math.max(replica.position?.version ?? 0, position?.version ?? 0) + 1);
   const outcome = await store.replace(chosen, position, next, [
     ...new Set(given.flatMap(each => each ?? [])),
   ]);
   if (outcome === 'behind') throw changedMeanwhile();
-  await sharing.takeOverWhole(chosen, next);
+  await replica.applyWhole(chosen, next);
   log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
   await following.sync();
 }
 
 /** Machines that a store which was emptied does not know of cannot tell again what they said: what is known of it is put back. */
-async function tellOfTheSilent({ sharing, store, following }: RepairParts): Promise<void> {
+async function tellOfTheSilent({ shares, store, following }: RepairParts): Promise<void> {
   if (following.distrust?.why !== 'emptied') return;
   const heard = new Set((await store.hosts()).map(({ host }) => host));
-  await store.write({ shares: sharing.sharesOfOthers.filter(({ host }) => !heard.has(host)) });
+  await store.write({ shares: shares.sharesOfOthers.filter(({ host }) => !heard.has(host)) });
 }
 
 function changedMeanwhile(): SoftquotaError {

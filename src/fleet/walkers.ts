@@ -15,7 +15,11 @@ import { Errands } from './errands.ts';
 export type Mounted = ReadonlyMap<string, ReadonlySet<Leaf>>;
 
 export interface WalkersOptions {
-  readonly ledger: Pick<Ledger, 'book' | 'dropWalked' | 'sharing'>;
+  readonly ledger: {
+    readonly shares: Pick<Ledger['shares'], 'others'>;
+    readonly units: Pick<Ledger['units'], 'units'>;
+    readonly walks: Pick<Ledger['walks'], 'drop'>;
+  };
   readonly store: Pick<SharedStore, 'hosts' | 'leaveWalk' | 'listen' | 'say' | 'takeWalk' | 'walkers'>;
   readonly host: string;
   readonly mounted: Mounted;
@@ -130,7 +134,7 @@ export class Walkers {
       // A store that was emptied does not know of machines that have ended, one of which may have walked it: what that
       // one said of it counts until it is forgotten.
       const listed = new Set((await store.hosts()).map(each => each.host));
-      if ([...ledger.sharing.others].some(other => !listed.has(other))) return null;
+      if ([...ledger.shares.others].some(other => !listed.has(other))) return null;
     }
     return store.takeWalk(name, host);
   }
@@ -151,13 +155,13 @@ export class Walkers {
     if (!this.#own.delete(name)) return;
     // Before its units are dropped, so that no walk brings one back.
     this.#hooks?.changed();
-    await ledger.dropWalked(this.#mounted.get(name) ?? new Set());
+    await ledger.walks.drop(this.#mounted.get(name) ?? new Set());
   }
 
   /** What this machine has units of. */
   #counted(): Set<string> {
     const leaves = new Set<Leaf>();
-    for (const { kind, leaf } of this.#options.ledger.book.units) if (kind === 'walked') leaves.add(leaf);
+    for (const { kind, leaf } of this.#options.ledger.units.units) if (kind === 'walked') leaves.add(leaf);
     const counted = [...this.#mounted].filter(([, its]) => [...its].some(leaf => leaves.has(leaf)));
     return new Set(counted.map(([name]) => name));
   }

@@ -33,7 +33,10 @@ export function check(services: GateServices, parameters: Parameters): Reply | P
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
-    const ownerName = askedOwnerIn(parameters, name => services.ledger.isKnown(name));
+    const ownerName = askedOwnerIn(
+      parameters,
+      name => services.ledger.documents.owners.named(name) !== undefined,
+    );
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: with owner it has to be said');
     }
@@ -42,7 +45,7 @@ export function check(services: GateServices, parameters: Parameters): Reply | P
   const answer = (unit: PlacedUnit) =>
     replyTo(services, { ...ownedBy(unit), subject: subject ?? unit.leaf, sizeBytes, actor });
   const path = pathIn(text);
-  const known = services.ledger.book.unitAt(path);
+  const known = services.ledger.units.unitAt(path);
   if (known === null) return services.locate(path).then(answer);
   return answer({ path: known.name, owner: known.owner, leaf: known.leaf, bytes: known.bytes });
 }

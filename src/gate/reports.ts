@@ -24,7 +24,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
 
 /** The path of the unit that is or was there. */
 export async function existing(services: GateServices, path: string): Promise<string> {
-  const known = services.ledger.book.unitAt(path);
+  const known = services.ledger.units.unitAt(path);
   if (known !== null) return known.name;
   const located = await services.locate(path);
   if (located.exists) return located.path;
@@ -37,7 +37,7 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
   const owner = ownerIn(parameters);
   const subject = leafIn(parameters);
   const delta = deltaIn(parameters);
-  await services.ledger.addDelta(owner, subject, delta);
+  await services.ledger.reports.addDelta(owner, subject, delta);
   return reply(202, { owner, subject, delta }, 'counted');
 }
 
@@ -47,7 +47,7 @@ export async function units(services: GateServices, parameters: Parameters): Pro
   const subject = leafIn(parameters);
   const unit = unitNameIn(parameters);
   const bytes = bytesIn(parameters, 'bytes');
-  await services.ledger.reportUnit(owner, subject, unit, bytes);
+  await services.ledger.reports.reportUnit(owner, subject, unit, bytes);
   return reply(200, { owner, subject, unit, bytes }, 'counted');
 }
 
@@ -58,7 +58,9 @@ export async function units(services: GateServices, parameters: Parameters): Pro
  */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;
-  const owner = ledger.ownerUsage(askedOwnerIn(parameters, name => ledger.isKnown(name)));
+  const owner = ledger.ownerUsage(
+    askedOwnerIn(parameters, name => ledger.documents.owners.named(name) !== undefined),
+  );
   const decisions = subjects.map(subject => {
     const { allowed, used, limit, group, rule } = ledger.decide(owner.name, subject).decision;
     return [subject, { allowed, used, limit, group, rule }];

@@ -32,7 +32,7 @@ function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
     root: `mount it, or put back what is missing; if what is there now is meant: ${scan} --accept-moved  # drops them`,
   };
   return [
-    ...(ledger.lastSweep === null ? [finding('never_swept', 'no sweep has ended yet', scan)] : []),
+    ...(ledger.walks.lastSweep === null ? [finding('never_swept', 'no sweep has ended yet', scan)] : []),
     ...(ledger.storeAway === null ? [] : [finding('store_away', notKept(ledger.storeAway), mends.store)]),
     ...hangs.map(hang =>
       finding(
@@ -150,7 +150,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     const minutes = Math.round(sweptAgoMs / 60_000);
     found.push(finding('sweep_overdue', `the last sweep ended ${minutes} minutes ago`, scan));
   }
-  const ahead = [...ledger.book.units].filter(({ measuredAt }) => measuredAt > now + aheadMs);
+  const ahead = [...ledger.units.units].filter(({ measuredAt }) => measuredAt > now + aheadMs);
   const [first] = ahead;
   if (first !== undefined) {
     const others = ahead.length === 1 ? '' : ` and ${ahead.length - 1} more`;
@@ -305,7 +305,7 @@ function trouble({ path, why }: TroubledPlace): string {
 function owners({ ledger, renames }: Observed): Finding[] {
   return [
     ...listed({ first: renames, count: renames.length }, renamed),
-    ...ledger
+    ...ledger.units
       .ownersTooLarge()
       .map(name =>
         finding(
@@ -314,7 +314,7 @@ function owners({ ledger, renames }: Observed): Finding[] {
           `see which: ${commandLine('softquota', 'usage', '--', name)}`,
         ),
       ),
-    ...ledger
+    ...ledger.units
       .spellings()
       .map(names =>
         finding(
@@ -343,7 +343,7 @@ function renamed({ from, to, units, groups, newGroups, isOnlyFound }: ObservedRe
 }
 
 function policy({ ledger, defaultGroups }: Observed): Finding[] {
-  return lintIn(ledger.view, { ...ledger.settings, defaultGroups }).map(({ code, message }) =>
+  return lintIn(ledger.documents.snapshot, { ...ledger.settings, defaultGroups }).map(({ code, message }) =>
     finding(code, message, daemonFindings[code].mend.replaceAll('`', '')),
   );
 }

@@ -2,9 +2,9 @@
 
 import type { FleetState, NameTaken } from '../fleet/index.ts';
 import { isWithin } from '../layout/index.ts';
-import type { Away, Ledger } from '../ledger/index.ts';
+import type { Ledger } from '../ledger/index.ts';
 import { printable } from '../quota/index.ts';
-import type { HostRecord, ServerAdvice } from '../store/index.ts';
+import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 
 /** A place on the disk, and the system's code or words for what is wrong with it. */
 export interface TroubledPlace {
@@ -108,7 +108,8 @@ export function notReady({
 }: Pick<Observed, 'ledger' | 'rootsAway' | 'hangs'> & {
   readonly fleet: Pick<ObservedFleet, 'state'> | null;
 }): readonly string[] {
-  const { storeAway, lastSweep } = ledger;
+  const { storeAway } = ledger;
+  const { lastSweep } = ledger.walks;
   const { away, distrust, nameTaken } = fleet?.state ?? { away: null, distrust: null, nameTaken: null };
   return [
     ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),

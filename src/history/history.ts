@@ -1,7 +1,7 @@
 /** Records what owners use once an hour, and tells what they used. */
 
+import type { Owners } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Ledger } from '../ledger/index.ts';
 import type { Totals } from '../overview/index.ts';
 import type { Usage } from '../quota/index.ts';
 import type { HistoryStore, OwnerUsageRecord } from '../store/index.ts';
@@ -21,7 +21,7 @@ import {
 
 export interface HistoryOptions {
   readonly store: HistoryStore;
-  readonly ledger: { readonly book: Pick<Ledger['book'], 'owner'> };
+  readonly owners: Pick<Owners, 'byId'>;
   readonly totals: Pick<Totals, 'settled' | 'figures' | 'takeMoved' | 'putBack'>;
   readonly log: { error(fields: object, message: string): void };
   /** Milliseconds since 1970. */
@@ -131,14 +131,14 @@ export class History {
 
   /** Thins everybody's, and lets go of those who went while nobody looked. */
   async #thin(nowHour: number): Promise<void> {
-    const { store, ledger } = this.#options;
+    const { store, owners: known } = this.#options;
     let afterOwner = -1;
     while (!this.#isClosed) {
       const owners = await store.thinHistory({ afterOwner, nowHour, hourlyDays, dailyDays });
       const last = owners.at(-1);
       if (last === undefined) return;
       afterOwner = last;
-      const gone = owners.filter(id => ledger.book.owner(id) === undefined);
+      const gone = owners.filter(id => known.byId(id) === undefined);
       if (gone.length > 0) await store.forgetHistory(gone);
     }
   }

@@ -1,7 +1,7 @@
 /** Tells who brings which credentials, and signs people in. */
 
+import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Ledger } from '../ledger/index.ts';
 import { type AttemptLimits, Attempts } from './attempts.ts';
 import { type Caller, callerWith } from './caller.ts';
 import { tokenIn } from './credentials.ts';
@@ -37,7 +37,7 @@ export type SignIn = { readonly token: string } | { readonly code: string };
 export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotLetIn;
 
 export interface IdentityOptions {
-  readonly ledger: Pick<Ledger, 'view' | 'book' | 'govern'>;
+  readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'transact'>;
   /** Milliseconds since 1970. */
   now(): number;
   readonly log: UsesOptions['log'];
@@ -58,12 +58,12 @@ export class Identity {
   readonly #signedIn: SignedIn;
 
   constructor(options: IdentityOptions) {
-    const { ledger, log, now, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
+    const { documents, log, now, limits = twentyAMinute, usesEveryMs = minuteMs } = options;
     this.#options = options;
     this.#attempts = new Attempts(limits);
-    this.#uses = new Uses({ ledger, log, everyMs: usesEveryMs });
+    this.#uses = new Uses({ documents, log, everyMs: usesEveryMs });
     this.#links = new SignInLinks(now);
-    this.#signedIn = new SignedIn({ ledger, now, log, uses: this.#uses });
+    this.#signedIn = new SignedIn({ documents, now, log, uses: this.#uses });
   }
 
   /** From now on sessions that are over are taken out of the store. */
@@ -109,15 +109,15 @@ export class Identity {
     );
     if ('is' in wanted) return wanted;
     const { author, ownerId, session } = wanted;
-    const { ledger, now } = this.#options;
-    const started = await ledger.govern(({ draft }) => {
-      const owner = ledger.book.owner(ownerId);
+    const { documents, now } = this.#options;
+    const started = await documents.transact(({ changes }) => {
+      const owner = documents.owners.byId(ownerId);
       const isRevoked =
-        session.via.is === 'token' && draft.get(tokenKind, session.via.tokenKey) === undefined;
+        session.via.is === 'token' && changes.get(tokenKind, session.via.tokenKey) === undefined;
       if (owner === undefined || isRevoked)
         throw new SoftquotaError('unauthenticated', 'it is no longer good');
-      if (held !== null) endBrought(draft, held, now());
-      return startSession(draft, owner, session, now());
+      if (held !== null) endBrought(changes, held, now());
+      return startSession(changes, owner, session, now());
     }, author);
     return { is: 'signed in', started };
   }
@@ -129,12 +129,12 @@ export class Identity {
 
   /** Null where the user does not belong to it. */
   roleIn(organizationId: number, userId: number): Role | null {
-    return roleIn(this.#options.ledger.view, organizationId, userId);
+    return roleIn(this.#options.documents.snapshot, organizationId, userId);
   }
 
   /** A user's tokens as they were made, with their last use up to now. */
   tokensOf(ownerId: number): readonly TokenDocument[] {
-    return entriesOf(this.#options.ledger.view, ownerId).map(([key, token]) => {
+    return entriesOf(this.#options.documents.snapshot, ownerId).map(([key, token]) => {
       const lastUsedAt = this.#uses.lastOf(key) ?? token.lastUsedAt;
       return { ...token, lastUsedAt };
     });
@@ -169,14 +169,14 @@ export class Identity {
   }
 
   #callerOf(key: string): Caller | null {
-    const { ledger, now } = this.#options;
-    const token = ledger.view.get(tokenKind, key);
+    const { documents, now } = this.#options;
+    const token = documents.snapshot.get(tokenKind, key);
     if (token === undefined || (token.expiresAt !== null && token.expiresAt <= now())) return null;
-    const owner = ledger.book.owner(token.owner);
+    const owner = documents.owners.byId(token.owner);
     if (owner === undefined) return null;
     const { scopes, expiresAt } = token;
     const credentials = { tokenId: String(token.id), sessionKey: null, scopes, expiresAt };
-    return callerWith(credentials, owner, profileOf(ledger.view, owner.id).isAdmin);
+    return callerWith(credentials, owner, profileOf(documents.snapshot, owner.id).isAdmin);
   }
 
   #sessionByToken(tokenKey: string): Wanted | null {
@@ -192,7 +192,7 @@ export class Identity {
 
   #sessionByLink(code: string): Wanted | null {
     const link = this.#links.take(code);
-    const owner = link === null ? undefined : this.#options.ledger.book.owner(link.ownerId);
+    const owner = link === null ? undefined : this.#options.documents.owners.byId(link.ownerId);
     if (link === null || owner === undefined) return null;
     const { scopes, endsAt } = link;
     const author = { ownerId: owner.id, name: owner.name, tokenId: null };

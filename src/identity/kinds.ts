@@ -1,7 +1,7 @@
 /** The documents of identity: who somebody is, who belongs to an organization, tokens, and sessions in browsers. */
 
 import { z } from 'zod';
-import type { Kind } from '../policy/index.ts';
+import type { Kind } from '../documents/index.ts';
 
 const whole = z.number().int();
 
@@ -14,7 +14,7 @@ export type Profile = Readonly<z.infer<typeof profile>>;
 export const profileKind: Kind<Profile> = {
   name: 'profile',
   schema: profile,
-  told: (key, content, nameOf) => ({ name: nameOf(Number(key)), ownerId: Number(key), content }),
+  describe: (key, content, nameOf) => ({ name: nameOf(Number(key)), ownerId: Number(key), content }),
 };
 
 export const roles = ['owner', 'member'] as const;
@@ -30,7 +30,7 @@ export type Members = z.infer<typeof members>;
 export const membersKind: Kind<Members> = {
   name: 'members',
   schema: members,
-  told: (key, entries, nameOf) => ({
+  describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),
     ownerId: Number(key),
     content: { members: entries.map(({ user, role }) => ({ user: nameOf(user), role })) },
@@ -58,7 +58,7 @@ export type TokenDocument = Readonly<z.infer<typeof token>>;
 export const tokenKind: Kind<TokenDocument> = {
   name: 'token',
   schema: token,
-  told: (_key, { id, owner, name, scopes, expiresAt }) => ({
+  describe: (_key, { id, owner, name, scopes, expiresAt }) => ({
     name,
     ownerId: owner,
     content: { id, name, scopes, expiresAt },
@@ -105,7 +105,7 @@ export const sessionKind: Kind<SessionDocument> = {
   name: 'session',
   schema: session,
   isPassing: true,
-  told: (_key, { id, owner, via: { is }, stolenAt }) => ({
+  describe: (_key, { id, owner, via: { is }, stolenAt }) => ({
     name: is,
     ownerId: owner,
     content: { id, via: is, stolen: stolenAt !== null },
@@ -130,14 +130,14 @@ export type LinkDocument = Readonly<z.infer<typeof link>>;
 export const linkKind: Kind<LinkDocument> = {
   name: 'link',
   schema: link,
-  told: (_key, { issuer, subject, owner, administrationBy }, nameOf) => ({
+  describe: (_key, { issuer, subject, owner, administrationBy }, nameOf) => ({
     name: nameOf(owner),
     ownerId: owner,
     content: { issuer, subject, user: nameOf(owner), givesAdministration: administrationBy !== null },
   }),
 };
 
-/** What the ledger keeps for this room. */
+/** The kinds of documents of this module. */
 export const identityKinds: readonly Kind<unknown>[] = [
   profileKind,
   membersKind,

@@ -4,8 +4,8 @@
  */
 
 import { hash } from 'node:crypto';
+import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Draft, View } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type LinkDocument, linkKind } from './kinds.ts';
@@ -18,38 +18,38 @@ export interface Subject {
 }
 
 /** Null: the subject is nobody here. */
-export function linkOf(view: View, { issuer, subject }: Subject): LinkDocument | null {
-  return view.get(linkKind, keyOf({ issuer, subject })) ?? null;
+export function linkOf(snapshot: Snapshot, { issuer, subject }: Subject): LinkDocument | null {
+  return snapshot.get(linkKind, keyOf({ issuer, subject })) ?? null;
 }
 
 /** The user's at this issuer; null: there is none. */
-export function linkAt(view: View, ownerId: number, issuer: string): LinkDocument | null {
-  return linksAt(view, issuer).find(({ owner }) => owner === ownerId) ?? null;
+export function linkAt(snapshot: Snapshot, ownerId: number, issuer: string): LinkDocument | null {
+  return linksAt(snapshot, issuer).find(({ owner }) => owner === ownerId) ?? null;
 }
 
 /** Everybody's at this issuer, as they came. */
-export function linksAt(view: View, issuer: string): readonly LinkDocument[] {
-  return linksIn(view)
+export function linksAt(snapshot: Snapshot, issuer: string): readonly LinkDocument[] {
+  return linksIn(snapshot)
     .filter(link => link.issuer === issuer)
     .sort((a, b) => a.createdAt - b.createdAt || a.owner - b.owner);
 }
 
-export function hasLinks(view: View, ownerId: number): boolean {
-  return linksIn(view).some(({ owner }) => owner === ownerId);
+export function hasLinks(snapshot: Snapshot, ownerId: number): boolean {
+  return linksIn(snapshot).some(({ owner }) => owner === ownerId);
 }
 
 /**
  * Binds a subject to a user. Throws `invalid` where it is no user or no subject, `conflict` where the subject is somebody
  * else, or the user is another subject at this issuer.
  */
-export function putLink(draft: Draft, user: OwnerRecord, who: Subject, now: number): LinkDocument {
+export function putLink(changes: ChangeSet, user: OwnerRecord, who: Subject, now: number): LinkDocument {
   const shown = printable(user.name);
   if (user.type !== 'user') {
     throw new SoftquotaError('invalid', `${shown} is an organization: only users sign in`);
   }
   const fault = nameFault(who.subject);
   if (fault !== null) throw new SoftquotaError('invalid', `subject: ${fault}`);
-  const known = linkOf(draft, who);
+  const known = linkOf(changes, who);
   if (known !== null && known.owner !== user.id) {
     throw new SoftquotaError(
       'conflict',
@@ -57,49 +57,49 @@ export function putLink(draft: Draft, user: OwnerRecord, who: Subject, now: numb
     );
   }
   if (known !== null) return known;
-  if (linkAt(draft, user.id, who.issuer) !== null) {
+  if (linkAt(changes, user.id, who.issuer) !== null) {
     throw new SoftquotaError(
       'conflict',
       `${shown} is linked to another subject at ${printable(who.issuer)} already; delete that link first`,
     );
   }
   const link = { ...who, owner: user.id, administrationBy: null, createdAt: now };
-  draft.put(linkKind, keyOf(who), link);
+  changes.put(linkKind, keyOf(who), link);
   return link;
 }
 
 /** What the source with this id made of the user: an administrator, or, with null, none. */
-export function setAdministrationBy(draft: Draft, link: LinkDocument, sourceId: number | null): void {
-  draft.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
+export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sourceId: number | null): void {
+  changes.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
 }
 
 /** Whoever says by hand whether a user is an administrator has the last word until a source says otherwise. */
-export function forgetAdministrationBy(draft: Draft, ownerId: number): void {
-  for (const link of linksIn(draft)) {
-    if (link.owner === ownerId && link.administrationBy !== null) setAdministrationBy(draft, link, null);
+export function forgetAdministrationBy(changes: ChangeSet, ownerId: number): void {
+  for (const link of linksIn(changes)) {
+    if (link.owner === ownerId && link.administrationBy !== null) setAdministrationBy(changes, link, null);
   }
 }
 
 /** Throws `not_found`. */
-export function removeLink(draft: Draft, user: OwnerRecord, issuer: string): LinkDocument {
-  const link = linkAt(draft, user.id, issuer);
+export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string): LinkDocument {
+  const link = linkAt(changes, user.id, issuer);
   if (link === null) {
     throw new SoftquotaError(
       'not_found',
       `${printable(user.name)} is linked to nobody at ${printable(issuer)}`,
     );
   }
-  draft.remove(linkKind, keyOf(link));
+  changes.remove(linkKind, keyOf(link));
   return link;
 }
 
 /** When an owner goes. */
-export function forgetLinks(draft: Draft, ownerId: number): void {
-  for (const link of linksIn(draft)) if (link.owner === ownerId) draft.remove(linkKind, keyOf(link));
+export function forgetLinks(changes: ChangeSet, ownerId: number): void {
+  for (const link of linksIn(changes)) if (link.owner === ownerId) changes.remove(linkKind, keyOf(link));
 }
 
-function linksIn(view: View): readonly LinkDocument[] {
-  return [...view.all(linkKind)].map(([, link]) => link);
+function linksIn(snapshot: Snapshot): readonly LinkDocument[] {
+  return [...snapshot.all(linkKind)].map(([, link]) => link);
 }
 
 /** Whatever both are made of, no two pairs have the same. */

@@ -7,8 +7,8 @@
  */
 
 import { hash, randomBytes, randomInt } from 'node:crypto';
+import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Draft, View } from '../policy/index.ts';
 import { printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
@@ -71,7 +71,12 @@ export function broughtIn(value: string): Brought | null {
  * Signs somebody in: always with a handle of its own, so that nothing that was known before is good afterwards. Throws
  * `invalid` for an organization.
  */
-export function startSession(draft: Draft, owner: OwnerRecord, wanted: NewSession, now: number): Started {
+export function startSession(
+  changes: ChangeSet,
+  owner: OwnerRecord,
+  wanted: NewSession,
+  now: number,
+): Started {
   if (owner.type !== 'user') {
     throw new SoftquotaError('invalid', `${printable(owner.name)} is an organization: only users sign in`);
   }
@@ -89,8 +94,8 @@ export function startSession(draft: Draft, owner: OwnerRecord, wanted: NewSessio
     rotatedAt: now,
     stolenAt: null,
   };
-  makeRoom(draft, owner.id);
-  draft.put(sessionKind, key, document);
+  makeRoom(changes, owner.id);
+  changes.put(sessionKind, key, document);
   return { key, document, value: `${handle}.${secret}`, seconds: secondsLeft(document, now) };
 }
 
@@ -106,21 +111,21 @@ export function standingOf(
 }
 
 /** Replaces the secret that was brought; null: it is not the one that is good now. */
-export function rotateSession(draft: Draft, brought: Brought, now: number): Held | null {
-  const session = draft.get(sessionKind, brought.key);
+export function rotateSession(changes: ChangeSet, brought: Brought, now: number): Held | null {
+  const session = changes.get(sessionKind, brought.key);
   if (session === undefined || standingOf(session, brought, now) !== 'current') return null;
   const secret = randomBytes(secretBytes).toString('base64url');
   const rotated = { secret: hash('sha256', secret), previousSecret: session.secret, rotatedAt: now };
-  draft.put(sessionKind, brought.key, { ...session, ...rotated });
+  changes.put(sessionKind, brought.key, { ...session, ...rotated });
   return { value: `${brought.handle}.${secret}`, seconds: secondsLeft(session, now) };
 }
 
 /** Ends it for everybody where what was brought was replaced; null: it was not. */
-export function markStolen(draft: Draft, brought: Brought, now: number): SessionDocument | null {
-  const session = draft.get(sessionKind, brought.key);
+export function markStolen(changes: ChangeSet, brought: Brought, now: number): SessionDocument | null {
+  const session = changes.get(sessionKind, brought.key);
   if (session === undefined || standingOf(session, brought, now) !== 'replaced') return null;
   const stolen = { ...session, stolenAt: now };
-  draft.put(sessionKind, brought.key, stolen);
+  changes.put(sessionKind, brought.key, stolen);
   return stolen;
 }
 
@@ -131,55 +136,63 @@ export function endOf({ createdAt, endsAt }: SessionDocument, lastUsedAt: number
 }
 
 /** It lets nobody in any more. */
-export function isOver(view: View, session: SessionDocument, lastUsedAt: number, now: number): boolean {
+export function isOver(
+  snapshot: Snapshot,
+  session: SessionDocument,
+  lastUsedAt: number,
+  now: number,
+): boolean {
   if (session.stolenAt !== null || endOf(session, lastUsedAt) <= now) return true;
-  return session.via.is === 'token' && view.get(tokenKind, session.via.tokenKey) === undefined;
+  return session.via.is === 'token' && snapshot.get(tokenKind, session.via.tokenKey) === undefined;
 }
 
 type Entry = readonly [key: string, session: SessionDocument];
 
 /** An owner's with their keys, as they were started. */
-export function sessionEntriesOf(view: View, ownerId: number): readonly Entry[] {
-  return [...view.all(sessionKind)]
+export function sessionEntriesOf(snapshot: Snapshot, ownerId: number): readonly Entry[] {
+  return [...snapshot.all(sessionKind)]
     .filter(([, { owner }]) => owner === ownerId)
     .sort(([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id);
 }
 
 /** By its id; throws `not_found`. */
-export function endSession(draft: Draft, owner: OwnerRecord, id: string): void {
-  const found = sessionEntriesOf(draft, owner.id).find(([, session]) => String(session.id) === id);
+export function endSession(changes: ChangeSet, owner: OwnerRecord, id: string): void {
+  const found = sessionEntriesOf(changes, owner.id).find(([, session]) => String(session.id) === id);
   if (found === undefined) {
     throw new SoftquotaError('not_found', `${printable(owner.name)} has no session ${printable(id)}`);
   }
-  draft.remove(sessionKind, found[0]);
+  changes.remove(sessionKind, found[0]);
 }
 
 /** Ends what a browser brought, where it is good: it is to hold another one. */
-export function endBrought(draft: Draft, value: string, now: number): void {
+export function endBrought(changes: ChangeSet, value: string, now: number): void {
   const brought = broughtIn(value);
-  const session = brought === null ? undefined : draft.get(sessionKind, brought.key);
+  const session = brought === null ? undefined : changes.get(sessionKind, brought.key);
   if (brought === null || session === undefined || standingOf(session, brought, now) === 'replaced') return;
-  draft.remove(sessionKind, brought.key);
+  changes.remove(sessionKind, brought.key);
 }
 
 /** Ends all that are such. */
-export function endSessions(draft: Draft, areSuch: (session: SessionDocument) => boolean): void {
-  for (const [key, session] of [...draft.all(sessionKind)]) {
-    if (areSuch(session)) draft.remove(sessionKind, key);
+export function endSessions(changes: ChangeSet, areSuch: (session: SessionDocument) => boolean): void {
+  for (const [key, session] of [...changes.all(sessionKind)]) {
+    if (areSuch(session)) changes.remove(sessionKind, key);
   }
 }
 
 /** Takes out those that let nobody in any more; `isThere` tells of an owner's id. */
-export function sweepSessions(draft: Draft, isThere: (ownerId: number) => boolean, now: number): void {
-  endSessions(draft, session => !isThere(session.owner) || isOver(draft, session, session.lastUsedAt, now));
+export function sweepSessions(changes: ChangeSet, isThere: (ownerId: number) => boolean, now: number): void {
+  endSessions(
+    changes,
+    session => !isThere(session.owner) || isOver(changes, session, session.lastUsedAt, now),
+  );
 }
 
-function makeRoom(draft: Draft, ownerId: number): void {
-  const entries = sessionEntriesOf(draft, ownerId);
+function makeRoom(changes: ChangeSet, ownerId: number): void {
+  const entries = sessionEntriesOf(changes, ownerId);
   const tooMany = entries.length + 1 - sessionLimits.mostOfOne;
   if (tooMany <= 0) return;
   const longestUnused = entries.toSorted(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
-  for (const [key] of longestUnused.slice(0, tooMany)) draft.remove(sessionKind, key);
+  for (const [key] of longestUnused.slice(0, tooMany)) changes.remove(sessionKind, key);
 }
 
 function secondsLeft(session: SessionDocument, now: number): number {

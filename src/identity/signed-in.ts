@@ -6,8 +6,8 @@
  * the one before is taken, and given again to who brings that.
  */
 
+import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Ledger } from '../ledger/index.ts';
 import { type Caller, callerWith } from './caller.ts';
 import { type SessionDocument, sessionKind, tokenKind } from './kinds.ts';
 import {
@@ -27,7 +27,7 @@ import { profileOf } from './users.ts';
 import type { Uses } from './uses.ts';
 
 export interface SignedInOptions {
-  readonly ledger: Pick<Ledger, 'view' | 'book' | 'govern'>;
+  readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'transact'>;
   /** Milliseconds since 1970. */
   now(): number;
   readonly log: { warn(details: object, message: string): void };
@@ -90,15 +90,15 @@ export class SignedIn {
 
   /** As it is now, whatever was brought; null: it lets nobody in any more. */
   callerOf(key: string): Caller | null {
-    const { ledger } = this.#options;
+    const { documents } = this.#options;
     const session = this.#sessionOf(key);
-    const owner = session === undefined ? undefined : ledger.book.owner(session.owner);
+    const owner = session === undefined ? undefined : documents.owners.byId(session.owner);
     if (session === undefined || owner === undefined || owner.type !== 'user') return null;
     const { scopes, endsAt, via } = session;
-    const token = via.is === 'token' ? ledger.view.get(tokenKind, via.tokenKey) : undefined;
+    const token = via.is === 'token' ? documents.snapshot.get(tokenKind, via.tokenKey) : undefined;
     const tokenId = token === undefined ? null : String(token.id);
     const credentials = { tokenId, sessionKey: key, scopes, expiresAt: endsAt };
-    return callerWith(credentials, owner, profileOf(ledger.view, owner.id).isAdmin);
+    return callerWith(credentials, owner, profileOf(documents.snapshot, owner.id).isAdmin);
   }
 
   /** Undefined: there is none, or it is over. */
@@ -109,18 +109,18 @@ export class SignedIn {
 
   /** A user's that let in, as they were started. */
   sessionsOf(ownerId: number): readonly KnownSession[] {
-    return sessionEntriesOf(this.#options.ledger.view, ownerId)
+    return sessionEntriesOf(this.#options.documents.snapshot, ownerId)
       .map(([key, document]) => this.#known(key, document))
       .filter(({ key }) => this.#sessionOf(key) !== undefined);
   }
 
   /** Takes out those that are over. Never rejects: what cannot be written now is tried again. */
   async sweep(): Promise<void> {
-    const { ledger, now, log } = this.#options;
+    const { documents, now, log } = this.#options;
     try {
-      await ledger.govern(amendment => {
-        const isThere = (id: number) => ledger.book.owner(id) !== undefined;
-        sweepSessions(amendment.draft, isThere, now());
+      await documents.transact(transaction => {
+        const isThere = (id: number) => documents.owners.byId(id) !== undefined;
+        sweepSessions(transaction.changes, isThere, now());
       });
     } catch (error) {
       log.warn({ err: error }, 'sessions that are over could not be taken out; it is tried again');
@@ -128,10 +128,10 @@ export class SignedIn {
   }
 
   #sessionOf(key: string): SessionDocument | undefined {
-    const { ledger, now } = this.#options;
-    const session = ledger.view.get(sessionKind, key);
+    const { documents, now } = this.#options;
+    const session = documents.snapshot.get(sessionKind, key);
     if (session === undefined) return undefined;
-    return isOver(ledger.view, session, this.#lastUseOf(key, session), now()) ? undefined : session;
+    return isOver(documents.snapshot, session, this.#lastUseOf(key, session), now()) ? undefined : session;
   }
 
   #known(key: string, document: SessionDocument): KnownSession {
@@ -153,20 +153,20 @@ export class SignedIn {
 
   /** False where another machine replaced it just now, which the draft is made upon. */
   async #isStolen(brought: Brought): Promise<boolean> {
-    const { ledger, now, log } = this.#options;
-    const stolen = await ledger.govern(({ draft }) => markStolen(draft, brought, now()));
+    const { documents, now, log } = this.#options;
+    const stolen = await documents.transact(({ changes }) => markStolen(changes, brought, now()));
     if (stolen === null) return false;
-    const user = ledger.book.owner(stolen.owner)?.name ?? null;
+    const user = documents.owners.byId(stolen.owner)?.name ?? null;
     const words = 'a session came back with a secret that had been replaced, so two have it: it is ended';
     log.warn({ user, session: stolen.id, via: stolen.via.is, startedAt: stolen.createdAt }, words);
     return true;
   }
 
   async #renewedWhenDue(brought: Brought, session: SessionDocument): Promise<Held | null> {
-    const { ledger, now } = this.#options;
+    const { documents, now } = this.#options;
     if (now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
     try {
-      const held = await ledger.govern(({ draft }) => rotateSession(draft, brought, now()));
+      const held = await documents.transact(({ changes }) => rotateSession(changes, brought, now()));
       if (held === null) return this.#lastRenewed(brought.key);
       this.#remember(brought.key, held);
       return held;

@@ -1,8 +1,8 @@
 /** Tokens: shown once, when they are made; what is kept of one does not let anybody in. */
 
 import { hash, randomBytes, randomInt } from 'node:crypto';
+import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import type { Draft, View } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import type { Caller } from './caller.ts';
@@ -30,17 +30,17 @@ export function keyOfToken(token: string): string {
 
 /** An owner's with their keys, as they were made. */
 export function entriesOf(
-  view: View,
+  snapshot: Snapshot,
   ownerId: number,
 ): readonly (readonly [key: string, token: TokenDocument])[] {
-  return [...view.all(tokenKind)]
+  return [...snapshot.all(tokenKind)]
     .filter(([, { owner }]) => owner === ownerId)
     .sort(([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id);
 }
 
 /** An owner's, as they were made. */
-export function tokensOf(view: View, ownerId: number): readonly TokenDocument[] {
-  return entriesOf(view, ownerId).map(([, token]) => token);
+export function tokensOf(snapshot: Snapshot, ownerId: number): readonly TokenDocument[] {
+  return entriesOf(snapshot, ownerId).map(([, token]) => token);
 }
 
 /**
@@ -48,13 +48,13 @@ export function tokensOf(view: View, ownerId: number): readonly TokenDocument[] 
  * has, in scope or in time, `conflict` where the user has one of that name or as many as can be, else `invalid` with the faults.
  */
 export function createToken(
-  draft: Draft,
+  changes: ChangeSet,
   owner: OwnerRecord,
   wanted: NewToken,
   { maker, now }: { readonly maker: Caller; readonly now: number },
 ): { readonly token: string; readonly document: TokenDocument } {
   mustNotGiveMore(wanted, maker);
-  const others = tokensOf(draft, owner.id);
+  const others = tokensOf(changes, owner.id);
   if (others.some(({ name }) => name === wanted.name)) {
     throw new SoftquotaError(
       'conflict',
@@ -80,13 +80,13 @@ export function createToken(
     expiresAt: wanted.expiresAt,
     lastUsedAt: null,
   };
-  draft.put(tokenKind, keyOfToken(token), document);
+  changes.put(tokenKind, keyOfToken(token), document);
   return { token, document };
 }
 
 /** By its id, else by its name, with the sessions that were started with it; throws `not_found`. */
-export function revokeToken(draft: Draft, owner: OwnerRecord, idOrName: string): TokenDocument {
-  const entries = entriesOf(draft, owner.id);
+export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: string): TokenDocument {
+  const entries = entriesOf(changes, owner.id);
   const found =
     entries.find(([, { id }]) => String(id) === idOrName) ??
     entries.find(([, { name }]) => name === idOrName);
@@ -94,14 +94,14 @@ export function revokeToken(draft: Draft, owner: OwnerRecord, idOrName: string):
     throw new SoftquotaError('not_found', `${printable(owner.name)} has no token ${printable(idOrName)}`);
   }
   const [key, token] = found;
-  draft.remove(tokenKind, key);
-  endSessions(draft, ({ via }) => via.is === 'token' && via.tokenKey === key);
+  changes.remove(tokenKind, key);
+  endSessions(changes, ({ via }) => via.is === 'token' && via.tokenKey === key);
   return token;
 }
 
 /** When an owner goes. */
-export function revokeAllTokens(draft: Draft, ownerId: number): void {
-  for (const [key] of entriesOf(draft, ownerId)) draft.remove(tokenKind, key);
+export function revokeAllTokens(changes: ChangeSet, ownerId: number): void {
+  for (const [key] of entriesOf(changes, ownerId)) changes.remove(tokenKind, key);
 }
 
 function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {

@@ -5,9 +5,9 @@
  * anew inherits nothing.
  */
 
+import type { Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import type { Amendment } from '../ledger/index.ts';
-import { assignedGroups, forgetAssignments, type View } from '../policy/index.ts';
+import { assignedGroups, forgetAssignments } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
@@ -29,22 +29,22 @@ export interface UserEdit extends UserFields {
   readonly name?: string;
 }
 
-export function profileOf(view: View, ownerId: number): Profile {
-  return view.get(profileKind, String(ownerId)) ?? noProfile;
+export function profileOf(snapshot: Snapshot, ownerId: number): Profile {
+  return snapshot.get(profileKind, String(ownerId)) ?? noProfile;
 }
 
 /** Throws `conflict` where somebody has the name, else `invalid` with every fault. */
 export function createUser(
-  amendment: Amendment,
+  transaction: Transaction,
   { name, type = 'user', ...fields }: { readonly name: string } & UserFields,
 ): OwnerRecord {
-  if (amendment.owner(name) !== undefined) {
+  if (transaction.owner(name) !== undefined) {
     throw new SoftquotaError('conflict', `there is an owner ${printable(name)} already`);
   }
   const profile = { ...noProfile, ...fields };
   mustHaveNoFault(name, type, profile);
-  const owner = amendment.createOwner(name, type);
-  amendment.draft.put(profileKind, String(owner.id), profile);
+  const owner = transaction.createOwner(name, type);
+  transaction.changes.put(profileKind, String(owner.id), profile);
   return owner;
 }
 
@@ -52,46 +52,46 @@ export function createUser(
  * Throws `not_found`; `invalid` with every fault; `conflict` where somebody has the new name who is not only known from
  * the disk, or where an owner has what the other type cannot have.
  */
-export function editUser(amendment: Amendment, name: string, edit: UserEdit): OwnerRecord {
+export function editUser(transaction: Transaction, name: string, edit: UserEdit): OwnerRecord {
   const { name: newName = name, type, ...fields } = edit;
-  const { draft } = amendment;
-  const before = amendment.mustBeOwner(name);
-  const profile = { ...profileOf(draft, before.id), ...fields };
+  const { changes } = transaction;
+  const before = transaction.mustBeOwner(name);
+  const profile = { ...profileOf(changes, before.id), ...fields };
   mustHaveNoFault(newName, type ?? before.type, profile);
   if (type !== undefined && type !== before.type) {
-    mustFit(draft, before, type);
-    amendment.setType(name, type);
-    endSessions(draft, session => session.owner === before.id);
+    mustFit(changes, before, type);
+    transaction.setType(name, type);
+    endSessions(changes, session => session.owner === before.id);
   }
-  draft.put(profileKind, String(before.id), profile);
-  if (fields.isAdmin !== undefined) forgetAdministrationBy(draft, before.id);
-  if (edit.name === undefined) return amendment.mustBeOwner(name);
-  return amendment.renameOwner(name, newName, owner => isOnlyFound(draft, owner));
+  changes.put(profileKind, String(before.id), profile);
+  if (fields.isAdmin !== undefined) forgetAdministrationBy(changes, before.id);
+  if (edit.name === undefined) return transaction.mustBeOwner(name);
+  return transaction.renameOwner(name, newName, owner => isOnlyFound(changes, owner));
 }
 
 /** With groups, tokens, sessions and memberships. Throws `not_found`, and `conflict` where the owner has units. */
-export function deleteUser(amendment: Amendment, name: string): OwnerRecord {
-  const owner = amendment.deleteOwner(name);
-  const { draft } = amendment;
-  forgetAssignments(draft, owner.id);
-  forgetMemberships(draft, owner.id);
-  revokeAllTokens(draft, owner.id);
-  endSessions(draft, session => session.owner === owner.id);
-  forgetLinks(draft, owner.id);
-  draft.remove(profileKind, String(owner.id));
+export function deleteUser(transaction: Transaction, name: string): OwnerRecord {
+  const owner = transaction.deleteOwner(name);
+  const { changes } = transaction;
+  forgetAssignments(changes, owner.id);
+  forgetMemberships(changes, owner.id);
+  revokeAllTokens(changes, owner.id);
+  endSessions(changes, session => session.owner === owner.id);
+  forgetLinks(changes, owner.id);
+  changes.remove(profileKind, String(owner.id));
   return owner;
 }
 
 /** Nothing is laid down about the owner: the name was met on the disk or in a report, and that is all. */
-export function isOnlyFound(view: View, { id, type }: OwnerRecord): boolean {
+export function isOnlyFound(snapshot: Snapshot, { id, type }: OwnerRecord): boolean {
   return (
     type === 'user' &&
-    view.get(profileKind, String(id)) === undefined &&
-    assignedGroups(view, id).length === 0 &&
-    tokensOf(view, id).length === 0 &&
-    sessionEntriesOf(view, id).length === 0 &&
-    !hasLinks(view, id) &&
-    organizationsOf(view, id).length === 0
+    snapshot.get(profileKind, String(id)) === undefined &&
+    assignedGroups(snapshot, id).length === 0 &&
+    tokensOf(snapshot, id).length === 0 &&
+    sessionEntriesOf(snapshot, id).length === 0 &&
+    !hasLinks(snapshot, id) &&
+    organizationsOf(snapshot, id).length === 0
   );
 }
 
@@ -112,12 +112,12 @@ export function isEmail(text: string): boolean {
 }
 
 /** An organization has members; a user has tokens, and belongs to organizations. */
-function mustFit(view: View, { id, name }: OwnerRecord, type: OwnerRecord['type']): void {
+function mustFit(snapshot: Snapshot, { id, name }: OwnerRecord, type: OwnerRecord['type']): void {
   const has = [
-    ...(type === 'user' && membersOf(view, id).length > 0 ? ['members'] : []),
-    ...(type === 'organization' && tokensOf(view, id).length > 0 ? ['tokens'] : []),
-    ...(type === 'organization' && hasLinks(view, id) ? ['links to a provider'] : []),
-    ...(type === 'organization' && organizationsOf(view, id).length > 0 ? ['memberships'] : []),
+    ...(type === 'user' && membersOf(snapshot, id).length > 0 ? ['members'] : []),
+    ...(type === 'organization' && tokensOf(snapshot, id).length > 0 ? ['tokens'] : []),
+    ...(type === 'organization' && hasLinks(snapshot, id) ? ['links to a provider'] : []),
+    ...(type === 'organization' && organizationsOf(snapshot, id).length > 0 ? ['memberships'] : []),
   ];
   if (has.length === 0) return;
   const article = type === 'user' ? 'a user' : 'an organization';

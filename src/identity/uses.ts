@@ -3,12 +3,11 @@
  * write or makes one.
  */
 
-import type { Ledger } from '../ledger/index.ts';
-import type { Draft, Kind } from '../policy/index.ts';
+import type { ChangeSet, Documents, Kind } from '../documents/index.ts';
 import { sessionKind, tokenKind } from './kinds.ts';
 
 export interface UsesOptions {
-  readonly ledger: Pick<Ledger, 'govern'>;
+  readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'transact'>;
   readonly log: { warn(details: object, message: string): void };
   /** Milliseconds between two writes, at least. */
   readonly everyMs: number;
@@ -57,10 +56,10 @@ export class Uses {
     const uses = new Map(this.#noted);
     if (uses.size === 0) return;
     try {
-      await this.#options.ledger.govern(({ draft }) => {
+      await this.#options.documents.transact(({ changes }) => {
         for (const [key, at] of uses) {
-          record(draft, tokenKind, key, at);
-          record(draft, sessionKind, key, at);
+          record(changes, tokenKind, key, at);
+          record(changes, sessionKind, key, at);
         }
       });
       for (const [key, at] of uses) if (this.#noted.get(key) === at) this.#noted.delete(key);
@@ -76,12 +75,12 @@ export class Uses {
 
 /** What is gone meanwhile stays gone, and a later use that is known already stays. */
 function record<T extends { readonly lastUsedAt: number | null }>(
-  draft: Draft,
+  changes: ChangeSet,
   kind: Kind<T>,
   key: string,
   at: number,
 ): void {
-  const used = draft.get(kind, key);
+  const used = changes.get(kind, key);
   if (used === undefined || (used.lastUsedAt !== null && used.lastUsedAt >= at)) return;
-  draft.put(kind, key, { ...used, lastUsedAt: at });
+  changes.put(kind, key, { ...used, lastUsedAt: at });
 }

@@ -1,5 +1,5 @@
 /**
- * One owner's page of the ledger: the units, what is reported on top of them, what other machines say, and the sums.
+ * One owner's usage: the units, what is reported on top of them, what other hosts say, and the sums.
  *
  * Sums are kept up to date with each change, so that asking for them costs nothing. Where a sum
  * would pass 2^53 - 1 it is not kept, and asking for it is an error until it fits again.
@@ -23,14 +23,20 @@ import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
+export interface AccountOptions {
+  /** The owner's name, as it is now. */
+  nameOf(): string;
+  /** Called when what the owner stores, or what is reported on top, has changed. */
+  onChange(): void;
+}
+
 export class Account {
-  owner: OwnerRecord;
-  /** To be called when what it stores, or what is reported on top, has become another. */
-  readonly #told: () => void;
+  readonly ownerKey: string;
+  readonly #options: AccountOptions;
   readonly #units = new Map<string, UnitRecord>();
   /** What sources put; most owners have none. */
   #sources: readonly SourceShare[] = [];
-  /** What other machines say, by host. */
+  /** What other hosts say, by host. */
   readonly #shares = new Map<string, ShareRecord>();
   /** Only leaves that have any. */
   readonly #deltas = new Map<Leaf, LeafDeltas>();
@@ -42,9 +48,9 @@ export class Account {
   #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
 
-  constructor(owner: OwnerRecord, told: () => void) {
-    this.owner = owner;
-    this.#told = told;
+  constructor(ownerKey: string, options: AccountOptions) {
+    this.ownerKey = ownerKey;
+    this.#options = options;
   }
 
   /** May be gone through more than once. */
@@ -61,12 +67,12 @@ export class Account {
     );
   }
 
-  /** On all machines. */
+  /** On all hosts. */
   get unitCount(): number {
     return [...this.#shares.values()].reduce((sum, { units }) => sum + units, this.ownUnitCount);
   }
 
-  /** On this machine. */
+  /** On this host. */
   get ownUnitCount(): number {
     return this.#sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
   }
@@ -76,7 +82,7 @@ export class Account {
     return this.#sources;
   }
 
-  /** Of other machines. */
+  /** Of other hosts. */
   get shares(): Iterable<ShareRecord> {
     return this.#shares.values();
   }
@@ -106,7 +112,7 @@ export class Account {
     return this.#usage;
   }
 
-  /** The same without what other machines say. */
+  /** The same without what other hosts say. */
   get ownUsage(): Usage {
     this.#ownUsage ??= this.#withDeltas(this.#withSources(this.#sumOfUnits()));
     return this.#ownUsage;
@@ -122,13 +128,13 @@ export class Account {
     return oldest;
   }
 
-  /** The same of the units of this machine. */
+  /** The same of the units of this host. */
   get ownMeasuredAt(): number | null {
     if (this.#measuredAt === undefined) this.#measuredAt = oldestWalk(this.units);
     return this.#measuredAt;
   }
 
-  /** Some bytes of this machine's units are last known ones. */
+  /** Some bytes of this host's units are last known ones. */
   get ownPartial(): boolean {
     return this.#partialUnits > 0;
   }
@@ -141,7 +147,7 @@ export class Account {
       return;
     }
     this.#recount();
-    this.#told();
+    this.#options.onChange();
   }
 
   /** Nothing of the owner's is in that source's set any more. */
@@ -149,24 +155,24 @@ export class Account {
     if (!this.#sources.includes(share)) return;
     this.#sources = this.#sources.filter(one => one !== share);
     this.#recount();
-    this.#told();
+    this.#options.onChange();
   }
 
   sourceShare(source: string): SourceShare | undefined {
     return this.#sources.find(share => share.source.name === source);
   }
 
-  /** Takes what another machine says in place of what it said before. */
+  /** Takes what another host says in place of what it said before. */
   putShare(share: ShareRecord): void {
     this.#shares.set(share.host, share);
     this.#usage = null;
-    this.#told();
+    this.#options.onChange();
   }
 
   takeShare(host: string): void {
     if (!this.#shares.delete(host)) return;
     this.#usage = null;
-    this.#told();
+    this.#options.onChange();
   }
 
   put(unit: UnitRecord): void {
@@ -189,7 +195,7 @@ export class Account {
     this.#deltas.set(leaf, deltas);
     deltas.add(delta, this.units);
     this.#recount();
-    this.#told();
+    this.#options.onChange();
   }
 
   /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
@@ -202,7 +208,7 @@ export class Account {
       if (deltas.isEmpty) this.#deltas.delete(leaf);
       this.#recount();
     }
-    if (dropped.length > 0) this.#told();
+    if (dropped.length > 0) this.#options.onChange();
     return dropped;
   }
 
@@ -218,7 +224,7 @@ export class Account {
       if (after !== undefined) addTo(next, after.leaf, after.bytes);
       this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
     }
-    this.#told();
+    this.#options.onChange();
   }
 
   #recount(): void {
@@ -273,7 +279,7 @@ export class Account {
   }
 
   #tooLarge(cause?: unknown): SoftquotaError {
-    const name = printable(this.owner.name);
+    const name = printable(this.#options.nameOf());
     return new SoftquotaError('sum_too_large', `${name}'s units together pass 2^53 - 1 bytes`, { cause });
   }
 }
@@ -291,7 +297,7 @@ function older(a: number | null, b: number | null): number | null {
 
 /**
  * Throws `sum_too_large` where so many more bytes cannot be counted, so that they are not acknowledged;
- * `account` is missing for an owner who is not in the book.
+ * `account` is missing for an owner who has none.
  */
 export function mustFit(
   account: Account | undefined,

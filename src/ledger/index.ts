@@ -5,19 +5,12 @@
  * counting, keeps what it could not write, and says so.
  */
 
-export type { Amendment, Occasion } from './amendment.ts';
 export type { Answer, OwnerUsage } from './answer.ts';
-export type { Author, PolicyEvent } from './chronicle.ts';
 export type { Clock } from './clock.ts';
-export { EventIds } from './event-ids.ts';
-export type { SharedPolicy } from './governing.ts';
-export type { Away } from './keeper.ts';
 export { Ledger } from './ledger.ts';
-export type { Noted } from './notes.ts';
-export type { LedgerOptions, LedgerSettings } from './options.ts';
-export { Rounds, type RoundsOptions } from './rounds.ts';
-export type { KnownUnit, Shared, Sharing } from './sharing.ts';
-export { inSlices } from './slices.ts';
+export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
+export { ReconcileLoop, type ReconcileLoopOptions } from './reconcile-loop.ts';
+export type { KnownUnit, UsageShares } from './shares.ts';
 export type { SourceReport } from './unit-sources.ts';
-export type { WalkedUnit } from './walks.ts';
+export type { WalkedUnit, Walks } from './walks.ts';
 export type { Watcher } from './watchers.ts';

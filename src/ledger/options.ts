@@ -1,11 +1,10 @@
-/** What a ledger is opened with, and what of its book others may read. */
+/** What a ledger is opened with, and what of its units others may read. */
 
-import type { Kind } from '../policy/index.ts';
+import type { Kind } from '../documents/index.ts';
 import type { QuotaSettings } from '../quota/index.ts';
-import type { Store, UnitSourceStore } from '../store/index.ts';
-import type { Book } from './book.ts';
+import type { Store, UnitSourceStore, WriteBehindLog } from '../store/index.ts';
 import type { Clock } from './clock.ts';
-import type { KeeperLog } from './keeper.ts';
+import type { UsageIndex } from './usage-index.ts';
 
 /** With the names in DEFAULT_GROUPS. */
 export type LedgerSettings = QuotaSettings & { readonly defaultGroups: readonly string[] };
@@ -21,13 +20,22 @@ export interface LedgerOptions {
   readonly kinds?: readonly Kind<unknown>[];
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
-  readonly log: KeeperLog;
+  readonly log: WriteBehindLog;
   /** The system's unless given. */
   readonly clock?: Clock;
 }
 
-/** What of the book others may read. */
-export type ReadableBook = Pick<
-  Book,
-  'keyOf' | 'owner' | 'unit' | 'unitAt' | 'unitCount' | 'units' | 'pathsBelow'
+/** The units of this host, to read. */
+export type ReadableUnits = Pick<
+  UsageIndex,
+  | 'hasWalked'
+  | 'ownersTooLarge'
+  | 'pathsBelow'
+  | 'spellings'
+  | 'unit'
+  | 'unitAt'
+  | 'unitCount'
+  | 'units'
+  | 'unitsOf'
+  | 'walkedBefore'
 >;

@@ -5,20 +5,19 @@
  */
 
 import type { Leaf } from '../quota/index.ts';
-import type { DeltaRecord, OwnerRecord, UnitRecord } from '../store/index.ts';
+import type { DeltaRecord, OwnerRecord, UnitRecord, WriteBehind } from '../store/index.ts';
 import { type Account, mustFit } from './account.ts';
-import type { Book } from './book.ts';
 import type { Clock } from './clock.ts';
-import type { Keeper } from './keeper.ts';
-import { reportedId } from './kept.ts';
+import { reportedId } from './rekeyed.ts';
+import type { UsageIndex } from './usage-index.ts';
 
 /** How long a delta counts whose owner has no walked units to overtake it. */
 const deltaLapseMs = 3_600_000;
 const lapseCheckMs = 60_000;
 
 export interface ReportsOptions {
-  readonly book: Book;
-  readonly keeper: Keeper;
+  readonly usage: UsageIndex;
+  readonly writeBehind: WriteBehind;
   readonly clock: Clock;
   readonly host: string;
   nextSeq(): number;
@@ -35,23 +34,30 @@ export class Reports {
     this.#lapse = setInterval(() => this.#settle(this.#unsettled), lapseCheckMs).unref();
   }
 
-  /** See `Ledger.addDelta`. */
+  /**
+   * Adds bytes that came or went between walks, as a trusted program tells. They count once they are kept, until every
+   * walked unit of that owner and leaf was walked anew, or, without any, for an hour. Rejects with `store_away` or
+   * `sum_too_large`, and then they do not count.
+   */
   async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
-    const { book, keeper, clock, nextSeq } = this.#options;
+    const { usage, writeBehind, clock, nextSeq } = this.#options;
     const at = clock.wall();
     const owner = this.#ownerFor(ownerName, at);
-    mustFit(book.account(owner.name), owner, leaf, bytes);
+    mustFit(usage.account(owner.name), owner, leaf, bytes);
     const record: DeltaRecord = { seq: nextSeq(), owner: owner.name, leaf, bytes, at };
-    await keeper.now({ deltas: [record], owners: [owner] });
-    const account = book.open(owner);
+    await writeBehind.now({ deltas: [record], owners: [owner] });
+    const account = usage.open(owner);
     account.addDelta({ record, lapsesAt: clock.monotonic() + deltaLapseMs });
     this.#unsettled.add(account);
     this.#settle([account]);
   }
 
-  /** See `Ledger.reportUnit`. */
+  /**
+   * Sets a reported unit's size in place of what was reported before; 0 takes the unit out. Rejects with `store_away` or
+   * `sum_too_large`, and then nothing is changed.
+   */
   async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
-    const { book, keeper, clock, host, nextSeq } = this.#options;
+    const { usage, writeBehind, clock, host, nextSeq } = this.#options;
     const measuredAt = clock.wall();
     const owner = this.#ownerFor(ownerName, measuredAt);
     const id = reportedId(owner.key, leaf, name);
@@ -68,13 +74,13 @@ export class Reports {
       measuredAt,
       seq: nextSeq(),
     };
-    mustFit(book.account(owner.name), owner, leaf, bytes - (book.unit(id)?.bytes ?? 0));
-    await keeper.now({ owners: [owner], ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }) });
-    book.open(owner);
+    mustFit(usage.account(owner.name), owner, leaf, bytes - (usage.unit(id)?.bytes ?? 0));
+    await writeBehind.now({ owners: [owner], ...(bytes === 0 ? { goneUnits: [id] } : { units: [unit] }) });
+    usage.open(owner);
     // Several reports of one unit may have been under way: the store took them in this order too.
-    const known = book.unit(id);
-    if (bytes > 0) book.put(unit);
-    else if (known !== undefined) book.remove(known);
+    const known = usage.unit(id);
+    if (bytes > 0) usage.put(unit);
+    else if (known !== undefined) usage.remove(known);
   }
 
   /** Takes a delta that the store kept; `settle` follows once all of them are here. */
@@ -91,8 +97,8 @@ export class Reports {
   /** The same for the owners of units that have just changed. */
   settleOwnersOf(...units: readonly (UnitRecord | undefined)[]): void {
     if (this.#unsettled.size === 0) return;
-    const { book } = this.#options;
-    const accounts = units.map(unit => (unit?.owner == null ? undefined : book.account(unit.owner)));
+    const { usage } = this.#options;
+    const accounts = units.map(unit => (unit?.owner == null ? undefined : usage.account(unit.owner)));
     this.#settle(accounts.filter(account => account !== undefined));
   }
 
@@ -101,8 +107,8 @@ export class Reports {
   }
 
   #ownerFor(name: string, now: number): OwnerRecord {
-    const { book } = this.#options;
-    return book.account(name)?.owner ?? book.newOwner(name, now);
+    const { usage } = this.#options;
+    return usage.owners.named(name) ?? usage.owners.expect(name, now);
   }
 
   /** An hour after it came, as far as the clock can tell: it may have been set, so never later than an hour from now. */
@@ -113,10 +119,10 @@ export class Reports {
   }
 
   #settle(accounts: Iterable<Account>): void {
-    const { clock, keeper } = this.#options;
+    const { clock, writeBehind } = this.#options;
     const now = clock.monotonic();
     for (const account of accounts) {
-      for (const delta of account.settleDeltas(now)) keeper.deltaGone(delta.seq);
+      for (const delta of account.settleDeltas(now)) writeBehind.deltaGone(delta.seq);
       if (!account.hasDeltas) this.#unsettled.delete(account);
     }
   }

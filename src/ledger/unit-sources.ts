@@ -16,13 +16,19 @@ import {
   printable,
   type Usage,
 } from '../quota/index.ts';
-import type { LargeUnit, LostSet, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
+import { inSlices } from '../slices.ts';
+import type {
+  LargeUnit,
+  LostSet,
+  UnitSetRecord,
+  UnitSourceStore,
+  UnitSum,
+  WriteBehindLog,
+} from '../store/index.ts';
 import type { Account } from './account.ts';
-import type { Book } from './book.ts';
 import type { Clock } from './clock.ts';
-import type { KeeperLog } from './keeper.ts';
-import { inSlices } from './slices.ts';
 import { type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';
+import type { UsageIndex } from './usage-index.ts';
 
 /** One of the units of a set. */
 export interface SourceUnit extends LargeUnit {
@@ -40,11 +46,11 @@ export interface SourceReport extends UnitSource {
 }
 
 export interface UnitSourcesOptions {
-  readonly book: Book;
+  readonly usage: UsageIndex;
   /** Undefined: no program can put anything. */
   readonly store: UnitSourceStore | undefined;
   readonly clock: Clock;
-  readonly log: KeeperLog;
+  readonly log: WriteBehindLog;
   /** The owner's account; where there is none it is opened, and kept. */
   accountFor(ownerName: string): Account;
 }
@@ -108,6 +114,11 @@ export class UnitSources {
     return this.#options.store?.lost ?? [];
   }
 
+  /** Whether some set is older than its source said it may become. */
+  get isStale(): boolean {
+    return this.list.some(({ isStale }) => isStale);
+  }
+
   /** Whether some of an owner's figures are older than their source said they may become. */
   makesStale({ sources }: Account): boolean {
     return sources.some(({ source }) => this.#isStale(source));
@@ -115,7 +126,7 @@ export class UnitSources {
 
   /** An owner's units in all sets, the largest `most` of each; what cannot be read is left out. */
   async unitsOf(
-    { owner, sources }: Account,
+    { ownerKey, sources }: Account,
     leaves: readonly Leaf[],
     most: number,
   ): Promise<readonly SourceUnit[]> {
@@ -123,7 +134,7 @@ export class UnitSources {
     const found: SourceUnit[] = [];
     for (const { source } of sources) {
       try {
-        const query = { source: source.name, ownerKey: owner.key, leaves, most };
+        const query = { source: source.name, ownerKey, leaves, most };
         for (const unit of (await store?.units(query)) ?? []) found.push({ ...unit, source });
       } catch (error) {
         log.warn({ err: error, source: source.name }, 'the units that a source reported cannot be read');
@@ -214,7 +225,7 @@ export class UnitSources {
     const source = { name: set.source, reportedAt: set.reportedAt, staleAfterMs: set.staleAfterMs };
     const shares = new Map<string, { owner: string; source: UnitSource; bytes: number[]; units: number[] }>();
     await inSlices(sums, ({ owner, leaf, units, bytes }) => {
-      const key = this.#options.book.keyOf(owner);
+      const key = this.#options.usage.owners.keyOf(owner);
       const share = shares.get(key) ?? { owner, source, bytes: [...noUsage], units: [...noUsage] };
       shares.set(key, share);
       const index = leafIndex(leaf);
@@ -227,7 +238,7 @@ export class UnitSources {
   /** Throws `sum_too_large` where an owner's usage would become too large to be told. */
   async #mustFit(name: string, { shares }: NewShares): Promise<void> {
     await inSlices(shares.values(), ({ owner, bytes }) => {
-      const account = this.#options.book.account(owner);
+      const account = this.#options.usage.account(owner);
       const growth = totalOf(bytes) - totalOf(account?.sourceShare(name)?.bytes ?? noUsage);
       if (growth <= 0) return;
       try {
@@ -256,7 +267,7 @@ export class UnitSources {
 
   /** Takes out what is not of this set. */
   async #sweep(name: string, present: UnitSource | null): Promise<void> {
-    await inSlices(this.#options.book.accounts, account => {
+    await inSlices(this.#options.usage.accounts, account => {
       const share = account.sourceShare(name);
       if (share !== undefined && share.source !== present) account.takeSource(share);
     });

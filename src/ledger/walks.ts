@@ -5,28 +5,31 @@
  * walk changes nothing. All of it counts at once and is written behind.
  */
 
-import type { Changes, OwnerRecord, RootRecord, SweepRecord, UnitRecord } from '../store/index.ts';
+import type { Leaf } from '../quota/index.ts';
+import { inSlices } from '../slices.ts';
+import type { Changes, RootRecord, SweepRecord, UnitRecord, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
-import type { Book } from './book.ts';
-import { Departed } from './departed.ts';
-import type { Keeper } from './keeper.ts';
 import type { Reports } from './reports.ts';
+import { Tombstones } from './tombstones.ts';
+import type { UsageIndex } from './usage-index.ts';
 
 /** What a walk found a unit to hold; see `UnitRecord`. */
 export type WalkedUnit = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
 export interface WalksOptions {
-  readonly book: Book;
-  readonly keeper: Keeper;
+  readonly usage: UsageIndex;
+  readonly writeBehind: WriteBehind;
   readonly reports: Pick<Reports, 'settleOwnersOf'>;
   readonly host: string;
   /** Milliseconds since 1970. */
   now(): number;
+  /** The next place in the order of walks and reports. */
+  nextSeq(): number;
 }
 
 export class Walks {
   readonly #options: WalksOptions;
-  readonly #departed = new Departed();
+  readonly #tombstones = new Tombstones();
   readonly #roots = new Map<string, RootRecord>();
   #sweep: SweepRecord | null = null;
 
@@ -49,38 +52,56 @@ export class Walks {
     return this.#roots.get(path);
   }
 
+  /** The next place in the order of walks and reports. */
+  nextSeq(): number {
+    return this.#options.nextSeq();
+  }
+
+  /** Takes a walk's result, unless what a later walk found was taken already. */
   record(walked: WalkedUnit): void {
-    const { book, keeper, reports, host } = this.#options;
-    const before = book.unit(walked.path);
+    const { usage, writeBehind, reports, host } = this.#options;
+    const before = usage.unit(walked.path);
     if (before !== undefined && before.seq > walked.seq) return;
-    if (this.#departed.after(walked.path, walked.seq)) return;
+    if (this.#tombstones.after(walked.path, walked.seq)) return;
     const { path, ...measured } = walked;
     const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured };
     this.put(unit);
-    keeper.unit(unit);
+    writeBehind.unit(unit);
     reports.settleOwnersOf(before, unit);
   }
 
-  gone(path: string, seq: number): void {
-    const { book, keeper, reports } = this.#options;
-    const unit = book.unit(path);
+  /** A walk that began at `seq` found no unit there any more. */
+  recordGone(path: string, seq: number): void {
+    const { usage, writeBehind, reports } = this.#options;
+    const unit = usage.unit(path);
     if (unit !== undefined && unit.seq > seq) return;
-    this.#departed.add(path, seq);
+    this.#tombstones.add(path, seq);
     if (unit === undefined) return;
-    book.remove(unit);
-    keeper.unitGone(unit.id);
+    usage.remove(unit);
+    writeBehind.unitGone(unit.id);
     reports.settleOwnersOf(unit);
   }
 
-  unread(path: string): void {
-    const unit = this.#options.book.unit(path);
+  /** Drops what walks found of these leaves: it counts here no more, nor does what a walk under way will find. */
+  async drop(leaves: ReadonlySet<Leaf>): Promise<void> {
+    const seq = this.nextSeq();
+    const dropped = [...this.#options.usage.units].filter(
+      ({ kind, leaf }) => kind === 'walked' && leaves.has(leaf),
+    );
+    await inSlices(dropped, ({ name }) => this.recordGone(name, seq));
+  }
+
+  /** A unit could not be measured: what is known of it goes on counting, and is marked. */
+  recordUnread(path: string): void {
+    const unit = this.#options.usage.unit(path);
     if (unit === undefined || unit.partial) return;
     const marked = { ...unit, partial: true };
     this.put(marked);
-    this.#options.keeper.unit(marked);
+    this.#options.writeBehind.unit(marked);
   }
 
-  swept(
+  /** A sweep has ended. `present` replaces what is remembered of those roots; `isConfigured` says which to forget. */
+  recordSweep(
     sweep: SweepRecord,
     present: readonly RootRecord[],
     isConfigured: (rootPath: string) => boolean,
@@ -89,30 +110,32 @@ export class Walks {
     for (const path of gone) this.#roots.delete(path);
     for (const root of present) this.#roots.set(root.path, root);
     this.#sweep = sweep;
-    this.#departed.swept();
-    this.#options.keeper.swept(sweep, present, gone);
+    this.#tombstones.swept();
+    this.#options.writeBehind.swept(sweep, present, gone);
   }
 
   /** Puts a unit in, and opens its owner's account where there is none yet. */
   put(unit: UnitRecord): void {
     if (unit.owner !== null) this.accountFor(unit.owner);
-    this.#options.book.put(unit);
+    this.#options.usage.put(unit);
   }
 
-  /** The owner's account; where there is none it is opened, and kept. */
+  /** The owner's account; where there is none it is opened, and an owner who is not known yet is put on record. */
   accountFor(ownerName: string): Account {
-    const { book, keeper, now } = this.#options;
-    const known = book.account(ownerName);
+    const { usage, writeBehind, now } = this.#options;
+    const known = usage.account(ownerName);
     if (known !== undefined) return known;
-    const owner: OwnerRecord = book.newOwner(ownerName, now());
-    keeper.owner(owner);
-    return book.open(owner);
+    const owner = usage.owners.named(ownerName);
+    if (owner !== undefined) return usage.open(owner);
+    const added = usage.owners.expect(ownerName, now());
+    writeBehind.owner(added);
+    return usage.open(added);
   }
 
   /** Something that is in the store already: writing it again changes nothing. */
   somethingKept(): Changes {
     if (this.#sweep !== null) return { sweep: this.#sweep };
-    const [account] = this.#options.book.accounts;
-    return account === undefined ? {} : { owners: [account.owner] };
+    const [owner] = this.#options.usage.owners.all;
+    return owner === undefined ? {} : { owners: [owner] };
   }
 }

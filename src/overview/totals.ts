@@ -2,8 +2,9 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { atLimit, belowAll, nextLevel } from '../events/index.ts';
-import { inSlices, type Ledger, type OwnerUsage, Rounds } from '../ledger/index.ts';
+import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
+import { inSlices } from '../slices.ts';
 
 export interface TotalsOptions {
   readonly ledger: Ledger;
@@ -41,7 +42,7 @@ const most = BigInt(Number.MAX_SAFE_INTEGER);
 
 export class Totals {
   readonly #ledger: Ledger;
-  readonly #rounds: Rounds;
+  readonly #loop: ReconcileLoop;
   /** By key. */
   readonly #counted = new Map<string, Counted>();
   readonly #standings: Record<Standing, number> = { over: 0, near: 0, fine: 0 };
@@ -54,24 +55,24 @@ export class Totals {
 
   constructor({ ledger, log }: TotalsOptions) {
     this.#ledger = ledger;
-    this.#rounds = new Rounds({
+    this.#loop = new ReconcileLoop({
       ledger,
-      look: ownerKey => this.#look(ownerKey),
+      reconcile: ownerKey => this.#reconcile(ownerKey),
       finish: async everybody => {
         if (everybody) await this.#forgetGone();
         this.#isCounted = true;
       },
-      failed: error => log.error({ err: error }, 'the owners could not be added up'),
+      onFailed: error => log.error({ err: error }, 'the owners could not be added up'),
     });
   }
 
   start(): void {
-    this.#rounds.start();
+    this.#loop.start();
   }
 
   /** Resolves once all that has changed by now is counted. */
   settled(): Promise<void> {
-    return this.#rounds.settled();
+    return this.#loop.settled();
   }
 
   /**
@@ -108,10 +109,10 @@ export class Totals {
   }
 
   close(): Promise<void> {
-    return this.#rounds.close();
+    return this.#loop.close();
   }
 
-  #look(ownerKey: string): void {
+  #reconcile(ownerKey: string): void {
     const before = this.#counted.get(ownerKey);
     const now = this.#countedNow(ownerKey, before);
     if (now === undefined) this.#counted.delete(ownerKey);
@@ -135,7 +136,7 @@ export class Totals {
     } catch (error) {
       if (!(error instanceof SoftquotaError) || error.code !== 'sum_too_large') throw error;
       // Whoever's bytes cannot be added up counts with what they were when they last could.
-      const owner = this.#ledger.ownerRecord(ownerKey);
+      const owner = this.#ledger.documents.owners.named(ownerKey);
       return owner && { id: owner.id, usage: before?.usage ?? noUsage, standing: 'fine' };
     }
   }
@@ -163,14 +164,14 @@ export class Totals {
 
   /** Whoever was renamed is there under another key. */
   #leave(id: number): void {
-    if (this.#ledger.book.owner(id) !== undefined) return;
+    if (this.#ledger.documents.owners.byId(id) !== undefined) return;
     this.#moved.delete(id);
     this.#gone.add(id);
   }
 
   #forgetGone(): Promise<void> {
     return inSlices(this.#counted.keys(), key => {
-      if (this.#ledger.ownerRecord(key) === undefined) this.#look(key);
+      if (this.#ledger.documents.owners.named(key) === undefined) this.#reconcile(key);
     });
   }
 }

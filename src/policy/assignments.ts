@@ -1,20 +1,20 @@
 /** Who is in which group. Owners are told apart by their ids, so that a name used anew inherits nothing. */
 
+import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
-import type { Draft, View } from './documents.ts';
 import { type Assignment, assignmentKind, groupKind, mustBeGroup } from './kinds.ts';
 import { nextPlace } from './order.ts';
 
 /** The names of an owner's groups, as they were assigned. */
-export function assignedGroups(view: View, ownerId: number): readonly string[] {
-  return entriesOf(view, ownerId).map(({ group }) => group);
+export function assignedGroups(snapshot: Snapshot, ownerId: number): readonly string[] {
+  return entriesOf(snapshot, ownerId).map(({ group }) => group);
 }
 
 /** The ids of those in each group that has any, as they came to it. */
-export function membersByGroup(view: View): ReadonlyMap<string, readonly number[]> {
+export function membersByGroup(snapshot: Snapshot): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, { id: number; place: number }[]>();
-  for (const [owner, entries] of view.all(assignmentKind)) {
+  for (const [owner, entries] of snapshot.all(assignmentKind)) {
     for (const { group, place: at } of entries) {
       const members = found.get(group) ?? [];
       members.push({ id: Number(owner), place: at });
@@ -30,72 +30,72 @@ export function membersByGroup(view: View): ReadonlyMap<string, readonly number[
 }
 
 /** Throws `not_found` where there is no such group, `conflict` where the owner is in it already. */
-export function assign(draft: Draft, ownerId: number, group: string): void {
-  mustBeGroup(draft, group);
-  const entries = entriesOf(draft, ownerId);
+export function assign(changes: ChangeSet, ownerId: number, group: string): void {
+  mustBeGroup(changes, group);
+  const entries = entriesOf(changes, ownerId);
   if (entries.some(entry => entry.group === group)) {
     throw new SoftquotaError('conflict', `the owner is in the group ${printable(group)} already`);
   }
-  put(draft, ownerId, [...entries, { group, place: nextPlaceIn(draft) }]);
+  put(changes, ownerId, [...entries, { group, place: nextPlaceIn(changes) }]);
 }
 
 /** Throws `not_found` where there is no such group, or the owner is not in it. */
-export function unassign(draft: Draft, ownerId: number, group: string): void {
-  mustBeGroup(draft, group);
-  const entries = entriesOf(draft, ownerId);
+export function unassign(changes: ChangeSet, ownerId: number, group: string): void {
+  mustBeGroup(changes, group);
+  const entries = entriesOf(changes, ownerId);
   const others = entries.filter(entry => entry.group !== group);
   if (others.length === entries.length) {
     throw new SoftquotaError('not_found', `the owner is not in the group ${printable(group)}`);
   }
-  put(draft, ownerId, others);
+  put(changes, ownerId, others);
 }
 
 /** Throws `invalid`, naming every group that there is not, or that is named twice. */
-export function setGroups(draft: Draft, ownerId: number, names: readonly string[]): void {
+export function setGroups(changes: ChangeSet, ownerId: number, names: readonly string[]): void {
   const seen = new Set<string>();
   const faults = names.flatMap((name, index) => {
     if (seen.has(name)) return [`groups.${index}: ${printable(name)} is there twice`];
     seen.add(name);
-    return draft.get(groupKind, name) === undefined
+    return changes.get(groupKind, name) === undefined
       ? [`groups.${index}: there is no group ${printable(name)}`]
       : [];
   });
   FaultList.of(faults).throwIfAny();
-  const before = new Map(entriesOf(draft, ownerId).map(entry => [entry.group, entry]));
-  const next = nextPlaceIn(draft);
+  const before = new Map(entriesOf(changes, ownerId).map(entry => [entry.group, entry]));
+  const next = nextPlaceIn(changes);
   put(
-    draft,
+    changes,
     ownerId,
     names.map(group => before.get(group) ?? { group, place: next }),
   );
 }
 
 /** When an owner goes. */
-export function forgetAssignments(draft: Draft, ownerId: number): void {
-  draft.remove(assignmentKind, String(ownerId));
+export function forgetAssignments(changes: ChangeSet, ownerId: number): void {
+  changes.remove(assignmentKind, String(ownerId));
 }
 
 /** When a group goes. */
-export function forgetGroup(draft: Draft, group: string): void {
-  for (const [owner, entries] of [...draft.all(assignmentKind)]) {
+export function forgetGroup(changes: ChangeSet, group: string): void {
+  for (const [owner, entries] of [...changes.all(assignmentKind)]) {
     const others = entries.filter(entry => entry.group !== group);
-    if (others.length < entries.length) put(draft, Number(owner), others);
+    if (others.length < entries.length) put(changes, Number(owner), others);
   }
 }
 
-function entriesOf(view: View, ownerId: number): Assignment {
-  return view.get(assignmentKind, String(ownerId)) ?? [];
+function entriesOf(snapshot: Snapshot, ownerId: number): Assignment {
+  return snapshot.get(assignmentKind, String(ownerId)) ?? [];
 }
 
-function put(draft: Draft, ownerId: number, entries: Assignment): void {
-  if (entries.length === 0) draft.remove(assignmentKind, String(ownerId));
-  else draft.put(assignmentKind, String(ownerId), entries);
+function put(changes: ChangeSet, ownerId: number, entries: Assignment): void {
+  if (entries.length === 0) changes.remove(assignmentKind, String(ownerId));
+  else changes.put(assignmentKind, String(ownerId), entries);
 }
 
-function nextPlaceIn(view: View): number {
-  return nextPlace(everyEntry(view));
+function nextPlaceIn(snapshot: Snapshot): number {
+  return nextPlace(everyEntry(snapshot));
 }
 
-function* everyEntry(view: View): Generator<Assignment[number]> {
-  for (const [, entries] of view.all(assignmentKind)) yield* entries;
+function* everyEntry(snapshot: Snapshot): Generator<Assignment[number]> {
+  for (const [, entries] of snapshot.all(assignmentKind)) yield* entries;
 }

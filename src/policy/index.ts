@@ -1,13 +1,10 @@
 /**
- * What administrators lay down, in memory: rules, groups, and who is in which.
+ * The policy that administrators lay down: rules, groups, and who is in which, as documents.
  *
- * Changes are drafted on the side, where they may fail half-way without harm; a draft is one write
- * of the store and comes into force as a whole. `Policy` reads a shelf or a draft, so that a change can be looked at
- * before it is made.
+ * `Policy` reads a snapshot or a change set, so that a change can be looked at before it is made.
  */
 
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
-export { Draft, type Kind, Shelf, type Told, type View } from './documents.ts';
 export {
   addRule,
   createGroup,

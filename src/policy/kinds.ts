@@ -1,9 +1,9 @@
 /** The documents of the policy. */
 
 import { z } from 'zod';
+import type { Kind, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { isSubject, printable, type RuleSubject } from '../quota/index.ts';
-import type { Kind, View } from './documents.ts';
 import { place } from './order.ts';
 
 const rule = z.strictObject({
@@ -18,7 +18,7 @@ export type RuleDocument = z.infer<typeof rule>;
 export const ruleKind: Kind<RuleDocument> = {
   name: 'rule',
   schema: rule,
-  told: (name, { limitBytes, subjects }) => ({
+  describe: (name, { limitBytes, subjects }) => ({
     name,
     ownerId: null,
     content: { limit: limitBytes, subjects },
@@ -33,7 +33,7 @@ export type GroupDocument = z.infer<typeof group>;
 export const groupKind: Kind<GroupDocument> = {
   name: 'group',
   schema: group,
-  told: (name, { rules }) => ({ name, ownerId: null, content: { rules } }),
+  describe: (name, { rules }) => ({ name, ownerId: null, content: { rules } }),
 };
 
 /** `place` is the owner's among those of the group. */
@@ -45,7 +45,7 @@ export type Assignment = z.infer<typeof assignment>;
 export const assignmentKind: Kind<Assignment> = {
   name: 'assignment',
   schema: assignment,
-  told: (key, entries, nameOf) => ({
+  describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),
     ownerId: Number(key),
     content: { groups: entries.map(entry => entry.group) },
@@ -56,15 +56,15 @@ export const assignmentKind: Kind<Assignment> = {
 export const policyKinds: readonly Kind<unknown>[] = [ruleKind, groupKind, assignmentKind];
 
 /** Throws `not_found`. */
-export function mustBeRule(view: View, name: string): RuleDocument {
-  const found = view.get(ruleKind, name);
+export function mustBeRule(snapshot: Snapshot, name: string): RuleDocument {
+  const found = snapshot.get(ruleKind, name);
   if (found === undefined) throw new SoftquotaError('not_found', `there is no rule ${printable(name)}`);
   return found;
 }
 
 /** Throws `not_found`. */
-export function mustBeGroup(view: View, name: string): GroupDocument {
-  const found = view.get(groupKind, name);
+export function mustBeGroup(snapshot: Snapshot, name: string): GroupDocument {
+  const found = snapshot.get(groupKind, name);
   if (found === undefined) throw new SoftquotaError('not_found', `there is no group ${printable(name)}`);
   return found;
 }

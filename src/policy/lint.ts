@@ -1,17 +1,17 @@
 /** The faults of what is laid down, with who is in which group. */
 
+import type { Snapshot } from '../documents/index.ts';
 import { type Finding, lint, type QuotaSettings } from '../quota/index.ts';
-import type { View } from './documents.ts';
 import { groupsIn } from './groups.ts';
 import { Policy } from './policy.ts';
 
-/** `view` is what is in force, or a draft. */
+/** `snapshot` is what is in force, or a changes. */
 export function lintIn(
-  view: View,
+  snapshot: Snapshot,
   settings: QuotaSettings & { readonly defaultGroups: readonly string[] },
 ): readonly Finding[] {
-  const policy = new Policy(view);
-  const groups = groupsIn(view);
+  const policy = new Policy(snapshot);
+  const groups = groupsIn(snapshot);
   const assignments = new Map(groups.map(({ name }) => [name, policy.membersOf(name).length]));
   return lint({ groups, defaultGroups: settings.defaultGroups, assignments, settings });
 }

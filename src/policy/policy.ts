@@ -1,26 +1,26 @@
 /** What a policy says of owners, put together once and remembered. */
 
+import type { Snapshot } from '../documents/index.ts';
 import { type CompiledGroup, compileGroup, type Group, type Standing } from '../quota/index.ts';
 import { assignedGroups, membersByGroup } from './assignments.ts';
-import type { View } from './documents.ts';
 import { groupNamed } from './groups.ts';
 
 const nobody: readonly number[] = [];
 
-/** Reads a view that does not change any more; after a change there is another one. */
+/** Reads a snapshot that does not change any more; after a change there is another one. */
 export class Policy {
-  readonly #view: View;
+  readonly #snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
 
-  constructor(view: View) {
-    this.#view = view;
+  constructor(snapshot: Snapshot) {
+    this.#snapshot = snapshot;
   }
 
   /** The groups that bear on an owner; `ownerId` is null for one never heard of. */
   standing(ownerId: number | null, defaultGroups: readonly string[]): Standing {
-    const assigned = ownerId === null ? [] : this.#groups(assignedGroups(this.#view, ownerId));
+    const assigned = ownerId === null ? [] : this.#groups(assignedGroups(this.#snapshot, ownerId));
     if (this.#defaults?.names !== defaultGroups) {
       this.#defaults = { names: defaultGroups, groups: this.#groups(new Set(defaultGroups)) };
     }
@@ -29,14 +29,14 @@ export class Policy {
 
   /** The groups assigned to an owner, by name where none are: those of DEFAULT_GROUPS that exist. */
   groupsOf(ownerId: number | null, defaultGroups: readonly string[]): readonly Group[] {
-    const assigned = ownerId === null ? [] : assignedGroups(this.#view, ownerId);
+    const assigned = ownerId === null ? [] : assignedGroups(this.#snapshot, ownerId);
     const names = assigned.length > 0 ? assigned : [...new Set(defaultGroups)].sort();
-    return names.flatMap(name => groupNamed(this.#view, name) ?? []);
+    return names.flatMap(name => groupNamed(this.#snapshot, name) ?? []);
   }
 
   /** The ids of those in a group, as they came to it. */
   membersOf(group: string): readonly number[] {
-    this.#members ??= membersByGroup(this.#view);
+    this.#members ??= membersByGroup(this.#snapshot);
     return this.#members.get(group) ?? nobody;
   }
 
@@ -53,7 +53,7 @@ export class Policy {
   #group(name: string): CompiledGroup | null {
     const known = this.#compiled.get(name);
     if (known !== undefined) return known;
-    const group = groupNamed(this.#view, name);
+    const group = groupNamed(this.#snapshot, name);
     const compiled = group === undefined ? null : compileGroup(group);
     this.#compiled.set(name, compiled);
     return compiled;

@@ -1,12 +1,12 @@
 /**
- * Another policy in place of the one that a draft has.
+ * Another policy in place of the one that a change set has.
  *
- * What stays as it is, is not written: the draft holds the difference and no more, however large the policy is.
+ * What stays as it is, is not written: the change set holds the difference and no more, however large the policy is.
  */
 
+import type { ChangeSet, Kind } from '../documents/index.ts';
 import { FaultList } from '../errors.ts';
 import { nameFault, printable, type Rule } from '../quota/index.ts';
-import type { Draft, Kind } from './documents.ts';
 import { createMissing, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
 import { placesInOrder } from './order.ts';
@@ -23,27 +23,27 @@ export interface WholePolicy {
   readonly groups?: readonly WholeGroup[];
 }
 
-/** Throws `invalid` with every fault; then the draft is of no use any more. */
-export function replacePolicy(draft: Draft, { rules, groups }: WholePolicy): void {
+/** Throws `invalid` with every fault; then the change set is of no use any more. */
+export function replacePolicy(changes: ChangeSet, { rules, groups }: WholePolicy): void {
   const faults = [
-    ...(rules === undefined ? [] : replaceRules(draft, rules)),
-    ...(groups === undefined ? [] : replaceGroups(draft, groups)),
+    ...(rules === undefined ? [] : replaceRules(changes, rules)),
+    ...(groups === undefined ? [] : replaceGroups(changes, groups)),
   ];
   FaultList.of(faults).throwIfAny();
-  if (groups !== undefined) replaceAssignments(draft, groups);
+  if (groups !== undefined) replaceAssignments(changes, groups);
 }
 
-function replaceRules(draft: Draft, rules: readonly Rule[]): readonly string[] {
-  const before = new Map(draft.all(ruleKind));
+function replaceRules(changes: ChangeSet, rules: readonly Rule[]): readonly string[] {
+  const before = new Map(changes.all(ruleKind));
   const places = placesInOrder(namesOf(rules), name => before.get(name)?.place);
   for (const { name, limitBytes, subjects } of rules) {
-    putOther(draft, ruleKind, name, { place: places.get(name) ?? 0, limitBytes, subjects });
+    putOther(changes, ruleKind, name, { place: places.get(name) ?? 0, limitBytes, subjects });
   }
   const gone = new Set([...before.keys()].filter(name => !places.has(name)));
-  for (const name of gone) draft.remove(ruleKind, name);
-  for (const [name, group] of [...draft.all(groupKind)]) {
+  for (const name of gone) changes.remove(ruleKind, name);
+  for (const [name, group] of [...changes.all(groupKind)]) {
     const left = group.rules.filter(rule => !gone.has(rule));
-    if (left.length < group.rules.length) draft.put(groupKind, name, { ...group, rules: left });
+    if (left.length < group.rules.length) changes.put(groupKind, name, { ...group, rules: left });
   }
   return [
     ...twice('rules', rules),
@@ -51,24 +51,24 @@ function replaceRules(draft: Draft, rules: readonly Rule[]): readonly string[] {
   ];
 }
 
-function replaceGroups(draft: Draft, groups: readonly WholeGroup[]): readonly string[] {
-  const before = new Map(draft.all(groupKind));
+function replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): readonly string[] {
+  const before = new Map(changes.all(groupKind));
   const places = placesInOrder(namesOf(groups), name => before.get(name)?.place);
   const faults = groups.flatMap(({ name, rules }, index) => {
     const named = nameFault(name);
-    const missing = createMissing(draft, rules);
-    putOther(draft, groupKind, name, { place: places.get(name) ?? 0, rules: rules.map(rule => rule.name) });
+    const missing = createMissing(changes, rules);
+    putOther(changes, groupKind, name, { place: places.get(name) ?? 0, rules: rules.map(rule => rule.name) });
     return [...(named === null ? [] : [`name: ${named}`]), ...missing].map(
       fault => `groups.${index}.${fault}`,
     );
   });
-  for (const name of before.keys()) if (!places.has(name)) draft.remove(groupKind, name);
+  for (const name of before.keys()) if (!places.has(name)) changes.remove(groupKind, name);
   return [...twice('groups', groups), ...faults];
 }
 
 /** An owner's groups stay in the order in which they were assigned; new ones come behind. */
-function replaceAssignments(draft: Draft, groups: readonly WholeGroup[]): void {
-  const before = new Map(draft.all(assignmentKind));
+function replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]): void {
+  const before = new Map(changes.all(assignmentKind));
   const staying = new Set(groups.flatMap(({ name, ownerIds }) => (ownerIds === undefined ? [name] : [])));
   const wanted = wantedPlaces(groups, before);
   for (const owner of new Set([...before.keys(), ...wanted.keys()])) {
@@ -82,8 +82,8 @@ function replaceAssignments(draft: Draft, groups: readonly WholeGroup[]): void {
       return place === undefined ? [] : [{ group: entry.group, place }];
     });
     const entries = [...kept, ...[...left].map(([group, place]) => ({ group, place }))];
-    if (entries.length === 0) draft.remove(assignmentKind, owner);
-    else draft.put(assignmentKind, owner, entries);
+    if (entries.length === 0) changes.remove(assignmentKind, owner);
+    else changes.put(assignmentKind, owner, entries);
   }
 }
 
@@ -116,8 +116,8 @@ function wantedPlaces(
   return wanted;
 }
 
-function putOther<T>(draft: Draft, kind: Kind<T>, key: string, document: T): void {
-  if (JSON.stringify(draft.get(kind, key)) !== JSON.stringify(document)) draft.put(kind, key, document);
+function putOther<T>(changes: ChangeSet, kind: Kind<T>, key: string, document: T): void {
+  if (JSON.stringify(changes.get(kind, key)) !== JSON.stringify(document)) changes.put(kind, key, document);
 }
 
 function twice(where: string, named: readonly { readonly name: string }[]): readonly string[] {

@@ -1,8 +1,8 @@
-/** Rules: read, and changed in a draft. */
+/** Rules: read, and changed in a changes. */
 
+import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { nameFault, printable, type Rule } from '../quota/index.ts';
-import type { Draft, View } from './documents.ts';
 import { groupKind, isRuleSubject, mustBeRule, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';
 
@@ -10,16 +10,16 @@ import { inOrder, nextPlaceAmong } from './order.ts';
 export type RuleEdit = Partial<Omit<Rule, 'name'>>;
 
 /** As created. */
-export function rulesIn(view: View): readonly Rule[] {
-  return inOrder(view.all(ruleKind)).map(([name, { limitBytes, subjects }]) => ({
+export function rulesIn(snapshot: Snapshot): readonly Rule[] {
+  return inOrder(snapshot.all(ruleKind)).map(([name, { limitBytes, subjects }]) => ({
     name,
     limitBytes,
     subjects,
   }));
 }
 
-export function ruleNamed(view: View, name: string): Rule | undefined {
-  const found = view.get(ruleKind, name);
+export function ruleNamed(snapshot: Snapshot, name: string): Rule | undefined {
+  const found = snapshot.get(ruleKind, name);
   return found === undefined ? undefined : { name, limitBytes: found.limitBytes, subjects: found.subjects };
 }
 
@@ -38,37 +38,41 @@ export function ruleFaults({ name, limitBytes, subjects }: Rule): readonly strin
 }
 
 /** Behind all others unless a place is given. Throws `conflict` where there is one of that name, else `invalid` with every fault. */
-export function createRule(draft: Draft, rule: Rule, place = nextPlaceAmong(draft.all(ruleKind))): void {
-  if (ruleNamed(draft, rule.name) !== undefined) {
+export function createRule(
+  changes: ChangeSet,
+  rule: Rule,
+  place = nextPlaceAmong(changes.all(ruleKind)),
+): void {
+  if (ruleNamed(changes, rule.name) !== undefined) {
     throw new SoftquotaError('conflict', `the rule ${printable(rule.name)} exists already`);
   }
-  put(draft, rule, place);
+  put(changes, rule, place);
 }
 
 /** Throws `not_found`, or `invalid` with every fault. */
-export function editRule(draft: Draft, name: string, edit: RuleEdit): Rule {
-  const before = mustBeRule(draft, name);
+export function editRule(changes: ChangeSet, name: string, edit: RuleEdit): Rule {
+  const before = mustBeRule(changes, name);
   const rule = {
     name,
     limitBytes: edit.limitBytes ?? before.limitBytes,
     subjects: edit.subjects ?? before.subjects,
   };
-  put(draft, rule, before.place);
+  put(changes, rule, before.place);
   return rule;
 }
 
 /** Takes it out of every group too; throws `not_found`. */
-export function deleteRule(draft: Draft, name: string): void {
-  mustBeRule(draft, name);
-  draft.remove(ruleKind, name);
-  for (const [group, document] of [...draft.all(groupKind)]) {
+export function deleteRule(changes: ChangeSet, name: string): void {
+  mustBeRule(changes, name);
+  changes.remove(ruleKind, name);
+  for (const [group, document] of [...changes.all(groupKind)]) {
     if (!document.rules.includes(name)) continue;
-    draft.put(groupKind, group, { ...document, rules: document.rules.filter(rule => rule !== name) });
+    changes.put(groupKind, group, { ...document, rules: document.rules.filter(rule => rule !== name) });
   }
 }
 
-function put(draft: Draft, rule: Rule, at: number): void {
+function put(changes: ChangeSet, rule: Rule, at: number): void {
   const faults = ruleFaults(rule);
   FaultList.of(faults).throwIfAny();
-  draft.put(ruleKind, rule.name, { place: at, limitBytes: rule.limitBytes, subjects: rule.subjects });
+  changes.put(ruleKind, rule.name, { place: at, limitBytes: rule.limitBytes, subjects: rule.subjects });
 }

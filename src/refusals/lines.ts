@@ -34,7 +34,7 @@ export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<strin
     if (isWritable(ownerKey)) yield `owner\t${ownerKey}\t${subject}\t${message}\n`;
   }
   if (messages.size === 0) return;
-  for (const { kind, name, leaf } of ledger.unitsOf(ownerKey)) {
+  for (const { kind, name, leaf } of ledger.units.unitsOf(ownerKey)) {
     const message = messages.get(leaf);
     if (message !== undefined && kind === 'walked' && isRepository(leaf) && isWritable(name)) {
       yield `path\t${name}\t${message}\n`;

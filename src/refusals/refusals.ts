@@ -1,6 +1,7 @@
 /** Keeps the file as true as the ledger is. */
 
-import { type Away, type Ledger, Rounds } from '../ledger/index.ts';
+import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
+import type { Away } from '../store/index.ts';
 import { doubtAbout, rightsOf, writeWhole } from './file.ts';
 import { headerLine, isRefused, refusedLines } from './lines.ts';
 
@@ -30,7 +31,7 @@ export function refusedFile(socket: string): string {
 export class Refusals {
   readonly #options: RefusalsOptions;
   readonly #file: string;
-  readonly #rounds: Rounds;
+  readonly #loop: ReconcileLoop;
   /** The keys of owners who are refused something. */
   readonly #refused = new Set<string>();
   /** The file says something else than `refused` does. */
@@ -42,20 +43,20 @@ export class Refusals {
     const { ledger, pauseMs, retryMs } = options;
     this.#options = options;
     this.#file = refusedFile(options.socket);
-    this.#rounds = new Rounds({
+    this.#loop = new ReconcileLoop({
       ledger,
       pauseMs,
       retryMs,
-      look: ownerKey => this.#look(ownerKey),
+      reconcile: ownerKey => this.#reconcile(ownerKey),
       finish: everybody => this.#finish(everybody),
-      failed: error => this.#failed(error instanceof Error ? error.message : String(error)),
+      onFailed: error => this.#failed(error instanceof Error ? error.message : String(error)),
     });
   }
 
   /** From now on the file is kept. Only the daemon that serves the socket may start this. */
   start(): void {
-    this.#rounds.start();
-    this.#refresh ??= setInterval(() => this.#rounds.lookAtAll(), refreshMs).unref();
+    this.#loop.start();
+    this.#refresh ??= setInterval(() => this.#loop.reconcileAll(), refreshMs).unref();
   }
 
   /** Null while the file can be written and relied on. */
@@ -65,17 +66,17 @@ export class Refusals {
 
   /** Resolves once the file says all that is so by now, or could not be written. */
   published(): Promise<void> {
-    return this.#rounds.settled();
+    return this.#loop.settled();
   }
 
   /** Writes what is not written yet, and leaves the file to the hooks. */
   close(): Promise<void> {
     if (this.#refresh !== null) clearInterval(this.#refresh);
-    return this.#rounds.close();
+    return this.#loop.close();
   }
 
   /** Brings `refused` up to date. */
-  #look(ownerKey: string): void {
+  #reconcile(ownerKey: string): void {
     const was = this.#refused.has(ownerKey);
     const is = isRefused(this.#options.ledger, ownerKey);
     if (is) this.#refused.add(ownerKey);

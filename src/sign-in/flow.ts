@@ -4,6 +4,7 @@
  */
 
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import type { Author, Documents, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import {
   endBrought,
@@ -13,8 +14,6 @@ import {
   startSession,
   type Via,
 } from '../identity/index.ts';
-import type { Author, Ledger } from '../ledger/index.ts';
-import type { View } from '../policy/index.ts';
 import { printable } from '../quota/index.ts';
 import type { SecretKeys } from '../secrets/index.ts';
 import {
@@ -39,7 +38,7 @@ import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { UsedOnce } from './used-once.ts';
 
 export interface SignInFlowOptions {
-  readonly ledger: Pick<Ledger, 'govern' | 'view'>;
+  readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
   readonly keys: SecretKeys;
   readonly log: SynchronizingLog;
   /** Ends with a slash. */
@@ -78,7 +77,7 @@ export class SignInFlow {
 
   /** The active sources, for those who are not signed in. */
   offered(): readonly OfferedSource[] {
-    const active = sourcesIn(this.#options.ledger.view).filter(({ isActive }) => isActive);
+    const active = sourcesIn(this.#options.documents.snapshot).filter(({ isActive }) => isActive);
     return active.map(({ id, name }) => ({ id: String(id), name, href: `sign-in/oauth2/${id}` }));
   }
 
@@ -125,7 +124,7 @@ export class SignInFlow {
 
   /** Where a browser with this session goes to sign out, relative to the base URL; null: there is no such place. */
   signOutHref(session: SessionDocument): string | null {
-    return signOutHref(this.#options.ledger.view, session);
+    return signOutHref(this.#options.documents.snapshot, session);
   }
 
   /**
@@ -140,7 +139,10 @@ export class SignInFlow {
   ): Promise<boolean> {
     if (!isSignOutOf(session, sourceId, mark)) return false;
     try {
-      await this.#options.ledger.govern(({ draft }) => endSessions(draft, ({ id }) => id === session.id), by);
+      await this.#options.documents.transact(
+        ({ changes }) => endSessions(changes, ({ id }) => id === session.id),
+        by,
+      );
       return true;
     } catch (error) {
       if (error instanceof SoftquotaError) throw new SignInFault('still_signed_in', error.message, error);
@@ -200,8 +202,8 @@ export class SignInFlow {
     return new BegunCookies(this.#options.keys, this.#options.baseUrl());
   }
 
-  #activeSource(id: string, view: View = this.#options.ledger.view): SourceDocument {
-    const source = sourceById(view, id);
+  #activeSource(id: string, snapshot: Snapshot = this.#options.documents.snapshot): SourceDocument {
+    const source = sourceById(snapshot, id);
     if (source === undefined) throw new SignInFault('unknown_source', 'there is no such source');
     if (source.isActive) return source;
     throw new SignInFault('inactive_source', `the source ${printable(source.name)} is not active`);
@@ -239,7 +241,7 @@ export class SignInFlow {
 
   /** All of it is one change: who comes, what the claims make of that, and the session in place of the browser's last. */
   async #signedIn(source: SourceDocument, arrival: Arrival, held: string | null): Promise<Held> {
-    const { ledger, log } = this.#options;
+    const { documents, log } = this.#options;
     const at = this.#options.now();
     const via: Via = {
       is: 'source',
@@ -248,16 +250,16 @@ export class SignInFlow {
       subject: arrival.subject,
     };
     try {
-      const { told, session } = await ledger.govern(amendment => {
+      const { told, session } = await documents.transact(transaction => {
         // It may have been changed while the provider was asked.
-        const current = this.#activeSource(String(source.id), amendment.draft);
-        const arrived = arrive(amendment, current, arrival, at);
+        const current = this.#activeSource(String(source.id), transaction.changes);
+        const arrived = arrive(transaction, current, arrival, at);
         if (arrived.is === 'refused')
           throw new SignInFault(arrived.why, refusedText(current, arrived, arrival));
-        const { draft } = amendment;
-        if (held !== null) endBrought(draft, held, at);
+        const { changes } = transaction;
+        if (held !== null) endBrought(changes, held, at);
         const wanted = { via, scopes: ['all'], endsAt: null };
-        return { told: arrived.told, session: startSession(draft, arrived.owner, wanted, at) };
+        return { told: arrived.told, session: startSession(changes, arrived.owner, wanted, at) };
       });
       warn(log, told);
       return session;

@@ -6,15 +6,15 @@
  */
 
 import { buildEndSessionUrl } from 'openid-client';
+import type { Snapshot } from '../documents/index.ts';
 import type { SessionDocument } from '../identity/index.ts';
-import type { View } from '../policy/index.ts';
 import { type SourceDocument, sourceById } from '../sources/index.ts';
 import { SignInFault } from './fault.ts';
 import { isSafeFor, type Provider, reasonOf } from './providers.ts';
 
 /** Where a browser with this session goes, relative to the base URL; null: the session ends here alone. */
-export function signOutHref(view: View, { id, via }: SessionDocument): string | null {
-  const source = via.is === 'source' ? sourceById(view, String(via.source)) : undefined;
+export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): string | null {
+  const source = via.is === 'source' ? sourceById(snapshot, String(via.source)) : undefined;
   if (source?.signOutAtProvider !== true) return null;
   return `sign-in/oauth2/${source.id}/sign-out?session=${id}`;
 }

@@ -6,8 +6,8 @@
  */
 
 import { type Claims, namesIn } from '../claims/index.ts';
+import type { Transaction } from '../documents/index.ts';
 import { editUser, type LinkDocument, profileOf, setAdministrationBy } from '../identity/index.ts';
-import type { Amendment } from '../ledger/index.ts';
 import type { SourceDocument } from './kinds.ts';
 
 export type Administration = 'given' | 'ended' | 'unchanged';
@@ -27,25 +27,25 @@ export function administrationBy(
 }
 
 export function applyAdministration(
-  amendment: Amendment,
+  transaction: Transaction,
   source: SourceDocument,
   link: LinkDocument,
   claims: Claims,
 ): Administration {
-  const { draft } = amendment;
-  const { isAdmin } = profileOf(draft, link.owner);
+  const { changes } = transaction;
+  const { isAdmin } = profileOf(changes, link.owner);
   const found = administrationBy(source, claims, { isAdmin, by: link.administrationBy });
   if (found === 'unchanged') return found;
-  setAdministrator(amendment, link.owner, found === 'given');
-  setAdministrationBy(draft, link, found === 'given' ? source.id : null);
+  setAdministrator(transaction, link.owner, found === 'given');
+  setAdministrationBy(changes, link, found === 'given' ? source.id : null);
   return found;
 }
 
-export function endAdministration(amendment: Amendment, ownerId: number): void {
-  if (profileOf(amendment.draft, ownerId).isAdmin) setAdministrator(amendment, ownerId, false);
+export function endAdministration(transaction: Transaction, ownerId: number): void {
+  if (profileOf(transaction.changes, ownerId).isAdmin) setAdministrator(transaction, ownerId, false);
 }
 
-function setAdministrator(amendment: Amendment, ownerId: number, isAdmin: boolean): void {
-  const owner = amendment.ownerById(ownerId);
-  if (owner !== undefined) editUser(amendment, owner.name, { isAdmin });
+function setAdministrator(transaction: Transaction, ownerId: number, isAdmin: boolean): void {
+  const owner = transaction.ownerById(ownerId);
+  if (owner !== undefined) editUser(transaction, owner.name, { isAdmin });
 }

@@ -7,6 +7,7 @@
  */
 
 import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';
+import type { Transaction } from '../documents/index.ts';
 import {
   createUser,
   isEmail,
@@ -17,7 +18,6 @@ import {
   putLink,
   tokensOf,
 } from '../identity/index.ts';
-import type { Amendment } from '../ledger/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { applyAdministration } from './administration.ts';
@@ -46,51 +46,51 @@ export type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
 
 /** With one event, also where nothing becomes another. `now`: milliseconds since 1970. */
 export function arrive(
-  amendment: Amendment,
+  transaction: Transaction,
   source: SourceDocument,
   { subject, claims }: Arrival,
   now: number,
 ): Arrived {
   const who = { issuer: issuerOf(source.discoveryUrl), subject };
-  const known = linkOf(amendment.draft, who);
-  const knownOwner = known === null ? undefined : amendment.ownerById(known.owner);
+  const known = linkOf(transaction.changes, who);
+  const knownOwner = known === null ? undefined : transaction.ownerById(known.owner);
   if (known !== null && knownOwner !== undefined)
-    return settled(amendment, source, knownOwner, known, claims);
+    return settled(transaction, source, knownOwner, known, claims);
   const name = textClaim(claims, source.usernameClaim);
   if (name === null) return { is: 'refused', why: 'nameless', name };
   if (nameFault(name) !== null || nameFault(subject) !== null) {
     return { is: 'refused', why: 'name_unusable', name };
   }
-  const there = amendment.owner(name);
-  if (there !== undefined && !mayBeTaken(amendment, source, there)) {
+  const there = transaction.owner(name);
+  if (there !== undefined && !mayBeTaken(transaction, source, there)) {
     return { is: 'refused', why: 'name_taken', name };
   }
-  const owner = there ?? createUser(amendment, { name, ...profileIn(claims) });
-  return settled(amendment, source, owner, putLink(amendment.draft, owner, who, now), claims);
+  const owner = there ?? createUser(transaction, { name, ...profileIn(claims) });
+  return settled(transaction, source, owner, putLink(transaction.changes, owner, who, now), claims);
 }
 
-function mayBeTaken({ draft }: Amendment, source: SourceDocument, owner: OwnerRecord): boolean {
+function mayBeTaken({ changes }: Transaction, source: SourceDocument, owner: OwnerRecord): boolean {
   return (
     source.trustUsernames &&
     owner.type === 'user' &&
-    !profileOf(draft, owner.id).isAdmin &&
-    tokensOf(draft, owner.id).length === 0 &&
+    !profileOf(changes, owner.id).isAdmin &&
+    tokensOf(changes, owner.id).length === 0 &&
     // Somebody else at the same provider had this name before.
-    linkAt(draft, owner.id, issuerOf(source.discoveryUrl)) === null
+    linkAt(changes, owner.id, issuerOf(source.discoveryUrl)) === null
   );
 }
 
 function settled(
-  amendment: Amendment,
+  transaction: Transaction,
   source: SourceDocument,
   owner: OwnerRecord,
   link: LinkDocument,
   claims: Claims,
 ): Arrived {
-  const done = applyClaims(amendment, source, owner, claims);
-  const administration = applyAdministration(amendment, source, link, claims);
+  const done = applyClaims(transaction, source, owner, claims);
+  const administration = applyAdministration(transaction, source, link, claims);
   const told = factsOf(source, owner, done, { via: 'sign-in', administration });
-  amendment.tellAs({ kind: signInKind, owner, facts: told });
+  transaction.auditAs({ kind: signInKind, owner, facts: told });
   return { is: 'known', owner, done, told };
 }
 

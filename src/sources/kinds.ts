@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { missingClaims } from '../claims/index.ts';
-import type { Kind } from '../policy/index.ts';
+import type { Kind } from '../documents/index.ts';
 
 const whole = z.number().int();
 const texts = z.array(z.string()).readonly();
@@ -39,12 +39,12 @@ export type SourceDocument = Readonly<z.infer<typeof source>>;
 export const sourceKind: Kind<SourceDocument> = {
   name: 'source',
   schema: source,
-  told: (_key, { name, clientSecret, mapping, ...document }) => ({
+  describe: (_key, { name, clientSecret, mapping, ...document }) => ({
     name,
     ownerId: null,
     content: { ...document, name, mapping: Object.fromEntries(mapping) },
   }),
 };
 
-/** What the ledger keeps for this room. */
+/** The kinds of documents of this module. */
 export const sourceKinds: readonly Kind<unknown>[] = [sourceKind];

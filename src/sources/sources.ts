@@ -1,11 +1,11 @@
-/** OAuth2 sources, read and changed in a draft. */
+/** OAuth2 sources, read and changed in a changes. */
 
 import { randomInt } from 'node:crypto';
 import { type Mapping, quotaGroupsIn } from '../claims/index.ts';
+import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { endSessions, linksAt, removeLink, setAdministrationBy } from '../identity/index.ts';
-import type { Amendment } from '../ledger/index.ts';
-import { type Draft, groupNamed, type View } from '../policy/index.ts';
+import { groupNamed } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { SecretKeys } from '../secrets/index.ts';
 import { endAdministration } from './administration.ts';
@@ -49,34 +49,34 @@ export type KnownSecret =
   | { readonly is: 'known'; readonly secret: string };
 
 /** As they were made. */
-export function sourcesIn(view: View): readonly SourceDocument[] {
-  return [...view.all(sourceKind)]
+export function sourcesIn(snapshot: Snapshot): readonly SourceDocument[] {
+  return [...snapshot.all(sourceKind)]
     .map(([, source]) => source)
     .sort((a, b) => a.createdAt - b.createdAt || a.id - b.id);
 }
 
-export function sourceNamed(view: View, name: string): SourceDocument | undefined {
-  return sourcesIn(view).find(source => source.name === name);
+export function sourceNamed(snapshot: Snapshot, name: string): SourceDocument | undefined {
+  return sourcesIn(snapshot).find(source => source.name === name);
 }
 
-export function sourceById(view: View, id: string): SourceDocument | undefined {
-  return view.get(sourceKind, id);
+export function sourceById(snapshot: Snapshot, id: string): SourceDocument | undefined {
+  return snapshot.get(sourceKind, id);
 }
 
 /** Throws `not_found`. */
-export function mustBeSource(view: View, id: string): SourceDocument {
-  const found = sourceById(view, id);
+export function mustBeSource(snapshot: Snapshot, id: string): SourceDocument {
+  const found = sourceById(snapshot, id);
   if (found === undefined) throw new SoftquotaError('not_found', `there is no source ${printable(id)}`);
   return found;
 }
 
 /** Throws `conflict` where there is one of that name, else `invalid` with every fault. */
-export function createSource(draft: Draft, wanted: NewSource, { keys, now }: Making): SourceDocument {
-  mustBeOnly(draft, wanted.name, null);
-  const id = newId(draft);
+export function createSource(changes: ChangeSet, wanted: NewSource, { keys, now }: Making): SourceDocument {
+  mustBeOnly(changes, wanted.name, null);
+  const id = newId(changes);
   const source = draftedSource(id, wanted, now);
   const clientSecret = wanted.clientSecret ?? null;
-  return put(draft, {
+  return put(changes, {
     ...source,
     clientSecret: clientSecret === null ? null : keys.seal(clientSecret, purposeOf(id)),
     clientSecretAt: clientSecret === null ? null : now,
@@ -96,23 +96,23 @@ export function draftedSource(id: number, wanted: NewSource, now: number): Sourc
  * `invalid`.
  */
 export function editSource(
-  amendment: Amendment,
+  transaction: Transaction,
   id: string,
   { clientSecret, ...edit }: Partial<SourceFields>,
   { keys, now }: Making,
 ): SourceDocument {
-  const { draft } = amendment;
-  const before = mustBeSource(draft, id);
+  const { changes } = transaction;
+  const before = mustBeSource(changes, id);
   const after = { ...before, ...edit };
-  mustBeOnly(draft, after.name, before.id);
+  mustBeOnly(changes, after.name, before.id);
   mustHaveNoFault(after, clientSecret ?? null);
   if (clientSecret === undefined) mustBeSameProvider(before, after);
   const isOver = !after.isActive || issuerOf(before.discoveryUrl) !== issuerOf(after.discoveryUrl);
-  if (isOver) endSessionsBy(draft, before);
+  if (isOver) endSessionsBy(changes, before);
   const isOtherGroup = before.adminClaim !== after.adminClaim || before.adminGroup !== after.adminGroup;
-  if (isOver || isOtherGroup) endAdministrationsBy(amendment, before);
-  if (clientSecret === undefined) return put(draft, { ...after, clientSecret: resealed(before, keys) });
-  return put(draft, {
+  if (isOver || isOtherGroup) endAdministrationsBy(transaction, before);
+  if (clientSecret === undefined) return put(changes, { ...after, clientSecret: resealed(before, keys) });
+  return put(changes, {
     ...after,
     clientSecret: clientSecret === null ? null : keys.seal(clientSecret, purposeOf(before.id)),
     clientSecretAt: clientSecret === null ? null : now,
@@ -123,39 +123,39 @@ export function editSource(
  * Who is administrator by it is none any more, and who signed in by it is signed out. Links stay: they are the issuer's,
  * which another source may have, now or later. Throws `not_found`.
  */
-export function deleteSource(amendment: Amendment, id: string): SourceDocument {
-  const { draft } = amendment;
-  const source = mustBeSource(draft, id);
-  endAdministrationsBy(amendment, source);
-  endSessionsBy(draft, source);
-  draft.remove(sourceKind, id);
+export function deleteSource(transaction: Transaction, id: string): SourceDocument {
+  const { changes } = transaction;
+  const source = mustBeSource(changes, id);
+  endAdministrationsBy(transaction, source);
+  endSessionsBy(changes, source);
+  changes.remove(sourceKind, id);
   return source;
 }
 
-function endAdministrationsBy(amendment: Amendment, { id, discoveryUrl }: SourceDocument): void {
-  const { draft } = amendment;
-  for (const link of linksAt(draft, issuerOf(discoveryUrl))) {
+function endAdministrationsBy(transaction: Transaction, { id, discoveryUrl }: SourceDocument): void {
+  const { changes } = transaction;
+  for (const link of linksAt(changes, issuerOf(discoveryUrl))) {
     if (link.administrationBy !== id) continue;
-    endAdministration(amendment, link.owner);
-    setAdministrationBy(draft, link, null);
+    endAdministration(transaction, link.owner);
+    setAdministrationBy(changes, link, null);
   }
 }
 
-function endSessionsBy(draft: Draft, { id }: SourceDocument): void {
-  endSessions(draft, ({ via }) => via.is === 'source' && via.source === id);
+function endSessionsBy(changes: ChangeSet, { id }: SourceDocument): void {
+  endSessions(changes, ({ via }) => via.is === 'source' && via.source === id);
 }
 
 /**
  * Whoever it was is signed out. What a source made of the user, an administrator, ends. Throws `not_found`.
  */
-export function unlink(amendment: Amendment, id: string, user: string): void {
-  const { draft } = amendment;
-  const { discoveryUrl } = mustBeSource(draft, id);
-  const owner = amendment.mustBeOwner(user);
-  const link = removeLink(draft, owner, issuerOf(discoveryUrl));
-  if (link.administrationBy !== null) endAdministration(amendment, owner.id);
+export function unlink(transaction: Transaction, id: string, user: string): void {
+  const { changes } = transaction;
+  const { discoveryUrl } = mustBeSource(changes, id);
+  const owner = transaction.mustBeOwner(user);
+  const link = removeLink(changes, owner, issuerOf(discoveryUrl));
+  if (link.administrationBy !== null) endAdministration(transaction, owner.id);
   endSessions(
-    draft,
+    changes,
     ({ via }) => via.is === 'source' && via.issuer === link.issuer && via.subject === link.subject,
   );
 }
@@ -168,13 +168,15 @@ export function clientSecretOf({ id, clientSecret }: SourceDocument, keys: Secre
 }
 
 /** The names of those whose secrets are lost. */
-export function sourcesWithLostSecrets(view: View, keys: SecretKeys): readonly string[] {
-  return sourcesIn(view).flatMap(source => (clientSecretOf(source, keys).is === 'lost' ? [source.name] : []));
+export function sourcesWithLostSecrets(snapshot: Snapshot, keys: SecretKeys): readonly string[] {
+  return sourcesIn(snapshot).flatMap(source =>
+    clientSecretOf(source, keys).is === 'lost' ? [source.name] : [],
+  );
 }
 
 /** By name. */
-export function unknownQuotaGroups(view: View, mapping: Mapping): readonly string[] {
-  return [...quotaGroupsIn(mapping)].filter(group => groupNamed(view, group) === undefined).sort();
+export function unknownQuotaGroups(snapshot: Snapshot, mapping: Mapping): readonly string[] {
+  return [...quotaGroupsIn(mapping)].filter(group => groupNamed(snapshot, group) === undefined).sort();
 }
 
 /** With the newest key; what cannot be read stays as it is, so that the right key can still be given. */
@@ -200,18 +202,18 @@ function purposeOf(id: number): string {
   return `client secret of the source ${id}`;
 }
 
-function put(draft: Draft, source: SourceDocument): SourceDocument {
-  draft.put(sourceKind, String(source.id), source);
+function put(changes: ChangeSet, source: SourceDocument): SourceDocument {
+  changes.put(sourceKind, String(source.id), source);
   return source;
 }
 
-function newId(view: View): number {
+function newId(snapshot: Snapshot): number {
   const id = randomInt(1, 2 ** idBits - 1);
-  return view.get(sourceKind, String(id)) === undefined ? id : newId(view);
+  return snapshot.get(sourceKind, String(id)) === undefined ? id : newId(snapshot);
 }
 
-function mustBeOnly(view: View, name: string, id: number | null): void {
-  const other = sourceNamed(view, name);
+function mustBeOnly(snapshot: Snapshot, name: string, id: number | null): void {
+  const other = sourceNamed(snapshot, name);
   if (other === undefined || other.id === id) return;
   throw new SoftquotaError('conflict', `there is a source ${printable(name)} already`);
 }

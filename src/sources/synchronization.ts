@@ -1,9 +1,9 @@
 /** What claims make of a user's quota groups, as one change with one event that says from which source. */
 
 import { type Claims, type Synchronization, synchronize, unmappedIn } from '../claims/index.ts';
+import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Amendment, Author, Ledger } from '../ledger/index.ts';
-import { assignedGroups, groupNamed, setGroups, type View } from '../policy/index.ts';
+import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import type { Administration } from './administration.ts';
@@ -25,7 +25,7 @@ export interface Claimed {
 }
 
 export interface ClaimedOptions {
-  readonly ledger: Pick<Ledger, 'govern' | 'rehearse' | 'view'>;
+  readonly documents: Pick<Documents, 'dryRun' | 'snapshot' | 'transact'>;
   /** `[users] AUTO_CREATE` */
   readonly autoCreate: boolean;
   readonly log: SynchronizingLog;
@@ -54,27 +54,27 @@ export const signInKind = 'sign-in';
 
 /** What claims would make of somebody's quota groups; null: somebody who is not there yet. */
 export function plan(
-  view: View,
+  snapshot: Snapshot,
   source: SourceDocument,
   ownerId: number | null,
   claims: Claims,
 ): Synchronization {
-  const current = ownerId === null ? [] : assignedGroups(view, ownerId);
-  return synchronize(source, claims, current, group => groupNamed(view, group) !== undefined);
+  const current = ownerId === null ? [] : assignedGroups(snapshot, ownerId);
+  return synchronize(source, claims, current, group => groupNamed(snapshot, group) !== undefined);
 }
 
 /** Groups that stay keep their order. */
 export function applyClaims(
-  { draft }: Amendment,
+  { changes }: Transaction,
   source: SourceDocument,
   owner: OwnerRecord,
   claims: Claims,
 ): Synchronization {
-  const done = plan(draft, source, owner.id, claims);
+  const done = plan(changes, source, owner.id, claims);
   if (done.added.length + done.removed.length > 0) {
     const gone = new Set(done.removed);
-    const kept = assignedGroups(draft, owner.id).filter(group => !gone.has(group));
-    setGroups(draft, owner.id, [...kept, ...done.added]);
+    const kept = assignedGroups(changes, owner.id).filter(group => !gone.has(group));
+    setGroups(changes, owner.id, [...kept, ...done.added]);
   }
   return done;
 }
@@ -97,29 +97,29 @@ export function factsOf(
  * active or the user is none.
  */
 export async function synchronizeClaimed(
-  { ledger, autoCreate, log }: ClaimedOptions,
+  { documents, autoCreate, log }: ClaimedOptions,
   { user, source: sourceName, claims, isTrial }: Claimed,
   by: Author | null,
 ): Promise<Synchronization> {
-  const change = (amendment: Amendment) => {
-    const { draft } = amendment;
-    const source = sourceNamed(draft, sourceName);
+  const change = (transaction: Transaction) => {
+    const { changes } = transaction;
+    const source = sourceNamed(changes, sourceName);
     if (source === undefined) {
       throw new SoftquotaError('not_found', `there is no source ${printable(sourceName)}`);
     }
     if (!source.isActive) {
       throw new SoftquotaError('conflict', `the source ${printable(sourceName)} is not active`);
     }
-    const owner = userFor(amendment, user, autoCreate);
-    const done = applyClaims(amendment, source, owner, claims);
+    const owner = userFor(transaction, user, autoCreate);
+    const done = applyClaims(transaction, source, owner, claims);
     const told = factsOf(source, owner, done, { via: 'program', administration: 'unchanged' });
-    if (!amendment.isEmpty || done.outcome === 'overage') {
-      amendment.tellAs({ kind: signInKind, owner, facts: told });
+    if (!transaction.isEmpty || done.outcome === 'overage') {
+      transaction.auditAs({ kind: signInKind, owner, facts: told });
     }
     return { done, told };
   };
-  if (isTrial) return ledger.rehearse(change).done;
-  const { done, told } = await ledger.govern(change, by);
+  if (isTrial) return documents.dryRun(change).done;
+  const { done, told } = await documents.transact(change, by);
   warn(log, told);
   return done;
 }
@@ -140,8 +140,8 @@ export function warn(log: SynchronizingLog, { owner, source, outcome, skipped, i
     log.warn({ ...what, ignored }, 'a part of the claim was not understood, and ignored');
 }
 
-function userFor(amendment: Amendment, name: string, create: boolean): OwnerRecord {
-  const owner = amendment.owner(name);
+function userFor(transaction: Transaction, name: string, create: boolean): OwnerRecord {
+  const owner = transaction.owner(name);
   if (owner === undefined && !create) {
     throw new SoftquotaError(
       'not_found',
@@ -151,7 +151,7 @@ function userFor(amendment: Amendment, name: string, create: boolean): OwnerReco
   if (owner === undefined) {
     const fault = nameFault(name);
     if (fault !== null) throw new SoftquotaError('invalid', `user: ${fault}`);
-    return amendment.createOwner(name);
+    return transaction.createOwner(name);
   }
   if (owner.type === 'user') return owner;
   throw new SoftquotaError('conflict', `${printable(owner.name)} is an organization: only users have claims`);

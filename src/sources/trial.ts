@@ -1,9 +1,8 @@
 /** "Try it": what claims would change, without changing it. */
 
 import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';
+import type { Documents, Snapshot } from '../documents/index.ts';
 import { linkAt, linkOf, profileOf } from '../identity/index.ts';
-import type { Ledger } from '../ledger/index.ts';
-import type { View } from '../policy/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type Administration, administrationBy } from './administration.ts';
 import { issuerOf } from './issuer.ts';
@@ -23,7 +22,7 @@ export interface DraftSource {
   readonly now: number;
 }
 
-type Trying = Pick<Ledger, 'view' | 'book' | 'ownerRecord'>;
+type Trying = Pick<Documents, 'owners' | 'snapshot'>;
 
 /** No source has it. */
 const noId = 0;
@@ -33,38 +32,38 @@ const noId = 0;
  * of that name, if there is one. Throws `invalid` where a draft could not be saved.
  */
 export function tryClaims(
-  ledger: Trying,
+  documents: Trying,
   source: SourceDocument | DraftSource,
   user: string | null,
   claims: Claims,
 ): TriedSynchronization {
-  const { view } = ledger;
-  const document = 'draft' in source ? drafted(view, source) : source;
+  const { snapshot } = documents;
+  const document = 'draft' in source ? drafted(snapshot, source) : source;
   const issuer = issuerOf(document.discoveryUrl);
-  const owner = user === null ? whose(ledger, document, claims) : ledger.ownerRecord(user);
-  const link = owner === undefined ? null : linkAt(view, owner.id, issuer);
+  const owner = user === null ? whose(documents, document, claims) : documents.owners.named(user);
+  const link = owner === undefined ? null : linkAt(snapshot, owner.id, issuer);
   const standing = {
-    isAdmin: owner !== undefined && profileOf(view, owner.id).isAdmin,
+    isAdmin: owner !== undefined && profileOf(snapshot, owner.id).isAdmin,
     by: link?.administrationBy ?? null,
   };
   return {
-    ...plan(view, document, owner?.id ?? null, claims),
+    ...plan(snapshot, document, owner?.id ?? null, claims),
     is_known: owner !== undefined,
     administration: administrationBy(document, claims, standing),
-    unknown_quota_groups: unknownQuotaGroups(view, document.mapping),
+    unknown_quota_groups: unknownQuotaGroups(snapshot, document.mapping),
   };
 }
 
-function drafted(view: View, { draft, now }: DraftSource): SourceDocument {
-  return draftedSource(sourceNamed(view, draft.name)?.id ?? noId, draft, now);
+function drafted(snapshot: Snapshot, { draft, now }: DraftSource): SourceDocument {
+  return draftedSource(sourceNamed(snapshot, draft.name)?.id ?? noId, draft, now);
 }
 
 /** As a sign-in would find them. */
-function whose(ledger: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
+function whose(documents: Trying, source: SourceDocument, claims: Claims): OwnerRecord | undefined {
   const subject = textClaim(claims, 'sub');
   const link =
-    subject === null ? null : linkOf(ledger.view, { issuer: issuerOf(source.discoveryUrl), subject });
-  if (link !== null) return ledger.book.owner(link.owner);
+    subject === null ? null : linkOf(documents.snapshot, { issuer: issuerOf(source.discoveryUrl), subject });
+  if (link !== null) return documents.owners.byId(link.owner);
   const name = textClaim(claims, source.usernameClaim);
-  return name === null ? undefined : ledger.ownerRecord(name);
+  return name === null ? undefined : documents.owners.named(name);
 }

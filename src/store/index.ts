@@ -21,6 +21,7 @@ export type {
   Thinning,
   UsageStep,
 } from './history.ts';
+export { mostEvents, type PendingEvents } from './pending-writes.ts';
 export type { SharedStoreLog } from './redis/connection.ts';
 export { openRedisStore, type RedisSettings } from './redis/store.ts';
 export type {
@@ -73,6 +74,7 @@ export type {
 } from './unit-sources.ts';
 export { mostUnitsInSet } from './unit-sources.ts';
 export { openUnitSources } from './units/store.ts';
+export { type Away, WriteBehind, type WriteBehindLog } from './write-behind.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 

@@ -13,8 +13,7 @@ import { event, oddStrings } from '../store/records.ts';
 
 /** Who is known, and what may start. */
 function answers(ledger: Ledger): readonly unknown[] {
-  return ledger
-    .ownerRecords()
+  return [...ledger.documents.owners.all]
     .map(record => ({
       record,
       decisions: subjects.map(subject => ledger.decide(record.name, subject).decision),
@@ -48,7 +47,8 @@ t.test('owners, and what programs reported, decide the same after a restore', as
     fc.asyncProperty(fc.array(anyReport, { maxLength: 8 }), async reports => {
       const before = new World(t);
       const ledger = await before.open();
-      for (const { owner, leaf, name, bytes } of reports) await ledger.reportUnit(owner, leaf, name, bytes);
+      for (const { owner, leaf, name, bytes } of reports)
+        await ledger.reports.reportUnit(owner, leaf, name, bytes);
       const text = await written(ledger);
       const expected = answers(ledger);
       await before.close();
@@ -73,10 +73,10 @@ t.test('what is walked is not in a backup, but its owners are', async t => {
 t.test('rules, groups and assignments decide the same after a restore, and others are gone', async t => {
   const source = new World(t);
   const ledger = await source.open();
-  await ledger.govern(amendment => {
-    const { draft } = amendment;
-    createGroup(draft, { name: 'free', rules: [{ name: 'total', limitBytes: 0, subjects: ['size:all'] }] });
-    assign(draft, amendment.createOwner('Alice').id, 'free');
+  await ledger.documents.transact(transaction => {
+    const { changes } = transaction;
+    createGroup(changes, { name: 'free', rules: [{ name: 'total', limitBytes: 0, subjects: ['size:all'] }] });
+    assign(changes, transaction.createOwner('Alice').id, 'free');
   });
   const text = await written(ledger);
   const expected = answers(ledger);
@@ -84,15 +84,15 @@ t.test('rules, groups and assignments decide the same after a restore, and other
 
   const world = new World(t);
   const other = await world.open();
-  await other.govern(({ draft }) => {
-    createRule(draft, { name: 'total', limitBytes: 5, subjects: [] });
-    createRule(draft, { name: 'another', limitBytes: 5, subjects: [] });
+  await other.documents.transact(({ changes }) => {
+    createRule(changes, { name: 'total', limitBytes: 5, subjects: [] });
+    createRule(changes, { name: 'another', limitBytes: 5, subjects: [] });
   });
   t.match(await restored(world, text, true), { owners: 1, policy: 3, removedPolicy: 1 });
   const now = await world.open();
   t.strictSame(answers(now), expected);
   t.strictSame(
-    rulesIn(now.view).map(({ name }) => name),
+    rulesIn(now.documents.snapshot).map(({ name }) => name),
     ['total'],
   );
 });
@@ -100,13 +100,13 @@ t.test('rules, groups and assignments decide the same after a restore, and other
 t.test('a store that holds something is replaced only where that is said', async t => {
   const source = new World(t);
   const ledger = await source.open();
-  await ledger.reportUnit('alice', lfs, 'store', 12_000);
+  await ledger.reports.reportUnit('alice', lfs, 'store', 12_000);
   const text = await written(ledger);
 
   const world = new World(t);
   const other = await world.open();
-  await other.reportUnit('bob', lfs, 'store', 12_000);
-  await other.addDelta('carol', lfs, 500);
+  await other.reports.reportUnit('bob', lfs, 'store', 12_000);
+  await other.reports.addDelta('carol', lfs, 500);
   walk(other, 'dave/app', 700);
   await other.kept();
   await t.rejects(restored(world, text), {
@@ -126,10 +126,7 @@ t.test('a store that holds something is replaced only where that is said', async
   });
   const now = await world.open();
   t.strictSame(
-    now
-      .ownerRecords()
-      .map(({ name }) => name)
-      .sort(),
+    [...now.documents.owners.all].map(({ name }) => name).sort(),
     ['alice', 'dave'],
     'dave has a repository',
   );
@@ -140,7 +137,7 @@ t.test('a store that holds something is replaced only where that is said', async
 t.test('a document that cannot be restored whole is refused, and says why', async t => {
   const world = new World(t);
   const ledger = await world.open();
-  await ledger.reportUnit('alice', lfs, 'store', 1);
+  await ledger.reports.reportUnit('alice', lfs, 'store', 1);
   const text = await written(ledger);
   const document = JSON.parse(text);
   const refused = (from: string, message: RegExp) =>
@@ -173,17 +170,17 @@ t.test(
       ...event(`r-${String(index).padStart(4, '0')}`, Math.floor(index / 7)),
       text: '"\ud800"',
     }));
-    ledger.note({ events, levels: [{ ownerId: 7, text: '{}' }] });
+    ledger.eventLog.enqueue({ events, levels: [{ ownerId: 7, text: '{}' }] });
     const text = await written(ledger);
     await source.close();
     const target = new World(t);
     const other = await target.open();
-    other.note({ events: [event('older', 99)], levels: [{ ownerId: 8, text: '{}' }] });
+    other.eventLog.enqueue({ events: [event('older', 99)], levels: [{ ownerId: 8, text: '{}' }] });
     await other.kept();
     t.equal((await restored(target, text, true)).events, 2500);
     const after = await target.open();
-    t.strictSame(await after.events({ limit: 5000 }), events.toReversed());
-    t.strictSame(await after.levels(), [{ ownerId: 7, text: '{}' }]);
+    t.strictSame(await after.eventLog.events({ limit: 5000 }), events.toReversed());
+    t.strictSame(await after.eventLog.levels(), [{ ownerId: 7, text: '{}' }]);
   },
 );
 
@@ -191,10 +188,10 @@ t.test('a policy that was restored is not taken for the one that machines share'
   const world = new World(t);
   const ledger = await world.open();
   const shared = { generation: 'shared', version: 7, mark: 'mark' };
-  ledger.sharing.takeOver({}, shared);
+  ledger.replica.apply({}, shared);
   const text = await written(ledger);
   await restored(world, text, true);
-  const { position } = (await world.open()).sharing;
+  const { position } = (await world.open()).replica;
   t.equal(position?.version, 8);
   t.not(position?.generation, shared.generation);
   await world.close();

@@ -10,20 +10,21 @@ t.test('thresholds are told from what was told last, as soon as that can be read
   const ledger = await new World(t).open();
   walk(ledger, 'alice/app', 9500);
   walk(ledger, 'bob/app', 9500);
-  const alice = ledger.ownerRecord('alice')?.id ?? 0;
-  ledger.note({
+  const alice = ledger.documents.owners.named('alice')?.id ?? 0;
+  ledger.eventLog.enqueue({
     levels: [{ ownerId: alice, text: JSON.stringify(Object.fromEntries(leaves.map(leaf => [leaf, 90]))) }],
   });
   await ledger.kept();
-  const [events, levels] = [ledger.events.bind(ledger), ledger.levels.bind(ledger)];
+  const { eventLog } = ledger;
+  const [events, levels] = [eventLog.events.bind(eventLog), eventLog.levels.bind(eventLog)];
   const away = () => Promise.reject(new SoftquotaError('store_away', 'not now'));
-  Object.assign(ledger, { events: away, levels: away });
+  Object.assign(eventLog, { events: away, levels: away });
   const errors: string[] = [];
   const log = { ...silentLog, error: (_: object, message: string) => errors.push(message) };
   const record = await Events.open({ ledger, host: 'here', keepMs: 1e9, log, now: Date.now, pauseMs: 1 });
   record.start();
   await record.kept();
-  Object.assign(ledger, { events, levels });
+  Object.assign(eventLog, { events, levels });
   t.strictSame((await record.list({ limit: 9 })).events, [], 'nothing is told without');
   await record.kept();
   await record.kept();

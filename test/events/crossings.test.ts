@@ -70,15 +70,15 @@ t.test('who hovers at a threshold or at the limit is told of once', async t => {
 
 t.test('kinds of data that go by the same rule are one event, others are others', async t => {
   const world = await World.open(t);
-  await world.ledger.govern(amendment => {
-    const alice = amendment.createOwner('alice');
+  await world.ledger.documents.transact(transaction => {
+    const alice = transaction.createOwner('alice');
     const rules = [
       { name: 'git', limitBytes: 100, subjects: ['size:git:all' as const] },
       { name: 'large files', limitBytes: 50, subjects: [lfs] },
       { name: 'rest', limitBytes: -1, subjects: ['size:assets:all' as const] },
     ];
-    createGroup(amendment.draft, { name: 'free', rules });
-    assign(amendment.draft, alice.id, 'free');
+    createGroup(transaction.changes, { name: 'free', rules });
+    assign(transaction.changes, alice.id, 'free');
   });
   walk(world.ledger, 'alice/app', 45, { leaf: repos });
   walk(world.ledger, 'alice/big', 45, { leaf: lfs });
@@ -97,20 +97,20 @@ t.test('a change of policy or of settings brings owners to a threshold as a push
   await store(world, 'alice', 5000);
   await store(world, 'bob', 5000);
   world.clock.pass(1000);
-  await world.ledger.govern(amendment => {
+  await world.ledger.documents.transact(transaction => {
     const rules = [{ name: 'total', limitBytes: 6000, subjects: ['size:all' as const] }];
-    createGroup(amendment.draft, { name: 'free', rules });
-    assign(amendment.draft, amendment.mustBeOwner('alice').id, 'free');
+    createGroup(transaction.changes, { name: 'free', rules });
+    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free');
   });
   t.strictSame(await crossings(world), [['alice', null, 80, 5000, 6000]]);
   world.clock.pass(1000);
-  await world.ledger.govern(({ draft }) => editRule(draft, 'total', { limitBytes: 4000 }));
+  await world.ledger.documents.transact(({ changes }) => editRule(changes, 'total', { limitBytes: 4000 }));
   t.strictSame((await crossings(world)).slice(1), [['alice', 80, 'limit', 5000, 4000]]);
   world.clock.pass(1000);
   world.ledger.reconfigure({ ...settings, totalBytes: 5500 });
   t.strictSame((await crossings(world)).slice(2), [['bob', null, 90, 5000, 5500]]);
   world.clock.pass(1000);
-  await world.ledger.govern(({ draft }) => editRule(draft, 'total', { limitBytes: -1 }));
+  await world.ledger.documents.transact(({ changes }) => editRule(changes, 'total', { limitBytes: -1 }));
   t.strictSame((await crossings(world)).slice(3), [['alice', 'limit', null, 5000, -1]]);
 });
 
@@ -180,7 +180,7 @@ t.test('with REFUSE_WHEN = reached the limit is come to one byte earlier', async
 
 t.test('where no rule covers there is nothing to come to', async t => {
   const world = await World.open(t, { settings: { uncovered: 'deny', defaultGroups: ['empty'] } });
-  await world.ledger.govern(({ draft }) => createGroup(draft, { name: 'empty', rules: [] }));
+  await world.ledger.documents.transact(({ changes }) => createGroup(changes, { name: 'empty', rules: [] }));
   await store(world, 'alice', 20_000);
   t.strictSame(await crossings(world), []);
 });
@@ -194,28 +194,30 @@ t.test('an owner whose bytes cannot be added up is left out, and all others are 
 
 t.test('who is renamed stands where they stood', async t => {
   const world = await World.open(t);
-  await world.ledger.govern(amendment => amendment.createOwner('alice'));
-  await world.ledger.reportUnit('alice', lfs, 'store', 8500);
+  await world.ledger.documents.transact(transaction => transaction.createOwner('alice'));
+  await world.ledger.reports.reportUnit('alice', lfs, 'store', 8500);
   t.equal((await crossings(world)).length, 1);
   world.clock.pass(1000);
-  await world.ledger.govern(amendment => amendment.renameOwner('alice', 'carol', () => false));
-  await world.ledger.reportUnit('alice', lfs, 'store', 0);
-  await world.ledger.reportUnit('carol', lfs, 'store', 8500);
+  await world.ledger.documents.transact(transaction =>
+    transaction.renameOwner('alice', 'carol', () => false),
+  );
+  await world.ledger.reports.reportUnit('alice', lfs, 'store', 0);
+  await world.ledger.reports.reportUnit('carol', lfs, 'store', 8500);
   t.strictSame(await crossings(world, 'carol'), [['alice', null, 80, 8500, 10_000]]);
 });
 
 t.test('nothing is kept of where an owner stood who is deleted', async t => {
   const world = await World.open(t);
-  await world.ledger.reportUnit('alice', lfs, 'store', 8500);
+  await world.ledger.reports.reportUnit('alice', lfs, 'store', 8500);
   await world.events.kept();
-  t.match(await world.ledger.levels(), [{ ownerId: world.ledger.ownerUsage('alice').id }]);
+  t.match(await world.ledger.eventLog.levels(), [{ ownerId: world.ledger.ownerUsage('alice').id }]);
   world.clock.pass(1000);
-  await world.ledger.reportUnit('alice', lfs, 'store', 0);
-  await world.ledger.govern(amendment => amendment.deleteOwner('alice'));
+  await world.ledger.reports.reportUnit('alice', lfs, 'store', 0);
+  await world.ledger.documents.transact(transaction => transaction.deleteOwner('alice'));
   await world.events.kept();
-  t.strictSame(await world.ledger.levels(), []);
+  t.strictSame(await world.ledger.eventLog.levels(), []);
   world.clock.pass(1000);
-  await world.ledger.reportUnit('alice', lfs, 'store', 8500);
+  await world.ledger.reports.reportUnit('alice', lfs, 'store', 8500);
   t.strictSame(
     (await crossings(world)).at(-1),
     ['alice', null, 80, 8500, 10_000],
@@ -225,11 +227,11 @@ t.test('nothing is kept of where an owner stood who is deleted', async t => {
 
 t.test('what a daemon that was killed left behind of a deleted owner goes at the next start', async t => {
   const world = await World.open(t);
-  world.ledger.note({ levels: [{ ownerId: 4711, text: '{"size:git:lfs":80}' }] });
+  world.ledger.eventLog.enqueue({ levels: [{ ownerId: 4711, text: '{"size:git:lfs":80}' }] });
   await world.ledger.kept();
   await world.restart();
   await world.events.kept();
-  t.strictSame(await world.ledger.levels(), []);
+  t.strictSame(await world.ledger.eventLog.levels(), []);
 });
 
 t.test('many who cross at once are all told of', async t => {
@@ -239,7 +241,7 @@ t.test('many who cross at once are all told of', async t => {
   const told = await world.told('threshold');
   t.equal(new Set(told.map(({ owner }) => owner)).size, owners.length);
   t.equal(told.length, owners.length);
-  t.equal((await world.ledger.levels()).length, owners.length);
+  t.equal((await world.ledger.eventLog.levels()).length, owners.length);
 });
 
 t.test('what was crossed while the store was away is told once it is back', async t => {

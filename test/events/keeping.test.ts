@@ -19,7 +19,9 @@ async function oneOfEach(world: World): Promise<void> {
   walk(world.ledger, 'alice/app', 10_001);
   world.refuse('alice');
   await world.events.kept();
-  await world.ledger.govern(({ draft }) => createRule(draft, { name: 'r', limitBytes: 1, subjects: [] }));
+  await world.ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name: 'r', limitBytes: 1, subjects: [] }),
+  );
 }
 
 t.test('events of all kinds go at the next start once they are older than KEEP', async t => {
@@ -39,7 +41,7 @@ t.test('a daemon that goes on running lets them go every hour', async t => {
   const world = await World.open(t, { keepMs: 10 * dayMs });
   await oneOfEach(world);
   world.clock.pass(10 * dayMs + 1);
-  await world.ledger.govern(({ draft }) => deleteRule(draft, 'r'));
+  await world.ledger.documents.transact(({ changes }) => deleteRule(changes, 'r'));
   t.equal((await kinds(world)).length, 4);
   mock.timers.tick(hourMs);
   t.strictSame(await kinds(world), ['policy'], 'the younger one stays');
@@ -68,13 +70,13 @@ t.test('refusals of an hour that goes on are not forgotten, however short the ti
 
 t.test('the newest come first, and pages of any size tell each once', async t => {
   const world = await World.open(t, { settings: nothing });
-  await world.ledger.govern(amendment => amendment.createOwner('alice'));
+  await world.ledger.documents.transact(transaction => transaction.createOwner('alice'));
   for (let turn = 0; turn < 23; turn++) {
     // Several of the same time.
     if (turn % 4 === 0) world.clock.pass(1000);
     world.refuse(turn % 2 === 0 ? 'alice' : 'bob', { actor: `actor${turn}` });
-    await world.ledger.govern(({ draft }) =>
-      createRule(draft, { name: `rule${turn}`, limitBytes: 1, subjects: [] }),
+    await world.ledger.documents.transact(({ changes }) =>
+      createRule(changes, { name: `rule${turn}`, limitBytes: 1, subjects: [] }),
     );
   }
   await world.events.kept();
@@ -142,7 +144,7 @@ t.test('an event that cannot be read is no reason to show a wrong one', async t 
     ownerKey: null,
     text: '{"count":0}',
   };
-  world.ledger.note({ events: [damaged] });
+  world.ledger.eventLog.enqueue({ events: [damaged] });
   await world.ledger.kept();
   await t.rejects(world.events.list({ limit: 1 }), {
     code: 'store_refused',

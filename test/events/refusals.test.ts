@@ -80,10 +80,10 @@ t.test('another owner, actor, kind of data, mode or hour is another event', asyn
 t.test('an event names the group and the rule that refused', async t => {
   const world = await World.open(t);
   walk(world.ledger, 'alice/app', 6);
-  await world.ledger.govern(amendment => {
+  await world.ledger.documents.transact(transaction => {
     const rules = [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }];
-    createGroup(amendment.draft, { name: 'free', rules });
-    assign(amendment.draft, amendment.mustBeOwner('alice').id, 'free');
+    createGroup(transaction.changes, { name: 'free', rules });
+    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free');
   });
   world.refuse('alice');
   t.match(await world.told('refusal'), [{ group: 'free', rule: 'total', used: 6, limit: 5 }]);
@@ -91,7 +91,7 @@ t.test('an event names the group and the rule that refused', async t => {
 
 t.test('a refusal because no rule covers has no figures', async t => {
   const world = await World.open(t, { settings: { uncovered: 'deny', defaultGroups: ['empty'] } });
-  await world.ledger.govern(({ draft }) => createGroup(draft, { name: 'empty', rules: [] }));
+  await world.ledger.documents.transact(({ changes }) => createGroup(changes, { name: 'empty', rules: [] }));
   world.refuse('alice');
   t.match(await world.told('refusal'), [{ used: null, limit: null, group: null, rule: null }]);
 });
@@ -100,13 +100,13 @@ t.test('refusals of a name never heard of are found under it, and make nobody an
   const world = await World.open(t, { settings: nothing });
   world.refuse('Nobody');
   t.match(await world.told('refusal', { owner: 'nobody' }), [{ owner: 'Nobody', count: 1 }]);
-  t.notOk(world.ledger.isKnown('nobody'));
+  t.equal(world.ledger.documents.owners.named('nobody'), undefined);
   t.strictSame(await world.told('refusal', { owner: 'alice' }), []);
 });
 
 t.test('after a restart in the same hour the count goes on', async t => {
   const world = await World.open(t, { settings: nothing });
-  await world.ledger.govern(amendment => amendment.createOwner('alice'));
+  await world.ledger.documents.transact(transaction => transaction.createOwner('alice'));
   world.refuse('alice', { actor: 'carol' });
   world.refuse('nobody');
   world.clock.pass(5 * 60_000);
@@ -140,9 +140,11 @@ t.test('what another machine counts is left to it', async t => {
 
 t.test('events of an owner who is renamed are found under both names', async t => {
   const world = await World.open(t, { settings: nothing });
-  await world.ledger.govern(amendment => amendment.createOwner('alice'));
+  await world.ledger.documents.transact(transaction => transaction.createOwner('alice'));
   world.refuse('alice');
-  await world.ledger.govern(amendment => amendment.renameOwner('alice', 'carol', () => false));
+  await world.ledger.documents.transact(transaction =>
+    transaction.renameOwner('alice', 'carol', () => false),
+  );
   world.refuse('carol');
   const names = async (owner: string) => (await world.told('refusal', { owner })).map(event => event.owner);
   t.strictSame(await names('carol'), ['alice', 'carol']);
@@ -152,17 +154,17 @@ t.test('events of an owner who is renamed are found under both names', async t =
 t.test('who has a name anew is not charged with the refusals of the one before', async t => {
   const world = await World.open(t, { settings: nothing });
   const { ledger } = world;
-  await ledger.govern(amendment => amendment.createOwner('alice'));
+  await ledger.documents.transact(transaction => transaction.createOwner('alice'));
   world.refuse('alice');
-  await ledger.govern(amendment => amendment.deleteOwner('alice'));
+  await ledger.documents.transact(transaction => transaction.deleteOwner('alice'));
   world.refuse('alice');
-  await ledger.govern(amendment => amendment.createOwner('alice'));
+  await ledger.documents.transact(transaction => transaction.createOwner('alice'));
   for (const _ of [1, 2, 3]) world.refuse('alice');
   t.strictSame(
     (await world.told('refusal', { owner: 'alice' })).map(({ count }) => count),
     [1, 1, 3],
   );
-  await ledger.govern(amendment => amendment.renameOwner('alice', 'carol', () => false));
+  await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'carol', () => false));
   t.match(await world.told('refusal', { owner: 'carol' }), [{ owner: 'alice', count: 3 }]);
 });
 

@@ -64,7 +64,7 @@ t.test(
     const turns = {
       'the first set': await longestTurn(() => ledger.sources.put('s', 1000, set(3))),
       'the next one': await longestTurn(() => ledger.sources.put('s', 1000, set(4))),
-      'its units': await longestTurn(() => ledger.sharing.unitsOf('owner-1', { most: 1000 })),
+      'its units': await longestTurn(() => ledger.shares.unitsOf('owner-1', { most: 1000 })),
       'its end': await longestTurn(() => ledger.sources.remove('s')),
     };
     t.comment(JSON.stringify(turns));

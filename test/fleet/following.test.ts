@@ -32,7 +32,7 @@ const rule = (name: string, limitBytes: number): PolicyChange => ({
   ],
 });
 
-const limitOf = (ledger: Ledger, name: string) => ruleNamed(ledger.view, name)?.limitBytes;
+const limitOf = (ledger: Ledger, name: string) => ruleNamed(ledger.documents.snapshot, name)?.limitBytes;
 
 interface Begun {
   readonly shared: SharedStore;
@@ -59,7 +59,8 @@ function followingOf(
 ): Following {
   return new Following({
     readingMs,
-    sharing: ledger.sharing,
+    replica: ledger.replica,
+    shares: ledger.shares,
     store,
     before: async () => {},
     begin: async () => {},
@@ -166,7 +167,7 @@ t.test(
     const following = followingOf(ledger, shared);
     await shared.govern(rule('small', 7), at(1), at(2));
     await following.sync();
-    const small = ledger.view.get(ruleKind, 'small');
+    const small = ledger.documents.snapshot.get(ruleKind, 'small');
     const documents = Array.from(
       { length: 1000 },
       (_, index) => rule(`rule-${index}`, index).documents ?? [],
@@ -174,8 +175,8 @@ t.test(
     await shared.govern({ documents: documents.flat() }, at(2), at(3));
     await following.sync();
     t.equal(limitOf(ledger, 'rule-999'), 999);
-    t.equal(ledger.view.get(ruleKind, 'small'), small, 'the very same');
-    t.strictSame(ledger.sharing.position, at(3));
+    t.equal(ledger.documents.snapshot.get(ruleKind, 'small'), small, 'the very same');
+    t.strictSame(ledger.replica.position, at(3));
     await shared.govern({ goneDocuments: documents.flat() }, at(3), at(4));
     await following.sync();
     t.equal(limitOf(ledger, 'rule-999'), undefined);

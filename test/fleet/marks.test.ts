@@ -32,7 +32,7 @@ function world(others: readonly ShareRecord[] = []) {
   };
   const marksOf = (tellingMs: number) =>
     new Marks({
-      sharing: { sharesOfOthers: others },
+      shares: { sharesOfOthers: others },
       store,
       host: 'here',
       log: { warn: (_, message) => happened.push(message) },

@@ -64,8 +64,8 @@ class Machine {
   async rule(name: string): Promise<boolean> {
     const { ledger } = this;
     if (ledger === null) return false;
-    return ledger
-      .govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }))
+    return ledger.documents
+      .transact(({ changes }) => createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }))
       .then(
         () => true,
         error => {
@@ -80,7 +80,7 @@ class Machine {
   }
 
   get rules(): ReadonlySet<string> {
-    return new Set([...(this.ledger?.view.all(ruleKind) ?? [])].map(([name]) => name));
+    return new Set([...(this.ledger?.documents.snapshot.all(ruleKind) ?? [])].map(([name]) => name));
   }
 
   /** Throws where a rule that was in force is no more. */

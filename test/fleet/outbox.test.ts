@@ -3,6 +3,7 @@
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
 import { Outbox, type OutboxOptions } from '../../src/fleet/outbox.ts';
+import type { Ledger } from '../../src/ledger/index.ts';
 import { createRule } from '../../src/policy/index.ts';
 import type { RegisterChanges, SharedStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
@@ -12,7 +13,8 @@ import { ledgerOf, sharedStore } from './world.ts';
 
 t.setTimeout(120_000);
 
-interface Opened extends Pick<OutboxOptions, 'ledger' | 'store'> {
+interface Opened extends Pick<OutboxOptions, 'store'> {
+  readonly ledger: OutboxOptions['ledger'] & Pick<Ledger, 'replica'>;
   readonly host?: string;
 }
 
@@ -20,7 +22,7 @@ function outboxOf(t: Test, { host = 'one', ...options }: Opened): Outbox {
   const outbox = new Outbox({
     ...options,
     host,
-    met: owners => options.ledger.sharing.takeOwners(owners),
+    met: owners => options.ledger.replica.addOwners(owners),
     failed: () => {},
     pauseMs: 1,
   });
@@ -94,11 +96,11 @@ t.test('a change of usage is told by itself, and only once while nothing changes
   t.match(await shared.sharesOf(['alice']), [
     { ownerKey: 'alice', host: 'one', bytes: { [repos]: 100 }, units: 1 },
   ]);
-  t.match((await shared.load()).owners, [{ key: 'alice', id: ledger.ownerRecord('alice')?.id }]);
+  t.match((await shared.load()).owners, [{ key: 'alice', id: ledger.documents.owners.named('alice')?.id }]);
 
   walk(ledger, 'alice/app', 100);
-  await ledger.govern(({ draft }) =>
-    createRule(draft, { name: 'none', limitBytes: 0, subjects: ['size:all'] }),
+  await ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name: 'none', limitBytes: 0, subjects: ['size:all'] }),
   );
   await outbox.settled();
   t.equal(writes.length, 1, 'neither a walk that finds the same nor a rule is told');
@@ -107,7 +109,7 @@ t.test('a change of usage is told by itself, and only once while nothing changes
   await until(async () => ((await shared.sharesOf(['alice']))[0]?.bytes[repos] === 300 ? true : null));
   t.equal(writes.length, 2);
 
-  ledger.recordGone('/srv/git/alice/app.git', ledger.nextSeq());
+  ledger.walks.recordGone('/srv/git/alice/app.git', ledger.walks.nextSeq());
   await outbox.settled();
   t.strictSame(await shared.sharesOf(['alice']), [], 'and what is gone is gone there, too');
 });
@@ -124,7 +126,7 @@ t.test('everything is told again when the store may have lost it', async t => {
   await servers[0].cli('flushall');
   outbox.enrollEverybody();
   // What goes meanwhile may be in there still.
-  ledger.recordGone('/srv/git/carol/app.git', ledger.nextSeq());
+  ledger.walks.recordGone('/srv/git/carol/app.git', ledger.walks.nextSeq());
   await outbox.settled();
   const { owners, shares } = await shared.load();
   t.strictSame(owners.map(({ key }) => key).sort(), ['alice', 'bob', 'carol']);
@@ -141,7 +143,7 @@ t.test('who starts anew tells what differs from what the store has, and nothing 
   before.start();
   await before.close();
   walk(ledger, 'bob/app', 300);
-  ledger.recordGone('/srv/git/carol/app.git', ledger.nextSeq());
+  ledger.walks.recordGone('/srv/git/carol/app.git', ledger.walks.nextSeq());
   const { store, writes } = written(shared);
   const after = outboxOf(t, { ledger, store });
   after.found((await shared.load()).shares);
@@ -208,7 +210,8 @@ t.test('owners whom two machines meet at once get one id', async t => {
   for (const { ledger } of machines) {
     t.equal(
       owners.filter(
-        ({ id, name }) => ledger.ownerRecord(name)?.id === id && ledger.book.owner(id) !== undefined,
+        ({ id, name }) =>
+          ledger.documents.owners.named(name)?.id === id && ledger.documents.owners.byId(id) !== undefined,
       ).length,
       300,
     );

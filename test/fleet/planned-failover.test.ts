@@ -21,8 +21,8 @@ async function survives(t: Test, waitReplicas: number): Promise<void> {
   const works = async ({ ledger, fleet }: Member) => {
     while (!isOver) {
       const name = `rule-${++count}`;
-      await ledger
-        .govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }))
+      await ledger.documents
+        .transact(({ changes }) => createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }))
         .then(
           () => acknowledged.add(name),
           (error: Error) => refusals.set(error.message, (refusals.get(error.message) ?? 0) + 1),
@@ -56,7 +56,7 @@ async function survives(t: Test, waitReplicas: number): Promise<void> {
   for (const { fleet, ledger } of members) {
     await fleet.catchUp();
     t.equal(fleet.state.distrust, null);
-    const lost = [...acknowledged].filter(name => ruleNamed(ledger.view, name) === undefined);
+    const lost = [...acknowledged].filter(name => ruleNamed(ledger.documents.snapshot, name) === undefined);
     t.strictSame(lost, []);
   }
 }

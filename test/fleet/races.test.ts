@@ -12,12 +12,14 @@ import { member, sharedStore } from './world.ts';
 t.setTimeout(120_000);
 
 const ruling = (ledger: Ledger, name: string) =>
-  ledger.govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }));
+  ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
+  );
 
 /** Whoever is in it stores too much with the first byte. */
 const none = { name: 'none', rules: [{ name: 'none', limitBytes: 0, subjects: ['size:all' as const] }] };
 
-const knowsRule = (ledger: Ledger, name: string) => ruleNamed(ledger.view, name) !== undefined;
+const knowsRule = (ledger: Ledger, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 const allowed = (ledger: Ledger, name: string) => ledger.decide(name, 'size:all').decision.allowed;
 
 t.test('a change that comes between two questions of a look is not passed over', async t => {
@@ -53,14 +55,14 @@ t.test('an owner who came and went while a machine was away does not come back t
   const two = await member(t, { address, host: 'two' });
   await store.enroll([owner('gone', { id: 11 }), owner('before', { id: 12 }), owner('stays', { id: 13 })]);
   await one.fleet.catchUp();
-  await one.ledger.govern(amendment => amendment.deleteOwner('gone'));
-  await one.ledger.govern(amendment => amendment.renameOwner('before', 'after', () => false));
+  await one.ledger.documents.transact(transaction => transaction.deleteOwner('gone'));
+  await one.ledger.documents.transact(transaction => transaction.renameOwner('before', 'after', () => false));
   await two.fleet.catchUp();
   for (const { ledger } of [one, two]) {
-    t.notOk(ledger.isKnown('gone'));
-    t.notOk(ledger.isKnown('before'), 'nor by an old name');
-    t.match(ledger.ownerRecord('after'), { id: 12 });
-    t.match(ledger.ownerRecord('stays'), { id: 13 });
+    t.equal(ledger.documents.owners.named('gone'), undefined);
+    t.equal(ledger.documents.owners.named('before'), undefined, 'nor by an old name');
+    t.match(ledger.documents.owners.named('after'), { id: 12 });
+    t.match(ledger.documents.owners.named('stays'), { id: 13 });
   }
 });
 
@@ -72,13 +74,13 @@ t.test('what a machine itself has ruled is not undone by what it hears late', as
   walk(one.ledger, 'early/app', 0);
   await store.enroll([owner('early', { id: 21 })]);
   one.fleet.start();
-  await until(() => (one.ledger.ownerRecord('early')?.id === 21 ? true : null));
-  await one.ledger.govern(amendment => amendment.renameOwner('early', 'late', () => false));
-  const anew = one.ledger.ownerRecord('early')?.id;
+  await until(() => (one.ledger.documents.owners.named('early')?.id === 21 ? true : null));
+  await one.ledger.documents.transact(transaction => transaction.renameOwner('early', 'late', () => false));
+  const anew = one.ledger.documents.owners.named('early')?.id;
   t.not(anew, 21, 'the units stay, as those of somebody new');
   await one.fleet.catchUp();
-  t.equal(one.ledger.ownerRecord('early')?.id, anew);
-  t.match(one.ledger.ownerRecord('late'), { id: 21 });
+  t.equal(one.ledger.documents.owners.named('early')?.id, anew);
+  t.match(one.ledger.documents.owners.named('late'), { id: 21 });
 });
 
 t.test('two machines that find the same owner agree who it is, and what is laid down for them', async t => {
@@ -87,19 +89,23 @@ t.test('two machines that find the same owner agree who it is, and what is laid 
   const two = await member(t, { address, host: 'two' });
   walk(one.ledger, 'alice/app', 10);
   walk(two.ledger, 'Alice/site', 10);
-  const ids = [one, two].map(({ ledger }) => ledger.ownerRecord('alice')?.id);
+  const ids = [one, two].map(({ ledger }) => ledger.documents.owners.named('alice')?.id);
   t.not(ids[0], ids[1]);
-  await one.ledger.govern(({ draft }) => createGroup(draft, none));
+  await one.ledger.documents.transact(({ changes }) => createGroup(changes, none));
   // Who is governed is enrolled before, and may be somebody else afterwards.
   await Promise.all([
-    one.ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'none')),
-    two.ledger.govern(({ draft }) => editRule(draft, 'none', { limitBytes: 5 })).catch(() => {}),
+    one.ledger.documents.transact(transaction =>
+      assign(transaction.changes, transaction.mustBeOwner('alice').id, 'none'),
+    ),
+    two.ledger.documents
+      .transact(({ changes }) => editRule(changes, 'none', { limitBytes: 5 }))
+      .catch(() => {}),
   ]);
   for (const { fleet, ledger } of [one, two]) {
     await fleet.catchUp();
     t.notOk(allowed(ledger, 'alice'));
   }
-  t.equal(one.ledger.ownerRecord('alice')?.id, two.ledger.ownerRecord('alice')?.id);
+  t.equal(one.ledger.documents.owners.named('alice')?.id, two.ledger.documents.owners.named('alice')?.id);
 });
 
 t.test(
@@ -112,18 +118,21 @@ t.test(
     two.fleet.start();
     await until(async () => {
       await one.fleet.catchUp();
-      return one.ledger.isKnown('alice') && one.ledger.ownerUsage('alice').usage.some(bytes => bytes === 10)
+      return one.ledger.documents.owners.named('alice') !== undefined &&
+        one.ledger.ownerUsage('alice').usage.some(bytes => bytes === 10)
         ? true
         : null;
     });
-    await one.ledger.govern(({ draft }) => createGroup(draft, none));
-    await one.ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'none'));
-    await one.ledger.govern(amendment => amendment.renameOwner('alice', 'bob', () => false));
+    await one.ledger.documents.transact(({ changes }) => createGroup(changes, none));
+    await one.ledger.documents.transact(transaction =>
+      assign(transaction.changes, transaction.mustBeOwner('alice').id, 'none'),
+    );
+    await one.ledger.documents.transact(transaction => transaction.renameOwner('alice', 'bob', () => false));
     one.fleet.start();
     await until(async () => {
       await one.fleet.catchUp();
       await two.fleet.catchUp();
-      const [a, b] = [one, two].map(({ ledger }) => ledger.ownerRecord('alice')?.id);
+      const [a, b] = [one, two].map(({ ledger }) => ledger.documents.owners.named('alice')?.id);
       return a === b && a !== undefined ? true : null;
     });
     for (const { ledger } of [one, two]) {
@@ -178,8 +187,10 @@ t.test('another policy in the store makes nobody somebody else', async t => {
   const { address, servers } = await startSingle(t);
   const one = await member(t, { address, host: 'one' });
   walk(one.ledger, 'alice/app', 10);
-  await one.ledger.govern(({ draft }) => createGroup(draft, none));
-  await one.ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'none'));
+  await one.ledger.documents.transact(({ changes }) => createGroup(changes, none));
+  await one.ledger.documents.transact(transaction =>
+    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'none'),
+  );
   one.fleet.start();
   await servers[0].cli('flushall');
   const stranger = await member(t, { address, host: 'stranger' });
@@ -251,7 +262,7 @@ t.test('of two repairs at once one is made, and all follow it', async t => {
     await ruling(ledger, `after-${fleet === one.fleet}`);
   }
   await one.fleet.catchUp();
-  t.strictSame(one.ledger.sharing.position, two.ledger.sharing.position);
+  t.strictSame(one.ledger.replica.position, two.ledger.replica.position);
 });
 
 t.test('who repairs what another has just repaired is told so, and nothing is decided twice', async t => {

@@ -11,9 +11,11 @@ import { type Member, member, prefix, sharedStore } from './world.ts';
 t.setTimeout(120_000);
 
 const rule = ({ ledger }: Member, name: string) =>
-  ledger.govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }));
+  ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
+  );
 
-const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.view, name) !== undefined;
+const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 
 /** A store with two machines, and what brings back what it held when this was called. */
 async function world(t: Test, settleMs = 0) {
@@ -46,8 +48,8 @@ t.test('owners who went stay away, who was met since is met, and what was told i
   await one.fleet.catchUp();
   await rule(one, 'kept');
   const fallBack = await saved();
-  await one.ledger.govern(amendment => amendment.deleteOwner('gone'));
-  await one.ledger.govern(amendment => amendment.renameOwner('before', 'after', () => false));
+  await one.ledger.documents.transact(transaction => transaction.deleteOwner('gone'));
+  await one.ledger.documents.transact(transaction => transaction.renameOwner('before', 'after', () => false));
   await rule(one, 'lost');
   await two.fleet.catchUp();
   const ids = async () => (await store.events({ limit: 99 })).map(({ id }) => id).sort();
@@ -61,13 +63,13 @@ t.test('owners who went stay away, who was met since is met, and what was told i
   const { policy, state } = await store.policy();
   t.strictSame(policy.owners.map(({ key, id }) => `${key} ${id}`).sort(), ['after 12', 'met 14', 'stays 13']);
   t.strictSame(policy.documents.map(({ key }) => key).sort(), ['kept', 'lost']);
-  t.strictSame(state.position, one.ledger.sharing.position, 'it stands where it stood');
+  t.strictSame(state.position, one.ledger.replica.position, 'it stands where it stood');
   await comes('one', () => succeeds(one.fleet.catchUp()));
   for (const each of [one, two]) {
     t.equal(each.fleet.state.distrust, null);
     t.ok(knows(each, 'lost') && knows(each, 'kept'));
-    t.match(each.ledger.ownerRecord('met'), { id: 14 });
-    t.notOk(each.ledger.isKnown('gone'));
+    t.match(each.ledger.documents.owners.named('met'), { id: 14 });
+    t.equal(each.ledger.documents.owners.named('gone'), undefined);
   }
   await until(async () => ((await ids()).join() === told.join() ? true : null));
   await rule(two, 'next');

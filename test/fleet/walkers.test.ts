@@ -61,7 +61,7 @@ t.test('who was forgotten and comes back drops what another walks, before anythi
 
   const back = await mounting(t, { address, host: 'a', directory: a.directory });
   t.equal(walksIt(back), false);
-  t.match(back.ledger.unitsOf('alice'), [{ leaf: lfs, bytes: 7 }], 'what is its own stays');
+  t.match(back.ledger.units.unitsOf('alice'), [{ leaf: lfs, bytes: 7 }], 'what is its own stays');
   await said(b);
   await said(back);
   const told = await store.sharesOf(['alice']);
@@ -76,7 +76,7 @@ t.test('who runs on while another took it drops it, and a walk under way brings 
   const store = await sharedStore(t, address);
   const a = await mounting(t, { address, host: 'a' });
   await mounting(t, { address, host: 'b' });
-  const seq = a.ledger.nextSeq();
+  const seq = a.ledger.walks.nextSeq();
   walk(a.ledger, 'alice/shared', 100);
   let changes = 0;
   a.fleet.walkers.start({ changed: () => changes++, heard: () => {} });
@@ -85,9 +85,9 @@ t.test('who runs on while another took it drops it, and a walk under way brings 
   await a.fleet.catchUp();
   t.equal(walksIt(a), false);
   t.equal(changes, 1);
-  t.strictSame(a.ledger.unitsOf('alice'), []);
+  t.strictSame(a.ledger.units.unitsOf('alice'), []);
   walk(a.ledger, 'alice/shared', 100, { seq });
-  t.strictSame(a.ledger.unitsOf('alice'), []);
+  t.strictSame(a.ledger.units.unitsOf('alice'), []);
 });
 
 t.test('nothing is told before it is known who walks', async t => {
@@ -162,7 +162,7 @@ t.test('what is no longer configured is left to others, and what now is has to b
   t.equal(walksIt(a), true, 'what counted for itself goes on until it is known');
   await a.fleet.catchUp();
   t.equal(walksIt(a), false);
-  t.strictSame(a.ledger.unitsOf('alice'), []);
+  t.strictSame(a.ledger.units.unitsOf('alice'), []);
 });
 
 t.test(

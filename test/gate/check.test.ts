@@ -32,7 +32,7 @@ t.test('an owner below the limit may go on', async t => {
 t.test('an owner over the limit is refused, with the reason and for the record', async t => {
   const { ask, walk, told, ledger } = await openWorld(t);
   walk('/srv/git/alice/app.git', 'alice', 12.4 * GB);
-  ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
+  ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
   const { status, headers, text } = await ask('/v1/check?path=/srv/git/alice/app.git&actor=bob');
   t.equal(status, 413);
   t.equal(headers['x-softquota-decision'], 'refused');

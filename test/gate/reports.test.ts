@@ -74,9 +74,9 @@ t.test('a reported unit has the size that was said last, and 0 takes it out', as
     t.equal(status, 200);
     t.strictSame(JSON.parse(text), { ...fields, bytes });
   }
-  t.match(ledger.unitsOf('alice'), [{ name: 'npm/left-pad', kind: 'reported', bytes: 7 }]);
+  t.match(ledger.units.unitsOf('alice'), [{ name: 'npm/left-pad', kind: 'reported', bytes: 7 }]);
   t.equal((await askTrusted('/v1/units', form({ ...fields, bytes: '0' }))).status, 200);
-  t.strictSame(ledger.unitsOf('alice'), []);
+  t.strictSame(ledger.units.unitsOf('alice'), []);
   for (const faulty of [
     { unit: '' },
     { unit: 'a\nb' },
@@ -126,13 +126,13 @@ t.test('usage tells what an owner has, and what would be decided about each subj
 t.test('usage tells the assigned groups with their rules, or else those of DEFAULT_GROUPS', async t => {
   const { askTrusted, ledger, walk } = await openWorld(t, { defaultGroups: ['free', 'gone'] });
   walk('/srv/git/alice/app.git', 'alice', 1);
-  await ledger.govern(amendment => {
-    createGroup(amendment.draft, {
+  await ledger.documents.transact(transaction => {
+    createGroup(transaction.changes, {
       name: 'free',
       rules: [{ name: 'ten', limitBytes: 10, subjects: ['size:all'] }],
     });
-    createGroup(amendment.draft, { name: 'paid', rules: [] });
-    assign(amendment.draft, amendment.createOwner('bob').id, 'paid');
+    createGroup(transaction.changes, { name: 'paid', rules: [] });
+    assign(transaction.changes, transaction.createOwner('bob').id, 'paid');
   });
   const groupsOf = async (owner: string) =>
     JSON.parse((await askTrusted(`/v1/usage?owner=${owner}`)).text).groups;

@@ -124,7 +124,7 @@ export async function openWorld(
     ask: (path, asked) => ask(sockets.gate, path, asked, agent),
     askTrusted: (path, asked) => ask(sockets.trusted, path, asked, agent),
     walk: (path, owner, bytes, differing = {}) =>
-      ledger.record({
+      ledger.walks.record({
         path,
         owner,
         leaf: 'size:repos:private',
@@ -132,7 +132,7 @@ export async function openWorld(
         files: 1,
         partial: false,
         measuredAt: Date.parse('2026-11-21T09:14:03Z'),
-        seq: ledger.nextSeq(),
+        seq: ledger.walks.nextSeq(),
         ...differing,
       }),
   };

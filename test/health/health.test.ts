@@ -8,7 +8,7 @@ const none = { first: [], count: 0 };
 
 async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Observed> {
   const ledger = await new World(t).open();
-  ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
+  ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
   return {
     ledger,
     fleet: null,

@@ -78,7 +78,13 @@ class World {
       thinHistory: thinning => store.thinHistory(thinning),
       forgetHistory: ids => store.forgetHistory(ids),
     };
-    return new History({ store: watched, ledger, totals, log: silentLog, now: () => this.clock.wallMs });
+    return new History({
+      store: watched,
+      owners: ledger.documents.owners,
+      totals,
+      log: silentLog,
+      now: () => this.clock.wallMs,
+    });
   }
 
   /** Has the hour recorded that it is; resolves once it is, or could not be. A history that is begun anew does so at once. */
@@ -210,11 +216,11 @@ t.test('while the store takes nothing an hour is missing, and what changed is in
 t.test('the history follows an owner who is renamed, and goes with one who is deleted', async t => {
   const world = await World.open(t);
   const { ledger } = world.now;
-  await ledger.reportUnit('alice', repos, 'store', 10);
+  await ledger.reports.reportUnit('alice', repos, 'store', 10);
   await world.recorded();
   const id = world.idOf('alice');
-  await ledger.reportUnit('alice', repos, 'store', 0);
-  await ledger.govern(amendment => amendment.renameOwner('alice', 'alicia', () => true));
+  await ledger.reports.reportUnit('alice', repos, 'store', 0);
+  await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'alicia', () => true));
   world.clock.pass(hourMs);
   await world.recorded();
   t.equal(world.idOf('alicia'), id);
@@ -222,7 +228,7 @@ t.test('the history follows an owner who is renamed, and goes with one who is de
     [0, 10],
     [1, 0],
   ]);
-  await ledger.govern(amendment => amendment.deleteOwner('alicia'));
+  await ledger.documents.transact(transaction => transaction.deleteOwner('alicia'));
   world.clock.pass(hourMs);
   await world.recorded();
   t.strictSame(await world.points(id), []);

@@ -24,10 +24,10 @@ const few = { wrongTries: 3, perSeconds: 60 };
 const wrong = `token ${'0'.repeat(40)}`;
 
 async function make(ledger: Ledger, name: string, wanted: Partial<NewToken> = {}) {
-  return ledger.govern(amendment => {
-    const owner = amendment.owner(name) ?? createUser(amendment, { name });
+  return ledger.documents.transact(transaction => {
+    const owner = transaction.owner(name) ?? createUser(transaction, { name });
     const token = { name: 'ci', scopes: ['all'], expiresAt: null, ...wanted };
-    return createToken(amendment.draft, owner, token, { maker: localAdministrator, now: 0 });
+    return createToken(transaction.changes, owner, token, { maker: localAdministrator, now: 0 });
   });
 }
 
@@ -35,7 +35,12 @@ async function world(t: Test, options: Partial<IdentityOptions> = {}) {
   const clock = new SetClock();
   const opened = new World(t, { kinds: identityKinds, clock });
   const ledger = await opened.open();
-  const identity = new Identity({ ledger, now: () => clock.wall(), log: silentLog, ...options });
+  const identity = new Identity({
+    documents: ledger.documents,
+    now: () => clock.wall(),
+    log: silentLog,
+    ...options,
+  });
   return { clock, opened, ledger, identity };
 }
 
@@ -64,7 +69,9 @@ t.test('a token is taken as token, as Bearer, and as the password of Basic, whoe
 t.test('nothing tells why a token is refused', async t => {
   const { clock, ledger, identity } = await world(t);
   const revoked = await make(ledger, 'alice');
-  await ledger.govern(amendment => revokeToken(amendment.draft, amendment.mustBeOwner('alice'), 'ci'));
+  await ledger.documents.transact(transaction =>
+    revokeToken(transaction.changes, transaction.mustBeOwner('alice'), 'ci'),
+  );
   const expired = await make(ledger, 'bob', { expiresAt: clock.wall() + 10 });
   t.equal(nameIn(await identity.authenticate(`token ${expired.token}`, here)), 'bob');
   clock.pass(10);
@@ -88,9 +95,9 @@ t.test('nothing tells why a token is refused', async t => {
 t.test('what is kept of a token does not let anybody in', async t => {
   const { ledger, identity } = await world(t);
   const { token } = await make(ledger, 'alice');
-  const kept = JSON.stringify(ledger.documentRecords());
+  const kept = JSON.stringify(ledger.documents.recordsToKeep());
   t.notOk(kept.includes(token));
-  for (const { key } of ledger.documentRecords()) {
+  for (const { key } of ledger.documents.recordsToKeep()) {
     t.match(await identity.authenticate(`token ${key}`, here), { is: 'refused' });
   }
 });
@@ -104,10 +111,14 @@ t.test('what is laid down about a caller is in force at the next request', async
   };
   t.match(await caller(), { name: 'alice', isAdmin: false, tokenId: String(document.id) });
   t.notOk((await caller())?.mayRead('admin'));
-  await ledger.govern(amendment => editUser(amendment, 'alice', { isAdmin: true, name: 'anna' }));
+  await ledger.documents.transact(transaction =>
+    editUser(transaction, 'alice', { isAdmin: true, name: 'anna' }),
+  );
   t.match(await caller(), { ownerId: document.owner, name: 'anna', isAdmin: true });
   t.ok((await caller())?.mayWrite('admin'));
-  await ledger.govern(amendment => revokeToken(amendment.draft, amendment.mustBeOwner('anna'), 'ci'));
+  await ledger.documents.transact(transaction =>
+    revokeToken(transaction.changes, transaction.mustBeOwner('anna'), 'ci'),
+  );
   t.equal(await caller(), null);
 });
 
@@ -151,19 +162,19 @@ t.test('the last use of a token is known at once, kept in one write, and there a
   const lastUses = (of: Identity) =>
     tokens.map(({ document }) => of.tokensOf(document.owner).map(({ lastUsedAt }) => lastUsedAt));
   t.strictSame(lastUses(identity), [[null], [null], [null]]);
-  const govern = t.capture(ledger, 'govern', ledger.govern);
+  const transact = t.capture(ledger.documents, 'transact', ledger.documents.transact);
   for (const { token } of tokens.slice(0, 2)) await identity.authenticate(`token ${token}`, here);
   clock.pass(1000);
   for (const { token } of tokens.slice(1, 2)) await identity.authenticate(`token ${token}`, here);
   const uses = [[clock.wall() - 1000], [clock.wall()], [null]];
   t.strictSame(lastUses(identity), uses);
-  t.equal(govern().length, 0, 'no request makes a write');
+  t.equal(transact().length, 0, 'no request makes a write');
   const closed = identity.close();
   t.strictSame(lastUses(identity), uses, 'also while it is being written');
   await closed;
-  t.equal(govern().length, 1);
+  t.equal(transact().length, 1);
   const again = await opened.open();
-  t.strictSame(lastUses(new Identity({ ledger: again, now: () => 0, log: silentLog })), uses);
+  t.strictSame(lastUses(new Identity({ documents: again.documents, now: () => 0, log: silentLog })), uses);
 });
 
 t.test('the last use is written now and then, and tried again where it could not be', async t => {
@@ -172,14 +183,14 @@ t.test('the last use is written now and then, and tried again where it could not
   const { clock, ledger } = await world(t);
   let isAway = true;
   const identity = new Identity({
-    ledger: {
-      get view() {
-        return ledger.view;
+    documents: {
+      get snapshot() {
+        return ledger.documents.snapshot;
       },
-      book: ledger.book,
-      govern: async change => {
+      owners: ledger.documents.owners,
+      transact: async change => {
         if (isAway) throw new Error('away');
-        return ledger.govern(change);
+        return ledger.documents.transact(change);
       },
     },
     now: () => clock.wall(),
@@ -193,7 +204,7 @@ t.test('the last use is written now and then, and tried again where it could not
   t.match(identity.tokensOf(document.owner), [{ lastUsedAt: clock.wall() }]);
   isAway = false;
   const kept = await until(
-    () => ledger.documentRecords().find(({ text }) => text.includes(`${clock.wall()}`)) ?? null,
+    () => [...ledger.documents.recordsToKeep()].find(({ text }) => text.includes(`${clock.wall()}`)) ?? null,
   );
   t.equal(kept.kind, 'token');
 });
@@ -202,7 +213,9 @@ t.test('a token that is revoked before its use is written stays revoked', async 
   const { ledger, identity } = await world(t);
   const { token } = await make(ledger, 'alice');
   await identity.authenticate(`token ${token}`, here);
-  await ledger.govern(amendment => revokeToken(amendment.draft, amendment.mustBeOwner('alice'), 'ci'));
+  await ledger.documents.transact(transaction =>
+    revokeToken(transaction.changes, transaction.mustBeOwner('alice'), 'ci'),
+  );
   await identity.close();
   t.match(await identity.authenticate(`token ${token}`, here), { is: 'refused' });
 });
@@ -215,7 +228,9 @@ t.test('a token has a name of its own, a scope, and an end that is still to come
     code: 'invalid',
     message: /^name: .*; scopes: at least one .*; expires_at: /,
   });
-  await ledger.govern(amendment => createUser(amendment, { name: 'acme', type: 'organization' }));
+  await ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'acme', type: 'organization' }),
+  );
   await t.rejects(make(ledger, 'acme'), { code: 'invalid', message: /only users have tokens/ });
 });
 
@@ -227,9 +242,9 @@ t.test('what a token makes does not outlive it', async t => {
   if (answer.is !== 'caller') throw new Error(answer.is);
   const by = { maker: answer.caller, now: clock.wall() };
   const makeAnother = (name: string, expiresAt: number | null) =>
-    ledger.govern(amendment => {
-      const owner = amendment.mustBeOwner('alice');
-      createToken(amendment.draft, owner, { name, scopes: ['all'], expiresAt }, by);
+    ledger.documents.transact(transaction => {
+      const owner = transaction.mustBeOwner('alice');
+      createToken(transaction.changes, owner, { name, scopes: ['all'], expiresAt }, by);
     });
   await t.rejects(makeAnother('longer', until + 1), { code: 'not_permitted', message: /^expires_at: / });
   await t.rejects(makeAnother('endless', null), { code: 'not_permitted' });
@@ -239,12 +254,12 @@ t.test('what a token makes does not outlive it', async t => {
 t.test('a change that fails half-way leaves nobody behind', async t => {
   const { ledger } = await world(t);
   await t.rejects(
-    ledger.govern(amendment => {
-      createUser(amendment, { name: 'alice', isAdmin: true });
-      createRule(amendment.draft, { name: ' ', limitBytes: 0, subjects: [] });
+    ledger.documents.transact(transaction => {
+      createUser(transaction, { name: 'alice', isAdmin: true });
+      createRule(transaction.changes, { name: ' ', limitBytes: 0, subjects: [] });
     }),
     { code: 'invalid' },
   );
-  t.notOk(ledger.isKnown('alice'));
-  t.strictSame(ledger.documentRecords(), []);
+  t.equal(ledger.documents.owners.named('alice'), undefined);
+  t.strictSame([...ledger.documents.recordsToKeep()], []);
 });

@@ -95,7 +95,7 @@ const anyFields = {
 const step = {
   create: fc.tuple(anyName, fc.record(anyFields)).map(
     ([name, fields]): Step => ({
-      does: ledger => ledger.govern(amendment => createUser(amendment, { name, ...fields })),
+      does: ledger => ledger.documents.transact(transaction => createUser(transaction, { name, ...fields })),
       means: ({ owners }) => {
         if (owners.has(keyOf(name))) return 'conflict';
         if (isFaulty(fields)) return 'invalid';
@@ -105,7 +105,7 @@ const step = {
   ),
   edit: fc.tuple(anyName, fc.record({ ...anyFields, name: anyName }, { requiredKeys: [] })).map(
     ([name, edit]): Step => ({
-      does: ledger => ledger.govern(amendment => editUser(amendment, name, edit)),
+      does: ledger => ledger.documents.transact(transaction => editUser(transaction, name, edit)),
       means: model => {
         const owner = model.owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
@@ -129,7 +129,7 @@ const step = {
   ),
   delete: anyName.map(
     (name): Step => ({
-      does: ledger => ledger.govern(amendment => deleteUser(amendment, name)),
+      does: ledger => ledger.documents.transact(transaction => deleteUser(transaction, name)),
       means: ({ owners, units }) => {
         const owner = owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
@@ -151,7 +151,9 @@ const step = {
   assign: anyName.map(
     (name): Step => ({
       does: ledger =>
-        ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner(name).id, 'free')),
+        ledger.documents.transact(transaction =>
+          assign(transaction.changes, transaction.mustBeOwner(name).id, 'free'),
+        ),
       means: ({ owners }) => {
         const owner = owners.get(keyOf(name));
         if (owner === undefined) return 'not_found';
@@ -163,8 +165,13 @@ const step = {
   setMember: fc.tuple(anyOrganization, anyUser, fc.constantFrom(...roles)).map(
     ([organization, name, role]): Step => ({
       does: ledger =>
-        ledger.govern(amendment =>
-          setMember(amendment.draft, amendment.mustBeOwner(organization), amendment.mustBeOwner(name), role),
+        ledger.documents.transact(transaction =>
+          setMember(
+            transaction.changes,
+            transaction.mustBeOwner(organization),
+            transaction.mustBeOwner(name),
+            role,
+          ),
         ),
       means: ({ owners }) => {
         const [of, user] = [owners.get(keyOf(organization)), owners.get(keyOf(name))];
@@ -179,8 +186,12 @@ const step = {
   removeMember: fc.tuple(anyOrganization, anyUser).map(
     ([organization, name]): Step => ({
       does: ledger =>
-        ledger.govern(amendment =>
-          removeMember(amendment.draft, amendment.mustBeOwner(organization), amendment.mustBeOwner(name)),
+        ledger.documents.transact(transaction =>
+          removeMember(
+            transaction.changes,
+            transaction.mustBeOwner(organization),
+            transaction.mustBeOwner(name),
+          ),
         ),
       means: ({ owners }) => {
         const [of, user] = [owners.get(keyOf(organization)), owners.get(keyOf(name))];
@@ -192,10 +203,10 @@ const step = {
   createToken: fc.tuple(anyName, anyToken).map(
     ([name, token]): Step => ({
       does: ledger =>
-        ledger.govern(amendment => {
+        ledger.documents.transact(transaction => {
           const wanted = { name: token, scopes: ['all'], expiresAt: null };
           const by = { maker: localAdministrator, now: Date.now() };
-          return createToken(amendment.draft, amendment.mustBeOwner(name), wanted, by).token;
+          return createToken(transaction.changes, transaction.mustBeOwner(name), wanted, by).token;
         }),
       means: ({ owners, secrets }, made) => {
         const owner = owners.get(keyOf(name));
@@ -210,7 +221,9 @@ const step = {
   revokeToken: fc.tuple(anyName, anyToken).map(
     ([name, token]): Step => ({
       does: ledger =>
-        ledger.govern(amendment => void revokeToken(amendment.draft, amendment.mustBeOwner(name), token)),
+        ledger.documents.transact(
+          transaction => void revokeToken(transaction.changes, transaction.mustBeOwner(name), token),
+        ),
       means: ({ owners }) => {
         const owner = owners.get(keyOf(name));
         if (!owner?.tokens.some(each => each.name === token)) return 'not_found';
@@ -222,12 +235,12 @@ const step = {
   signIn: fc.tuple(anyName, anyToken).map(
     ([name, token]): Step => ({
       does: ledger =>
-        ledger.govern(amendment => {
-          const { draft } = amendment;
-          const owner = amendment.mustBeOwner(name);
-          const found = entriesOf(draft, owner.id).find(([, each]) => each.name === token);
+        ledger.documents.transact(transaction => {
+          const { changes } = transaction;
+          const owner = transaction.mustBeOwner(name);
+          const found = entriesOf(changes, owner.id).find(([, each]) => each.name === token);
           const via: Via = found === undefined ? { is: 'link' } : { is: 'token', tokenKey: found[0] };
-          return startSession(draft, owner, { via, scopes: ['all'], endsAt: null }, Date.now()).value;
+          return startSession(changes, owner, { via, scopes: ['all'], endsAt: null }, Date.now()).value;
         }),
       means: ({ owners, held }, made) => {
         const owner = owners.get(keyOf(name));
@@ -258,10 +271,10 @@ const anyStep = fc.oneof(
 
 /** Somebody who was only found, a user, and an organization. */
 async function begin(ledger: Ledger): Promise<Model> {
-  await ledger.govern(amendment => {
-    createGroup(amendment.draft, { name: 'free', rules: [] });
-    createUser(amendment, { name: 'b' });
-    createUser(amendment, { name: 'c', type: 'organization' });
+  await ledger.documents.transact(transaction => {
+    createGroup(transaction.changes, { name: 'free', rules: [] });
+    createUser(transaction, { name: 'b' });
+    createUser(transaction, { name: 'c', type: 'organization' });
   });
   walk(ledger, 'a/app', 1);
   const owners = new Map([
@@ -274,14 +287,19 @@ async function begin(ledger: Ledger): Promise<Model> {
 
 /** All that a ledger knows, in the words of the model. */
 async function seen(ledger: Ledger, { secrets, held }: Model): Promise<unknown> {
-  const { view, book } = ledger;
-  const identity = new Identity({ ledger, now: Date.now, log: silentLog, limits: patient });
-  const nameOf = (id: number) => book.owner(id)?.name;
-  const owners = ledger.ownerRecords().map(({ id, key, name, type }) => {
-    const { email, isAdmin } = profileOf(view, id);
-    const members = membersOf(view, id).map(({ user, role }) => [nameOf(user), role]);
+  const { snapshot, owners: known } = ledger.documents;
+  const identity = new Identity({
+    documents: ledger.documents,
+    now: Date.now,
+    log: silentLog,
+    limits: patient,
+  });
+  const nameOf = (id: number) => known.byId(id)?.name;
+  const owners = [...known.all].map(({ id, key, name, type }) => {
+    const { email, isAdmin } = profileOf(snapshot, id);
+    const members = membersOf(snapshot, id).map(({ user, role }) => [nameOf(user), role]);
     const tokens = new Set(identity.tokensOf(id).map(token => token.name));
-    return [key, { name, type, email, isAdmin, groups: assignedGroups(view, id), members, tokens }];
+    return [key, { name, type, email, isAdmin, groups: assignedGroups(snapshot, id), members, tokens }];
   });
   const answers = [
     ...secrets.map(secret => identity.authenticate(`token ${secret}`, '192.0.2.1')),
@@ -290,7 +308,7 @@ async function seen(ledger: Ledger, { secrets, held }: Model): Promise<unknown> 
   const lets = (await Promise.all(answers)).map(answer =>
     answer.is === 'caller' ? [answer.caller.name, answer.caller.isAdmin] : answer.is,
   );
-  const kept = identityKinds.map(kind => [...view.all(kind)].length);
+  const kept = identityKinds.map(kind => [...snapshot.all(kind)].length);
   return { owners: Object.fromEntries(owners), lets, kept };
 }
 

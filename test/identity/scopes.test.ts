@@ -39,12 +39,12 @@ const prefixes: readonly (readonly [string, Area])[] = [
 
 async function callerOf(ledger: Ledger, name: string, scopes: readonly string[]) {
   const isAdmin = name === 'admin1';
-  const token = await ledger.govern(amendment => {
-    const owner = amendment.owner(name) ?? createUser(amendment, { name, isAdmin });
+  const token = await ledger.documents.transact(transaction => {
+    const owner = transaction.owner(name) ?? createUser(transaction, { name, isAdmin });
     const wanted = { name: String(Math.random()), scopes, expiresAt: null };
-    return createToken(amendment.draft, owner, wanted, { maker: localAdministrator, now: 0 }).token;
+    return createToken(transaction.changes, owner, wanted, { maker: localAdministrator, now: 0 }).token;
   });
-  const identity = new Identity({ ledger, now: () => 0, log: silentLog });
+  const identity = new Identity({ documents: ledger.documents, now: () => 0, log: silentLog });
   const answer = await identity.authenticate(`token ${token}`, '192.0.2.1');
   if (answer.is !== 'caller') throw new Error(answer.is);
   return answer.caller;
@@ -87,17 +87,19 @@ t.test('a token never gives more than the one that made it had', async t => {
   await fc.assert(
     fc.asyncProperty(anyScopes, anyScopes, async (held, scopes) => {
       const name = `root${count++}`;
-      const owner = await ledger.govern(amendment => createUser(amendment, { name, isAdmin: true }));
+      const owner = await ledger.documents.transact(transaction =>
+        createUser(transaction, { name, isAdmin: true }),
+      );
       const maker = await callerOf(ledger, name, held);
       const wanted = await callerOf(ledger, name, scopes);
       const isMore = areas.some(
         area =>
           (wanted.mayRead(area) && !maker.mayRead(area)) || (wanted.mayWrite(area) && !maker.mayWrite(area)),
       );
-      const made = await ledger
-        .govern(({ draft }) => {
+      const made = await ledger.documents
+        .transact(({ changes }) => {
           const token = { name: String(Math.random()), scopes, expiresAt: null };
-          createToken(draft, owner, token, { maker, now: 0 });
+          createToken(changes, owner, token, { maker, now: 0 });
         })
         .then(
           () => 'made',

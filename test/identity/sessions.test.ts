@@ -34,7 +34,7 @@ async function world(t: Test, options: Partial<IdentityOptions> = {}) {
   const ledger = await opened.open();
   const warned: string[] = [];
   const log = { ...silentLog, warn: (_: object, words: string) => void warned.push(words) };
-  const identity = new Identity({ ledger, now: () => clock.wall(), log, ...options });
+  const identity = new Identity({ documents: ledger.documents, now: () => clock.wall(), log, ...options });
   t.teardown(() => identity.close());
   const signIn = async (by: SignIn, held: string | null = null) => {
     const result = await identity.signIn(by, here, held);
@@ -45,10 +45,10 @@ async function world(t: Test, options: Partial<IdentityOptions> = {}) {
 }
 
 async function tokenOf(ledger: Ledger, name: string, wanted: Partial<NewToken> = {}): Promise<string> {
-  const made = await ledger.govern(amendment => {
-    const owner = amendment.owner(name) ?? createUser(amendment, { name });
+  const made = await ledger.documents.transact(transaction => {
+    const owner = transaction.owner(name) ?? createUser(transaction, { name });
     const token = { name: 'ci', scopes: ['all'], expiresAt: null, ...wanted };
-    return createToken(amendment.draft, owner, token, { maker: localAdministrator, now: 0 });
+    return createToken(transaction.changes, owner, token, { maker: localAdministrator, now: 0 });
   });
   return made.token;
 }
@@ -81,7 +81,7 @@ t.test('what is kept of a session does not let anybody in', async t => {
   const { opened, ledger, identity, signIn } = await world(t);
   const { value, key, document } = await signIn({ token: await tokenOf(ledger, 'alice') });
   const [handle = '', secret = ''] = value.split('.');
-  const kept = JSON.stringify([...ledger.view.all(sessionKind)]);
+  const kept = JSON.stringify([...ledger.documents.snapshot.all(sessionKind)]);
   for (const part of [handle, secret]) t.notOk(kept.includes(part));
   const wrong = [
     '',
@@ -97,11 +97,11 @@ t.test('what is kept of a session does not let anybody in', async t => {
   for (const each of wrong) t.match(await identity.authenticateSession(each), { is: 'refused' }, each);
   t.equal(nameIn(await identity.authenticateSession(value)), 'alice');
   t.notOk(
-    ledger.documentRecords().some(({ kind }) => kind === 'session'),
+    [...ledger.documents.recordsToKeep()].some(({ kind }) => kind === 'session'),
     'nor is it in a backup',
   );
   const again = await opened.open();
-  const later = new Identity({ ledger: again, now: () => document.createdAt, log: silentLog });
+  const later = new Identity({ documents: again.documents, now: () => document.createdAt, log: silentLog });
   t.equal(nameIn(await later.authenticateSession(value)), 'alice', 'it outlives the daemon');
 });
 
@@ -129,13 +129,13 @@ t.test('a session ends with its token: revoked, expired, or with its user', asyn
   const deleted = await signIn({ token: await tokenOf(ledger, 'carol') });
   const kept = await signIn({ token: await tokenOf(ledger, 'dave') });
   t.equal(expiring.seconds, 1);
-  await ledger.govern(amendment => {
-    revokeToken(amendment.draft, amendment.mustBeOwner('alice'), 'ci');
-    deleteUser(amendment, 'carol');
+  await ledger.documents.transact(transaction => {
+    revokeToken(transaction.changes, transaction.mustBeOwner('alice'), 'ci');
+    deleteUser(transaction, 'carol');
   });
   for (const { value, key } of [revoked, deleted]) {
     t.match(await identity.authenticateSession(value), { is: 'refused' });
-    t.equal(ledger.view.get(sessionKind, key), undefined);
+    t.equal(ledger.documents.snapshot.get(sessionKind, key), undefined);
   }
   t.equal(nameIn(await identity.authenticateSession(expiring.value)), 'bob');
   clock.pass(1000);
@@ -148,15 +148,19 @@ t.test('who is let in is looked at again without what was brought', async t => {
   const { value } = await signIn({ token: await tokenOf(ledger, 'alice') });
   const answer = await identity.authenticateSession(value);
   if (answer.is !== 'caller') throw new Error(answer.is);
-  await ledger.govern(amendment => editUser(amendment, 'alice', { isAdmin: true, name: 'anna' }));
+  await ledger.documents.transact(transaction =>
+    editUser(transaction, 'alice', { isAdmin: true, name: 'anna' }),
+  );
   t.match(answer.again(), { name: 'anna', isAdmin: true });
   clock.pass(rotateAfterMs);
   await identity.authenticateSession(value);
   clock.pass(2 * graceMs);
   t.match(answer.again(), { name: 'anna' }, 'however long a request goes on');
-  await ledger.govern(amendment => editUser(amendment, 'anna', { isAdmin: false }));
+  await ledger.documents.transact(transaction => editUser(transaction, 'anna', { isAdmin: false }));
   t.match(answer.again(), { isAdmin: false });
-  await ledger.govern(amendment => revokeToken(amendment.draft, amendment.mustBeOwner('anna'), 'ci'));
+  await ledger.documents.transact(transaction =>
+    revokeToken(transaction.changes, transaction.mustBeOwner('anna'), 'ci'),
+  );
   t.equal(answer.again(), null);
 });
 
@@ -201,7 +205,7 @@ t.test('once a day its use replaces the secret; the one before is taken for a mi
   );
   t.equal(identity.sessionsOf(document.owner)[0]?.document.id, document.id, 'it is the same session');
   t.match(
-    await ledger.events({ limit: 10, kind: 'policy' }),
+    await ledger.eventLog.events({ limit: 10, kind: 'policy' }),
     { length: 4 },
     'owner, profile, token and session: a new secret is nothing to tell of',
   );
@@ -221,7 +225,7 @@ t.test('a secret that comes back after it was replaced ends the session for both
   t.match(await identity.authenticateSession(value), { is: 'refused' });
   t.equal(warned.length, 1, 'once is enough');
   t.strictSame(identity.sessionsOf(document.owner), []);
-  const [event] = await ledger.events({ limit: 1, kind: 'policy' });
+  const [event] = await ledger.eventLog.events({ limit: 1, kind: 'policy' });
   t.match(JSON.parse(event?.text ?? ''), {
     by: null,
     action: 'edited',
@@ -236,22 +240,24 @@ t.test('a secret that another machine replaced a moment ago is no theft', async 
   const { clock, ledger, identity, signIn, warned } = await world(t);
   const { value, key } = await signIn({ token: await tokenOf(ledger, 'alice') });
   clock.pass(rotateAfterMs);
-  const before = ledger.view.get(sessionKind, key);
+  const before = ledger.documents.snapshot.get(sessionKind, key);
   const next = renewedIn(await identity.authenticateSession(value));
   // This one knows the session as it was, until it has a change written.
   let knowsLatest = false;
   const late = new Identity({
-    ledger: {
-      view: {
+    documents: {
+      snapshot: {
         get: (kind, at) =>
           // Of this kind, as it was read from there.
-          !knowsLatest && kind.name === 'session' ? (before as never) : ledger.view.get(kind, at),
-        all: kind => ledger.view.all(kind),
+          !knowsLatest && kind.name === 'session'
+            ? (before as never)
+            : ledger.documents.snapshot.get(kind, at),
+        all: kind => ledger.documents.snapshot.all(kind),
       },
-      book: ledger.book,
-      govern: (change, by) => {
+      owners: ledger.documents.owners,
+      transact: (change, by) => {
         knowsLatest = true;
-        return ledger.govern(change, by);
+        return ledger.documents.transact(change, by);
       },
     },
     now: () => clock.wall(),
@@ -277,13 +283,13 @@ t.test('the last use is known at once, and written now and then with those of to
   const { clock, ledger, identity, signIn } = await world(t);
   const { value, document, key } = await signIn({ token: await tokenOf(ledger, 'alice') });
   clock.pass(minuteMs);
-  const govern = t.capture(ledger, 'govern', ledger.govern);
+  const transact = t.capture(ledger.documents, 'transact', ledger.documents.transact);
   await identity.authenticateSession(value);
-  t.equal(govern().length, 0, 'no request makes a write');
+  t.equal(transact().length, 0, 'no request makes a write');
   t.equal(identity.sessionsOf(document.owner)[0]?.lastUsedAt, clock.wall());
   t.equal(identity.tokensOf(document.owner)[0]?.lastUsedAt, clock.wall(), 'it is a use of the token, too');
   await identity.close();
-  t.equal(ledger.view.get(sessionKind, key)?.lastUsedAt, clock.wall());
+  t.equal(ledger.documents.snapshot.get(sessionKind, key)?.lastUsedAt, clock.wall());
 });
 
 t.test('sessions that are over are taken out of the store', async t => {
@@ -292,11 +298,11 @@ t.test('sessions that are over are taken out of the store', async t => {
   clock.pass(idleMs - 1);
   const kept = await signIn({ token: await tokenOf(ledger, 'bob') });
   await identity.sweep();
-  t.ok(ledger.view.get(sessionKind, old.key));
+  t.ok(ledger.documents.snapshot.get(sessionKind, old.key));
   clock.pass(1);
   await identity.sweep();
-  t.equal(ledger.view.get(sessionKind, old.key), undefined);
-  t.ok(ledger.view.get(sessionKind, kept.key));
+  t.equal(ledger.documents.snapshot.get(sessionKind, old.key), undefined);
+  t.ok(ledger.documents.snapshot.get(sessionKind, kept.key));
 });
 
 t.test('a user has so many sessions at most; the one that was not used for longest makes room', async t => {
@@ -320,7 +326,9 @@ t.test('a session is ended by its id, and only where it is that user’s', async
   const { value, document } = await signIn({ token: await tokenOf(ledger, 'alice') });
   await tokenOf(ledger, 'bob');
   const end = (name: string) =>
-    ledger.govern(amendment => endSession(amendment.draft, amendment.mustBeOwner(name), `${document.id}`));
+    ledger.documents.transact(transaction =>
+      endSession(transaction.changes, transaction.mustBeOwner(name), `${document.id}`),
+    );
   await t.rejects(end('bob'), { code: 'not_found' });
   t.equal(nameIn(await identity.authenticateSession(value)), 'alice');
   await end('alice');
@@ -330,7 +338,7 @@ t.test('a session is ended by its id, and only where it is that user’s', async
 t.test('a link signs in once, for ten minutes, as far as its maker may', async t => {
   const { clock, ledger, identity, signIn } = await world(t);
   await tokenOf(ledger, 'alice');
-  const ownerId = ledger.ownerRecord('alice')?.id ?? 0;
+  const ownerId = ledger.documents.owners.named('alice')?.id ?? 0;
   const endsAt = clock.wall() + dayMs;
   const make = () => identity.makeSignInLink({ ownerId, scopes: ['read:user'], endsAt });
   const { code, until } = make();
@@ -344,14 +352,14 @@ t.test('a link signs in once, for ten minutes, as far as its maker may', async t
   clock.pass(linkLifeMs);
   await t.rejects(signIn({ code: late.code }), /refused/);
   const outlived = make();
-  await ledger.govern(amendment => deleteUser(amendment, 'alice'));
+  await ledger.documents.transact(transaction => deleteUser(transaction, 'alice'));
   await t.rejects(signIn({ code: outlived.code }), /refused/);
 });
 
 t.test('there are only so many links at a time; the oldest makes room', async t => {
   const { ledger, identity, signIn } = await world(t);
   await tokenOf(ledger, 'alice');
-  const ownerId = ledger.ownerRecord('alice')?.id ?? 0;
+  const ownerId = ledger.documents.owners.named('alice')?.id ?? 0;
   const make = () => identity.makeSignInLink({ ownerId, scopes: ['all'], endsAt: null }).code;
   const [oldest, second] = [make(), make()];
   for (let count = 2; count <= 1000; count++) make();
@@ -371,7 +379,7 @@ t.test(
     t.equal(await attempt({ code: 'wrong' }), 'refused');
     t.match(await identity.authenticate('token wrong', here), { is: 'refused' });
     t.equal(await attempt({ token: '0'.repeat(40) }), 'slowed');
-    const ownerId = ledger.ownerRecord('alice')?.id ?? 0;
+    const ownerId = ledger.documents.owners.named('alice')?.id ?? 0;
     const { code } = identity.makeSignInLink({ ownerId, scopes: ['all'], endsAt: null });
     t.equal(await attempt({ code: 'wrong' }), 'slowed');
     t.equal(await attempt({ code }), 'signed in', 'a good one always is');
@@ -384,12 +392,20 @@ t.test('only users sign in', async t => {
   const { ledger, identity } = await world(t);
   const session = { via: { is: 'link' }, scopes: ['all'], endsAt: null } as const;
   const start = (name: string) =>
-    ledger.govern(amendment => startSession(amendment.draft, amendment.mustBeOwner(name), session, 0));
-  await ledger.govern(amendment => createUser(amendment, { name: 'acme', type: 'organization' }));
+    ledger.documents.transact(transaction =>
+      startSession(transaction.changes, transaction.mustBeOwner(name), session, 0),
+    );
+  await ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'acme', type: 'organization' }),
+  );
   await t.rejects(start('acme'), { code: 'invalid', message: /acme is an organization/ });
-  await ledger.govern(amendment => createUser(amendment, { name: 'alice' }));
+  await ledger.documents.transact(transaction => createUser(transaction, { name: 'alice' }));
   const { value, key } = await start('alice');
-  await ledger.govern(amendment => editUser(amendment, 'alice', { type: 'organization' }));
-  t.equal(ledger.view.get(sessionKind, key), undefined, 'who becomes an organization is signed out');
+  await ledger.documents.transact(transaction => editUser(transaction, 'alice', { type: 'organization' }));
+  t.equal(
+    ledger.documents.snapshot.get(sessionKind, key),
+    undefined,
+    'who becomes an organization is signed out',
+  );
   t.match(await identity.authenticateSession(value), { is: 'refused' });
 });

@@ -11,8 +11,8 @@ t.test('a delta counts at once, survives a restart, and goes when every unit was
   let ledger = await world.open();
   walk(ledger, 'alice/a', 10);
   walk(ledger, 'alice/b', 20);
-  const underWay = ledger.nextSeq();
-  await ledger.addDelta('alice', repos, 5);
+  const underWay = ledger.walks.nextSeq();
+  await ledger.reports.addDelta('alice', repos, 5);
   t.equal(used(ledger, 'alice'), 35);
   ledger = await world.open();
   t.equal(used(ledger, 'alice'), 35);
@@ -30,9 +30,9 @@ t.test('of several deltas each goes with the walks that began after it', async t
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 0);
   walk(ledger, 'alice/b', 0);
-  await ledger.addDelta('alice', repos, 1);
+  await ledger.reports.addDelta('alice', repos, 1);
   walk(ledger, 'alice/a', 0);
-  await ledger.addDelta('alice', repos, 10);
+  await ledger.reports.addDelta('alice', repos, 10);
   t.equal(used(ledger, 'alice'), 11);
   walk(ledger, 'alice/b', 0);
   t.equal(used(ledger, 'alice'), 10);
@@ -45,7 +45,7 @@ t.test('of several deltas each goes with the walks that began after it', async t
 t.test('walks of other leaves and other owners leave a delta alone', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 0);
-  await ledger.addDelta('alice', repos, 7);
+  await ledger.reports.addDelta('alice', repos, 7);
   walk(ledger, 'alice/lfs', 0, { leaf: lfs });
   walk(ledger, 'bob/a', 0);
   t.equal(used(ledger, 'alice'), 7);
@@ -57,17 +57,17 @@ t.test('a delta goes with the last unit that was not walked anew', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 1);
   const { path } = walk(ledger, 'alice/b', 2);
-  await ledger.addDelta('alice', repos, 7);
+  await ledger.reports.addDelta('alice', repos, 7);
   walk(ledger, 'alice/a', 8);
   t.equal(used(ledger, 'alice'), 17);
-  ledger.recordGone(path, ledger.nextSeq());
+  ledger.walks.recordGone(path, ledger.walks.nextSeq());
   t.equal(used(ledger, 'alice'), 8);
 });
 
 t.test('a unit that comes to an owner later holds no delta up, one that comes unwalked does', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 1);
-  await ledger.addDelta('alice', repos, 7);
+  await ledger.reports.addDelta('alice', repos, 7);
   walk(ledger, 'alice/new', 1);
   t.equal(used(ledger, 'alice'), 9);
   walk(ledger, 'alice/a', 1);
@@ -77,12 +77,12 @@ t.test('a unit that comes to an owner later holds no delta up, one that comes un
 t.test('a sum never falls below 0, however much is said to have gone', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/a', 10);
-  await ledger.addDelta('alice', repos, -Number.MAX_SAFE_INTEGER);
-  await ledger.addDelta('alice', repos, -Number.MAX_SAFE_INTEGER);
+  await ledger.reports.addDelta('alice', repos, -Number.MAX_SAFE_INTEGER);
+  await ledger.reports.addDelta('alice', repos, -Number.MAX_SAFE_INTEGER);
   t.equal(used(ledger, 'alice'), 0);
   t.equal(ledger.decide('alice', repos).decision.used, 0);
-  await ledger.addDelta('alice', lfs, -1);
-  await ledger.addDelta('alice', lfs, 3);
+  await ledger.reports.addDelta('alice', lfs, -1);
+  await ledger.reports.addDelta('alice', lfs, 3);
   t.equal(used(ledger, 'alice', lfs), 2);
 });
 
@@ -92,8 +92,8 @@ t.test('without walked units a delta counts for an hour, restarts included', asy
   const clock = new SetClock();
   const world = new World(t, { clock });
   let ledger = await world.open();
-  await ledger.addDelta('alice', lfs, 7);
-  await ledger.reportUnit('alice', lfs, 'reported', 1);
+  await ledger.reports.addDelta('alice', lfs, 7);
+  await ledger.reports.reportUnit('alice', lfs, 'reported', 1);
   clock.pass(hour / 2);
   ledger = await world.open();
   clock.pass(hour / 2 - 1);
@@ -111,7 +111,7 @@ t.test('a clock that is set shortens or lengthens no delta while the ledger is o
   t.teardown(() => mock.timers.reset());
   const clock = new SetClock();
   const ledger = await new World(t, { clock }).open();
-  await ledger.addDelta('alice', lfs, 7);
+  await ledger.reports.addDelta('alice', lfs, 7);
   for (const day of [1, -2]) {
     clock.wallMs += day * 24 * hour;
     mock.timers.tick(60_000);
@@ -128,7 +128,7 @@ t.test('a clock set back over a restart keeps a delta for an hour more, and neve
   const clock = new SetClock();
   const world = new World(t, { clock });
   let ledger = await world.open();
-  await ledger.addDelta('alice', lfs, 7);
+  await ledger.reports.addDelta('alice', lfs, 7);
   clock.wallMs -= 365 * 24 * hour;
   ledger = await world.open();
   t.equal(used(ledger, 'alice', lfs), 7);
@@ -141,8 +141,8 @@ t.test('a sweep over many units of an owner with deltas takes no longer than one
   const ledger = await new World(t).open();
   const units = 30_000;
   for (let n = 0; n < units; n++) walk(ledger, `alice/${n}`, 1);
-  await ledger.addDelta('alice', repos, 7);
-  await ledger.addDelta('alice', lfs, 7);
+  await ledger.reports.addDelta('alice', repos, 7);
+  await ledger.reports.addDelta('alice', lfs, 7);
   const begun = process.cpuUsage();
   for (let n = 0; n < units; n++) walk(ledger, `alice/${n}`, 1);
   const { user } = process.cpuUsage(begun);

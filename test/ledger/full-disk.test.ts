@@ -38,8 +38,8 @@ t.test(
       'what could not be kept counts all the same',
     );
     walk(ledger, 'alice/a', 6);
-    ledger.recordGone('/srv/git/bob/0.git', ledger.nextSeq());
-    ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 3000 }, [], () => true);
+    ledger.walks.recordGone('/srv/git/bob/0.git', ledger.walks.nextSeq());
+    ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 3000 }, [], () => true);
     t.equal(ledger.storeAway?.since, storeAway?.since, 'since the first that was not kept');
 
     const isBack = back();
@@ -51,7 +51,7 @@ t.test(
     ledger = await world.open();
     t.strictSame(everything(ledger), before);
     t.equal(used(ledger, 'bob'), 29_990);
-    t.strictSame(ledger.lastSweep, { startedAt: 1, finishedAt: 2, units: 3000 });
+    t.strictSame(ledger.walks.lastSweep, { startedAt: 1, finishedAt: 2, units: 3000 });
   },
 );
 
@@ -61,7 +61,7 @@ t.test('what a program reports on a full disk is refused and changes nothing', a
   const world = new World(t, { directory, log });
   let ledger = await world.open();
   walk(ledger, 'alice/a', 5);
-  await ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 3);
+  await ledger.reports.reportUnit('alice', 'size:assets:artifacts', 'ci', 3);
   await ledger.kept();
   const makeRoom = fill(directory);
 
@@ -71,15 +71,15 @@ t.test('what a program reports on a full disk is refused and changes nothing', a
   const refusals: unknown[] = [];
   const attempts = [
     async () => {
-      await ledger.addDelta('alice', repos, 1);
+      await ledger.reports.addDelta('alice', repos, 1);
       taken.deltas += 1;
     },
     async () => {
-      await ledger.addDelta(`newcomer-${taken.newcomers}`, repos, 1);
+      await ledger.reports.addDelta(`newcomer-${taken.newcomers}`, repos, 1);
       taken.newcomers += 1;
     },
     async () => {
-      await ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', taken.reported + 1);
+      await ledger.reports.reportUnit('alice', 'size:assets:artifacts', 'ci', taken.reported + 1);
       taken.reported += 1;
     },
   ];
@@ -95,7 +95,7 @@ t.test('what a program reports on a full disk is refused and changes nothing', a
   const isBack = back();
   makeRoom();
   await isBack;
-  await ledger.addDelta('alice', repos, 1);
+  await ledger.reports.addDelta('alice', repos, 1);
   ledger = await world.open();
   t.equal(used(ledger, 'alice'), 6 + taken.deltas);
   t.equal(used(ledger, 'alice', 'size:assets:artifacts'), taken.reported);

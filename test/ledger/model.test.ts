@@ -108,31 +108,31 @@ async function play(steps: readonly Step[], open: () => Promise<Ledger>): Promis
   const seqAgo = (back: number) => begun.at(-1 - Math.min(back, begun.length - 1)) ?? 0;
   try {
     for (const step of steps) {
-      begun.push(ledger.nextSeq());
+      begun.push(ledger.walks.nextSeq());
       switch (step[0]) {
         case 'walk': {
           const [, path, owner, leaf, bytes, back] = step;
           const walked = { owner, leaf, bytes, seq: seqAgo(back) };
-          ledger.record({ path, ...walked, files: 1, partial: false, measuredAt: 1 });
+          ledger.walks.record({ path, ...walked, files: 1, partial: false, measuredAt: 1 });
           model.record(path, walked);
           break;
         }
         case 'gone': {
           const seq = seqAgo(step[2]);
-          ledger.recordGone(step[1], seq);
+          ledger.walks.recordGone(step[1], seq);
           model.recordGone(step[1], seq);
           break;
         }
         case 'delta': {
           const [, owner, leaf, bytes] = step;
-          const seq = ledger.nextSeq() + 1;
-          await ledger.addDelta(owner, leaf, bytes);
+          const seq = ledger.walks.nextSeq() + 1;
+          await ledger.reports.addDelta(owner, leaf, bytes);
           model.deltas.push({ owner: owner.toLowerCase(), leaf, bytes, seq });
           break;
         }
         case 'report': {
           const [, owner, leaf, name, bytes] = step;
-          await ledger.reportUnit(owner, leaf, name, bytes);
+          await ledger.reports.reportUnit(owner, leaf, name, bytes);
           model.reported.set(`${owner.toLowerCase()} ${leaf} ${name}`, { owner, leaf, bytes });
           break;
         }

@@ -49,12 +49,12 @@ t.test('what sources reported is there after a restart, however names compare th
   const first = await openIn(t, directory);
   await first.sources.put('registry', hour, setOf({ 'Alice/a': 10, 'alice/b': 5, 'Bøb/ü 🎉': 7 }));
   await first.sources.put('other', hour, setOf({ 'alice/a': 100 }));
-  const id = first.ownerRecord('alice')?.id;
+  const id = first.documents.owners.named('alice')?.id;
   await first.close();
   const again = await openIn(t, directory);
   t.equal(used(again, 'ALICE', lfs), 115);
-  t.equal(again.ownerRecord('alice')?.id, id, 'who was met is on record');
-  t.match(await again.sharing.unitsOf('bøb', { most: 5 }), [{ name: 'ü 🎉', source: 'registry', bytes: 7 }]);
+  t.equal(again.documents.owners.named('alice')?.id, id, 'who was met is on record');
+  t.match(await again.shares.unitsOf('bøb', { most: 5 }), [{ name: 'ü 🎉', source: 'registry', bytes: 7 }]);
   t.match(again.sources.list, [
     { name: 'other', units: 1 },
     { name: 'registry', units: 3, owners: 2, bytes: 22 },
@@ -67,7 +67,7 @@ t.test('what sources reported is there after a restart, however names compare th
   await kept.close();
   const folded = await openIn(t, directory);
   t.equal(used(folded, 'alice', lfs), 103);
-  t.equal((await folded.sharing.unitsOf('alice', { most: 5 })).length, 3);
+  t.equal((await folded.shares.unitsOf('alice', { most: 5 })).length, 3);
 });
 
 t.test('a set that is too old makes the figures of its owners stale, until it is put again', async t => {
@@ -82,7 +82,7 @@ t.test('a set that is too old makes the figures of its owners stale, until it is
   t.match(ledger.decide('alice', lfs).owner, { stale: true });
   t.match(ledger.sources.list, [{ isStale: true }]);
   t.equal(ledger.ownerUsage('bob').stale, false, 'of others nothing is old');
-  t.ok(ledger.isStale);
+  t.ok(ledger.sources.isStale);
   await ledger.sources.put('s', 60_000, setOf({ 'alice/a': 1 }));
   t.equal(ledger.ownerUsage('alice').stale, false);
   clock.pass(-hour);
@@ -101,17 +101,17 @@ t.test('watchers are told of owners whose figures became others, and of no one e
 t.test('an owner with units in a set has units, and so is not deleted', async t => {
   const ledger = await openIn(t, directoryFor(t));
   await ledger.sources.put('s', hour, setOf({ 'alice/a': 0, 'alice/b': 4 }));
-  const deleted = () => ledger.govern(amendment => amendment.deleteOwner('alice'));
+  const deleted = () => ledger.documents.transact(transaction => transaction.deleteOwner('alice'));
   await t.rejects(deleted(), { code: 'conflict', message: /alice has 2 units/ });
   await ledger.sources.remove('s');
   await deleted();
-  t.equal(ledger.isKnown('alice'), false);
+  t.equal(ledger.documents.owners.named('alice'), undefined);
 });
 
 t.test('reports between two sets go with what is walked, and not with a set', async t => {
   const ledger = await openIn(t, directoryFor(t));
   await ledger.sources.put('s', hour, setOf({ 'alice/a': 10 }));
-  await ledger.addDelta('alice', lfs, -4);
+  await ledger.reports.addDelta('alice', lfs, -4);
   t.equal(used(ledger, 'alice', lfs), 6);
   walk(ledger, 'alice/store', 100, { leaf: lfs });
   t.equal(used(ledger, 'alice', lfs), 110);
@@ -146,7 +146,7 @@ t.test('where the disk takes nothing, a set is refused and the one before stays'
   writeFileSync(join(directory, 'sources'), 'no directory');
   await t.rejects(ledger.sources.put('s', hour, setOf({ 'alice/a': 11 })), { code: 'store_away' });
   t.equal(used(ledger, 'alice', lfs), 10);
-  t.match(await ledger.sharing.unitsOf('alice', { most: 5 }), [], 'the list does without, and does not fail');
+  t.match(await ledger.shares.unitsOf('alice', { most: 5 }), [], 'the list does without, and does not fail');
 });
 
 t.test('there are at most a hundred sources', async t => {

@@ -15,7 +15,7 @@ t.test('what a walk found counts at once, and after the ledger was opened again'
   t.equal(await ledger.kept(), true);
   ledger = await world.open();
   t.equal(ledger.decide('alice', repos).decision.allowed, false);
-  t.ok(ledger.nextSeq() > 1, 'and the order of things goes on');
+  t.ok(ledger.walks.nextSeq() > 1, 'and the order of things goes on');
 });
 
 t.test('what waits is written when the ledger is closed', async t => {
@@ -26,22 +26,22 @@ t.test('what waits is written when the ledger is closed', async t => {
 
 t.test('the result of an earlier walk that comes late is not taken', async t => {
   const ledger = await new World(t).open();
-  const earlier = ledger.nextSeq();
+  const earlier = ledger.walks.nextSeq();
   walk(ledger, 'alice/app', 7);
   walk(ledger, 'alice/app', 99, { seq: earlier });
   t.equal(used(ledger, 'alice'), 7);
-  ledger.recordGone('/srv/git/alice/app.git', earlier);
+  ledger.walks.recordGone('/srv/git/alice/app.git', earlier);
   t.equal(used(ledger, 'alice'), 7, 'nor that it found nothing');
 });
 
 t.test('a unit that is gone does not come back by an earlier walk, but by a later one', async t => {
   const ledger = await new World(t).open();
-  const earlier = ledger.nextSeq();
+  const earlier = ledger.walks.nextSeq();
   walk(ledger, 'alice/app', 7);
-  ledger.recordGone('/srv/git/alice/app.git', ledger.nextSeq());
+  ledger.walks.recordGone('/srv/git/alice/app.git', ledger.walks.nextSeq());
   t.equal(used(ledger, 'alice'), 0);
   walk(ledger, 'alice/app', 99, { seq: earlier });
-  ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
+  ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
   walk(ledger, 'alice/app', 99, { seq: earlier });
   t.equal(used(ledger, 'alice'), 0);
   walk(ledger, 'alice/app', 8);
@@ -76,7 +76,7 @@ t.test(
     t.equal(used(ledger, 'aLiCe'), 3);
     t.equal(ledger.ownerUsage('alice').name, 'Alice');
     t.equal(used(ledger, 'ren\u00e9'), 12);
-    t.strictSame(ledger.spellings(), [
+    t.strictSame(ledger.units.spellings(), [
       ['ALICE', 'Alice'],
       ['rene\u0301', 'ren\u00e9'],
     ]);
@@ -103,8 +103,8 @@ t.test(
     walk(ledger, 'Alice/a', 1);
     clock.pass(1);
     walk(ledger, 'ALICE/b', 2);
-    await ledger.reportUnit('Alice', 'size:assets:artifacts', 'ci', 10);
-    await ledger.reportUnit('ALICE', 'size:assets:artifacts', 'ci', 20);
+    await ledger.reports.reportUnit('Alice', 'size:assets:artifacts', 'ci', 10);
+    await ledger.reports.reportUnit('ALICE', 'size:assets:artifacts', 'ci', 20);
     ledger = await world.open({ foldCase: true });
     t.strictSame(
       [...ledger.owners()].map(({ name }) => name),
@@ -112,7 +112,7 @@ t.test(
     );
     t.equal(used(ledger, 'alice'), 3);
     t.equal(used(ledger, 'alice', 'size:assets:artifacts'), 20, 'of one name the later report counts');
-    await ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 5);
+    await ledger.reports.reportUnit('alice', 'size:assets:artifacts', 'ci', 5);
     t.equal(used(ledger, 'alice', 'size:assets:artifacts'), 5);
     ledger = await world.open({ foldCase: true });
     t.equal(
@@ -134,10 +134,10 @@ t.test('what cannot be read keeps its bytes and makes its owner partial until it
   let ledger = await world.open();
   t.equal(ledger.ownerUsage('alice').partial, true, 'before the first sweep nothing is whole');
   walk(ledger, 'alice/app', 5);
-  ledger.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
+  ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 1 }, [], () => true);
   t.equal(ledger.ownerUsage('alice').partial, false);
-  ledger.recordUnread('/srv/git/alice/app.git');
-  ledger.recordUnread('/srv/git/alice/app.git');
+  ledger.walks.recordUnread('/srv/git/alice/app.git');
+  ledger.walks.recordUnread('/srv/git/alice/app.git');
   ledger = await world.open();
   t.match(ledger.ownerUsage('alice'), { partial: true });
   t.equal(used(ledger, 'alice'), 5);
@@ -148,24 +148,26 @@ t.test('what cannot be read keeps its bytes and makes its owner partial until it
 t.test('a reported unit has the size that was said last; 0 takes it out', async t => {
   const world = new World(t);
   let ledger = await world.open();
-  await ledger.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 10);
-  await ledger.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 7);
-  await Promise.all([1, 2, 3].map(size => ledger.reportUnit('bob', 'size:assets:packages:all', 'x', size)));
+  await ledger.reports.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 10);
+  await ledger.reports.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 7);
+  await Promise.all(
+    [1, 2, 3].map(size => ledger.reports.reportUnit('bob', 'size:assets:packages:all', 'x', size)),
+  );
   ledger = await world.open();
   t.equal(used(ledger, 'alice', 'size:assets:packages:all'), 7);
   t.equal(used(ledger, 'bob', 'size:assets:packages:all'), 3, 'of several at once the last');
-  await ledger.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 0);
-  await ledger.reportUnit('alice', 'size:assets:packages:all', 'never there', 0);
+  await ledger.reports.reportUnit('alice', 'size:assets:packages:all', 'npm/left-pad', 0);
+  await ledger.reports.reportUnit('alice', 'size:assets:packages:all', 'never there', 0);
   t.equal(used(ledger, 'alice', 'size:assets:packages:all'), 0);
   ledger = await world.open();
-  t.strictSame(ledger.unitsOf('alice'), []);
+  t.strictSame(ledger.units.unitsOf('alice'), []);
 });
 
 t.test('how fresh the figures are is told by the oldest walk, and without any by the last sweep', async t => {
   const ledger = await new World(t).open();
-  await ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 1);
+  await ledger.reports.reportUnit('alice', 'size:assets:artifacts', 'ci', 1);
   t.equal(ledger.ownerUsage('alice').measuredAt, null, 'nothing was measured yet');
-  ledger.recordSweep({ startedAt: 10, finishedAt: 20, units: 0 }, [], () => true);
+  ledger.walks.recordSweep({ startedAt: 10, finishedAt: 20, units: 0 }, [], () => true);
   t.equal(ledger.ownerUsage('alice').measuredAt, 20);
   walk(ledger, 'alice/a', 1, { measuredAt: 50 });
   walk(ledger, 'alice/b', 1, { measuredAt: 40 });
@@ -184,15 +186,17 @@ t.test('a sum past 2^53 - 1 is an error for its owner only, until it fits again'
   t.throws(() => ledger.decide('alice', repos), { code: 'sum_too_large', message: /^alice's units/ });
   t.throws(() => ledger.decide('carol', repos), { code: 'sum_too_large' }, 'leaves together pass it as well');
   t.equal(ledger.decide('bob', repos).decision.used, 3);
-  t.strictSame(ledger.ownersTooLarge(), ['alice', 'carol']);
+  t.strictSame(ledger.units.ownersTooLarge(), ['alice', 'carol']);
   t.strictSame(
     [...ledger.owners()].map(({ name }) => name),
     ['bob'],
   );
   walk(ledger, 'alice/a', Number.MAX_SAFE_INTEGER - 1);
   t.equal(used(ledger, 'alice'), Number.MAX_SAFE_INTEGER, 'exact to the last byte');
-  await t.rejects(ledger.reportUnit('alice', 'size:assets:artifacts', 'ci', 1), { code: 'sum_too_large' });
-  await t.rejects(ledger.addDelta('alice', repos, 1), { code: 'sum_too_large' });
+  await t.rejects(ledger.reports.reportUnit('alice', 'size:assets:artifacts', 'ci', 1), {
+    code: 'sum_too_large',
+  });
+  await t.rejects(ledger.reports.addDelta('alice', repos, 1), { code: 'sum_too_large' });
   t.equal(used(ledger, 'alice', 'size:assets:artifacts'), 0);
 });
 
@@ -200,22 +204,22 @@ t.test('the unit of a path is the innermost that holds it', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/app', 1);
   walk(ledger, 'alice/app', 2, { path: '/srv/git/alice/app.git/lfs' });
-  const at = (path: string) => ledger.book.unitAt(path)?.name;
+  const at = (path: string) => ledger.units.unitAt(path)?.name;
   t.equal(at('/srv/git/alice/app.git/lfs/ab/cd'), '/srv/git/alice/app.git/lfs');
   t.equal(at('/srv/git/alice/app.git/refs'), '/srv/git/alice/app.git');
   t.equal(at('/srv/git/alice/app.gitx'), undefined);
   t.equal(at('/'), undefined);
-  t.strictSame([...ledger.book.pathsBelow('/srv/git/alice')].length, 2);
+  t.strictSame([...ledger.units.pathsBelow('/srv/git/alice')].length, 2);
 });
 
 t.test('an owner of whom several reports come at once, and a walk finds units, is one', async t => {
   const world = new World(t);
   const ledger = await world.open();
-  const reports = ['a', 'b'].map(name => ledger.reportUnit('Eve', lfs, name, 1));
+  const reports = ['a', 'b'].map(name => ledger.reports.reportUnit('Eve', lfs, name, 1));
   walk(ledger, 'eve/app', 100);
-  await Promise.all([...reports, ledger.addDelta('EVE', lfs, 5)]);
+  await Promise.all([...reports, ledger.reports.addDelta('EVE', lfs, 5)]);
   const { id } = ledger.ownerUsage('eve');
   const again = await world.open();
   t.equal(again.ownerUsage('eve').id, id);
-  t.match(again.ownerRecords(), [{ name: 'Eve' }]);
+  t.match([...again.documents.owners.all], [{ name: 'Eve' }]);
 });

@@ -18,12 +18,12 @@ t.test('a change of what an owner stores is told with the owner’s key', async 
   t.strictSame(since(), ['alice']);
   walk(ledger, 'Alice/app', 5, { owner: 'bob' });
   t.strictSame(since(), ['alice', 'bob']);
-  ledger.recordUnread('/srv/git/Alice/app.git');
+  ledger.walks.recordUnread('/srv/git/Alice/app.git');
   walk(ledger, 'nobody/app', 5, { owner: null });
   t.strictSame(since(), []);
-  ledger.recordGone('/srv/git/Alice/app.git', ledger.nextSeq());
+  ledger.walks.recordGone('/srv/git/Alice/app.git', ledger.walks.nextSeq());
   t.strictSame(since(), ['bob']);
-  await ledger.reportUnit('carol', lfs, 'store', 7);
+  await ledger.reports.reportUnit('carol', lfs, 'store', 7);
   t.strictSame(since(), ['carol']);
   unwatch();
   walk(ledger, 'Alice/app', 6);
@@ -36,7 +36,7 @@ t.test('a delta is told when it comes and when it goes', async t => {
   walk(ledger, 'alice/app', 5);
   const told: (string | null)[] = [];
   ledger.watch(key => told.push(key));
-  await ledger.addDelta('alice', repos, 10);
+  await ledger.reports.addDelta('alice', repos, 10);
   t.strictSame(told.splice(0), ['alice']);
   walk(ledger, 'alice/app', 5);
   t.strictSame(told.splice(0), ['alice'], 'a walk has overtaken it');
@@ -56,20 +56,20 @@ t.test('who is in which group bears on those who are named, rules and groups on 
   walk(ledger, 'bob/app', 5);
   const told: (string | null)[] = [];
   ledger.watch(key => told.push(key));
-  const idOf = (name: string) => ledger.ownerRecord(name)?.id ?? 0;
-  await ledger.govern(({ draft }) =>
-    createGroup(draft, { name: 'free', rules: [{ name: 'all', limitBytes: 7 }] }),
+  const idOf = (name: string) => ledger.documents.owners.named(name)?.id ?? 0;
+  await ledger.documents.transact(({ changes }) =>
+    createGroup(changes, { name: 'free', rules: [{ name: 'all', limitBytes: 7 }] }),
   );
   t.strictSame(told.splice(0), [null]);
-  await ledger.govern(({ draft }) => assign(draft, idOf('alice'), 'free'));
+  await ledger.documents.transact(({ changes }) => assign(changes, idOf('alice'), 'free'));
   t.strictSame(told.splice(0), ['alice']);
-  await ledger.govern(({ draft }) => setGroups(draft, idOf('bob'), ['free']));
+  await ledger.documents.transact(({ changes }) => setGroups(changes, idOf('bob'), ['free']));
   t.strictSame(told.splice(0), ['bob']);
-  await ledger.govern(({ draft }) => unassign(draft, idOf('alice'), 'free'));
+  await ledger.documents.transact(({ changes }) => unassign(changes, idOf('alice'), 'free'));
   t.strictSame(told.splice(0), ['alice']);
-  await ledger.govern(({ draft }) => editRule(draft, 'all', { limitBytes: 9 }));
+  await ledger.documents.transact(({ changes }) => editRule(changes, 'all', { limitBytes: 9 }));
   t.strictSame(told.splice(0), [null]);
-  await ledger.govern(amendment => amendment.renameOwner('bob', 'Bill', () => false));
+  await ledger.documents.transact(transaction => transaction.renameOwner('bob', 'Bill', () => false));
   t.strictSame(
     told.splice(0),
     [null, 'bob'],
@@ -82,14 +82,14 @@ t.test('what no decision depends on is kept without a word', async t => {
   const ledger = await world.open();
   const told: (string | null)[] = [];
   ledger.watch(key => told.push(key));
-  const acme = await ledger.govern(amendment =>
-    createUser(amendment, { name: 'acme', type: 'organization' }),
+  const acme = await ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'acme', type: 'organization' }),
   );
-  const alice = await ledger.govern(amendment => createUser(amendment, { name: 'alice' }));
+  const alice = await ledger.documents.transact(transaction => createUser(transaction, { name: 'alice' }));
   t.strictSame(told.splice(0), ['acme', 'alice'], 'there are more whom decisions are about');
   const { policy } = ledger;
-  await ledger.govern(({ draft }) => setMember(draft, acme, alice, 'owner'));
+  await ledger.documents.transact(({ changes }) => setMember(changes, acme, alice, 'owner'));
   t.strictSame(told, []);
   t.equal(ledger.policy, policy, 'what was put together goes on being used');
-  t.equal(roleIn((await world.open()).view, acme.id, alice.id), 'owner');
+  t.equal(roleIn((await world.open()).documents.snapshot, acme.id, alice.id), 'owner');
 });

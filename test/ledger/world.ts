@@ -4,8 +4,8 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import type { Kind } from '../../src/documents/index.ts';
 import { type Clock, Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
-import type { Kind } from '../../src/policy/index.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 
@@ -105,10 +105,10 @@ export function walk(
     files: 1,
     partial: false,
     measuredAt: 1_795_000_000_000,
-    seq: ledger.nextSeq(),
+    seq: ledger.walks.nextSeq(),
     ...differing,
   };
-  ledger.record(walked);
+  ledger.walks.record(walked);
   return walked;
 }
 

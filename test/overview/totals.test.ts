@@ -33,7 +33,7 @@ t.test('owners are over a limit, near one, or neither', async t => {
   await totals.settled();
   t.match(totals.figures, { owners: 3, over: 0, near: 1 });
   ledger.reconfigure({ ...settings, totalBytes: 0 });
-  await ledger.govern(amendment => amendment.createOwner('empty'));
+  await ledger.documents.transact(transaction => transaction.createOwner('empty'));
   await totals.settled();
   t.match(totals.figures, { owners: 4, over: 3, near: 0 }, 'who may store nothing and does not is not over');
   ledger.reconfigure({ ...settings, enabled: false });
@@ -75,22 +75,22 @@ t.test('whoever cannot be added up counts with what was known last', async t => 
 
 t.test('who has become another is told once, and again where it came to nothing', async t => {
   const { ledger, totals } = await world(t);
-  await ledger.reportUnit('alice', lfs, 'store', 5);
-  await ledger.reportUnit('bob', lfs, 'store', 6);
+  await ledger.reports.reportUnit('alice', lfs, 'store', 5);
+  await ledger.reports.reportUnit('bob', lfs, 'store', 6);
   await totals.settled();
   const [alice = 0, bob = 0] = ['alice', 'bob'].map(name => ledger.ownerUsage(name).id ?? 0);
   const first = totals.takeMoved();
   t.strictSame([...first.usage.keys()].sort(), [alice, bob].sort());
   t.strictSame(first.usage.get(alice), noUsage.with(leaves.indexOf(lfs), 5));
   t.strictSame([...totals.takeMoved().usage], []);
-  await ledger.reportUnit('bob', lfs, 'store', 7);
+  await ledger.reports.reportUnit('bob', lfs, 'store', 7);
   await totals.settled();
   totals.putBack(first);
   const again = totals.takeMoved().usage;
   t.strictSame(again.get(bob), noUsage.with(leaves.indexOf(lfs), 7), 'what it is now');
   t.strictSame(again.get(alice), first.usage.get(alice));
-  await ledger.reportUnit('bob', lfs, 'store', 0);
-  await ledger.govern(amendment => amendment.deleteOwner('bob'));
+  await ledger.reports.reportUnit('bob', lfs, 'store', 0);
+  await ledger.documents.transact(transaction => transaction.deleteOwner('bob'));
   await totals.settled();
   t.strictSame(totals.takeMoved(), { usage: new Map(), gone: [bob] });
   t.match(totals.figures, { owners: 1 });
@@ -110,13 +110,13 @@ t.test('after any changes it is as if it were added up anew', async t => {
       await t.test('a sequence of changes', async t => {
         const { ledger, totals } = await world(t);
         for (const { is, who, bytes } of steps) {
-          if (is === 'report') await ledger.reportUnit(who, lfs, 'store', bytes);
+          if (is === 'report') await ledger.reports.reportUnit(who, lfs, 'store', bytes);
           if (is === 'limit') ledger.reconfigure({ ...settings, totalBytes: bytes });
           if (is === 'look') await totals.settled();
           const to = names[bytes % names.length] ?? who;
-          const change = ledger.govern(amendment => {
-            if (is === 'rename') amendment.renameOwner(who, to, () => true);
-            if (is === 'delete') amendment.deleteOwner(who);
+          const change = ledger.documents.transact(transaction => {
+            if (is === 'rename') transaction.renameOwner(who, to, () => true);
+            if (is === 'delete') transaction.deleteOwner(who);
           });
           // Of one who is not there, or has units.
           await change.catch(() => {});
@@ -127,7 +127,7 @@ t.test('after any changes it is as if it were added up anew', async t => {
         await anew.settled();
         t.strictSame(totals.figures, anew.figures);
         const { usage, gone } = totals.takeMoved();
-        const known = ledger.ownerRecords().map(({ id }) => id);
+        const known = [...ledger.documents.owners.all].map(({ id }) => id);
         t.ok(
           known.every(id => usage.has(id)),
           'all who are there have been told',
@@ -136,7 +136,7 @@ t.test('after any changes it is as if it were added up anew', async t => {
           gone.filter(id => known.includes(id)),
           [],
         );
-        for (const { id, name } of ledger.ownerRecords()) {
+        for (const { id, name } of ledger.documents.owners.all) {
           t.strictSame(usage.get(id), ledger.ownerUsage(name).usage);
         }
         await anew.close();

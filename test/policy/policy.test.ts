@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { type ChangeSet, DocumentStore } from '../../src/documents/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
   addRule,
@@ -11,7 +12,6 @@ import {
   assignmentKind,
   createGroup,
   createRule,
-  type Draft,
   deleteGroup,
   deleteRule,
   editRule,
@@ -24,7 +24,6 @@ import {
   ruleFaults,
   ruleKind,
   rulesIn,
-  Shelf,
   setGroups,
   unassign,
 } from '../../src/policy/index.ts';
@@ -42,7 +41,7 @@ interface Model {
 }
 
 interface Step {
-  readonly does: (draft: Draft) => void;
+  readonly does: (changes: ChangeSet) => void;
   /** The same on the model; the code of the fault instead where it is one, and then nothing is changed. */
   readonly means: (model: Model) => string | undefined;
 }
@@ -55,7 +54,7 @@ const anyLimit = fc.constantFrom(-1, 0, 7, Number.MAX_SAFE_INTEGER);
 const step = {
   createRule: fc.tuple(anyName, anyLimit).map(
     ([name, limit]): Step => ({
-      does: draft => createRule(draft, rule(name, limit)),
+      does: changes => createRule(changes, rule(name, limit)),
       means: model => {
         if (model.rules.some(each => each.name === name)) return 'conflict';
         model.rules.push(rule(name, limit));
@@ -64,7 +63,7 @@ const step = {
   ),
   editRule: fc.tuple(anyName, anyLimit).map(
     ([name, limitBytes]): Step => ({
-      does: draft => editRule(draft, name, { limitBytes }),
+      does: changes => editRule(changes, name, { limitBytes }),
       means: model => {
         const at = model.rules.findIndex(each => each.name === name);
         if (at === -1) return 'not_found';
@@ -74,7 +73,7 @@ const step = {
   ),
   deleteRule: anyName.map(
     (name): Step => ({
-      does: draft => deleteRule(draft, name),
+      does: changes => deleteRule(changes, name),
       means: model => {
         if (!model.rules.some(each => each.name === name)) return 'not_found';
         model.rules = model.rules.filter(each => each.name !== name);
@@ -84,7 +83,7 @@ const step = {
   ),
   createGroup: fc.tuple(anyName, fc.uniqueArray(anyName, { maxLength: 2 })).map(
     ([name, rules]): Step => ({
-      does: draft => createGroup(draft, { name, rules: rules.map(each => ({ ...rule(each, 99) })) }),
+      does: changes => createGroup(changes, { name, rules: rules.map(each => ({ ...rule(each, 99) })) }),
       means: model => {
         if (model.groups.some(each => each.name === name)) return 'conflict';
         for (const each of rules) {
@@ -96,7 +95,7 @@ const step = {
   ),
   deleteGroup: anyName.map(
     (name): Step => ({
-      does: draft => deleteGroup(draft, name),
+      does: changes => deleteGroup(changes, name),
       means: model => {
         if (!model.groups.some(each => each.name === name)) return 'not_found';
         model.groups = model.groups.filter(each => each.name !== name);
@@ -110,7 +109,7 @@ const step = {
   ),
   addRule: fc.tuple(anyName, anyName).map(
     ([group, name]): Step => ({
-      does: draft => addRule(draft, group, name),
+      does: changes => addRule(changes, group, name),
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (found === undefined || !model.rules.some(each => each.name === name)) return 'not_found';
@@ -121,7 +120,7 @@ const step = {
   ),
   removeRule: fc.tuple(anyName, anyName).map(
     ([group, name]): Step => ({
-      does: draft => removeRule(draft, group, name),
+      does: changes => removeRule(changes, group, name),
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (!found?.rules.includes(name)) return 'not_found';
@@ -131,7 +130,7 @@ const step = {
   ),
   assign: fc.tuple(anyOwner, anyName).map(
     ([owner, group]): Step => ({
-      does: draft => assign(draft, owner, group),
+      does: changes => assign(changes, owner, group),
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (found === undefined) return 'not_found';
@@ -143,7 +142,7 @@ const step = {
   ),
   unassign: fc.tuple(anyOwner, anyName).map(
     ([owner, group]): Step => ({
-      does: draft => unassign(draft, owner, group),
+      does: changes => unassign(changes, owner, group),
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (!found?.members.includes(owner)) return 'not_found';
@@ -153,7 +152,7 @@ const step = {
   ),
   setGroups: fc.tuple(anyOwner, fc.array(anyName, { maxLength: 3 })).map(
     ([owner, groups]): Step => ({
-      does: draft => setGroups(draft, owner, groups),
+      does: changes => setGroups(changes, owner, groups),
       means: model => {
         if (new Set(groups).size < groups.length) return 'invalid';
         if (groups.some(name => !model.groups.some(each => each.name === name))) return 'invalid';
@@ -170,7 +169,7 @@ const step = {
   ),
   forget: anyOwner.map(
     (owner): Step => ({
-      does: draft => forgetAssignments(draft, owner),
+      does: changes => forgetAssignments(changes, owner),
       means: model => leave(model, owner, model.assigned.get(owner) ?? []),
     }),
   ),
@@ -186,17 +185,17 @@ function leave(model: Model, owner: number, groups: readonly string[]): undefine
   );
 }
 
-/** What a shelf holds, in the words of the model. */
-function seen(shelf: Shelf): unknown {
-  const policy = new Policy(shelf);
+/** What a store holds, in the words of the model. */
+function seen(store: DocumentStore): unknown {
+  const policy = new Policy(store);
   return {
-    rules: rulesIn(shelf),
-    groups: groupsIn(shelf).map(({ name, rules }) => ({
+    rules: rulesIn(store),
+    groups: groupsIn(store).map(({ name, rules }) => ({
       name,
       rules: rules.map(each => each.name),
       members: [...policy.membersOf(name)],
     })),
-    assigned: [1, 2, 3].map(owner => assignedGroups(shelf, owner)),
+    assigned: [1, 2, 3].map(owner => assignedGroups(store, owner)),
     standings: [1, 2, 3, null].map(owner => policy.standing(owner, ['A', 'gone', 'A'])),
   };
 }
@@ -224,53 +223,53 @@ t.test('any sequence of changes gives what plain lists would, kept and read agai
   fc.assert(
     fc.property(fc.array(fc.oneof(...Object.values(step)), { maxLength: 40 }), steps => {
       const kept = new Map<string, DocumentRecord>();
-      const shelf = new Shelf(kinds, []);
+      const store = new DocumentStore(kinds, []);
       const model: Model = { rules: [], groups: [], assigned: new Map() };
       for (const { does, means } of steps) {
-        const draft = shelf.draft();
+        const changes = store.changeSet();
         let fault: string | undefined;
         try {
-          does(draft);
+          does(changes);
         } catch (error) {
           assert.ok(error instanceof SoftquotaError);
           fault = error.code;
         }
         assert.equal(fault, means(model));
         if (fault !== undefined) continue;
-        const { documents = [], goneDocuments = [] } = draft.changes;
+        const { documents = [], goneDocuments = [] } = changes.records;
         for (const { kind, key } of goneDocuments) kept.delete(JSON.stringify([kind, key]));
         for (const record of documents) kept.set(JSON.stringify([record.kind, record.key]), record);
-        shelf.apply(draft);
-        assert.deepEqual(seen(shelf), expected(model));
+        store.apply(changes);
+        assert.deepEqual(seen(store), expected(model));
       }
-      assert.deepEqual(seen(new Shelf(kinds, [...kept.values()])), expected(model));
+      assert.deepEqual(seen(new DocumentStore(kinds, [...kept.values()])), expected(model));
     }),
     { numRuns: 300 },
   );
 });
 
-t.test('a draft shows its own changes, and the shelf none of them before they are applied', async t => {
-  const shelf = new Shelf(kinds, []);
-  const draft = shelf.draft();
-  t.ok(draft.isEmpty);
-  createGroup(draft, { name: 'free', rules: [rule('total')] });
-  assign(draft, 1, 'free');
-  t.notOk(draft.isEmpty);
-  t.match(new Policy(draft).standing(1, []).assigned, [{ name: 'free' }]);
-  t.equal(groupNamed(shelf, 'free'), undefined);
-  t.strictSame(new Policy(shelf).standing(1, []), { assigned: [], defaults: [] });
+t.test('a draft shows its own changes, and the store none of them before they are applied', async t => {
+  const store = new DocumentStore(kinds, []);
+  const changes = store.changeSet();
+  t.ok(changes.isEmpty);
+  createGroup(changes, { name: 'free', rules: [rule('total')] });
+  assign(changes, 1, 'free');
+  t.notOk(changes.isEmpty);
+  t.match(new Policy(changes).standing(1, []).assigned, [{ name: 'free' }]);
+  t.equal(groupNamed(store, 'free'), undefined);
+  t.strictSame(new Policy(store).standing(1, []), { assigned: [], defaults: [] });
 });
 
 t.test('a group with rules is created whole or not at all, and every fault is named', async t => {
-  const draft = new Shelf(kinds, []).draft();
-  createRule(draft, rule('there', 5));
+  const changes = new DocumentStore(kinds, []).changeSet();
+  createRule(changes, rule('there', 5));
   const faulty = [
     { name: 'there', limitBytes: 99 },
     { name: 'no-limit' },
     { name: 'bad', limitBytes: -7, subjects: ['size:nope' as 'none'] },
     { name: 'there' },
   ];
-  t.throws(() => createGroup(draft, { name: ' ', rules: faulty }), {
+  t.throws(() => createGroup(changes, { name: ' ', rules: faulty }), {
     code: 'invalid',
     message: /^name: .*; rules\.1\.limit: .*; rules\.2\.limit: .*size:nope; rules\.3\.name: .* twice$/,
   });
@@ -287,10 +286,10 @@ t.test('a rule has a name, whole bytes and known subjects', async t => {
 
 t.test('a document that is none is damage of the store, and one of a later kind is left alone', async t => {
   const record = (kind: string, text: string) => [{ kind, key: 'k', text }];
-  t.throws(() => new Shelf(kinds, record('rule', '{"place":1,"limitBytes":-2,"subjects":[]}')), {
+  t.throws(() => new DocumentStore(kinds, record('rule', '{"place":1,"limitBytes":-2,"subjects":[]}')), {
     code: 'store_refused',
     message: /its rule k cannot be read/,
   });
-  t.throws(() => new Shelf(kinds, record('group', 'half a docu')), { code: 'store_refused' });
-  t.strictSame(rulesIn(new Shelf(kinds, record('webhook', 'anything'))), []);
+  t.throws(() => new DocumentStore(kinds, record('group', 'half a docu')), { code: 'store_refused' });
+  t.strictSame(rulesIn(new DocumentStore(kinds, record('webhook', 'anything'))), []);
 });

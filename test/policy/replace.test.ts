@@ -3,19 +3,17 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { ChangeSet, DocumentStore, type Snapshot } from '../../src/documents/index.ts';
 import {
   assign,
   assignedGroups,
   createRule,
-  Draft,
   groupsIn,
   Policy,
   policyKinds,
   replacePolicy,
   rulesIn,
-  Shelf,
   setGroups,
-  type View,
 } from '../../src/policy/index.ts';
 import type { Rule } from '../../src/quota/index.ts';
 
@@ -56,18 +54,18 @@ const anyWhole = fc.uniqueArray(anyRule, { selector: ({ name }) => name }).chain
   return fc.record({ rules: fc.constant(rules), groups }, plain);
 });
 
-function put(draft: Draft, { rules, groups }: Whole): void {
-  replacePolicy(draft, {
+function put(changes: ChangeSet, { rules, groups }: Whole): void {
+  replacePolicy(changes, {
     rules,
     groups: groups.map(group => ({ ...group, rules: group.rules.map(name => ({ name })) })),
   });
 }
 
-function seen(view: View): Whole {
-  const policy = new Policy(view);
+function seen(snapshot: Snapshot): Whole {
+  const policy = new Policy(snapshot);
   return {
-    rules: rulesIn(view),
-    groups: groupsIn(view).map(({ name, rules }) => ({
+    rules: rulesIn(snapshot),
+    groups: groupsIn(snapshot).map(({ name, rules }) => ({
       name,
       rules: rules.map(rule => rule.name),
       ownerIds: policy.membersOf(name),
@@ -75,25 +73,25 @@ function seen(view: View): Whole {
   };
 }
 
-function shelfWith(whole: Whole): Shelf {
-  const shelf = new Shelf(policyKinds, []);
-  const draft = shelf.draft();
-  put(draft, whole);
-  shelf.apply(draft);
-  return shelf;
+function shelfWith(whole: Whole): DocumentStore {
+  const store = new DocumentStore(policyKinds, []);
+  const changes = store.changeSet();
+  put(changes, whole);
+  store.apply(changes);
+  return store;
 }
 
 t.test('whatever there was, there is then what was asked for, in its order', async () => {
   fc.assert(
     fc.property(anyWhole, anyWhole, (before, after) => {
-      const shelf = shelfWith(before);
-      assert.deepEqual(seen(shelf), before);
-      const draft = shelf.draft();
-      put(draft, after);
-      assert.deepEqual(seen(draft), after, 'while it is drafted');
-      shelf.apply(draft);
-      assert.deepEqual(seen(shelf), after, 'in force');
-      const again = shelf.draft();
+      const store = shelfWith(before);
+      assert.deepEqual(seen(store), before);
+      const changes = store.changeSet();
+      put(changes, after);
+      assert.deepEqual(seen(changes), after, 'while it is drafted');
+      store.apply(changes);
+      assert.deepEqual(seen(store), after, 'in force');
+      const again = store.changeSet();
       put(again, after);
       assert.ok(again.isEmpty, 'what stays is not written');
     }),
@@ -102,22 +100,22 @@ t.test('whatever there was, there is then what was asked for, in its order', asy
 });
 
 t.test('only what differs is written', async t => {
-  const shelf = shelfWith({
+  const store = shelfWith({
     rules: [
       { name: 'one', limitBytes: 1, subjects: ['size:all'] },
       { name: 'two', limitBytes: 2, subjects: ['size:all'] },
     ],
     groups: [{ name: 'free', rules: ['one', 'two'], ownerIds: [1, 2, 3] }],
   });
-  const draft = shelf.draft();
-  put(draft, {
+  const changes = store.changeSet();
+  put(changes, {
     rules: [
       { name: 'one', limitBytes: 1, subjects: ['size:all'] },
       { name: 'two', limitBytes: 3, subjects: ['size:all'] },
     ],
     groups: [{ name: 'free', rules: ['one', 'two'], ownerIds: [1, 3, 4] }],
   });
-  const { documents = [], goneDocuments = [] } = draft.changes;
+  const { documents = [], goneDocuments = [] } = changes.records;
   t.strictSame(
     documents.map(({ kind, key }) => `${kind} ${key}`),
     ['rule two', 'assignment 4'],
@@ -126,68 +124,68 @@ t.test('only what differs is written', async t => {
 });
 
 t.test('a group that does not name its owners keeps them, and one that is gone loses them', async t => {
-  const shelf = shelfWith({
+  const store = shelfWith({
     rules: [],
     groups: [
       { name: 'staying', rules: [], ownerIds: [2, 1] },
       { name: 'gone', rules: [], ownerIds: [1, 3] },
     ],
   });
-  const draft = shelf.draft();
-  replacePolicy(draft, {
+  const changes = store.changeSet();
+  replacePolicy(changes, {
     groups: [
       { name: 'new', rules: [], ownerIds: [1] },
       { name: 'staying', rules: [] },
     ],
   });
   t.strictSame(
-    seen(draft).groups.map(({ name, ownerIds }) => [name, ownerIds]),
+    seen(changes).groups.map(({ name, ownerIds }) => [name, ownerIds]),
     [
       ['new', [1]],
       ['staying', [2, 1]],
     ],
   );
-  t.strictSame(assignedGroups(draft, 1), ['staying', 'new']);
-  t.strictSame(assignedGroups(draft, 3), []);
+  t.strictSame(assignedGroups(changes, 1), ['staying', 'new']);
+  t.strictSame(assignedGroups(changes, 3), []);
 });
 
 t.test("an owner's groups keep the order in which they were assigned", async t => {
-  const shelf = shelfWith({
+  const store = shelfWith({
     rules: [],
     groups: [
       { name: 'first', rules: [], ownerIds: [] },
       { name: 'second', rules: [], ownerIds: [] },
     ],
   });
-  const setting = shelf.draft();
+  const setting = store.changeSet();
   setGroups(setting, 1, ['second', 'first']);
   assign(setting, 2, 'second');
-  shelf.apply(setting);
-  const draft = shelf.draft();
-  put(draft, seen(shelf));
-  t.ok(draft.isEmpty);
+  store.apply(setting);
+  const changes = store.changeSet();
+  put(changes, seen(store));
+  t.ok(changes.isEmpty);
 });
 
 t.test('rules alone are replaced without a look at groups, which lose those that are gone', async t => {
-  const shelf = shelfWith({
+  const store = shelfWith({
     rules: [
       { name: 'one', limitBytes: 1, subjects: [] },
       { name: 'two', limitBytes: 2, subjects: [] },
     ],
     groups: [{ name: 'free', rules: ['one', 'two'], ownerIds: [1] }],
   });
-  const draft = shelf.draft();
-  replacePolicy(draft, { rules: [{ name: 'two', limitBytes: 2, subjects: [] }] });
-  t.strictSame(seen(draft).groups, [{ name: 'free', rules: ['two'], ownerIds: [1] }]);
+  const changes = store.changeSet();
+  replacePolicy(changes, { rules: [{ name: 'two', limitBytes: 2, subjects: [] }] });
+  t.strictSame(seen(changes).groups, [{ name: 'free', rules: ['two'], ownerIds: [1] }]);
 });
 
 t.test('every fault is named by where it stands', async t => {
-  const draft = new Draft(new Shelf(policyKinds, []));
-  createRule(draft, { name: 'there', limitBytes: 1, subjects: [] });
+  const changes = new ChangeSet(new DocumentStore(policyKinds, []));
+  createRule(changes, { name: 'there', limitBytes: 1, subjects: [] });
   const wrong = { name: 'there', limitBytes: -7, subjects: ['size:nope' as 'none'] }; // as JSON may well have it
   t.throws(
     () =>
-      replacePolicy(draft, {
+      replacePolicy(changes, {
         rules: [wrong, { ...wrong, limitBytes: 0, subjects: [] }],
         groups: [
           { name: ' ', rules: [{ name: 'there' }, { name: 'missing' }] },
@@ -223,11 +221,11 @@ t.test('ten thousand rules in a thousand groups of a hundred thousand owners tak
     rules: rules.slice(at * 10, at * 10 + 10).map(({ name }) => name),
     ownerIds: Array.from({ length: 100 }, (_each, owner) => at * 100 + owner),
   }));
-  const shelf = shelfWith({ rules, groups });
-  const draft = shelf.draft();
+  const store = shelfWith({ rules, groups });
+  const changes = store.changeSet();
   const started = performance.now();
-  put(draft, { rules, groups });
-  t.ok(draft.isEmpty);
+  put(changes, { rules, groups });
+  t.ok(changes.isEmpty);
   // A look at all for each would take minutes.
   t.ok(performance.now() - started < 10_000);
 });

@@ -91,13 +91,13 @@ t.test('usage and policy that change are followed', async t => {
   t.strictSame(await lines(), []);
   walk(ledger, 'alice/app', 10_001);
   t.equal((await lines()).length, subjects.length + 1);
-  await ledger.addDelta('alice', lfs, 1_000);
+  await ledger.reports.addDelta('alice', lfs, 1_000);
   t.match((await lines())[0], /alice uses 11 kB of 10 kB/, 'the figures too');
   ledger.reconfigure({ ...settings, totalBytes: 20_000 });
   t.strictSame(await lines(), []);
   ledger.reconfigure({ ...settings, totalBytes: 100 });
   t.not((await lines()).length, 0);
-  ledger.recordGone('/srv/git/alice/app.git', ledger.nextSeq());
+  ledger.walks.recordGone('/srv/git/alice/app.git', ledger.walks.nextSeq());
   t.equal((await lines()).length, subjects.length, 'a repository that is gone is no more in it');
 });
 
@@ -325,7 +325,7 @@ function expected(ledger: Ledger): string[] {
       if (!decision.allowed) lines.push(`owner\t${name}\t${subject}\t${refusal(name, subject, decision)}`);
     }
   }
-  for (const { name, owner, leaf, kind } of ledger.book.units) {
+  for (const { name, owner, leaf, kind } of ledger.units.units) {
     if (owner === null || kind === 'reported' || !/repos|wiki/.test(leaf)) continue;
     const { decision } = ledger.decide(owner, leaf);
     if (!decision.allowed) lines.push(`path\t${name}\t${refusal(owner, leaf, decision)}`);
@@ -360,9 +360,10 @@ t.test('followed change by change it says what it would say if made anew', async
       for (const each of steps) {
         if (each.do === 'walk')
           walk(ledger, `${each.owner}/app`, each.bytes, { owner: each.to, leaf: each.leaf });
-        if (each.do === 'gone') ledger.recordGone(`/srv/git/${each.owner}/app.git`, ledger.nextSeq());
-        if (each.do === 'report') await ledger.reportUnit(each.owner, each.leaf, 'unit', each.bytes);
-        if (each.do === 'delta') await ledger.addDelta(each.owner, each.leaf, each.bytes - 5_000);
+        if (each.do === 'gone')
+          ledger.walks.recordGone(`/srv/git/${each.owner}/app.git`, ledger.walks.nextSeq());
+        if (each.do === 'report') await ledger.reports.reportUnit(each.owner, each.leaf, 'unit', each.bytes);
+        if (each.do === 'delta') await ledger.reports.addDelta(each.owner, each.leaf, each.bytes - 5_000);
         if (each.do === 'policy') ledger.reconfigure({ ...settings, ...each.changed });
         if (each.do === 'publish') void refusals.published();
       }

@@ -110,11 +110,11 @@ for (const [what, discovery] of Object.entries({
 
 t.test('while nothing can be kept, nobody is said to be signed out', async t => {
   const flow = new SignInFlow({
-    ledger: {
-      get view(): never {
+    documents: {
+      get snapshot(): never {
         throw new Error('it is not looked at');
       },
-      govern: () => Promise.reject(new SoftquotaError('store_away', 'the disk is full')),
+      transact: () => Promise.reject(new SoftquotaError('store_away', 'the disk is full')),
     },
     keys: secretKeysOf(['k'.repeat(40)]),
     log: { warn: () => {} },

@@ -27,9 +27,9 @@ export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 200, description: 'Links, as they were made', schema: z.array(link) },
       handle: named => {
-        const { discoveryUrl } = mustBeSource(ledger.view, named.params.id);
-        return linksAt(ledger.view, issuerOf(discoveryUrl)).map(each => ({
-          user: ledger.book.owner(each.owner)?.name ?? '',
+        const { discoveryUrl } = mustBeSource(ledger.documents.snapshot, named.params.id);
+        return linksAt(ledger.documents.snapshot, issuerOf(discoveryUrl)).map(each => ({
+          user: ledger.documents.owners.byId(each.owner)?.name ?? '',
           subject: each.subject,
           gives_administration: each.administrationBy !== null,
           created_at: new Date(each.createdAt).toISOString(),
@@ -48,14 +48,14 @@ export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
       body: newLink,
       faults: [404, 409],
       mustBe: named => {
-        mustBeSource(ledger.view, named.id);
+        mustBeSource(ledger.documents.snapshot, named.id);
         knownOwner(ledger, named.user);
       },
       answer: { status: 204, description: 'They are linked' },
       handle: async ({ params: { id, user }, body: { subject } }, { caller }) => {
-        await ledger.govern(amendment => {
-          const issuer = issuerOf(mustBeSource(amendment.draft, id).discoveryUrl);
-          putLink(amendment.draft, amendment.mustBeOwner(user), { issuer, subject }, now());
+        await ledger.documents.transact(transaction => {
+          const issuer = issuerOf(mustBeSource(transaction.changes, id).discoveryUrl);
+          putLink(transaction.changes, transaction.mustBeOwner(user), { issuer, subject }, now());
         }, caller);
       },
     }),
@@ -73,7 +73,7 @@ export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async ({ params: { id, user } }, { caller }) => {
-        await ledger.govern(amendment => unlink(amendment, id, user), caller);
+        await ledger.documents.transact(transaction => unlink(transaction, id, user), caller);
       },
     }),
   ];

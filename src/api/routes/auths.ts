@@ -21,11 +21,11 @@ const path = '/admin/auths';
 const params = z.object({ id: mark });
 
 export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
-  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.view, id);
+  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.documents.snapshot, id);
   const shown = (document: SourceDocument): Source => ({
     ...shownFields(document),
     client_secret_state: secretStates[clientSecretOf(document, keys).is],
-    unknown_quota_groups: unknownQuotaGroups(ledger.view, document.mapping),
+    unknown_quota_groups: unknownQuotaGroups(ledger.documents.snapshot, document.mapping),
     redirect_uri: signIn.redirectUri(document.id),
     post_logout_redirect_uri: signIn.postLogoutRedirectUri,
   });
@@ -42,7 +42,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       summary: 'OAuth2 sources, as they were made',
       access: administrators.read,
       answer: { status: 200, description: 'Sources', schema: z.array(source) },
-      handle: () => sourcesIn(ledger.view).map(shown),
+      handle: () => sourcesIn(ledger.documents.snapshot).map(shown),
     }),
     route({
       id: 'createSource',
@@ -60,7 +60,9 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       handle: async ({ body }, { caller }) => {
         const wanted = wantedSource(body);
         const making = { keys, now: now() };
-        return saved(await ledger.govern(({ draft }) => createSource(draft, wanted, making), caller));
+        return saved(
+          await ledger.documents.transact(({ changes }) => createSource(changes, wanted, making), caller),
+        );
       },
     }),
     route({
@@ -73,7 +75,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       params,
       faults: [404],
       answer: { status: 200, description: 'The source', schema: source },
-      handle: named => shown(mustBeSource(ledger.view, named.params.id)),
+      handle: named => shown(mustBeSource(ledger.documents.snapshot, named.params.id)),
     }),
     route({
       id: 'editSource',
@@ -94,7 +96,9 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
         const edit = editIn(named.body);
         const { id } = named.params;
         const making = { keys, now: now() };
-        return saved(await ledger.govern(amendment => editSource(amendment, id, edit, making), caller));
+        return saved(
+          await ledger.documents.transact(transaction => editSource(transaction, id, edit, making), caller),
+        );
       },
     }),
     route({
@@ -111,7 +115,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
-        await ledger.govern(amendment => deleteSource(amendment, named.params.id), caller);
+        await ledger.documents.transact(transaction => deleteSource(transaction, named.params.id), caller);
       },
     }),
   ];

@@ -31,7 +31,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       faults: [503],
       answer: { status: 200, description: 'Machines, by id', schema: z.array(machine) },
       handle: async () => {
-        const stored = await ledger.sharing.storedByHost();
+        const stored = await ledger.shares.storedByHost();
         const [hosts, walks] = await Promise.all([fleet.hosts(), fleet.walkers.byHost()]);
         return hosts
           .toSorted((a, b) => (a.host < b.host ? -1 : 1))

@@ -41,10 +41,10 @@ export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly R
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
-        ledger.govern(amendment => {
-          mustBeGroup(amendment.draft, named.params.group);
-          const { id } = ownerToAssign(amendment, named.params.user, autoCreate);
-          assign(amendment.draft, id, named.params.group);
+        ledger.documents.transact(transaction => {
+          mustBeGroup(transaction.changes, named.params.group);
+          const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
+          assign(transaction.changes, id, named.params.group);
         }, caller),
     }),
     route({
@@ -58,9 +58,9 @@ export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly R
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
-        ledger.govern(amendment => {
-          mustBeGroup(amendment.draft, named.params.group);
-          unassign(amendment.draft, amendment.mustBeOwner(named.params.user).id, named.params.group);
+        ledger.documents.transact(transaction => {
+          mustBeGroup(transaction.changes, named.params.group);
+          unassign(transaction.changes, transaction.mustBeOwner(named.params.user).id, named.params.group);
         }, caller),
     }),
   ];
@@ -68,9 +68,9 @@ export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly R
 
 /** Throws `not_found`. */
 function usersIn(ledger: Ledger, group: string): z.infer<typeof user>[] {
-  mustBeGroup(ledger.view, group);
+  mustBeGroup(ledger.documents.snapshot, group);
   return ledger.policy.membersOf(group).flatMap(id => {
-    const owner = ledger.book.owner(id);
-    return owner === undefined ? [] : [userShown(ledger.view, owner)];
+    const owner = ledger.documents.owners.byId(id);
+    return owner === undefined ? [] : [userShown(ledger.documents.snapshot, owner)];
   });
 }

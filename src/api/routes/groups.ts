@@ -1,6 +1,7 @@
 /** `/admin/quota/groups`, with the rules in each. */
 
 import { z } from 'zod';
+import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import {
   addRule,
@@ -10,7 +11,6 @@ import {
   groupsIn,
   groupWithRules,
   removeRule,
-  type View,
 } from '../../policy/index.ts';
 import { printable } from '../../quota/index.ts';
 import { group, knownName, newGroup } from '../../wire/index.ts';
@@ -34,7 +34,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       summary: 'Every group with its rules, as created',
       access: administrators.read,
       answer: { status: 200, description: 'Groups', schema: z.array(group) },
-      handle: () => groupsIn(ledger.view).map(groupShown),
+      handle: () => groupsIn(ledger.documents.snapshot).map(groupShown),
     }),
     route({
       id: 'createGroup',
@@ -46,16 +46,16 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       access: administrators.write,
       body: newGroup,
       faults: [409],
-      mustNotBe: json => mustNotBeGroup(ledger.view, json),
+      mustNotBe: json => mustNotBeGroup(ledger.documents.snapshot, json),
       answer: { status: 201, description: 'The group', schema: group },
       handle: ({ body: { name, rules } }, { caller }) => {
         const created = {
           name,
           rules: (rules ?? []).map(each => ({ name: each.name, ...editOf(each) })),
         };
-        return ledger.govern(({ draft }) => {
-          createGroup(draft, created);
-          return groupShown(groupWithRules(draft, name));
+        return ledger.documents.transact(({ changes }) => {
+          createGroup(changes, created);
+          return groupShown(groupWithRules(changes, name));
         }, caller);
       },
     }),
@@ -69,7 +69,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
-      handle: named => groupShown(groupWithRules(ledger.view, named.params.group)),
+      handle: named => groupShown(groupWithRules(ledger.documents.snapshot, named.params.group)),
     }),
     route({
       id: 'deleteGroup',
@@ -82,7 +82,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { caller }) =>
-        ledger.govern(({ draft }) => deleteGroup(draft, named.params.group), caller),
+        ledger.documents.transact(({ changes }) => deleteGroup(changes, named.params.group), caller),
     }),
     route({
       id: 'addRuleToGroup',
@@ -95,7 +95,10 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
-        ledger.govern(({ draft }) => addRule(draft, named.params.group, named.params.rule), caller),
+        ledger.documents.transact(
+          ({ changes }) => addRule(changes, named.params.group, named.params.rule),
+          caller,
+        ),
     }),
     route({
       id: 'removeRuleFromGroup',
@@ -108,7 +111,10 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
-        ledger.govern(({ draft }) => removeRule(draft, named.params.group, named.params.rule), caller),
+        ledger.documents.transact(
+          ({ changes }) => removeRule(changes, named.params.group, named.params.rule),
+          caller,
+        ),
     }),
   ];
 }
@@ -116,9 +122,9 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
 const anyNamed = z.object({ name: z.string() });
 
 /** A group that exists is a conflict, whatever is wrong with the rest of what was sent. */
-function mustNotBeGroup(view: View, json: unknown): void {
+function mustNotBeGroup(snapshot: Snapshot, json: unknown): void {
   const named = anyNamed.safeParse(json);
-  if (named.success && groupNamed(view, named.data.name) !== undefined) {
+  if (named.success && groupNamed(snapshot, named.data.name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(named.data.name)} exists already`);
   }
 }

@@ -44,10 +44,10 @@ export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
       },
       answer: { status: 204, description: 'It is so' },
       handle: (named, { caller }) =>
-        ledger.govern(amendment => {
-          const organization = amendment.mustBeOwner(named.params.org);
-          const user = amendment.mustBeOwner(named.params.user);
-          setMember(amendment.draft, organization, user, named.body.role);
+        ledger.documents.transact(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          const user = transaction.mustBeOwner(named.params.user);
+          setMember(transaction.changes, organization, user, named.body.role);
         }, caller),
     }),
     route({
@@ -61,9 +61,9 @@ export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
-        ledger.govern(amendment => {
-          const organization = amendment.mustBeOwner(named.params.org);
-          removeMember(amendment.draft, organization, amendment.mustBeOwner(named.params.user));
+        ledger.documents.transact(transaction => {
+          const organization = transaction.mustBeOwner(named.params.org);
+          removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
         }, caller),
     }),
   ];
@@ -73,8 +73,8 @@ export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
 function membersShown(ledger: Ledger, name: string): Member[] {
   const organization = knownOwner(ledger, name);
   mustBeOrganization(organization);
-  return membersOf(ledger.view, organization.id).flatMap(({ user, role }) => {
-    const owner = ledger.book.owner(user);
-    return owner === undefined ? [] : [{ ...userShown(ledger.view, owner), role }];
+  return membersOf(ledger.documents.snapshot, organization.id).flatMap(({ user, role }) => {
+    const owner = ledger.documents.owners.byId(user);
+    return owner === undefined ? [] : [{ ...userShown(ledger.documents.snapshot, owner), role }];
   });
 }

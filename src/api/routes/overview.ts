@@ -41,11 +41,11 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         const { owners, over, near, usage } = figures;
         const running = scanner.runs().find(({ state }) => state === 'running');
         const { mode, enabled } = ledger.settings;
-        const sweep = ledger.lastSweep;
+        const sweep = ledger.walks.lastSweep;
         return {
           mode,
           enabled,
-          stale: ledger.isStale,
+          stale: ledger.shares.isStale || ledger.sources.isStale,
           owners: { total: owners, over, near },
           total: totalOf(usage),
           tree: asTree(usage),
@@ -77,7 +77,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
       handle: async ({ query }) => {
         if (query.owner !== undefined) {
           const owner = knownOwner(ledger, query.owner);
-          const against = ledger.decideFor(owner, 'size:all');
+          const against = ledger.deciderFor(owner)('size:all');
           return pastShown(services.history, {
             ownerId: owner.id,
             range: query.range,

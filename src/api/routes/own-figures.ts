@@ -64,7 +64,7 @@ function figureRoutes<Params extends z.ZodObject>(
         return pastShown(services.history, {
           ownerId: found.id,
           range: input.query.range,
-          against: ledger.decideFor(found, 'size:all'),
+          against: ledger.deciderFor(found)('size:all'),
           now: now(),
         });
       },
@@ -99,7 +99,7 @@ async function ownReportOf({ ledger, contact, scanner }: ApiServices, name: stri
   return {
     ...report,
     units: units.slice(0, mostUnits).map(unit => ({ ...unit, name: unitName(unit, roots) })),
-    unit_count: ledger.sharing.unitCountOf(name),
+    unit_count: ledger.shares.unitCountOf(name),
     mode,
     contact: contact(),
     warn_at: warnAt,

@@ -70,7 +70,7 @@ function quotaRoutes<Params extends z.ZodObject>(
         handle: async (input, call) => {
           const { name } = owner(input.params, call.caller);
           const most = Math.min(input.query.page * input.query.limit, mostUnits);
-          const { units, more } = await ledger.sharing.someUnitsOf(name, { of: leavesOf(subject), most });
+          const { units, more } = await ledger.shares.someUnitsOf(name, { of: leavesOf(subject), most });
           const { entries, total } = await pageOf(units, input.query, bySize);
           const address = new URL(
             `api/v1${path.replace('{org}', encodeURIComponent(name))}/${list}`,

@@ -1,7 +1,7 @@
 /** `/admin/quota/policy`: all rules and groups, and who is in which, as one document. */
 
 import { z } from 'zod';
-import type { Amendment } from '../../ledger/index.ts';
+import type { Transaction } from '../../documents/index.ts';
 import { newWholePolicy, replacedPolicy, wholePolicy } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
@@ -59,8 +59,9 @@ export function policyRoutes({ ledger, autoCreate }: ApiServices): readonly Rout
         const createUsers = query.create_users ?? autoCreate;
         mustBeForThis(ledger, body);
         await mustBeSound(ledger, body, createUsers);
-        const replace = (amendment: Amendment) => replaceWholePolicy(ledger, amendment, body, createUsers);
-        return query.dry_run ? ledger.rehearse(replace) : ledger.govern(replace, caller);
+        const replace = (transaction: Transaction) =>
+          replaceWholePolicy(ledger, transaction, body, createUsers);
+        return query.dry_run ? ledger.documents.dryRun(replace) : ledger.documents.transact(replace, caller);
       },
     }),
   ];

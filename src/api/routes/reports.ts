@@ -5,7 +5,7 @@ import { asTree, subjects } from '../../quota/index.ts';
 import type { OwnerReport, OwnerRow, UnitRow } from '../../wire/index.ts';
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
-  const decision = ledger.decideFor(owner, 'size:all');
+  const decision = ledger.deciderFor(owner)('size:all');
   const { allowed, used, limit, group, rule } = decision;
   return {
     name: owner.name,
@@ -28,10 +28,10 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
 export async function reportOf(ledger: Ledger, name: string, most: number): Promise<OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {
-    const { allowed, used, limit, group, rule } = ledger.decideFor(owner, subject);
+    const { allowed, used, limit, group, rule } = ledger.deciderFor(owner)(subject);
     return [subject, { allowed, used, limit, group, rule }];
   });
-  const units = (await ledger.sharing.unitsOf(owner.name, { most })).map(
+  const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
     (unit): UnitRow => ({
       host: unit.host,
       name: unit.name,

@@ -1,7 +1,7 @@
 /** `/admin/quota/rules`. */
 
 import { z } from 'zod';
-import type { View } from '../../policy/index.ts';
+import type { Snapshot } from '../../documents/index.ts';
 import { createRule, deleteRule, editRule, mustBeRule, rulesIn } from '../../policy/index.ts';
 import { knownName, newRule, rule, ruleEdit } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
@@ -13,7 +13,7 @@ const path = '/admin/quota/rules/{rule}';
 const params = z.object({ rule: knownName });
 
 export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
-  const mustBe = (named: z.infer<typeof params>) => void mustBeRule(ledger.view, named.rule);
+  const mustBe = (named: z.infer<typeof params>) => void mustBeRule(ledger.documents.snapshot, named.rule);
   return [
     route({
       id: 'listRules',
@@ -23,7 +23,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       summary: 'Every rule, as created',
       access: administrators.read,
       answer: { status: 200, description: 'Rules', schema: z.array(rule) },
-      handle: () => rulesIn(ledger.view).map(ruleShown),
+      handle: () => rulesIn(ledger.documents.snapshot).map(ruleShown),
     }),
     route({
       id: 'createRule',
@@ -38,7 +38,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       answer: { status: 201, description: 'The rule', schema: rule },
       handle: async ({ body: { name, limit: limitBytes, subjects } }, { caller }) => {
         const created = { name, limitBytes, subjects: subjects ?? [] };
-        await ledger.govern(({ draft }) => createRule(draft, created), caller);
+        await ledger.documents.transact(({ changes }) => createRule(changes, created), caller);
         return ruleShown(created);
       },
     }),
@@ -52,7 +52,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'The rule', schema: rule },
-      handle: ({ params: { rule: name } }) => shownOf(ledger.view, name),
+      handle: ({ params: { rule: name } }) => shownOf(ledger.documents.snapshot, name),
     }),
     route({
       id: 'editRule',
@@ -67,7 +67,9 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       mustBe,
       answer: { status: 200, description: 'The rule as it is now', schema: rule },
       handle: async ({ params: { rule: name }, body }, { caller }) =>
-        ruleShown(await ledger.govern(({ draft }) => editRule(draft, name, editOf(body)), caller)),
+        ruleShown(
+          await ledger.documents.transact(({ changes }) => editRule(changes, name, editOf(body)), caller),
+        ),
     }),
     route({
       id: 'deleteRule',
@@ -80,13 +82,13 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { rule: name } }, { caller }) =>
-        ledger.govern(({ draft }) => deleteRule(draft, name), caller),
+        ledger.documents.transact(({ changes }) => deleteRule(changes, name), caller),
     }),
   ];
 }
 
 /** Throws `not_found`. */
-function shownOf(view: View, name: string): z.infer<typeof rule> {
-  const { limitBytes, subjects } = mustBeRule(view, name);
+function shownOf(snapshot: Snapshot, name: string): z.infer<typeof rule> {
+  const { limitBytes, subjects } = mustBeRule(snapshot, name);
   return ruleShown({ name, limitBytes, subjects });
 }

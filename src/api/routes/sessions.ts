@@ -64,14 +64,14 @@ export function sessionRoutes({
     known: KnownSession | undefined,
   ): Session => {
     if (ownerId === null || name === null) throw noSession();
-    const { view, book } = ledger;
-    const owned = organizationsOf(view, ownerId).filter(id => roleIn(view, id, ownerId) === 'owner');
+    const { snapshot, owners } = ledger.documents;
+    const owned = organizationsOf(snapshot, ownerId).filter(id => roleIn(snapshot, id, ownerId) === 'owner');
     const end = known === undefined ? expiresAt : known.endsAt;
     return {
       login: name,
-      full_name: profileOf(view, ownerId).fullName,
+      full_name: profileOf(snapshot, ownerId).fullName,
       is_admin: isAdmin,
-      organizations: owned.flatMap(id => book.owner(id)?.name ?? []).sort(),
+      organizations: owned.flatMap(id => owners.byId(id)?.name ?? []).sort(),
       scopes,
       expires_at: end === null ? null : iso(end),
       via: known?.document.via.is ?? 'token',
@@ -118,11 +118,11 @@ export function sessionRoutes({
         if (result.is !== 'signed in') return refuse(result, 'code' in by ? goneLink : undefined);
         const { started } = result;
         const known = identity.session(started.key);
-        const owner = ledger.book.owner(started.document.owner);
+        const owner = ledger.documents.owners.byId(started.document.owner);
         // Whatever ends it at this very moment came later.
         if (known === undefined || owner === undefined) return refuse({ is: 'refused' });
         browser.hold(started);
-        const { isAdmin } = profileOf(ledger.view, owner.id);
+        const { isAdmin } = profileOf(ledger.documents.snapshot, owner.id);
         const { scopes, endsAt } = started.document;
         return shown({ ownerId: owner.id, name: owner.name, isAdmin, scopes, expiresAt: endsAt }, known);
       },
@@ -141,7 +141,10 @@ export function sessionRoutes({
         const { sessionKey } = caller;
         const ended = sessionKey === null ? undefined : identity.session(sessionKey);
         if (ended === undefined || browser === null) throw noSession();
-        await ledger.govern(({ draft }) => endSessions(draft, ({ id }) => id === ended.document.id), caller);
+        await ledger.documents.transact(
+          ({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id),
+          caller,
+        );
         browser.hold(null);
       },
     }),
@@ -175,8 +178,8 @@ export function sessionRoutes({
       mustBe: mustBe('write'),
       answer: { status: 204, description: 'It is over' },
       handle: async (named, { caller }) => {
-        await ledger.govern(amendment => {
-          endSession(amendment.draft, amendment.mustBeOwner(named.params.user), named.params.id);
+        await ledger.documents.transact(transaction => {
+          endSession(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
         }, caller);
       },
     }),

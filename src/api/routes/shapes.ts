@@ -1,5 +1,6 @@
-/** What the ledger's rooms hold, as it stands on the wire, and back. */
+/** What the modules hold, as it stands on the wire, and back. */
 
+import type { Snapshot } from '../../documents/index.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import type * as policy from '../../policy/index.ts';
@@ -30,8 +31,8 @@ export function ownQuotaShown({ usage }: OwnerUsage, groups: readonly HeldGroup[
   };
 }
 
-export function userShown(view: policy.View, { id, name, type, since }: OwnerRecord): User {
-  const { email, fullName, isAdmin } = profileOf(view, id);
+export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): User {
+  const { email, fullName, isAdmin } = profileOf(snapshot, id);
   return {
     id,
     login: name,

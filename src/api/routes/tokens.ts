@@ -56,9 +56,9 @@ export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonl
       handle: async (named, { caller }) => {
         const { name, scopes, expires_at: expiresAt } = named.body;
         const wanted = { name, scopes, expiresAt: isoTime(expiresAt ?? null) };
-        const made = await ledger.govern(amendment => {
-          const owner = amendment.mustBeOwner(named.params.user);
-          return createToken(amendment.draft, owner, wanted, { maker: caller, now: Date.now() });
+        const made = await ledger.documents.transact(transaction => {
+          const owner = transaction.mustBeOwner(named.params.user);
+          return createToken(transaction.changes, owner, wanted, { maker: caller, now: Date.now() });
         }, caller);
         return { ...tokenShown(made.document), sha1: made.token };
       },
@@ -77,8 +77,8 @@ export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonl
       mustBe: mustBe('write'),
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
-        await ledger.govern(amendment => {
-          revokeToken(amendment.draft, amendment.mustBeOwner(named.params.user), named.params.id);
+        await ledger.documents.transact(transaction => {
+          revokeToken(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
         }, caller);
       },
     }),

@@ -21,7 +21,7 @@ export function trialRoutes({ ledger }: ApiServices): readonly Route[] {
         'Subjects that no rule covers, rules that never decide, groups that are empty, unused or missing.',
       access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
-      handle: () => lintIn(ledger.view, ledger.settings),
+      handle: () => lintIn(ledger.documents.snapshot, ledger.settings),
     }),
     route({
       id: 'simulatePolicy',

@@ -82,7 +82,8 @@ interface Ranked {
 }
 
 function* ranked(ledger: Ledger, wanted: string, rank: (owner: OwnerUsage) => number): Generator<Ranked> {
-  for (const owner of ledger.owners(ledger.book.keyOf(wanted))) yield { owner, rank: rank(owner) };
+  for (const owner of ledger.owners(ledger.documents.owners.keyOf(wanted)))
+    yield { owner, rank: rank(owner) };
 }
 
 /** The number that owners are sorted by; equal ones stand by name. */
@@ -93,7 +94,7 @@ function ranking(ledger: Ledger, sort: (typeof sortable)[number]): (owner: Owner
     case 'total':
       return totalOf;
     case 'percent':
-      return owner => fullness(ledger.decideFor(owner, 'size:all'));
+      return owner => fullness(ledger.deciderFor(owner)('size:all'));
     default: {
       const at = leafIndex(sort);
       return ({ usage }) => usage[at] ?? 0;

@@ -44,9 +44,9 @@ export function userQuotaRoutes({ ledger, autoCreate }: ApiServices): readonly R
       },
       answer: { status: 204, description: 'It is in these groups' },
       handle: (named, { caller }) =>
-        ledger.govern(amendment => {
-          const { id } = ownerToAssign(amendment, named.params.user, autoCreate);
-          setGroups(amendment.draft, id, named.body.groups);
+        ledger.documents.transact(transaction => {
+          const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
+          setGroups(transaction.changes, id, named.body.groups);
         }, caller),
     }),
   ];

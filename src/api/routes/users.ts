@@ -52,7 +52,7 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
         const kept = { ...(q === '' ? {} : { q }), ...(type === undefined ? {} : { type }) };
         address.search = new URLSearchParams(kept).toString();
         tellPages(call, query, total, address);
-        return entries.map(owner => userShown(ledger.view, owner));
+        return entries.map(owner => userShown(ledger.documents.snapshot, owner));
       },
     }),
     route({
@@ -68,8 +68,11 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       answer: { status: 201, description: 'The user', schema: user },
       handle: async ({ body }, { caller }) => {
         const created = { name: body.username, ...fieldsOf(body) };
-        const owner = await ledger.govern(amendment => createUser(amendment, created), caller);
-        return userShown(ledger.view, owner);
+        const owner = await ledger.documents.transact(
+          transaction => createUser(transaction, created),
+          caller,
+        );
+        return userShown(ledger.documents.snapshot, owner);
       },
     }),
     route({
@@ -82,7 +85,7 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'The user', schema: user },
-      handle: named => userShown(ledger.view, recordOf(ledger, named.params.user)),
+      handle: named => userShown(ledger.documents.snapshot, recordOf(ledger, named.params.user)),
     }),
     route({
       id: 'editUser',
@@ -102,8 +105,11 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       handle: async (named, { caller }) => {
         const { username: name } = named.body;
         const edit = { ...fieldsOf(named.body), ...(isGiven(name) ? { name } : {}) };
-        const owner = await ledger.govern(amendment => editUser(amendment, named.params.user, edit), caller);
-        return userShown(ledger.view, owner);
+        const owner = await ledger.documents.transact(
+          transaction => editUser(transaction, named.params.user, edit),
+          caller,
+        );
+        return userShown(ledger.documents.snapshot, owner);
       },
     }),
     route({
@@ -118,7 +124,7 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
-        await ledger.govern(amendment => deleteUser(amendment, named.params.user), caller);
+        await ledger.documents.transact(transaction => deleteUser(transaction, named.params.user), caller);
       },
     }),
   ];
@@ -129,8 +135,8 @@ function* found(
   wanted: string,
   type: OwnerRecord['type'] | undefined,
 ): Generator<OwnerRecord> {
-  const part = ledger.book.keyOf(wanted);
-  for (const owner of ledger.ownerRecords()) {
+  const part = ledger.documents.owners.keyOf(wanted);
+  for (const owner of ledger.documents.owners.all) {
     if (owner.key.includes(part) && (type === undefined || owner.type === type)) yield owner;
   }
 }
@@ -142,7 +148,7 @@ function byName(a: OwnerRecord, b: OwnerRecord): number {
 /** Throws `not_found`. */
 function recordOf(ledger: Ledger, name: string): OwnerRecord {
   const { id } = knownOwner(ledger, name);
-  const owner = ledger.book.owner(id);
+  const owner = ledger.documents.owners.byId(id);
   if (owner === undefined) throw new TypeError('an owner with an id has a record');
   return owner;
 }
@@ -151,7 +157,7 @@ function recordOf(ledger: Ledger, name: string): OwnerRecord {
 function mustNotBeOwner(ledger: Ledger, json: unknown): void {
   if (typeof json !== 'object' || json === null || !('username' in json)) return;
   const { username } = json;
-  if (typeof username !== 'string' || !ledger.isKnown(username)) return;
+  if (typeof username !== 'string' || ledger.documents.owners.named(username) === undefined) return;
   throw new SoftquotaError('conflict', `there is an owner ${printable(username)} already`);
 }
 

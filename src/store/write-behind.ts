@@ -1,5 +1,5 @@
 /**
- * Writes to the store what the ledger has noted, behind its back.
+ * Writes to a store what changed in memory, behind its back.
  *
  * While the store is away the write is tried again, ever more rarely, and `away` says since when and
  * why. A record that the store can never take is a mistake of ours: it is named in the log and left
@@ -8,8 +8,9 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
-import type { Changes, OwnerRecord, RootRecord, Store, SweepRecord, UnitRecord } from '../store/index.ts';
-import { mostEvents, type Noted, Notes, type TakenOver } from './notes.ts';
+import { mostEvents, type PendingEvents, type PendingReplica, PendingWrites } from './pending-writes.ts';
+import type { OwnerRecord } from './register.ts';
+import type { Changes, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
 
 /** Why the store takes nothing at the moment. */
 export interface Away {
@@ -18,15 +19,15 @@ export interface Away {
   readonly reason: string;
 }
 
-export interface KeeperLog {
+export interface WriteBehindLog {
   error(details: object, message: string): void;
   warn(details: object, message: string): void;
   info(details: object, message: string): void;
 }
 
-export interface KeeperOptions {
+export interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;
-  readonly log: KeeperLog;
+  readonly log: WriteBehindLog;
   /** Milliseconds since 1970. */
   now(): number;
   /** Something that is kept already: writing it again shows whether the store takes anything. */
@@ -38,9 +39,9 @@ const mostAtOnce = 5000;
 const firstRetryMs = 250;
 const longestRetryMs = 15_000;
 
-export class Keeper {
-  readonly #options: KeeperOptions;
-  readonly #notes = new Notes();
+export class WriteBehind {
+  readonly #options: WriteBehindOptions;
+  readonly #pending = new PendingWrites();
   readonly #waiters = new Set<() => void>();
   #away: Away | null = null;
   #running = false;
@@ -50,7 +51,7 @@ export class Keeper {
   #closing = false;
   #isFull = false;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: WriteBehindOptions) {
     this.#options = options;
   }
 
@@ -60,46 +61,46 @@ export class Keeper {
   }
 
   unit(record: UnitRecord): void {
-    this.#notes.units.set(record.id, record);
+    this.#pending.units.set(record.id, record);
     this.#start();
   }
 
   unitGone(id: string): void {
-    this.#notes.units.set(id, null);
+    this.#pending.units.set(id, null);
     this.#start();
   }
 
   owner(record: OwnerRecord): void {
-    this.#notes.owners.set(record.key, record);
+    this.#pending.owners.set(record.key, record);
     this.#start();
   }
 
   ownerGone(key: string): void {
-    this.#notes.owners.set(key, null);
+    this.#pending.owners.set(key, null);
     this.#start();
   }
 
   deltaGone(seq: number): void {
-    this.#notes.deltas.set(seq, null);
+    this.#pending.deltas.set(seq, null);
     this.#start();
   }
 
   swept(sweep: SweepRecord, present: readonly RootRecord[], gone: readonly string[]): void {
-    for (const path of gone) this.#notes.roots.set(path, null);
-    for (const root of present) this.#notes.roots.set(root.path, root);
-    this.#notes.sweep = sweep;
+    for (const path of gone) this.#pending.roots.set(path, null);
+    for (const root of present) this.#pending.roots.set(root.path, root);
+    this.#pending.sweep = sweep;
     this.#start();
   }
 
-  /** What others changed; the policy among it is written whole. */
-  takenOver(taken: TakenOver): void {
-    this.#notes.takeOver(taken);
+  /** Takes what others changed and is applied here; the documents among it are written together. */
+  applied(changes: PendingReplica): void {
+    this.#pending.addReplica(changes);
     this.#start();
   }
 
   /** Past so many events that wait, no further ones are taken in, and the log says so. */
-  note(noted: Noted): void {
-    const isFull = this.#notes.note(noted) > 0;
+  enqueue(pending: PendingEvents): void {
+    const isFull = this.#pending.addEvents(pending) > 0;
     if (isFull && !this.#isFull) {
       const message = `more than ${mostEvents} events wait for the store: those that come now are lost`;
       this.#options.log.error({ err: this.#away?.reason }, message);
@@ -123,7 +124,7 @@ export class Keeper {
     if (this.#away !== null) this.#wake.abort();
   }
 
-  /** Resolves once all that is noted is in the store (true), or the store is found away (false). */
+  /** Resolves once all that waits is in the store (true), or the store is found away (false). */
   async kept(): Promise<boolean> {
     while (this.#running && this.#away === null) {
       await new Promise<void>(resolve => this.#waiters.add(resolve));
@@ -146,10 +147,10 @@ export class Keeper {
 
   /** Ends when nothing waits and the store is there. Never rejects. */
   async #writeAll(): Promise<void> {
-    // Everything that is noted in the same turn goes into the same write.
+    // Everything that is enqueued in the same turn goes into the same write.
     await Promise.resolve();
     let retryMs = firstRetryMs;
-    while (this.#notes.size > 0 || this.#away !== null) {
+    while (this.#pending.size > 0 || this.#away !== null) {
       if (this.#away === null) {
         retryMs = firstRetryMs;
       } else {
@@ -171,19 +172,19 @@ export class Keeper {
   }
 
   async #writeSome(): Promise<void> {
-    const batch = this.#notes.take(mostAtOnce);
+    const batch = this.#pending.take(mostAtOnce);
     try {
       if (batch.size > 0) await this.#write(batch);
       else await this.#options.store.write(this.#options.probe());
       this.#back();
     } catch (error) {
-      this.#notes.putBack(batch);
+      this.#pending.putBack(batch);
       this.#failed(error);
     }
   }
 
   /** Writes a batch, without what the store refuses; when it rejects, the batch holds what is not written. */
-  async #write(batch: Notes): Promise<void> {
+  async #write(batch: PendingWrites): Promise<void> {
     try {
       await this.#options.store.write(batch.changes);
     } catch (error) {

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { z } from 'zod';
-import { type Author, Ledger, type PolicyEvent } from '../../src/ledger/index.ts';
+import type { Author, Kind, PolicyEvent } from '../../src/documents/index.ts';
+import { Ledger } from '../../src/ledger/index.ts';
 import {
   addRule,
   assign,
@@ -14,13 +15,12 @@ import {
   deleteRule,
   editRule,
   groupsIn,
-  type Kind,
   rulesIn,
   setGroups,
 } from '../../src/policy/index.ts';
 import type { Changes, Store } from '../../src/store/index.ts';
+import { settings, silentLog, World, walk } from '../ledger/world.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
-import { settings, silentLog, World, walk } from './world.ts';
 
 const carol: Author = { ownerId: 7, name: 'carol', tokenId: '12' };
 
@@ -31,7 +31,7 @@ interface Found extends PolicyEvent {
 
 /** Oldest first. */
 async function changes(ledger: Ledger): Promise<readonly Found[]> {
-  const events = await ledger.events({ kind: 'policy', limit: 10_000 });
+  const events = await ledger.eventLog.events({ kind: 'policy', limit: 10_000 });
   return events.map(({ text, ownerId, ownerKey }) => ({ ...JSON.parse(text), ownerId, ownerKey })).reverse();
 }
 
@@ -50,20 +50,20 @@ t.test(
   'a change with an occasion is one event, which lists what became another, also where nothing did',
   async t => {
     const ledger = await new World(t).open();
-    await ledger.govern(({ draft }) => createGroup(draft, { name: 'free', rules: [] }));
+    await ledger.documents.transact(({ changes }) => createGroup(changes, { name: 'free', rules: [] }));
     for (const group of ['free', null]) {
-      await ledger.govern(amendment => {
-        const owner = amendment.owner('dave') ?? amendment.createOwner('dave');
-        if (group !== null) assign(amendment.draft, owner.id, group);
-        amendment.tellAs({ kind: 'sign-in', owner, facts: { from: 'somewhere' } });
+      await ledger.documents.transact(transaction => {
+        const owner = transaction.owner('dave') ?? transaction.createOwner('dave');
+        if (group !== null) assign(transaction.changes, owner.id, group);
+        transaction.auditAs({ kind: 'sign-in', owner, facts: { from: 'somewhere' } });
       }, carol);
     }
     t.notOk(
       (await changes(ledger)).some(({ owner }) => owner === 'dave'),
       'nothing else tells of it',
     );
-    const told = await ledger.events({ kind: 'sign-in', limit: 10 });
-    const { id, key } = ledger.ownerRecord('dave') ?? {};
+    const told = await ledger.eventLog.events({ kind: 'sign-in', limit: 10 });
+    const { id, key } = ledger.documents.owners.named('dave') ?? {};
     t.match(told, [
       { ownerId: id, ownerKey: key },
       { ownerId: id, ownerKey: key },
@@ -87,15 +87,15 @@ t.test(
 t.test('a change is on record with who asked for it, and before and after', async t => {
   const ledger = await new World(t).open();
   const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };
-  await ledger.govern(({ draft }) => createGroup(draft, free), carol);
-  await ledger.govern(({ draft }) => editRule(draft, 'total', { limitBytes: 9 }), {
+  await ledger.documents.transact(({ changes }) => createGroup(changes, free), carol);
+  await ledger.documents.transact(({ changes }) => editRule(changes, 'total', { limitBytes: 9 }), {
     ownerId: null,
     name: null,
     tokenId: null,
   });
-  await ledger.govern(amendment => {
-    const alice = amendment.createOwner('Alice');
-    assign(amendment.draft, alice.id, 'free');
+  await ledger.documents.transact(transaction => {
+    const alice = transaction.createOwner('Alice');
+    assign(transaction.changes, alice.id, 'free');
   });
   const alice = ledger.ownerUsage('alice').id;
   const found = await changes(ledger);
@@ -122,25 +122,29 @@ t.test('a change and its events are one write', async t => {
   const { store, writes } = openStore();
   const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
   t.teardown(() => ledger.close());
-  await ledger.govern(({ draft }) => createRule(draft, { name: 'r', limitBytes: 1, subjects: [] }));
+  await ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name: 'r', limitBytes: 1, subjects: [] }),
+  );
   t.equal(writes.length, 1);
   t.match(writes[0], { documents: [{ kind: 'rule', key: 'r' }], events: [{ kind: 'policy' }] });
 });
 
 t.test('what changes nothing, or fails, is no event', async t => {
   const ledger = await new World(t).open();
-  await ledger.govern(({ draft }) => createRule(draft, { name: 'r', limitBytes: 1, subjects: [] }));
-  await ledger.govern(({ draft }) => editRule(draft, 'r', { limitBytes: 1 }));
-  await ledger.govern(() => 'nothing');
-  await t.rejects(ledger.govern(({ draft }) => deleteRule(draft, 'gone')));
+  await ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name: 'r', limitBytes: 1, subjects: [] }),
+  );
+  await ledger.documents.transact(({ changes }) => editRule(changes, 'r', { limitBytes: 1 }));
+  await ledger.documents.transact(() => 'nothing');
+  await t.rejects(ledger.documents.transact(({ changes }) => deleteRule(changes, 'gone')));
   t.equal((await changes(ledger)).length, 1);
 });
 
 t.test('a renamed owner is found under both names, and one that gave way is on record', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'carol/app', 5);
-  const { id } = await ledger.govern(amendment => amendment.createOwner('alice'));
-  await ledger.govern(amendment => amendment.renameOwner('alice', 'carol', () => true));
+  const { id } = await ledger.documents.transact(transaction => transaction.createOwner('alice'));
+  await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'carol', () => true));
   const renamed = { what: 'owner', before: { name: 'alice' }, after: { name: 'carol' }, ownerId: id };
   t.match((await changes(ledger)).slice(1), [
     { what: 'owner', before: { name: 'carol' }, after: null },
@@ -150,7 +154,7 @@ t.test('a renamed owner is found under both names, and one that gave way is on r
     { ownerId: id, ownerKey: 'carol' },
     { ownerId: null, ownerKey: 'alice' },
   ]) {
-    const [newest] = await ledger.events({ owner, limit: 1 });
+    const [newest] = await ledger.eventLog.events({ owner, limit: 1 });
     t.match(JSON.parse(newest?.text ?? ''), { before: { name: 'alice' }, after: { name: 'carol' } });
   }
 });
@@ -159,7 +163,7 @@ const secret = z.strictObject({ secret: z.string(), uses: z.number() });
 const openKind: Kind<z.infer<typeof secret>> = {
   name: 'open',
   schema: secret,
-  told: (_key, { secret }) => ({ name: null, ownerId: null, content: { letters: secret.length } }),
+  describe: (_key, { secret }) => ({ name: null, ownerId: null, content: { letters: secret.length } }),
 };
 const closedKind: Kind<z.infer<typeof secret>> = { name: 'closed', schema: secret };
 
@@ -169,9 +173,13 @@ t.test('of a document nothing is told but what its kind tells', async t => {
   const ledger = await Ledger.open({ store, host: 'here', settings, kinds, foldCase: true, log: silentLog });
   t.teardown(() => ledger.close());
   for (const kind of kinds) {
-    await ledger.govern(({ draft }) => draft.put(kind, 'the key', { secret: 'hush', uses: 1 }));
-    await ledger.govern(({ draft }) => draft.put(kind, 'the key', { secret: 'hush', uses: 2 }));
-    await ledger.govern(({ draft }) => draft.remove(kind, 'the key'));
+    await ledger.documents.transact(({ changes }) =>
+      changes.put(kind, 'the key', { secret: 'hush', uses: 1 }),
+    );
+    await ledger.documents.transact(({ changes }) =>
+      changes.put(kind, 'the key', { secret: 'hush', uses: 2 }),
+    );
+    await ledger.documents.transact(({ changes }) => changes.remove(kind, 'the key'));
   }
   const found = await changes(ledger);
   t.match(
@@ -200,23 +208,23 @@ const anyStep = fc.oneof(
 type Step = typeof anyStep extends fc.Arbitrary<infer Value> ? Value : never;
 
 function take(ledger: Ledger, step: Step): Promise<unknown> {
-  return ledger.govern(amendment => {
-    const { draft } = amendment;
+  return ledger.documents.transact(transaction => {
+    const { changes } = transaction;
     switch (step.act) {
       case 'createRule':
-        return createRule(draft, { ...step, subjects: [] });
+        return createRule(changes, { ...step, subjects: [] });
       case 'editRule':
-        return editRule(draft, step.name, step);
+        return editRule(changes, step.name, step);
       case 'deleteRule':
-        return deleteRule(draft, step.name);
+        return deleteRule(changes, step.name);
       case 'createGroup':
-        return createGroup(draft, { name: step.name, rules: [] });
+        return createGroup(changes, { name: step.name, rules: [] });
       case 'deleteGroup':
-        return deleteGroup(draft, step.name);
+        return deleteGroup(changes, step.name);
       case 'addRule':
-        return addRule(draft, step.group, step.name);
+        return addRule(changes, step.group, step.name);
       case 'setGroups':
-        return setGroups(draft, amendment.mustBeOwner(step.name).id, step.groups);
+        return setGroups(changes, transaction.mustBeOwner(step.name).id, step.groups);
     }
   });
 }
@@ -225,7 +233,8 @@ t.test('played again from the record, every change begins where the one before e
   const story = fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async steps => {
     const { store } = openStore();
     const ledger = await Ledger.open({ store, host: 'here', settings, foldCase: true, log: silentLog });
-    for (const name of ['a', 'b', 'c']) await ledger.govern(amendment => amendment.createOwner(name));
+    for (const name of ['a', 'b', 'c'])
+      await ledger.documents.transact(transaction => transaction.createOwner(name));
     await Promise.allSettled(steps.map(step => take(ledger, step)));
     const known = new Map<string, unknown>();
     for (const { what, name, before, after } of await changes(ledger)) {
@@ -234,16 +243,16 @@ t.test('played again from the record, every change begins where the one before e
       assert.notDeepStrictEqual(before, after);
       known.set(thing, after);
     }
-    for (const { name, limitBytes, subjects } of rulesIn(ledger.view)) {
+    for (const { name, limitBytes, subjects } of rulesIn(ledger.documents.snapshot)) {
       assert.deepStrictEqual(known.get(`rule ${name}`), { limit: limitBytes, subjects });
     }
-    for (const { name, rules } of groupsIn(ledger.view)) {
+    for (const { name, rules } of groupsIn(ledger.documents.snapshot)) {
       assert.deepStrictEqual(known.get(`group ${name}`), { rules: rules.map(rule => rule.name) });
     }
     const present = [...known].filter(([, after]) => after !== null).map(([thing]) => thing.split(' ')[0]);
     const count = (what: string) => present.filter(each => each === what).length;
-    assert.equal(count('rule'), rulesIn(ledger.view).length);
-    assert.equal(count('group'), groupsIn(ledger.view).length);
+    assert.equal(count('rule'), rulesIn(ledger.documents.snapshot).length);
+    assert.equal(count('group'), groupsIn(ledger.documents.snapshot).length);
     await ledger.close();
   });
   await fc.assert(story, { numRuns: 100 });

@@ -4,7 +4,7 @@
  *
  * No walk lasts over two ends of sweeps; what is older than that is forgotten.
  */
-export class Departed {
+export class Tombstones {
   #lately = new Map<string, number>();
   #before = new Map<string, number>();
 

@@ -19,9 +19,11 @@ t.setTimeout(240_000);
 const promisedMs = 2000;
 
 const ruling = ({ ledger }: Member, name: string) =>
-  ledger.govern(({ draft }) => createRule(draft, { name, limitBytes: 5, subjects: ['size:all'] }));
+  ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name, limitBytes: 5, subjects: ['size:all'] }),
+  );
 
-const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.view, name) !== undefined;
+const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 
 /** What came of a change, and after how long. */
 async function asked(by: Member, name: string): Promise<{ readonly said: string; readonly ms: number }> {

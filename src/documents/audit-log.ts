@@ -1,29 +1,29 @@
 /**
- * What a change of what administrators rule is remembered by: an event for each thing that has become another,
- * with who did it, and what it was before and after. What has an occasion, such as somebody's sign-in, is one event
- * that lists them.
+ * The audit log: an event for each thing that a transaction changes, with who did it, and what it was before and after. A
+ * transaction with an audit context, such as somebody's sign-in, is one event that lists the changes.
  *
- * It is read off the change itself, so that no change can go without, and none can say of itself what is not so.
- * Of a document only what its kind tells is told.
+ * The events are read off the transaction itself, so that no change can go without, and none can say of itself what is
+ * not so. Of a document only what its kind describes is shown.
  */
 
-import type { Kind, Told, View } from '../policy/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
-import type { Amendment } from './amendment.ts';
-import type { Book } from './book.ts';
 import { EventIds } from './event-ids.ts';
+import type { Description, Kind } from './kind.ts';
+import type { OwnerRegistry } from './owner-registry.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { Transaction } from './transaction.ts';
 
 /** Who asks for a change. */
 export interface Author {
-  /** Null: this machine's administrator, as `name` is. */
+  /** Null: this host's administrator, as `name` is. */
   readonly ownerId: number | null;
   readonly name: string | null;
   /** The token that it was asked for with. */
   readonly tokenId: string | null;
 }
 
-/** What has become another. */
-export interface Become {
+/** One thing that was changed. */
+export interface AuditEntry {
   readonly action: 'created' | 'edited' | 'deleted';
   /** The kind of document, or `owner`. */
   readonly what: string;
@@ -37,48 +37,48 @@ export interface Become {
 }
 
 /** What the text of an event of the kind `policy` says, as JSON. */
-export interface PolicyEvent extends Become {
-  /** Things that were changed together, which came into force as a whole, have the same. */
+export interface PolicyEvent extends AuditEntry {
+  /** The same for all that was changed together. */
   readonly change: string;
   /** Null: softquota itself. */
   readonly by: Author | null;
 }
 
-export interface ChronicleOptions {
-  readonly book: Book;
-  /** What is in force before the change. */
-  readonly view: View;
+export interface AuditOptions {
+  readonly owners: OwnerRegistry;
+  /** What is in force before the transaction. */
+  readonly snapshot: Snapshot;
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
 }
 
 interface Changed {
   readonly what: string;
-  readonly before: Told | null;
-  readonly after: Told | null;
+  readonly before: Description | null;
+  readonly after: Description | null;
 }
 
 const indexDigits = 6;
 
-export class Chronicle {
+export class AuditLog {
   readonly #ids = new EventIds('p');
 
-  /** The events of a change that is drafted and not yet in force. `at`: milliseconds since 1970. */
+  /** Makes the events of a transaction that is drafted and not yet in force. `at`: milliseconds since 1970. */
   eventsOf(
-    amendment: Amendment,
+    transaction: Transaction,
     by: Author | null,
     at: number,
-    options: ChronicleOptions,
+    options: AuditOptions,
   ): readonly EventRecord[] {
     const change = this.#ids.next();
     const author = by === null ? null : { ownerId: by.ownerId, name: by.name, tokenId: by.tokenId };
-    const owners = ownersAround(amendment, options.book);
+    const owners = ownersAround(transaction, options.owners);
     const ownerOf = (id: number | null) =>
-      id === null ? null : (owners.get(id) ?? options.book.owner(id) ?? null);
+      id === null ? null : (owners.get(id) ?? options.owners.byId(id) ?? null);
     const nameOf = (id: number) => ownerOf(id)?.name ?? `#${id}`;
-    const changes = [...changedOwners(owners), ...changedDocuments(amendment, nameOf, options)].map(
+    const changes = [...changedOwners(owners), ...changedDocuments(transaction, nameOf, options)].map(
       ({ what, before, after }) => {
         const { name = null, ownerId = null } = after ?? before ?? {};
-        const told: Become = {
+        const entry: AuditEntry = {
           action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
           what,
           name,
@@ -86,17 +86,17 @@ export class Chronicle {
           before: before?.content ?? null,
           after: after?.content ?? null,
         };
-        return { ownerId, told };
+        return { ownerId, entry };
       },
     );
-    const { occasion } = amendment;
-    if (occasion !== null) {
-      const { kind, owner, facts } = occasion;
-      const event = { change, by: author, ...facts, changes: changes.map(({ told }) => told) };
+    const { context } = transaction;
+    if (context !== null) {
+      const { kind, owner, facts } = context;
+      const event = { change, by: author, ...facts, changes: changes.map(({ entry }) => entry) };
       return [{ id: change, kind, at, ownerId: owner.id, ownerKey: owner.key, text: JSON.stringify(event) }];
     }
-    return changes.map(({ ownerId, told }, index) => {
-      const event: PolicyEvent = { change, by: author, ...told };
+    return changes.map(({ ownerId, entry }, index) => {
+      const event: PolicyEvent = { change, by: author, ...entry };
       return {
         id: `${change}-${String(index).padStart(indexDigits, '0')}`,
         kind: 'policy',
@@ -116,13 +116,13 @@ interface OwnerAround extends OwnerRecord {
 }
 
 /** Those whose records change, by id. */
-function ownersAround(amendment: Amendment, book: Book): ReadonlyMap<number, OwnerAround> {
-  const { owners = [], goneOwners = [] } = amendment.changes;
+function ownersAround(transaction: Transaction, known: OwnerRegistry): ReadonlyMap<number, OwnerAround> {
+  const { owners = [], goneOwners = [] } = transaction.records;
   const after = new Map(owners.map(owner => [owner.id, owner]));
   const keys = [...goneOwners, ...owners.map(({ key }) => key)];
   const before = new Map<number, OwnerRecord>();
   for (const key of keys) {
-    const owner = book.accountByKey(key)?.owner;
+    const owner = known.byKey(key);
     if (owner !== undefined) before.set(owner.id, owner);
   }
   const found = new Map<number, OwnerAround>();
@@ -141,32 +141,32 @@ function* changedOwners(owners: ReadonlyMap<number, OwnerAround>): Generator<Cha
   // Whoever gives way has gone before another one has the name.
   const goneFirst = [...owners.values()].sort((a, b) => Number(a.after !== null) - Number(b.after !== null));
   for (const owner of goneFirst) {
-    const before = owner.before === null ? null : toldOwner(owner.before);
-    const after = owner.after === null ? null : toldOwner(owner.after);
+    const before = owner.before === null ? null : describeOwner(owner.before);
+    const after = owner.after === null ? null : describeOwner(owner.after);
     if (!isSame(before, after)) yield { what: 'owner', before, after };
   }
 }
 
-function toldOwner({ id, name, type }: OwnerRecord): Told {
+function describeOwner({ id, name, type }: OwnerRecord): Description {
   return { name, ownerId: id, content: { name, type } };
 }
 
 function* changedDocuments(
-  amendment: Amendment,
+  transaction: Transaction,
   nameOf: (ownerId: number) => string,
-  { view, kinds }: ChronicleOptions,
+  { snapshot, kinds }: AuditOptions,
 ): Generator<Changed> {
-  for (const [what, page] of amendment.draft.changed) {
+  for (const [what, page] of transaction.changes.changed) {
     const kind = kinds.get(what);
     if (kind === undefined) continue;
-    const tell = (key: string, document: unknown): Told =>
-      kind.told?.(key, document, nameOf) ?? { name: null, ownerId: null, content: {} };
+    const describe = (key: string, document: unknown): Description =>
+      kind.describe?.(key, document, nameOf) ?? { name: null, ownerId: null, content: {} };
     for (const [key, document] of page) {
-      const known = view.get(kind, key);
-      const before = known === undefined ? null : tell(key, known);
-      const after = document === null ? null : tell(key, document);
-      // Of what nothing is told it is still told that it has become another.
-      const same = kind.told === undefined ? isSame(known ?? null, document) : isSame(before, after);
+      const known = snapshot.get(kind, key);
+      const before = known === undefined ? null : describe(key, known);
+      const after = document === null ? null : describe(key, document);
+      // Of what is not described it is still said that it was changed.
+      const same = kind.describe === undefined ? isSame(known ?? null, document) : isSame(before, after);
       if (!same) yield { what, before, after };
     }
   }

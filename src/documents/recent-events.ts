@@ -1,4 +1,4 @@
-/** The last events that were written together with changes of policy, as many as fit. */
+/** The last events that were written together with transactions, as many as fit. */
 
 import type { EventRecord } from '../store/index.ts';
 

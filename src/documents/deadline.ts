@@ -1,11 +1,11 @@
 /**
- * How long somebody is made to wait for others, all in all: time that is spent here, with what was asked for, does not
- * count.
+ * A bound on how long somebody waits for others, all in all: time that this process itself spends on what was asked for
+ * does not count.
  */
 
 import { SoftquotaError } from '../errors.ts';
 
-export class Patience {
+export class Deadline {
   #leftMs: number;
 
   constructor(ms: number) {

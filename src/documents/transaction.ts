@@ -1,47 +1,56 @@
 /**
- * One change of what administrators rule, drafted: documents, and owners. Nothing of it is in the book or in
- * the store before all of it is written.
+ * One change of documents and owners while it is drafted. Nothing of it is in force or in the store before all of it is
+ * written.
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Draft } from '../policy/index.ts';
 import { nameFault, printable } from '../quota/index.ts';
 import type { Changes, OwnerRecord } from '../store/index.ts';
-import type { Book } from './book.ts';
+import type { ChangeSet } from './change-set.ts';
+import type { OwnerRegistry } from './owner-registry.ts';
 
-/** What a change is for, where it is one thing to those who read of it. */
-export interface Occasion {
+/** What a transaction is for, where one event tells of all of it. */
+export interface AuditContext {
   /** The kind of its event. */
   readonly kind: string;
   readonly owner: OwnerRecord;
-  /** What the event says, as JSON, besides who did it and what became another. */
+  /** What the event says, as JSON, besides who did it and what was changed. */
   readonly facts: object;
 }
 
-export class Amendment {
-  readonly draft: Draft;
-  readonly #book: Book;
-  readonly #now: number;
+/** What a transaction reads besides documents. */
+export interface TransactionOptions {
+  readonly owners: OwnerRegistry;
+  /** How many units an owner has, on all hosts. */
+  unitCountOf(ownerKey: string): number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+export class Transaction {
+  /** The documents, to read and to change. */
+  readonly changes: ChangeSet;
+  readonly #options: TransactionOptions;
   /** By key; null: gone. */
   readonly #owners = new Map<string, OwnerRecord | null>();
-  #occasion: Occasion | null = null;
+  #context: AuditContext | null = null;
 
-  constructor(draft: Draft, book: Book, now: number) {
-    this.draft = draft;
-    this.#book = book;
-    this.#now = now;
+  constructor(changes: ChangeSet, options: TransactionOptions) {
+    this.changes = changes;
+    this.#options = options;
   }
 
   owner(name: string): OwnerRecord | undefined {
-    const key = this.#book.keyOf(name);
+    const { owners } = this.#options;
+    const key = owners.keyOf(name);
     const changed = this.#owners.get(key);
-    return changed === undefined ? this.#book.account(name)?.owner : (changed ?? undefined);
+    return changed === undefined ? owners.byKey(key) : (changed ?? undefined);
   }
 
   /** Whatever the name is now. */
   ownerById(id: number): OwnerRecord | undefined {
     for (const owner of this.#owners.values()) if (owner?.id === id) return owner;
-    const known = this.#book.owner(id);
+    const known = this.#options.owners.byId(id);
     return known === undefined || this.#owners.has(known.key) ? undefined : known;
   }
 
@@ -49,7 +58,8 @@ export class Amendment {
   createOwner(name: string, type: OwnerRecord['type'] = 'user'): OwnerRecord {
     mustBeName(name);
     if (this.owner(name) !== undefined) throw taken(name);
-    const owner = { ...this.#book.newOwner(name, this.#now), type };
+    const { owners, now } = this.#options;
+    const owner = { ...owners.expect(name, now), type };
     this.#owners.set(owner.key, owner);
     return owner;
   }
@@ -69,7 +79,7 @@ export class Amendment {
   renameOwner(name: string, newName: string, isOnlyFound: (owner: OwnerRecord) => boolean): OwnerRecord {
     mustBeName(newName);
     const before = this.mustBeOwner(name);
-    const key = this.#book.keyOf(newName);
+    const key = this.#options.owners.keyOf(newName);
     const other = this.owner(newName);
     if (other !== undefined && other.id !== before.id && !isOnlyFound(other)) throw taken(newName);
     const renamed = { ...before, key, name: newName.normalize('NFC') };
@@ -81,7 +91,7 @@ export class Amendment {
   /** Throws `not_found`, and `conflict` where the owner has units. */
   deleteOwner(name: string): OwnerRecord {
     const owner = this.mustBeOwner(name);
-    const units = this.#book.account(name)?.unitCount ?? 0;
+    const units = this.#options.unitCountOf(owner.key);
     if (units > 0) {
       const shown = printable(owner.name);
       throw new SoftquotaError(
@@ -100,22 +110,23 @@ export class Amendment {
     return owner;
   }
 
-  /** One event tells of all of this change, even where nothing becomes another. */
-  tellAs(occasion: Occasion): void {
-    this.#occasion = occasion;
+  /** Has one event tell of all of this transaction, even where nothing is changed. */
+  auditAs(context: AuditContext): void {
+    this.#context = context;
   }
 
-  /** Null: each thing that becomes another has an event of its own. */
-  get occasion(): Occasion | null {
-    return this.#occasion;
+  /** Null: each thing that is changed has an event of its own. */
+  get context(): AuditContext | null {
+    return this.#context;
   }
 
   get isEmpty(): boolean {
-    return this.draft.isEmpty && this.#owners.size === 0 && this.#occasion === null;
+    return this.changes.isEmpty && this.#owners.size === 0 && this.#context === null;
   }
 
-  get changes(): Changes {
-    return { ...this.draft.changes, owners: [...this.#present()], goneOwners: [...this.#gone()] };
+  /** What the store has to be told. */
+  get records(): Changes {
+    return { ...this.changes.records, owners: [...this.#present()], goneOwners: [...this.#gone()] };
   }
 
   *#present(): Generator<OwnerRecord> {

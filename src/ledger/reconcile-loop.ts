@@ -1,35 +1,35 @@
 /**
- * Looks at owners whose decisions may have become others: not at once, but in rounds, so that many changes are one
- * look, and a slice at a time, so that everybody can be looked at while all else goes on.
+ * Reconciles owners whose decisions may have changed: not at once, but in rounds, so that many changes are one round, and
+ * a slice at a time, so that everybody can be reconciled while all else goes on.
  */
 
+import { inSlices } from '../slices.ts';
 import type { Ledger } from './ledger.ts';
-import { inSlices } from './slices.ts';
 
-export interface RoundsOptions {
-  readonly ledger: Pick<Ledger, 'watch' | 'ownerRecords'>;
+export interface ReconcileLoopOptions {
+  readonly ledger: Pick<Ledger, 'documents' | 'watch'>;
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
   /** Milliseconds before what failed is tried again; ten seconds unless given. */
   readonly retryMs?: number | undefined;
-  /** Looks at one whose decisions may have changed. The owner may be gone. */
-  look(ownerKey: string): void;
-  /** Ends a round; `everybody` has been looked at, or some. Where it rejects it is called again, at the latest after `retryMs`. */
+  /** Reconciles an owner whose decisions may have changed. The owner may be gone. */
+  reconcile(ownerKey: string): void;
+  /** Ends a round; `everybody` has been reconciled, or some. Where it rejects it is called again, at the latest after `retryMs`. */
   finish(everybody: boolean): Promise<void>;
-  /** A round could not be ended. */
-  failed(error: unknown): void;
+  /** Called when a round could not be ended. */
+  onFailed(error: unknown): void;
 }
 
 /** A long round is followed by a long rest; most of the time goes to other things. */
 const restFactor = 4;
 
-export class Rounds {
-  readonly #options: RoundsOptions;
-  /** Owners whose decisions may have changed since they were looked at. */
+export class ReconcileLoop {
+  readonly #options: ReconcileLoopOptions;
+  /** Owners whose decisions may have changed since they were reconciled. */
   readonly #pending = new Set<string>();
   #everybodyPending = false;
   /** Since a round ended well. */
-  #everybodyLookedAt = false;
+  #everybodyReconciled = false;
   #isUnfinished = false;
   #unwatch: (() => void) | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -37,7 +37,7 @@ export class Rounds {
   /** On the monotonic clock. */
   #restUntil = 0;
 
-  constructor(options: RoundsOptions) {
+  constructor(options: ReconcileLoopOptions) {
     this.#options = options;
   }
 
@@ -47,12 +47,12 @@ export class Rounds {
     this.#note(null);
   }
 
-  /** Has everybody looked at anew. */
-  lookAtAll(): void {
+  /** Has everybody reconciled anew. */
+  reconcileAll(): void {
     this.#note(null);
   }
 
-  /** Resolves once all were looked at whose decisions may have changed by now, or a round has failed. */
+  /** Resolves once all are reconciled whose decisions may have changed by now, or a round has failed. */
   async settled(): Promise<void> {
     if (this.#round !== null) await this.#round;
     if (this.#unwatch === null) return;
@@ -99,29 +99,29 @@ export class Rounds {
     const began = performance.now();
     let restMs = pauseMs;
     try {
-      await this.#look();
-      await this.#options.finish(this.#everybodyLookedAt);
-      this.#everybodyLookedAt = false;
+      await this.#reconcile();
+      await this.#options.finish(this.#everybodyReconciled);
+      this.#everybodyReconciled = false;
       this.#isUnfinished = false;
     } catch (error) {
       this.#isUnfinished = true;
       restMs = retryMs;
-      this.#options.failed(error);
+      this.#options.onFailed(error);
     }
     const ended = performance.now();
     this.#restUntil = ended + Math.max(restMs, restFactor * (ended - began));
   }
 
-  async #look(): Promise<void> {
-    const { ledger, look } = this.#options;
+  async #reconcile(): Promise<void> {
+    const { ledger, reconcile } = this.#options;
     if (this.#everybodyPending) {
       this.#everybodyPending = false;
-      this.#everybodyLookedAt = true;
-      for (const { key } of ledger.ownerRecords()) this.#pending.add(key);
+      this.#everybodyReconciled = true;
+      for (const { key } of ledger.documents.owners.all) this.#pending.add(key);
     }
     await inSlices(this.#pending, ownerKey => {
       this.#pending.delete(ownerKey);
-      look(ownerKey);
+      reconcile(ownerKey);
     });
   }
 }

@@ -1,59 +1,52 @@
 /**
- * What waits to be written to the store: of each thing the newest note, `null` saying that it is gone.
+ * What waits to be written to the store: of each thing its newest state, `null` where it is gone.
  *
- * So what waits is never more than what the ledger holds, what has gone from it meanwhile, and `mostEvents`. What is
- * taken over of a policy goes into one write, with its owners.
+ * So what waits is never more than what is in memory, what has gone from it meanwhile, and `mostEvents`. Documents that
+ * are replicated go into one write, with their owners.
  */
 
-import type {
-  Adopted,
-  Changes,
-  DocumentRecord,
-  EventRecord,
-  LevelRecord,
-  OwnerRecord,
-  RootRecord,
-  ShareRecord,
-  SweepRecord,
-  UnitRecord,
-} from '../store/index.ts';
+import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, ShareRecord } from './register.ts';
+import type { Adopted, Changes, RootRecord, SweepRecord, UnitRecord } from './store.ts';
 
-type NotesOf<Key, Item> = Map<Key, Item | null>;
+type Pending<Key, Item> = Map<Key, Item | null>;
 /** Of what takes two names to be found, by `both` of them. */
-type NamedNotesOf<Names, Item> = Map<string, { readonly names: Names; readonly item: Item | null }>;
+type PendingNamed<Names, Item> = Map<string, { readonly names: Names; readonly item: Item | null }>;
 
 type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
 type ShareNames = Pick<ShareRecord, 'ownerKey' | 'host'>;
 
-/** The same for no other two; quickly made, for a hundred thousand may be noted at once. */
+/** The same for no other two; quickly made, for a hundred thousand may wait at once. */
 const both = (one: string, other: string) => `${one.length}:${one}${other}`;
 
-/** Events are no part of what the ledger holds; so many wait at most. */
+/** Events are not held in memory; so many wait at most. */
 export const mostEvents = 50_000;
 
 /** What happened, and how near to their limits owners are now. */
-export type Noted = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
+export type PendingEvents = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
 
-/** What others changed, and where the policy stands with it. */
-export type TakenOver = Pick<Changes, 'documents' | 'goneDocuments' | 'shares' | 'goneShares' | 'adopted'>;
+/** What others changed, and where the documents stand with it. */
+export type PendingReplica = Pick<
+  Changes,
+  'documents' | 'goneDocuments' | 'shares' | 'goneShares' | 'adopted'
+>;
 
-export class Notes {
+export class PendingWrites {
   /** By key. */
-  readonly owners: NotesOf<string, OwnerRecord> = new Map();
+  readonly owners: Pending<string, OwnerRecord> = new Map();
   /** By id. */
-  readonly units: NotesOf<string, UnitRecord> = new Map();
+  readonly units: Pending<string, UnitRecord> = new Map();
   /** By path. */
-  readonly roots: NotesOf<string, RootRecord> = new Map();
+  readonly roots: Pending<string, RootRecord> = new Map();
   /** By seq. Those that come are written at once, and never wait. */
-  readonly deltas: NotesOf<number, never> = new Map();
+  readonly deltas: Pending<number, never> = new Map();
   sweep: SweepRecord | null = null;
-  readonly documents: NamedNotesOf<DocumentNames, DocumentRecord> = new Map();
+  readonly documents: PendingNamed<DocumentNames, DocumentRecord> = new Map();
   adopted: Adopted | null = null;
-  readonly shares: NamedNotesOf<ShareNames, ShareRecord> = new Map();
+  readonly shares: PendingNamed<ShareNames, ShareRecord> = new Map();
   /** By id. */
-  readonly events: NotesOf<string, EventRecord> = new Map();
+  readonly events: Pending<string, EventRecord> = new Map();
   /** By owner id. */
-  readonly levels: NotesOf<number, LevelRecord> = new Map();
+  readonly levels: Pending<number, LevelRecord> = new Map();
   goneEventsBefore: number | null = null;
 
   get size(): number {
@@ -67,12 +60,12 @@ export class Notes {
       this.events,
       this.levels,
     ];
-    const single = [this.sweep, this.adopted, this.goneEventsBefore].filter(note => note !== null);
+    const single = [this.sweep, this.adopted, this.goneEventsBefore].filter(one => one !== null);
     return maps.reduce((sum, { size }) => sum + size, single.length);
   }
 
   /** Gives how many events there was no room for. */
-  note({ events = [], goneEventsBefore, levels = [], goneLevels = [] }: Noted): number {
+  addEvents({ events = [], goneEventsBefore, levels = [], goneLevels = [] }: PendingEvents): number {
     let left = 0;
     for (const event of events) {
       if (this.events.size < mostEvents || this.events.has(event.id)) this.events.set(event.id, event);
@@ -84,21 +77,27 @@ export class Notes {
     return left;
   }
 
-  takeOver({ documents = [], goneDocuments = [], shares = [], goneShares = [], adopted }: TakenOver): void {
-    const noteDocument = ({ kind, key }: DocumentNames, item: DocumentRecord | null) =>
+  addReplica({
+    documents = [],
+    goneDocuments = [],
+    shares = [],
+    goneShares = [],
+    adopted,
+  }: PendingReplica): void {
+    const addDocument = ({ kind, key }: DocumentNames, item: DocumentRecord | null) =>
       this.documents.set(both(kind, key), { names: { kind, key }, item });
-    for (const names of goneDocuments) noteDocument(names, null);
-    for (const document of documents) noteDocument(document, document);
-    const noteShare = ({ ownerKey, host }: ShareNames, item: ShareRecord | null) =>
+    for (const names of goneDocuments) addDocument(names, null);
+    for (const document of documents) addDocument(document, document);
+    const addShare = ({ ownerKey, host }: ShareNames, item: ShareRecord | null) =>
       this.shares.set(both(ownerKey, host), { names: { ownerKey, host }, item });
-    for (const names of goneShares) noteShare(names, null);
-    for (const share of shares) noteShare(share, share);
+    for (const names of goneShares) addShare(names, null);
+    for (const share of shares) addShare(share, share);
     if (adopted !== undefined) this.adopted = goneOn(this.adopted, adopted);
   }
 
-  /** Moves so many of the oldest notes out. What is said of a whole sweep goes only with the last of all. */
-  take(most: number): Notes {
-    const taken = new Notes();
+  /** Moves so many of the oldest out. What is said of a whole sweep goes only with the last of all. */
+  take(most: number): PendingWrites {
+    const taken = new PendingWrites();
     const isPolicy = this.documents.size > 0 || this.adopted !== null;
     move(this.owners, taken.owners, isPolicy ? this.owners.size : most);
     move(this.documents, taken.documents, this.documents.size);
@@ -122,8 +121,8 @@ export class Notes {
     return taken;
   }
 
-  /** Takes back what could not be written, but for what is noted anew since. */
-  putBack(older: Notes): void {
+  /** Takes back what could not be written, but for what has changed since. */
+  putBack(older: PendingWrites): void {
     addMissing(this.owners, older.owners);
     addMissing(this.documents, older.documents);
     this.adopted = this.adopted === null ? older.adopted : goneOn(older.adopted, this.adopted);
@@ -164,7 +163,7 @@ export class Notes {
   }
 }
 
-function move<Key, Item>(from: NotesOf<Key, Item>, to: NotesOf<Key, Item>, most: number): void {
+function move<Key, Item>(from: Pending<Key, Item>, to: Pending<Key, Item>, most: number): void {
   if (most <= 0) return;
   for (const [key, item] of from) {
     to.set(key, item);
@@ -173,24 +172,24 @@ function move<Key, Item>(from: NotesOf<Key, Item>, to: NotesOf<Key, Item>, most:
   }
 }
 
-function addMissing<Key, Item>(notes: NotesOf<Key, Item>, older: NotesOf<Key, Item>): void {
-  for (const [key, item] of older) if (!notes.has(key)) notes.set(key, item);
+function addMissing<Key, Item>(pending: Pending<Key, Item>, older: Pending<Key, Item>): void {
+  for (const [key, item] of older) if (!pending.has(key)) pending.set(key, item);
 }
 
-function present<Key, Item>(notes: NotesOf<Key, Item>): Item[] {
-  return [...notes.values()].filter(item => item !== null);
+function present<Key, Item>(pending: Pending<Key, Item>): Item[] {
+  return [...pending.values()].filter(item => item !== null);
 }
 
-function gone<Key, Item>(notes: NotesOf<Key, Item>): Key[] {
-  return [...notes].filter(([, item]) => item === null).map(([key]) => key);
+function gone<Key, Item>(pending: Pending<Key, Item>): Key[] {
+  return [...pending].filter(([, item]) => item === null).map(([key]) => key);
 }
 
-function itemsOf<Item>(notes: NamedNotesOf<unknown, Item>): Item[] {
-  return [...notes.values()].flatMap(({ item }) => (item === null ? [] : [item]));
+function itemsOf<Item>(pending: PendingNamed<unknown, Item>): Item[] {
+  return [...pending.values()].flatMap(({ item }) => (item === null ? [] : [item]));
 }
 
-function goneOf<Names>(notes: NamedNotesOf<Names, unknown>): Names[] {
-  return [...notes.values()].flatMap(({ names, item }) => (item === null ? [names] : []));
+function goneOf<Names>(pending: PendingNamed<Names, unknown>): Names[] {
+  return [...pending.values()].flatMap(({ names, item }) => (item === null ? [names] : []));
 }
 
 /** What is to be written of two that came one after the other. */

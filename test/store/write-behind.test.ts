@@ -1,13 +1,20 @@
-/** How notes get into a store that fails at chosen moments. */
+/** How changes get into a store that fails at chosen moments. */
 
 import t, { type Test } from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { Keeper } from '../../src/ledger/keeper.ts';
-import { mostEvents } from '../../src/ledger/notes.ts';
-import type { Changes, EventQuery, EventRecord, Kept, LevelRecord, Store } from '../../src/store/index.ts';
-import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from '../store/model.ts';
-import { event, owner, unit } from '../store/records.ts';
-import { silentLog } from './world.ts';
+import {
+  type Changes,
+  type EventQuery,
+  type EventRecord,
+  type Kept,
+  type LevelRecord,
+  mostEvents,
+  type Store,
+  WriteBehind,
+} from '../../src/store/index.ts';
+import { silentLog } from '../ledger/world.ts';
+import { applyTo, emptyModel, eventsBy, keptBy, levelsBy } from './model.ts';
+import { event, owner, unit } from './records.ts';
 
 /** A store in memory, whose writes wait until the test lets them through or fails them. */
 class HeldStore implements Store {
@@ -43,54 +50,54 @@ const away = () => {
 
 function world(t: Test, log: Partial<typeof silentLog> = {}) {
   const store = new HeldStore();
-  const keeper = new Keeper({
+  const writeBehind = new WriteBehind({
     store,
     log: { ...silentLog, ...log },
     now: () => 7,
     probe: () => ({ sweep: { startedAt: 0, finishedAt: 0, units: 0 } }),
   });
-  t.teardown(() => keeper.close());
-  return { store, keeper };
+  t.teardown(() => writeBehind.close());
+  return { store, writeBehind };
 }
 
-t.test('what is noted in one turn is one write, the newest note of each thing', async t => {
-  const { store, keeper } = world(t);
-  keeper.owner(owner('alice'));
-  keeper.unit(unit('a', { bytes: 1 }));
-  keeper.unit(unit('a', { bytes: 2 }));
-  keeper.unit(unit('b'));
-  keeper.unitGone('b');
-  t.equal(await keeper.kept(), true);
+t.test('what changes in one turn is one write, the newest state of each thing', async t => {
+  const { store, writeBehind } = world(t);
+  writeBehind.owner(owner('alice'));
+  writeBehind.unit(unit('a', { bytes: 1 }));
+  writeBehind.unit(unit('a', { bytes: 2 }));
+  writeBehind.unit(unit('b'));
+  writeBehind.unitGone('b');
+  t.equal(await writeBehind.kept(), true);
   t.equal(store.writes.length, 1);
   t.match(store.writes[0], { units: [{ id: 'a', bytes: 2 }], goneUnits: ['b'], owners: [{ key: 'alice' }] });
 });
 
 t.test('a write that fails never comes over what was noted since', async t => {
-  const { store, keeper } = world(t);
+  const { store, writeBehind } = world(t);
   const failed = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
   store.judge = () => {
     begun.resolve();
     return failed.promise;
   };
-  keeper.unit(unit('a', { bytes: 1 }));
-  keeper.unit(unit('b', { bytes: 1 }));
-  keeper.unit(unit('c', { bytes: 1 }));
-  keeper.swept(
+  writeBehind.unit(unit('a', { bytes: 1 }));
+  writeBehind.unit(unit('b', { bytes: 1 }));
+  writeBehind.unit(unit('c', { bytes: 1 }));
+  writeBehind.swept(
     { startedAt: 1, finishedAt: 1, units: 1 },
     [{ path: '/x', device: 1n, inode: 1n, fileSystem: null }],
     ['/y'],
   );
   await begun.promise;
-  keeper.unit(unit('a', { bytes: 2 }));
-  keeper.unitGone('b');
-  keeper.swept({ startedAt: 2, finishedAt: 2, units: 2 }, [], ['/x']);
+  writeBehind.unit(unit('a', { bytes: 2 }));
+  writeBehind.unitGone('b');
+  writeBehind.swept({ startedAt: 2, finishedAt: 2, units: 2 }, [], ['/x']);
   store.judge = () => {};
   failed.reject(new SoftquotaError('store_away', 'no room'));
-  t.equal(await keeper.kept(), false);
-  t.strictSame(keeper.away, { since: 7, reason: 'no room' });
-  await keeper.close();
-  t.equal(keeper.away, null);
+  t.equal(await writeBehind.kept(), false);
+  t.strictSame(writeBehind.away, { since: 7, reason: 'no room' });
+  await writeBehind.close();
+  t.equal(writeBehind.away, null);
   const kept = keptBy(store.model);
   t.strictSame(
     kept.units.map(({ id, bytes }) => [id, bytes]),
@@ -109,10 +116,10 @@ t.test('a write that fails never comes over what was noted since', async t => {
 });
 
 t.test('many notes go in several writes, and what is said of the whole sweep in the last', async t => {
-  const { store, keeper } = world(t);
-  for (let n = 0; n < 12_000; n++) keeper.unit(unit(`u${n}`));
-  keeper.swept({ startedAt: 1, finishedAt: 2, units: 12_000 }, [], []);
-  await keeper.kept();
+  const { store, writeBehind } = world(t);
+  for (let n = 0; n < 12_000; n++) writeBehind.unit(unit(`u${n}`));
+  writeBehind.swept({ startedAt: 1, finishedAt: 2, units: 12_000 }, [], []);
+  await writeBehind.kept();
   t.strictSame(
     store.writes.map(({ units, sweep }) => [units?.length, sweep !== undefined]),
     [
@@ -125,107 +132,107 @@ t.test('many notes go in several writes, and what is said of the whole sweep in 
 
 t.test('one record that can never be taken is named in the log, and all others are kept', async t => {
   const told: object[] = [];
-  const { store, keeper } = world(t, { error: (details?: object) => told.push(details ?? {}) });
+  const { store, writeBehind } = world(t, { error: (details?: object) => told.push(details ?? {}) });
   store.judge = ({ units = [] }) => {
     if (units.some(({ bytes }) => bytes < 0)) throw new SoftquotaError('invalid', 'a size below 0');
   };
-  for (let n = 0; n < 1000; n++) keeper.unit(unit(`u${n}`, { bytes: n === 700 ? -1 : n }));
-  keeper.unitGone('gone');
-  t.equal(await keeper.kept(), true);
-  t.equal(keeper.away, null);
+  for (let n = 0; n < 1000; n++) writeBehind.unit(unit(`u${n}`, { bytes: n === 700 ? -1 : n }));
+  writeBehind.unitGone('gone');
+  t.equal(await writeBehind.kept(), true);
+  t.equal(writeBehind.away, null);
   t.equal(store.model.units.size, 999);
   t.match(told, [{ record: { units: [{ id: 'u700' }] } }]);
 });
 
 t.test('a store that goes away while a faulty record is looked for gets the rest later', async t => {
-  const { store, keeper } = world(t);
+  const { store, writeBehind } = world(t);
   let writes = 0;
   store.judge = ({ units = [] }) => {
     writes += 1;
     if (writes === 4) away();
     if (units.some(({ bytes }) => bytes < 0)) throw new SoftquotaError('invalid', 'a size below 0');
   };
-  for (let n = 0; n < 64; n++) keeper.unit(unit(`u${n}`, { bytes: n === 40 ? -1 : n }));
-  t.equal(await keeper.kept(), false);
-  await keeper.close();
+  for (let n = 0; n < 64; n++) writeBehind.unit(unit(`u${n}`, { bytes: n === 40 ? -1 : n }));
+  t.equal(await writeBehind.kept(), false);
+  await writeBehind.close();
   t.equal(store.model.units.size, 63);
 });
 
 t.test(
   'what must be written at once is refused where the store is away, and shows that it is back',
   async t => {
-    const { store, keeper } = world(t);
+    const { store, writeBehind } = world(t);
     store.judge = away;
-    await t.rejects(keeper.now({ owners: [owner('alice')] }), { code: 'store_away' });
-    t.match(keeper.away, { reason: 'no room' });
-    keeper.unit(unit('a'));
+    await t.rejects(writeBehind.now({ owners: [owner('alice')] }), { code: 'store_away' });
+    t.match(writeBehind.away, { reason: 'no room' });
+    writeBehind.unit(unit('a'));
     store.judge = () => {};
-    await keeper.now({ owners: [owner('bob')] });
-    while (keeper.away !== null) await new Promise(resolve => setImmediate(resolve));
-    t.equal(await keeper.kept(), true);
+    await writeBehind.now({ owners: [owner('bob')] });
+    while (writeBehind.away !== null) await new Promise(resolve => setImmediate(resolve));
+    t.equal(await writeBehind.kept(), true);
     t.strictSame([...store.model.owners.keys()], ['bob'], 'what was refused is not written later');
     t.strictSame([...store.model.units.keys()], ['a']);
   },
 );
 
 t.test('a report that no store could take does not make the store be away', async t => {
-  const { store, keeper } = world(t);
+  const { store, writeBehind } = world(t);
   store.judge = () => {
     throw new SoftquotaError('invalid', 'nothing that can be kept');
   };
-  await t.rejects(keeper.now({ owners: [owner('alice')] }), { code: 'invalid' });
-  t.equal(keeper.away, null);
+  await t.rejects(writeBehind.now({ owners: [owner('alice')] }), { code: 'invalid' });
+  t.equal(writeBehind.away, null);
 });
 
 t.test('closing tries once more what waits, and ends where the store stays away', async t => {
-  const { store, keeper } = world(t);
+  const { store, writeBehind } = world(t);
   store.judge = away;
-  keeper.unit(unit('a'));
-  t.equal(await keeper.kept(), false);
+  writeBehind.unit(unit('a'));
+  t.equal(await writeBehind.kept(), false);
   const before = store.writes.length;
-  await keeper.close();
+  await writeBehind.close();
   t.equal(store.writes.length, before + 1);
   t.equal(store.model.units.size, 0);
 });
 
 t.test('a note made at the very moment the last write ends is written too', async t => {
-  const { store, keeper } = world(t);
+  const { store, writeBehind } = world(t);
   for (let turns = 0; turns < 12; turns++) {
-    keeper.unit(unit(`first${turns}`));
+    writeBehind.unit(unit(`first${turns}`));
     while (!store.writes.some(({ units }) => units?.[0]?.id === `first${turns}`)) await null;
     for (let n = 0; n < turns; n++) await null;
-    keeper.unit(unit(`second${turns}`));
-    await keeper.kept();
+    writeBehind.unit(unit(`second${turns}`));
+    await writeBehind.kept();
   }
   t.equal(store.model.units.size, 24);
 });
 
 t.test('events that come while the store is away are written once it is back, up to a bound', async t => {
   let told = 0;
-  const { store, keeper } = world(t, {
+  const { store, writeBehind } = world(t, {
     error: () => {
       told += 1;
     },
   });
   store.judge = away;
   const at = (id: number) => event(`r-${id}`, id);
-  for (let id = 0; id < mostEvents + 100; id += 1) keeper.note({ events: [at(id)] });
-  keeper.note({ events: [{ ...at(7), text: 'more of it' }], levels: [{ ownerId: 1, text: 'high' }] });
-  t.equal(await keeper.kept(), false);
+  for (let id = 0; id < mostEvents + 100; id += 1) writeBehind.enqueue({ events: [at(id)] });
+  writeBehind.enqueue({ events: [{ ...at(7), text: 'more of it' }], levels: [{ ownerId: 1, text: 'high' }] });
+  t.equal(await writeBehind.kept(), false);
   t.equal(told, 1, 'that some are lost is said once');
   store.judge = () => {};
-  await keeper.close();
+  await writeBehind.close();
   t.equal(store.model.events.size, mostEvents);
   t.equal(store.model.events.get('r-7')?.text, 'more of it', 'what is told again of the same thing has room');
   t.strictSame(await store.levels(), [{ ownerId: 1, text: 'high' }]);
 });
 
 t.test('events go by the latest time that was said', async t => {
-  const { store, keeper } = world(t);
-  keeper.note({ events: [event('a', 1)] });
-  await keeper.kept();
-  keeper.note({ goneEventsBefore: 5, events: [event('b', 9)] });
-  keeper.note({ goneEventsBefore: 3 });
-  await keeper.kept();
+  const { store, writeBehind } = world(t);
+  writeBehind.enqueue({ events: [event('a', 1)] });
+  await writeBehind.kept();
+  writeBehind.enqueue({ goneEventsBefore: 5, events: [event('b', 9)] });
+  writeBehind.enqueue({ goneEventsBefore: 3 });
+  await writeBehind.kept();
   t.strictSame([...store.model.events.keys()], ['b']);
 });

@@ -1,7 +1,7 @@
-/** What has to change for the policy in force to become another one. */
+/** Finds what has to change for the documents and owners in force to become others. */
 
+import { inSlices } from '../slices.ts';
 import type { DocumentRecord, OwnerRecord, PolicyChange, Policy as PolicyRecords } from '../store/index.ts';
-import { inSlices } from './slices.ts';
 
 export interface InForce {
   readonly documents: Iterable<DocumentRecord>;
@@ -15,15 +15,15 @@ export async function differenceBetween(
 ): Promise<Required<Omit<PolicyChange, 'events'>>> {
   const documents = new Map<string, Map<string, DocumentRecord>>();
   await inSlices(after.documents, document => {
-    const page = documents.get(document.kind) ?? new Map<string, DocumentRecord>();
-    documents.set(document.kind, page.set(document.key, document));
+    const ofKind = documents.get(document.kind) ?? new Map<string, DocumentRecord>();
+    documents.set(document.kind, ofKind.set(document.key, document));
   });
   const goneDocuments: Pick<DocumentRecord, 'kind' | 'key'>[] = [];
   await inSlices(before.documents, ({ kind, key, text }) => {
-    const page = documents.get(kind);
-    const there = page?.get(key);
+    const ofKind = documents.get(kind);
+    const there = ofKind?.get(key);
     if (there === undefined) goneDocuments.push({ kind, key });
-    else if (there.text === text) page?.delete(key);
+    else if (there.text === text) ofKind?.delete(key);
   });
 
   const owners = new Map<string, OwnerRecord>();
@@ -35,14 +35,14 @@ export async function differenceBetween(
     else if (isSameOwner(owner, there)) owners.delete(owner.key);
   });
   return {
-    documents: [...documents.values()].flatMap(page => [...page.values()]),
+    documents: [...documents.values()].flatMap(ofKind => [...ofKind.values()]),
     goneDocuments,
     owners: [...owners.values()],
     goneOwners,
   };
 }
 
-/** When each machine met the owner first does not matter. */
+/** When each host met the owner first does not matter. */
 export function isSameOwner(owner: OwnerRecord, known: OwnerRecord): boolean {
   return known.id === owner.id && known.name === owner.name && known.type === owner.type;
 }

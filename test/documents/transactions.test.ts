@@ -17,12 +17,12 @@ import {
   setGroups,
 } from '../../src/policy/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
-import { directoryFor, lfs, openOn, settings, used, World, walk } from './world.ts';
+import { directoryFor, lfs, openOn, settings, used, World, walk } from '../ledger/world.ts';
 
 const free = { name: 'free', rules: [{ name: 'total', limitBytes: 5, subjects: ['size:all' as const] }] };
 
 async function withFree(ledger: Ledger): Promise<void> {
-  await ledger.govern(({ draft }) => createGroup(draft, free));
+  await ledger.documents.transact(({ changes }) => createGroup(changes, free));
 }
 
 function allowed(ledger: Ledger, owner: string): boolean {
@@ -36,7 +36,9 @@ t.test('a group decides for its members from the change on, and after a restart'
   walk(ledger, 'bob/app', 100);
   await withFree(ledger);
   t.ok(allowed(ledger, 'alice'));
-  await ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('ALICE').id, 'free'));
+  await ledger.documents.transact(transaction =>
+    assign(transaction.changes, transaction.mustBeOwner('ALICE').id, 'free'),
+  );
   t.match(ledger.decide('alice', 'size:all').decision, {
     allowed: false,
     group: 'free',
@@ -49,7 +51,7 @@ t.test('a group decides for its members from the change on, and after a restart'
   t.ok(allowed(ledger, 'bob'));
   const again = await world.open();
   t.notOk(allowed(again, 'alice'));
-  await again.govern(({ draft }) => editRule(draft, 'total', { limitBytes: -1 }));
+  await again.documents.transact(({ changes }) => editRule(changes, 'total', { limitBytes: -1 }));
   t.ok(allowed(again, 'alice'), 'a rule that a group shares is in force at once');
 });
 
@@ -61,7 +63,7 @@ t.test('DEFAULT_GROUPS decide for those without a group', async t => {
   ledger.reconfigure({ ...settings, defaultGroups: ['free', 'gone'] });
   t.notOk(allowed(ledger, 'alice'));
   t.ok(allowed(ledger, 'never-heard-of'), 'who uses nothing is under the limit');
-  await ledger.govern(({ draft }) => deleteGroup(draft, 'free'));
+  await ledger.documents.transact(({ changes }) => deleteGroup(changes, 'free'));
   t.ok(allowed(ledger, 'alice'));
 });
 
@@ -73,22 +75,22 @@ t.test(
     await withFree(ledger);
     const made = await Promise.allSettled(
       Array.from({ length: 50 }, (_, at) =>
-        ledger.govern(({ draft }) => {
-          createRule(draft, { name: `r${at}`, limitBytes: at, subjects: [] });
-          addRule(draft, 'free', `r${at}`);
+        ledger.documents.transact(({ changes }) => {
+          createRule(changes, { name: `r${at}`, limitBytes: at, subjects: [] });
+          addRule(changes, 'free', `r${at}`);
           if (at % 5 === 0) throw new Error('half-way');
         }),
       ),
     );
     t.equal(made.filter(({ status }) => status === 'fulfilled').length, 40);
-    const names = rulesIn(ledger.view).map(({ name }) => name);
+    const names = rulesIn(ledger.documents.snapshot).map(({ name }) => name);
     t.equal(names.length, 41);
     t.strictSame(
-      groupNamed(ledger.view, 'free')?.rules.map(({ name }) => name),
+      groupNamed(ledger.documents.snapshot, 'free')?.rules.map(({ name }) => name),
       names,
     );
     t.strictSame(
-      rulesIn((await world.open()).view).map(({ name }) => name),
+      rulesIn((await world.open()).documents.snapshot).map(({ name }) => name),
       names,
     );
   },
@@ -112,16 +114,16 @@ t.test('while the store is away a change is refused, and nothing of it is in for
   walk(ledger, 'alice/app', 100);
   isAway = true;
   await t.rejects(
-    ledger.govern(amendment => {
-      createGroup(amendment.draft, free);
-      assign(amendment.draft, amendment.mustBeOwner('alice').id, 'free');
+    ledger.documents.transact(transaction => {
+      createGroup(transaction.changes, free);
+      assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free');
     }),
   );
-  t.strictSame(groupsIn(ledger.view), []);
+  t.strictSame(groupsIn(ledger.documents.snapshot), []);
   t.ok(allowed(ledger, 'alice'));
   isAway = false;
   await withFree(ledger);
-  t.equal(groupsIn(ledger.view).length, 1);
+  t.equal(groupsIn(ledger.documents.snapshot).length, 1);
 });
 
 t.test('those who watch are told of a change of policy', async t => {
@@ -130,7 +132,7 @@ t.test('those who watch are told of a change of policy', async t => {
   ledger.watch(key => told.push(key));
   await withFree(ledger);
   t.strictSame(told, [null]);
-  await ledger.govern(() => 'nothing');
+  await ledger.documents.transact(() => 'nothing');
   t.equal(told.length, 1, 'not where nothing changed');
 });
 
@@ -140,27 +142,29 @@ t.test(
     const world = new World(t);
     const ledger = await world.open();
     await withFree(ledger);
-    const first = await ledger.govern(amendment => {
-      const owner = amendment.createOwner('Dora', 'organization');
-      assign(amendment.draft, owner.id, 'free');
+    const first = await ledger.documents.transact(transaction => {
+      const owner = transaction.createOwner('Dora', 'organization');
+      assign(transaction.changes, owner.id, 'free');
       return owner;
     });
     t.match(ledger.ownerUsage('dora'), { id: first.id, name: 'Dora', type: 'organization' });
-    t.match(ledger.book.owner(first.id), { name: 'Dora' });
+    t.match(ledger.documents.owners.byId(first.id), { name: 'Dora' });
     await t.rejects(
-      ledger.govern(amendment => amendment.createOwner('dorA')),
+      ledger.documents.transact(transaction => transaction.createOwner('dorA')),
       { code: 'conflict' },
     );
     await t.rejects(
-      ledger.govern(amendment => amendment.createOwner('..')),
+      ledger.documents.transact(transaction => transaction.createOwner('..')),
       { code: 'invalid', message: /^username: / },
     );
-    await ledger.govern(amendment => forgetAssignments(amendment.draft, amendment.deleteOwner('dora').id));
+    await ledger.documents.transact(transaction =>
+      forgetAssignments(transaction.changes, transaction.deleteOwner('dora').id),
+    );
     t.equal(ledger.ownerUsage('dora').id, null);
-    t.equal(ledger.book.owner(first.id), undefined);
-    const second = await ledger.govern(amendment => amendment.createOwner('dora'));
+    t.equal(ledger.documents.owners.byId(first.id), undefined);
+    const second = await ledger.documents.transact(transaction => transaction.createOwner('dora'));
     t.not(second.id, first.id);
-    t.strictSame(assignedGroups(ledger.view, second.id), []);
+    t.strictSame(assignedGroups(ledger.documents.snapshot, second.id), []);
     t.equal((await world.open()).ownerUsage('dora').id, second.id);
   },
 );
@@ -169,11 +173,11 @@ t.test('an owner with units cannot be deleted', async t => {
   const ledger = await new World(t).open();
   walk(ledger, 'alice/app', 100);
   await t.rejects(
-    ledger.govern(amendment => amendment.deleteOwner('alice')),
+    ledger.documents.transact(transaction => transaction.deleteOwner('alice')),
     { code: 'conflict', message: /alice has 1 unit, / },
   );
   await t.rejects(
-    ledger.govern(amendment => amendment.deleteOwner('nobody')),
+    ledger.documents.transact(transaction => transaction.deleteOwner('nobody')),
     { code: 'not_found' },
   );
 });
@@ -182,13 +186,13 @@ t.test('an owner whom a walk finds while being deleted stays, and inherits nothi
   const world = new World(t);
   const ledger = await world.open();
   await withFree(ledger);
-  const owner = await ledger.govern(amendment => {
-    const created = amendment.createOwner('alice');
-    setGroups(amendment.draft, created.id, ['free']);
+  const owner = await ledger.documents.transact(transaction => {
+    const created = transaction.createOwner('alice');
+    setGroups(transaction.changes, created.id, ['free']);
     return created;
   });
-  const deleted = ledger.govern(amendment =>
-    forgetAssignments(amendment.draft, amendment.deleteOwner('alice').id),
+  const deleted = ledger.documents.transact(transaction =>
+    forgetAssignments(transaction.changes, transaction.deleteOwner('alice').id),
   );
   await new Promise(setImmediate);
   walk(ledger, 'alice/app', 100);
@@ -209,14 +213,16 @@ t.test(
     await withFree(ledger);
     walk(ledger, 'alice/app', 100);
     walk(ledger, 'carol/app', 50);
-    await ledger.reportUnit('bob', lfs, 'store', 7);
+    await ledger.reports.reportUnit('bob', lfs, 'store', 7);
     const before = ledger.ownerUsage('alice').id;
-    await ledger.govern(amendment => assign(amendment.draft, amendment.mustBeOwner('alice').id, 'free'));
+    await ledger.documents.transact(transaction =>
+      assign(transaction.changes, transaction.mustBeOwner('alice').id, 'free'),
+    );
     await t.rejects(
-      ledger.govern(amendment => amendment.renameOwner('alice', 'bob', () => false)),
+      ledger.documents.transact(transaction => transaction.renameOwner('alice', 'bob', () => false)),
       { code: 'conflict' },
     );
-    await ledger.govern(amendment => amendment.renameOwner('alice', 'Carol', () => true));
+    await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'Carol', () => true));
     for (const each of [ledger, await world.open()]) {
       t.match(
         each.ownerUsage('carol'),

@@ -1,0 +1,55 @@
+/** Changes of documents on top of a snapshot, which stays as it is. */
+
+import type { Changes, DocumentRecord } from '../store/index.ts';
+import type { Kind } from './kind.ts';
+import { type DocumentsByKind, documentsOf, type Snapshot } from './snapshot.ts';
+
+export class ChangeSet implements Snapshot {
+  readonly #base: Snapshot;
+  /** Null: removed. */
+  readonly #changed: DocumentsByKind = new Map();
+
+  constructor(base: Snapshot) {
+    this.#base = base;
+  }
+
+  get changed(): ReadonlyMap<string, ReadonlyMap<string, unknown>> {
+    return this.#changed;
+  }
+
+  get isEmpty(): boolean {
+    return [...this.#changed.values()].every(documents => documents.size === 0);
+  }
+
+  /** What the store has to be told. */
+  get records(): Pick<Changes, 'documents' | 'goneDocuments'> {
+    const documents: DocumentRecord[] = [];
+    const goneDocuments: { kind: string; key: string }[] = [];
+    for (const [kind, changed] of this.#changed) {
+      for (const [key, document] of changed) {
+        if (document === null) goneDocuments.push({ kind, key });
+        else documents.push({ kind, key, text: JSON.stringify(document) });
+      }
+    }
+    return { documents, goneDocuments };
+  }
+
+  get<T>(kind: Kind<T>, key: string): T | undefined {
+    const changed = documentsOf(this.#changed, kind).get(key);
+    return changed === undefined ? this.#base.get(kind, key) : (changed ?? undefined);
+  }
+
+  *all<T>(kind: Kind<T>): Generator<readonly [key: string, document: T]> {
+    const changed = documentsOf(this.#changed, kind);
+    for (const [key, document] of this.#base.all(kind)) if (!changed.has(key)) yield [key, document];
+    for (const [key, document] of changed) if (document !== null) yield [key, document];
+  }
+
+  put<T>(kind: Kind<T>, key: string, document: T): void {
+    this.#changed.set(kind.name, documentsOf(this.#changed, kind).set(key, document));
+  }
+
+  remove(kind: Kind<unknown>, key: string): void {
+    this.#changed.set(kind.name, documentsOf(this.#changed, kind).set(key, null));
+  }
+}

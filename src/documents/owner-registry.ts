@@ -1,0 +1,112 @@
+/**
+ * Every owner by key, name and id.
+ *
+ * Only memory: nothing here knows the store, a clock, or what an owner stores.
+ */
+
+import { randomInt } from 'node:crypto';
+import { ownerKey } from '../quota/index.ts';
+import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
+
+/** How many owners are remembered who were expected and of whom nothing came, as after a report that was refused. */
+export const mostExpected = 10_000;
+
+/** The registry, to look owners up. */
+export type Owners = Pick<OwnerRegistry, 'all' | 'byId' | 'byKey' | 'keyOf' | 'named'>;
+
+export class OwnerRegistry {
+  readonly #foldCase: boolean;
+  readonly #byKey = new Map<string, OwnerRecord>();
+  readonly #byId = new Map<number, OwnerRecord>();
+  /** Owners who are about to be put on record, by key. */
+  readonly #expected = new Map<string, OwnerRecord>();
+
+  /** With `foldCase` the case of ASCII letters does not tell owners apart. */
+  constructor(foldCase: boolean) {
+    this.#foldCase = foldCase;
+  }
+
+  /** Every owner, in no order; may be gone through without haste, and more than once. */
+  get all(): Iterable<OwnerRecord> {
+    return { [Symbol.iterator]: () => this.#byKey.values() };
+  }
+
+  keyOf(ownerName: string): string {
+    return ownerKey(ownerName, this.#foldCase);
+  }
+
+  /** Undefined: never heard of. */
+  named(ownerName: string): OwnerRecord | undefined {
+    return this.#byKey.get(this.keyOf(ownerName));
+  }
+
+  byKey(key: string): OwnerRecord | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Finds an owner whatever the name is now. */
+  byId(id: number): OwnerRecord | undefined {
+    return this.#byId.get(id);
+  }
+
+  /**
+   * Makes the record that an owner who is not known yet would get; the same until that one is on record, so that
+   * whoever meets the owner meanwhile, in a report or on the disk, means the same one.
+   */
+  expect(name: string, since: number): OwnerRecord {
+    const key = this.keyOf(name);
+    const id = randomInt(1, 2 ** ownerIdBits - 1);
+    const owner = this.#expected.get(key) ?? { key, id, name: name.normalize('NFC'), type: 'user', since };
+    this.#expected.set(key, owner);
+    if (this.#expected.size > mostExpected) {
+      const [oldest] = this.#expected.keys();
+      if (oldest !== undefined) this.#expected.delete(oldest);
+    }
+    return owner;
+  }
+
+  /** Puts an owner on record unless there is one of this key; gives the one on record. */
+  add(owner: OwnerRecord): OwnerRecord {
+    const known = this.#byKey.get(owner.key);
+    if (known !== undefined) return known;
+    this.set(owner);
+    return owner;
+  }
+
+  /** Puts an owner on record, in place of the one of this key. */
+  set(owner: OwnerRecord): void {
+    this.#expected.delete(owner.key);
+    const before = this.#byKey.get(owner.key);
+    if (before === owner) return;
+    // One that was renamed is found under its id elsewhere already.
+    if (before !== undefined && this.#byId.get(before.id)?.key === owner.key) this.#byId.delete(before.id);
+    this.#byKey.set(owner.key, owner);
+    this.#byId.set(owner.id, owner);
+  }
+
+  /**
+   * Applies owners who come, change and go together, by keys. An owner with usage who was to go stays, as somebody new: a
+   * walk may have found units meanwhile. Gives those.
+   */
+  change(
+    present: readonly OwnerRecord[],
+    gone: readonly string[],
+    { now, hasUsage }: { readonly now: number; hasUsage(key: string): boolean },
+  ): readonly OwnerRecord[] {
+    const anew: OwnerRecord[] = [];
+    for (const key of gone) {
+      const known = this.#byKey.get(key);
+      if (known === undefined) continue;
+      if (hasUsage(key)) {
+        const owner = this.expect(known.name, now);
+        this.set(owner);
+        anew.push(owner);
+      } else {
+        this.#byKey.delete(key);
+        if (this.#byId.get(known.id) === known) this.#byId.delete(known.id);
+      }
+    }
+    for (const owner of present) this.set(owner);
+    return anew;
+  }
+}

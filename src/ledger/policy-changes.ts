@@ -1,0 +1,27 @@
+/** Whose decisions may have changed with what has come into force. */
+
+import type { Applied, Owners } from '../documents/index.ts';
+import { assignmentKind, groupKind, policyKinds, ruleKind } from '../policy/index.ts';
+
+/** Kinds that bear on owners whom their documents do not name. */
+const forAnybody = [ruleKind, groupKind];
+
+/** Gives whether the policy has changed, and the keys of the owners affected; null among them: anybody may be. */
+export function affectedBy(
+  { documents, owners, renewedOwners, goneOwners }: Applied,
+  known: Owners,
+): { readonly isPolicy: boolean; readonly owners: Iterable<string | null> } {
+  const isPolicy = policyKinds.some(({ name }) => documents.has(name));
+  if (goneOwners.length > 0 || forAnybody.some(({ name }) => documents.has(name))) {
+    // Who was renewed is somebody else now besides.
+    return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
+  }
+  const assigned = [...(documents.get(assignmentKind.name)?.keys() ?? [])];
+  return {
+    isPolicy,
+    owners: new Set([
+      ...owners.map(({ key }) => key),
+      ...assigned.flatMap(ownerId => known.byId(Number(ownerId))?.key ?? []),
+    ]),
+  };
+}
