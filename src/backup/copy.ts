@@ -63,7 +63,7 @@ export async function bringHome(ledger: Ledger, { verify }: CopyOptions): Promis
   }
   return {
     owners: [...ledger.documents.owners.all].length,
-    policy: [...ledger.documents.recordsToKeep()].length,
+    policy: [...ledger.documents.records()].length,
     events: events.length,
     verified: verify,
   };

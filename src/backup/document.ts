@@ -63,7 +63,7 @@ export async function backupOf(ledger: Ledger, host: string): Promise<Backup> {
     host,
     takenAt: Date.now(),
     owners: [...ledger.documents.owners.all],
-    policy: [...ledger.documents.recordsToKeep()],
+    policy: [...ledger.documents.records()],
     reportedUnits: [...ledger.units.units].flatMap(unit => {
       if (unit.kind !== 'reported' || unit.owner === null) return [];
       const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;

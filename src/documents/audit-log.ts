@@ -158,7 +158,7 @@ function* changedDocuments(
 ): Generator<Changed> {
   for (const [what, page] of transaction.changes.changed) {
     const kind = kinds.get(what);
-    if (kind === undefined) continue;
+    if (kind === undefined || (kind.durability === 'volatile' && kind.describe === undefined)) continue;
     const describe = (key: string, document: unknown): Description =>
       kind.describe?.(key, document, nameOf) ?? { name: null, ownerId: null, content: {} };
     for (const [key, document] of page) {

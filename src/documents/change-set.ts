@@ -45,6 +45,15 @@ export class ChangeSet implements Snapshot {
     for (const [key, document] of changed) if (document !== null) yield [key, document];
   }
 
+  *ofOwner<T>(kind: Kind<T>, ownerId: number): Generator<readonly [key: string, document: T]> {
+    const changed = documentsOf(this.#changed, kind);
+    for (const [key, document] of this.#base.ofOwner(kind, ownerId))
+      if (!changed.has(key)) yield [key, document];
+    for (const [key, document] of changed) {
+      if (document !== null && kind.ownerOf?.(document) === ownerId) yield [key, document];
+    }
+  }
+
   put<T>(kind: Kind<T>, key: string, document: T): void {
     this.#changed.set(kind.name, documentsOf(this.#changed, kind).set(key, document));
   }

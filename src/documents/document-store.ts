@@ -4,21 +4,26 @@ import { SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
 import { ChangeSet } from './change-set.ts';
-import type { Kind } from './kind.ts';
+import type { Durability, Kind } from './kind.ts';
 import { type DocumentsByKind, documentsOf, type Snapshot } from './snapshot.ts';
 
 export class DocumentStore implements Snapshot {
   /** By name. */
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
   readonly #documents: DocumentsByKind = new Map();
+  /** The keys of each owner's documents, by the kind's name. */
+  readonly #ofOwners = new Map<string, OwnerKeys>();
 
   /** Throws `store_refused` where a document is not what its kind says. Records of other kinds are left alone. */
   constructor(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]) {
     this.kinds = new Map(kinds.map(kind => [kind.name, kind]));
-    for (const kind of kinds) this.#documents.set(kind.name, new Map());
+    for (const kind of kinds) {
+      this.#documents.set(kind.name, new Map());
+      if (kind.ownerOf !== undefined) this.#ofOwners.set(kind.name, new Map());
+    }
     for (const { kind: name, key, text } of records) {
       const kind = this.kinds.get(name);
-      if (kind !== undefined) this.#documents.get(name)?.set(key, parsed(kind, key, text));
+      if (kind !== undefined) this.#set(kind.name, key, parsed(kind, key, text));
     }
   }
 
@@ -30,10 +35,20 @@ export class DocumentStore implements Snapshot {
     return documentsOf(this.#documents, kind).entries();
   }
 
-  /** All documents, as the store keeps them. */
-  *records(): Generator<DocumentRecord> {
-    for (const [kind, documents] of this.#documents) {
-      for (const [key, document] of documents) yield { kind, key, text: JSON.stringify(document) };
+  *ofOwner<T>(kind: Kind<T>, ownerId: number): Generator<readonly [key: string, document: T]> {
+    for (const key of this.#ofOwners.get(kind.name)?.get(ownerId) ?? []) {
+      const document = this.get(kind, key);
+      if (document !== undefined) yield [key, document];
+    }
+  }
+
+  /** The documents of these kinds, as the store keeps them. */
+  *records(isWanted: (durability: Durability) => boolean): Generator<DocumentRecord> {
+    for (const { name: kind, durability } of this.kinds.values()) {
+      if (!isWanted(durability)) continue;
+      for (const [key, document] of this.#documents.get(kind) ?? []) {
+        yield { kind, key, text: JSON.stringify(document) };
+      }
     }
   }
 
@@ -66,14 +81,31 @@ export class DocumentStore implements Snapshot {
 
   apply(changes: ChangeSet): void {
     for (const [kind, changed] of changes.changed) {
-      const here = this.#documents.get(kind) ?? new Map();
-      for (const [key, document] of changed) {
-        if (document === null) here.delete(key);
-        else here.set(key, document);
-      }
+      for (const [key, document] of changed) this.#set(kind, key, document);
     }
   }
+
+  /** Null: it is gone. */
+  #set(kind: string, key: string, document: unknown): void {
+    const documents = this.#documents.get(kind);
+    const before = documents?.get(key);
+    if (document === null) documents?.delete(key);
+    else documents?.set(key, document);
+    const owners = this.#ofOwners.get(kind);
+    const ownerOf = (one: unknown) => this.kinds.get(kind)?.ownerOf?.(one) ?? 0;
+    if (owners === undefined) return;
+    if (before !== undefined) {
+      const keys = owners.get(ownerOf(before));
+      keys?.delete(key);
+      if (keys?.size === 0) owners.delete(ownerOf(before));
+    }
+    if (document !== null)
+      owners.set(ownerOf(document), (owners.get(ownerOf(document)) ?? new Set()).add(key));
+  }
 }
+
+/** Keys by owner's id. */
+type OwnerKeys = Map<number, Set<string>>;
 
 function parsed(kind: Kind<unknown>, key: string, text: string): unknown {
   try {

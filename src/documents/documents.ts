@@ -1,29 +1,41 @@
 /**
- * The documents in force, and transactions upon them, one after the other: drafted on what is in force, written, and only
- * then in force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
+ * The documents in force, and transactions upon them: drafted on what is in force, written, and only then in force, as a
+ * whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
+ *
+ * Transactions of one line of versions are made one after the other. Volatile documents are of no line: a
+ * transaction that changes nothing else waits for none and makes none wait.
  */
 
 import { SoftquotaError } from '../errors.ts';
 import { inSlices } from '../slices.ts';
 import {
   type Adopted,
+  type DocumentNames,
   type DocumentRecord,
   type EventRecord,
+  type Heads,
+  type Line,
+  lines,
   newGeneration,
   newMark,
   type OwnerRecord,
   type PolicyChange,
   type Position,
+  type VolatileChange,
   type WriteBehind,
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet } from './change-set.ts';
 import { Deadline } from './deadline.ts';
 import { DocumentStore } from './document-store.ts';
+import type { Draft, Turn } from './draft.ts';
+import type { EventLog } from './event-log.ts';
 import type { Kind } from './kind.ts';
+import { LineQueues } from './line-queues.ts';
 import { Lineage } from './lineage.ts';
 import type { OwnerRegistry, Owners } from './owner-registry.ts';
 import { RecentEvents } from './recent-events.ts';
+import { basisOf, type SharedDocuments, type Standing, split, standingAfter } from './shared-documents.ts';
 import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
 
@@ -39,6 +51,7 @@ export interface DocumentsOptions {
   readonly owners: OwnerRegistry;
   readonly writeBehind: Pick<WriteBehind, 'now' | 'owner' | 'ownerGone' | 'applied'>;
   readonly usage: UsageOfOwners;
+  readonly eventLog: Pick<EventLog, 'enqueue'>;
   /** Milliseconds since 1970. */
   now(): number;
   /** Called when something has come into force. */
@@ -55,21 +68,6 @@ export interface Applied {
   readonly goneOwners: readonly string[];
 }
 
-/** Where transactions are written first when several hosts share the documents. */
-export interface SharedDocuments {
-  /** `behind`: the store does not stand at `basis` any more, and nothing is written. Rejects with `store_away`. */
-  commit(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'>;
-  /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
-  catchUp(): Promise<void>;
-}
-
-interface Drafted<T> {
-  readonly result: T;
-  readonly changes: ChangeSet;
-  /** Null: there is nothing to write. */
-  readonly records: PolicyChange | null;
-}
-
 /** How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two seconds. */
 const deadlineMs = 1700;
 
@@ -79,6 +77,9 @@ const unknown =
   'the shared store did not answer in time: it is not known whether the change was made. It may come into force within ' +
   'moments; to ask for it again does no harm';
 
+const notHereYet =
+  'the change is made, but this host does not know it yet; it comes into force here within moments';
+
 /** Drafts of one transaction, when others' changes come in between. */
 const mostTries = 20;
 
@@ -87,11 +88,13 @@ export class Documents {
   #store = new DocumentStore([], []);
   readonly #auditLog = new AuditLog();
   #shared: SharedDocuments | null = null;
-  /** Where the documents in force stand in the shared store; null: none were ever taken from one. */
-  #position: Position | null = null;
+  /** Null: no documents were ever taken from a shared store. */
+  #standing: Standing | null = null;
   readonly #lineage = new Lineage();
   readonly #recentEvents = new RecentEvents();
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queues = new LineQueues();
+  /** How often each line was changed here. */
+  #moves: Readonly<Record<Line, number>> = { policy: 0, account: 0 };
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -107,39 +110,32 @@ export class Documents {
     return this.#store;
   }
 
-  /** The documents in force, as the store keeps them. */
+  /** The documents in force as the store keeps them, but for volatile ones. */
   records(): Iterable<DocumentRecord> {
-    return this.#store.records();
+    return this.#store.records(durability => durability !== 'volatile');
   }
 
-  /** The same but for what is passing. */
-  *recordsToKeep(): Generator<DocumentRecord> {
-    for (const record of this.records()) {
-      if (this.#store.kinds.get(record.kind)?.isPassing !== true) yield record;
-    }
+  /** The volatile ones. */
+  volatileRecords(): Iterable<DocumentRecord> {
+    return this.#store.records(durability => durability === 'volatile');
   }
 
-  /** It is passing, or in force already as far as there is anything to tell of it. Throws `store_refused`. */
-  changesNothing(record: DocumentRecord): boolean {
-    const { key } = record;
-    const kind = this.#store.kinds.get(record.kind);
-    if (kind?.isPassing === true) return true;
-    if (kind === undefined || this.#store.get(kind, key) === undefined) return false;
-    const described = (snapshot: Snapshot) =>
-      JSON.stringify(kind.describe?.(key, snapshot.get(kind, key), String));
-    return (
-      kind.describe !== undefined &&
-      described(this.#store.changeSetOf({ documents: [record] })) === described(this.#store)
-    );
+  /** Those of these volatile documents that are in force, as the store keeps them. */
+  volatileOf(names: readonly DocumentNames[]): readonly DocumentRecord[] {
+    return names.flatMap(({ kind: name, key }) => {
+      const kind = this.#store.kinds.get(name);
+      const document = kind === undefined ? undefined : this.#store.get(kind, key);
+      return document === undefined ? [] : [{ kind: name, key, text: JSON.stringify(document) }];
+    });
   }
 
-  get isEmpty(): boolean {
-    for (const _ of this.recordsToKeep()) return false;
-    return true;
+  /** Whether documents of that kind are volatile. */
+  isVolatile(kind: string): boolean {
+    return this.#store.kinds.get(kind)?.durability === 'volatile';
   }
 
   get position(): Position | null {
-    return this.#position;
+    return this.#standing?.position ?? null;
   }
 
   /** What led to the position. */
@@ -161,41 +157,47 @@ export class Documents {
   load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[], adopted: Adopted | null): void {
     if (adopted !== null) {
       const { generation, version, mark } = adopted;
-      this.#position = { generation, version, mark };
+      this.#standing = { position: { generation, version, mark }, heads: null };
     }
     this.#lineage.load(adopted);
     this.#store = new DocumentStore(kinds, records);
   }
 
   /**
-   * Makes a change, after all those asked for before. What `change` drafts is in the store and in force, as a whole, once
-   * this resolves. The same write has the events that say who did what: `by` asked for it, or else softquota did it by itself.
+   * Makes a change, after all those of its lines that were asked for before. What `change` drafts is in the store and in
+   * force, as a whole, once this resolves. The same write has the events that say who did what: `by` asked for it, or
+   * else softquota did it by itself.
    *
    * Rejects with what `change` throws, or `store_away`: then nothing is changed, unless the message says that this is not
    * known. Such a change may be found in the shared store later, and is applied then as if another host had made it.
    */
   async transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
-    const before = this.#last;
-    const turn = this.#inTurn(before, change, by);
-    // Who gave up waiting does not let those who come later overtake those who came before. What changes gave is not kept:
-    // each would hold on to the one before.
-    this.#last = Promise.allSettled([before, turn]).then(() => {});
-    return turn;
-  }
-
-  async #inTurn<T>(
-    before: Promise<unknown>,
-    change: (transaction: Transaction) => T,
-    by: Author | null,
-  ): Promise<T> {
     const deadline = new Deadline(deadlineMs);
-    await (this.#shared === null ? before : deadline.wait(before, notBegun));
-    return this.#transact(change, by, deadline);
+    const first = this.#draftEarly(change, by);
+    if (first?.lines.size === 0) return this.#writeVolatile(first, deadline);
+    for (let on: ReadonlySet<Line> = first?.lines ?? new Set(lines); ; ) {
+      const turn = await this.#queues.run(on, async before => {
+        await (this.#shared === null ? before : deadline.wait(before, notBegun));
+        return this.#inTurn(first, () => this.#draft(change, by), on, deadline);
+      });
+      if (turn.is === 'done') return turn.result;
+      on = turn.lines;
+    }
   }
 
   /** Gives what a change would give now, without making it. Throws what `change` throws. */
   dryRun<T>(change: (transaction: Transaction) => T): T {
     return change(this.#begin(this.#options.now()));
+  }
+
+  /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
+  async catchUp(): Promise<void> {
+    await this.#shared?.catchUp();
+  }
+
+  /** Takes what one host does at a time, for some seconds. False: another has it. Rejects with `store_away`. */
+  async takeLease(name: string): Promise<boolean> {
+    return (await this.#shared?.takeLease(name)) ?? true;
   }
 
   #begin(now: number): Transaction {
@@ -207,97 +209,185 @@ export class Documents {
     });
   }
 
-  async #transact<T>(
-    change: (transaction: Transaction) => T,
-    by: Author | null,
-    deadline: Deadline,
-  ): Promise<T> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const { result, changes, records } = this.#draft(change, by);
-      if (records === null || (await this.#commit(changes, records, deadline))) return result;
+  /** Null: it cannot be made on what is in force now; what is under way may change that. */
+  #draftEarly<T>(change: (transaction: Transaction) => T, by: Author | null): Draft<T> | null {
+    try {
+      return this.#draft(change, by);
+    } catch {
+      return null;
     }
-    throw new SoftquotaError('store_away', 'others change the policy all the time: try again');
   }
 
-  #draft<T>(change: (transaction: Transaction) => T, by: Author | null): Drafted<T> {
+  #draft<T>(change: (transaction: Transaction) => T, by: Author | null): Draft<T> {
     const at = this.#options.now();
     const transaction = this.#begin(at);
     const result = change(transaction);
     const { changes } = transaction;
-    if (transaction.isEmpty) return { result, changes, records: null };
+    const { kinds } = this.#store;
+    const drafted = {
+      ...{ result, changes, lines: transaction.lines(kinds) },
+      ...{ standing: this.#standing, moves: this.#moves },
+    };
+    if (transaction.isEmpty) return { ...drafted, records: null };
     const { owners } = this.#options;
-    const known = { owners, snapshot: this.#store, kinds: this.#store.kinds };
-    const events = this.#auditLog.eventsOf(transaction, by, at, known);
-    return { result, changes, records: { ...transaction.records, events } };
+    const events = this.#auditLog.eventsOf(transaction, by, at, { owners, snapshot: this.#store, kinds });
+    return { ...drafted, records: { ...transaction.records, events } };
+  }
+
+  async #inTurn<T>(
+    early: Draft<T> | null,
+    redraft: () => Draft<T>,
+    on: ReadonlySet<Line>,
+    deadline: Deadline,
+  ): Promise<Turn<T>> {
+    let draft = early;
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      if (draft === null || !this.#isCurrent(draft, on)) draft = redraft();
+      const wider = new Set([...on, ...draft.lines]);
+      if (wider.size > on.size) return { is: 'wider', lines: wider };
+      if (draft.lines.size === 0) return { is: 'done', result: await this.#writeVolatile(draft, deadline) };
+      if (await this.#commit(draft, deadline)) return { is: 'done', result: draft.result };
+      draft = null;
+    }
+    throw new SoftquotaError('store_away', 'others change the policy all the time: try again');
+  }
+
+  /** Nothing of these lines was changed since. */
+  #isCurrent({ moves }: Draft<unknown>, on: ReadonlySet<Line>): boolean {
+    return [...on].every(line => moves[line] === this.#moves[line]);
   }
 
   /** Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they changed. */
-  async #commit(changes: ChangeSet, records: PolicyChange, deadline: Deadline): Promise<boolean> {
-    const { writeBehind } = this.#options;
-    const basis = this.#position;
+  async #commit<T>(draft: Draft<T>, deadline: Deadline): Promise<boolean> {
+    const { changes, records, lines: changed, standing } = draft;
+    if (records === null) return true;
     if (this.#shared === null) {
       // A host that has left the others leaves the line of their changes, too.
-      const apart = basis === null ? null : newGeneration(basis.version + 1);
-      await writeBehind.now(apart === null ? records : { ...records, adopted: apart });
-      this.#position = apart;
+      const apart = standing === null ? null : newGeneration(standing.position.version + 1);
+      await this.#options.writeBehind.now(apart === null ? records : { ...records, adopted: apart });
+      this.#standing = apart === null ? null : { position: apart, heads: null };
       this.#lineage.load(apart);
-      this.#apply(changes, records);
+      this.#apply(changes, records, changed);
       return true;
     }
-    if (basis === null) {
+    if (standing === null) {
       throw new SoftquotaError(
         'store_away',
         'the shared store was never reached, so nothing can be ruled yet',
       );
     }
-    const next = { ...basis, version: basis.version + 1, mark: newMark() };
-    if ((await deadline.wait(this.#shared.commit(records, basis, next), unknown)) === 'behind') {
+    const { versioned, volatile } = split(records, kind => this.isVolatile(kind));
+    const basis = basisOf(standing, changed);
+    const commit = basis === null ? null : this.#shared.commit(versioned, basis, newMark());
+    const position = commit === null ? null : await deadline.wait(commit, unknown);
+    if (position === null) {
       await deadline.wait(this.#shared.catchUp(), notBegun);
       return false;
     }
     this.#recentEvents.add(records.events ?? []);
-    // Whoever follows the store's changes may have brought this one, and later ones, already.
-    if (this.#position === basis) this.applyRemote(records, next);
+    await this.#applyOwn(versioned, position, changed, deadline);
+    if (volatile !== null) {
+      await deadline.wait(this.#shared.writeVolatile(volatile), unknown);
+      this.applyVolatile(volatile);
+    }
     return true;
+  }
+
+  /** Whoever follows the store's changes may have brought this one already; where others are missing before it, they come first. */
+  async #applyOwn(
+    change: PolicyChange,
+    position: Position,
+    changed: ReadonlySet<Line>,
+    deadline: Deadline,
+  ): Promise<void> {
+    const at = this.position;
+    if (at?.generation === position.generation && at.version >= position.version) return;
+    if (at?.generation === position.generation && at.version === position.version - 1) {
+      this.applyRemote(change, position, [...changed]);
+    } else if (this.#shared !== null) await deadline.wait(this.#shared.catchUp(), notHereYet);
+  }
+
+  /** Of no line: nothing is waited for but the write. */
+  async #writeVolatile<T>({ result, changes, records }: Draft<T>, deadline: Deadline): Promise<T> {
+    if (records === null) return result;
+    await this.#keepVolatile(records, deadline);
+    this.#apply(changes, records, []);
+    return result;
+  }
+
+  async #keepVolatile(
+    { documents = [], goneDocuments = [], events = [] }: PolicyChange,
+    deadline: Deadline,
+  ): Promise<void> {
+    const { writeBehind, eventLog } = this.#options;
+    if (this.#shared === null) return writeBehind.now({ documents, goneDocuments, events });
+    if (documents.length + goneDocuments.length > 0) {
+      await deadline.wait(this.#shared.writeVolatile({ documents, goneDocuments }), unknown);
+      writeBehind.applied({ documents, goneDocuments });
+    }
+    if (events.length > 0) eventLog.enqueue({ events });
   }
 
   /**
    * Puts what others changed in force, as a whole; it is written behind. Throws `store_refused`, and then nothing is
    * changed.
    */
-  applyRemote(change: Omit<PolicyChange, 'events'>, position: Position): void {
-    this.#applyRemote(this.#store.changeSetOf(change), change, position);
+  applyRemote(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
+    const standing = standingAfter(this.#standing, position, changed);
+    this.#applyRemote(this.#store.changeSetOf(change), change, standing, changed);
   }
 
   /**
    * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in force has
    * changed meanwhile, and nothing was done.
    */
-  async applyRemoteInSlices(change: Omit<PolicyChange, 'events'>, position: Position): Promise<boolean> {
+  async applyRemoteInSlices(change: Omit<PolicyChange, 'events'>, standing: Standing): Promise<boolean> {
     const { documents = [], goneDocuments = [] } = change;
-    const before = this.#position;
+    const before = this.#standing;
     const store = this.#store;
     const changes = store.changeSet();
     await inSlices(goneDocuments, names => store.read(changes, names, null));
     await inSlices(documents, document => store.read(changes, document, document.text));
-    if (this.#position !== before) return false;
-    this.#applyRemote(changes, change, position);
+    if (this.#standing !== before) return false;
+    this.#applyRemote(changes, change, standing, lines);
     return true;
   }
 
-  #applyRemote(changes: ChangeSet, change: Omit<PolicyChange, 'events'>, position: Position): void {
+  /** The last change of each line, as the store has it that stands where this host does. */
+  knowHeads(heads: Heads | null): void {
+    if (this.#standing !== null) this.#standing = { ...this.#standing, heads };
+  }
+
+  /** Puts volatile documents in force that others wrote; they are written behind. Throws `store_refused`. */
+  applyVolatile(change: VolatileChange): void {
+    const changes = this.#store.changeSetOf(change);
+    this.#options.writeBehind.applied(change);
+    this.#apply(changes, {}, []);
+  }
+
+  #applyRemote(
+    changes: ChangeSet,
+    change: Omit<PolicyChange, 'events'>,
+    standing: Standing,
+    changed: readonly Line[],
+  ): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;
     const { owners: known, writeBehind } = this.#options;
     const gone = goneOwners.flatMap(key => known.byKey(key) ?? []);
     for (const key of goneOwners) writeBehind.ownerGone(key);
     for (const owner of owners) writeBehind.owner(owner);
-    writeBehind.applied({ documents, goneDocuments, adopted: this.#lineage.goOn(position, gone) });
-    this.#position = position;
-    this.#apply(changes, change);
+    writeBehind.applied({ documents, goneDocuments, adopted: this.#lineage.goOn(standing.position, gone) });
+    this.#standing = standing;
+    this.#apply(changes, change, changed);
   }
 
-  #apply(changes: ChangeSet, { owners = [], goneOwners = [] }: Omit<PolicyChange, 'events'>): void {
+  #apply(
+    changes: ChangeSet,
+    { owners = [], goneOwners = [] }: Omit<PolicyChange, 'events'>,
+    changed: Iterable<Line>,
+  ): void {
     const { owners: known, writeBehind, usage, now, onApplied } = this.#options;
+    for (const line of changed) this.#moves = { ...this.#moves, [line]: this.#moves[line] + 1 };
     this.#store.apply(changes);
     // What waited to be written of these owners before is older than what is written now.
     const hasUsage = (key: string) => usage.hasUsage(key);

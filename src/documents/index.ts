@@ -9,11 +9,12 @@
 export type { AuditEntry, Author, PolicyEvent } from './audit-log.ts';
 export { ChangeSet } from './change-set.ts';
 export { DocumentStore } from './document-store.ts';
-export { type Applied, Documents, type DocumentsOptions, type SharedDocuments } from './documents.ts';
+export { type Applied, Documents, type DocumentsOptions } from './documents.ts';
 export { EventIds } from './event-ids.ts';
 export { EventLog, type EventStore } from './event-log.ts';
-export type { Description, Kind } from './kind.ts';
+export type { Description, Durability, Kind } from './kind.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';
 export { DocumentReplica } from './replica.ts';
+export type { SharedDocuments, Standing } from './shared-documents.ts';
 export type { Snapshot } from './snapshot.ts';
 export type { AuditContext, Transaction } from './transaction.ts';

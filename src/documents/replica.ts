@@ -8,16 +8,21 @@
 
 import { inSlices } from '../slices.ts';
 import type {
+  DocumentNames,
   DocumentRecord,
+  Heads,
+  Line,
   OwnerRecord,
   PolicyChange,
   Policy as PolicyRecords,
   Position,
+  VolatileChange,
   WriteBehind,
 } from '../store/index.ts';
 import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
 import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
+import type { Standing } from './shared-documents.ts';
 
 /** What leads from older documents to those in force. */
 export interface Lacked {
@@ -44,16 +49,17 @@ export class DocumentReplica {
     return this.#options.documents.position;
   }
 
-  /** Nothing is laid down, whatever is passing. */
+  /** There are no documents but volatile ones. */
   get isEmpty(): boolean {
-    return this.#options.documents.isEmpty;
+    for (const _ of this.#options.documents.records()) return false;
+    return true;
   }
 
   get owners(): Pick<OwnerRegistry, 'all' | 'byKey'> {
     return this.#options.owners;
   }
 
-  /** The owners and documents in force, to be put into a shared store. */
+  /** The owners, and the documents that have a version, to be put into a shared store. */
   async policy(): Promise<PolicyRecords> {
     const { owners, documents } = this.#inForce;
     const records: DocumentRecord[] = [];
@@ -61,36 +67,52 @@ export class DocumentReplica {
     return { owners: [...owners], documents: records };
   }
 
-  /**
-   * Whether somebody else's policy lays down the same as the one in force, whoever the owners are: what is passing, such
-   * as sessions, does not count, nor does what there is nothing to tell of, such as when a token was last used.
-   * Rejects with `store_refused` where it cannot be read.
-   */
-  async isLaidDown(policy: PolicyRecords): Promise<boolean> {
-    const { documents: known, owners } = this.#options;
-    const inForce = { owners: owners.all, documents: known.recordsToKeep() };
-    const { documents, goneDocuments } = await differenceBetween(inForce, policy);
-    return goneDocuments.length === 0 && documents.every(document => known.changesNothing(document));
+  /** Whether somebody else's documents are the same as those in force, whoever the owners are. */
+  async hasSameDocuments(policy: PolicyRecords): Promise<boolean> {
+    const { documents, goneDocuments } = await differenceBetween(this.#inForce, this.#versioned(policy));
+    return documents.length + goneDocuments.length === 0;
   }
 
   /** Applies a change that others made. Throws `store_refused` where it cannot be read, and then nothing is changed. */
-  apply(change: Omit<PolicyChange, 'events'>, position: Position): void {
-    this.#options.documents.applyRemote(change, position);
+  apply(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
+    this.#options.documents.applyRemote(change, position, changed);
   }
 
   /**
    * Puts other owners and documents in place of those in force, unless what is in force has come as far meanwhile. What is
    * the same stays as it is. Rejects as `apply` throws.
    */
-  async applyWhole(policy: PolicyRecords, position: Position): Promise<void> {
+  async applyWhole(policy: PolicyRecords, standing: Standing): Promise<void> {
     const { documents } = this.#options;
+    const { position } = standing;
+    const wanted = this.#versioned(policy);
     for (;;) {
       const at = documents.position;
       if (at?.generation === position.generation && at.version >= position.version) return;
-      const change = await differenceBetween(this.#inForce, policy);
+      const change = await differenceBetween(this.#inForce, wanted);
       if (documents.position !== at) continue;
-      if (await documents.applyRemoteInSlices(change, position)) return;
+      if (await documents.applyRemoteInSlices(change, standing)) return;
     }
+  }
+
+  /** The last change of each line, as a store has it that stands where the documents in force do. */
+  knowHeads(heads: Heads | null): void {
+    this.#options.documents.knowHeads(heads);
+  }
+
+  /** The volatile documents in force. */
+  volatileRecords(): Iterable<DocumentRecord> {
+    return this.#options.documents.volatileRecords();
+  }
+
+  /** Those of these volatile documents that are in force, as the store keeps them. */
+  volatileOf(names: readonly DocumentNames[]): readonly DocumentRecord[] {
+    return this.#options.documents.volatileOf(names);
+  }
+
+  /** Puts volatile documents in force that others wrote. Throws `store_refused`. */
+  applyVolatile(change: VolatileChange): void {
+    this.#options.documents.applyVolatile(change);
   }
 
   /** Puts owners on record whom others have, in place of those of the same keys. */
@@ -121,12 +143,17 @@ export class DocumentReplica {
    */
   async lackedBy({ version }: Position, stored: PolicyRecords): Promise<Lacked | null> {
     const { lineage, position } = this.#options.documents;
-    const change = await differenceBetween(stored, await this.policy());
+    const change = await differenceBetween(this.#versioned(stored), await this.policy());
     if (this.position !== position) return null;
     const hasDeparted = lineage.departedSince(version);
     const ids = new Map(stored.owners.map(({ key, id }) => [key, id]));
     const goneOwners = change.goneOwners.filter(key => hasDeparted({ key, id: ids.get(key) ?? 0 }));
     return { change: { ...change, goneOwners }, positions: lineage.since(version) };
+  }
+
+  /** Without volatile documents, which an older version kept among the others. */
+  #versioned({ owners, documents }: PolicyRecords): PolicyRecords {
+    return { owners, documents: documents.filter(({ kind }) => !this.#options.documents.isVolatile(kind)) };
   }
 
   get #inForce(): InForce {

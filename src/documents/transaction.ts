@@ -5,8 +5,9 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { nameFault, printable } from '../quota/index.ts';
-import type { Changes, OwnerRecord } from '../store/index.ts';
+import type { Changes, Line, OwnerRecord } from '../store/index.ts';
 import type { ChangeSet } from './change-set.ts';
+import type { Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
 /** What a transaction is for, where one event tells of all of it. */
@@ -118,6 +119,21 @@ export class Transaction {
   /** Null: each thing that is changed has an event of its own. */
   get context(): AuditContext | null {
     return this.#context;
+  }
+
+  /** The lines of versions that are changed. An owner who goes, or has another name, is one whom decisions were made by. */
+  lines(kinds: ReadonlyMap<string, Kind<unknown>>): ReadonlySet<Line> {
+    const changed = new Set<Line>();
+    for (const [name, documents] of this.changes.changed) {
+      const durability = kinds.get(name)?.durability;
+      if (durability !== undefined && durability !== 'volatile' && documents.size > 0)
+        changed.add(durability);
+    }
+    for (const owner of this.#owners.values()) {
+      changed.add('account');
+      if (owner === null) changed.add('policy');
+    }
+    return changed;
   }
 
   get isEmpty(): boolean {

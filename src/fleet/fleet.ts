@@ -5,12 +5,15 @@ import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import {
   type Away,
+  type Basis,
   type HostRecord,
+  lines,
   newGeneration,
   type PolicyChange,
   type Position,
   type ServerAdvice,
   type SharedStore,
+  type VolatileChange,
 } from '../store/index.ts';
 import { Advised } from './advised.ts';
 import { Following } from './following.ts';
@@ -21,6 +24,7 @@ import { Outbox } from './outbox.ts';
 import { repair } from './repair.ts';
 import type { Distrust } from './trust.ts';
 import { Turn } from './turn.ts';
+import { VolatileDocuments } from './volatile.ts';
 import { type Mounted, Walkers } from './walkers.ts';
 
 export interface FleetOptions {
@@ -79,6 +83,7 @@ export class Fleet implements SharedDocuments {
   readonly #hosts: Hosts;
   readonly #turn: Turn;
   readonly #name: HostName;
+  readonly #volatile: VolatileDocuments;
   /** Null: none was told, or that it is over. */
   #toldDistrust: string | null = null;
   #away: Away | null = null;
@@ -98,6 +103,7 @@ export class Fleet implements SharedDocuments {
     this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
     this.#hosts = new Hosts({ shares, store, host, begunAt: options.now() });
     this.#turn = new Turn({ store, host });
+    this.#volatile = new VolatileDocuments({ replica, store });
     const { token, version, now, everyMs = usualMs } = options;
     this.#name = new HostName({
       ...{ store, host, token, version, log, now, everyMs },
@@ -129,6 +135,7 @@ export class Fleet implements SharedDocuments {
     this.#following = new Following({
       replica,
       shares,
+      volatile: this.#volatile,
       store,
       host,
       before: async () => {
@@ -137,6 +144,7 @@ export class Fleet implements SharedDocuments {
       begin: () => this.#begin(),
       lost: () => {
         this.#outbox.enrollEverybody();
+        this.#volatile.lost();
         // What was told of the last changes that were asked for here is told again: the store may have lost it.
         ledger.eventLog.enqueue({ events: ledger.documents.recentEvents });
       },
@@ -197,14 +205,24 @@ export class Fleet implements SharedDocuments {
     return { away: this.#away, distrust: this.#following.distrust, nameTaken: this.#name.taken };
   }
 
-  async commit(change: PolicyChange, basis: Position, next: Position): Promise<'kept' | 'behind'> {
+  async commit(change: PolicyChange, basis: Basis, mark: string): Promise<Position | null> {
     this.#mustBeTrusted();
     const { settling } = this.#following;
     await settling.settled();
-    if (await this.#outbox.enroll()) return 'behind';
-    const outcome = await this.#options.store.govern(change, basis, next, settling.server);
-    if (outcome === 'kept') this.#outbox.enrolled(change.owners ?? []);
-    return outcome;
+    if (await this.#outbox.enroll()) return null;
+    const position = await this.#options.store.commit(change, basis, mark, settling.server);
+    if (position !== null) this.#outbox.enrolled(change.owners ?? []);
+    return position;
+  }
+
+  async writeVolatile(change: VolatileChange): Promise<void> {
+    this.#mustBeTrusted();
+    await this.#volatile.write(change);
+  }
+
+  takeLease(name: string): Promise<boolean> {
+    const { store, host } = this.#options;
+    return store.takeTask(name, host);
   }
 
   async catchUp(): Promise<void> {
@@ -324,7 +342,7 @@ export class Fleet implements SharedDocuments {
     const next = newGeneration();
     const outcome = await store.replace(await ledger.replica.policy(), null, next, []);
     // Where another machine came first, the next look finds its policy.
-    if (outcome === 'kept') ledger.replica.apply({}, next);
+    if (outcome === 'kept') ledger.replica.apply({}, next, lines);
   }
 
   /** When it begins, becomes another, and ends. */

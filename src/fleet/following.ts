@@ -24,10 +24,12 @@ import type {
 import { keysIn, markIn, versionOf } from './changes.ts';
 import { Settling } from './settling.ts';
 import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
+import type { VolatileDocuments } from './volatile.ts';
 
 export interface FollowingOptions {
   readonly replica: DocumentReplica;
   readonly shares: UsageShares;
+  readonly volatile: Pick<VolatileDocuments, 'read' | 'readAll'>;
   readonly store: SharedStore;
   /** This machine. */
   readonly host: string;
@@ -185,12 +187,30 @@ export class Following {
       this.#distrusted = state.position;
       for (const change of changes) if (change.is === 'owners') this.#meet(change.owners);
     }
+    if (this.#distrust === null) {
+      this.#knowHeads(state);
+      await this.#readVolatile(changes);
+    }
     const ownerKeys = changes.flatMap(change => (change.is === 'shares' ? change.ownerKeys : []));
     if (ownerKeys.length > 0)
       await this.#takeShares([...new Set(ownerKeys)], await store.sharesOf(ownerKeys));
     for (const ownerKey of ownerKeys) this.#reading?.seen.add(ownerKey);
     this.#last = changes.at(-1)?.number ?? last;
     return true;
+  }
+
+  /** Where this host stands where the store does, the last change of each line is known. */
+  #knowHeads({ position, heads }: SharedState): void {
+    const { replica } = this.#options;
+    const at = replica.position;
+    if (at?.generation === position?.generation && at?.mark === position?.mark) replica.knowHeads(heads);
+  }
+
+  async #readVolatile(changes: readonly Change[]): Promise<void> {
+    const { volatile } = this.#options;
+    const named = changes.flatMap(change => (change.is === 'volatile' ? [change.names] : []));
+    if (named.includes(null)) await volatile.readAll();
+    else await volatile.read(named.flatMap(names => names ?? []));
   }
 
   /** All entries since; null: there is a gap. */
@@ -242,13 +262,13 @@ export class Following {
     return (replica.position?.version ?? 0) >= (position?.version ?? 0);
   }
 
-  #takeChange({ position, change }: Change & { readonly is: 'policy' }): boolean {
+  #takeChange({ position, lines, change }: Change & { readonly is: 'policy' }): boolean {
     const { replica, enrolled } = this.#options;
     const at = replica.position;
     if (at === null || position.generation !== at.generation) return false;
     if (position.version <= at.version) return true;
     if (position.version !== at.version + 1 || change === null) return false;
-    replica.apply(change, position);
+    replica.apply(change, position, lines);
     enrolled(change.owners ?? []);
     return true;
   }
@@ -262,7 +282,8 @@ export class Following {
       if (at.generation !== there.generation || at.version > there.version) return false;
     }
     if (at?.generation === there.generation && at.version === there.version) replica.addOwners(policy.owners);
-    else await replica.applyWhole(policy, there);
+    else await replica.applyWhole(policy, { position: there, heads: state.heads });
+    this.#knowHeads(state);
     enrolled(policy.owners);
     return true;
   }
@@ -287,6 +308,7 @@ export class Following {
       // Something was ruled here meanwhile: it is read again with that.
       if (!(await this.#takeWhole(known, read, isInstead))) return this.#takePolicy(triesLeft - 1);
     }
+    if (distrust === null && verdict.is !== 'none') await this.#options.volatile.readAll();
     const wasDistrusted = this.#distrust !== null;
     this.#distrust = distrust;
     this.#distrusted = distrust === null ? null : read.state.position;
@@ -353,7 +375,7 @@ export class Following {
   async #distrustIn(verdict: Verdict, stored: Policy): Promise<Distrust | null> {
     if (!('distrust' in verdict)) return null;
     // A policy that was copied there is no other one.
-    if (verdict.is === 'unrelated' && (await this.#options.replica.isLaidDown(stored))) return null;
+    if (verdict.is === 'unrelated' && (await this.#options.replica.hasSameDocuments(stored))) return null;
     return verdict.distrust;
   }
 

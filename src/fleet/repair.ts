@@ -37,7 +37,8 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
     ...new Set(given.flatMap(each => each ?? [])),
   ]);
   if (outcome === 'behind') throw changedMeanwhile();
-  await replica.applyWhole(chosen, next);
+  const head = { version: next.version, mark: next.mark };
+  await replica.applyWhole(chosen, { position: next, heads: { policy: head, account: head } });
   log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');
   await following.sync();
 }

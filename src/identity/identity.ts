@@ -1,6 +1,5 @@
 /** Tells who brings which credentials, and signs people in. */
 
-import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { type AttemptLimits, Attempts } from './attempts.ts';
 import { type Caller, callerWith } from './caller.ts';
@@ -9,10 +8,10 @@ import { type Role, type TokenDocument, tokenKind } from './kinds.ts';
 import { roleIn } from './members.ts';
 import { endBrought, type Held, type NewSession, type Started, startSession } from './sessions.ts';
 import { type SignInLink, SignInLinks } from './sign-in-links.ts';
-import { type KnownSession, SignedIn } from './signed-in.ts';
+import { type KnownSession, SignedIn, type SignedInOptions } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
 import { profileOf } from './users.ts';
-import { Uses, type UsesOptions } from './uses.ts';
+import { keptUseOf, Uses, type UsesOptions } from './uses.ts';
 
 export type Authentication =
   | {
@@ -37,7 +36,7 @@ export type SignIn = { readonly token: string } | { readonly code: string };
 export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotLetIn;
 
 export interface IdentityOptions {
-  readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'transact'>;
+  readonly documents: SignedInOptions['documents'];
   /** Milliseconds since 1970. */
   now(): number;
   readonly log: UsesOptions['log'];
@@ -133,9 +132,10 @@ export class Identity {
   }
 
   /** A user's tokens as they were made, with their last use up to now. */
-  tokensOf(ownerId: number): readonly TokenDocument[] {
-    return entriesOf(this.#options.documents.snapshot, ownerId).map(([key, token]) => {
-      const lastUsedAt = this.#uses.lastOf(key) ?? token.lastUsedAt;
+  tokensOf(ownerId: number): readonly (TokenDocument & { readonly lastUsedAt: number | null })[] {
+    const { snapshot } = this.#options.documents;
+    return entriesOf(snapshot, ownerId).map(([key, token]) => {
+      const lastUsedAt = this.#uses.lastOf(key) ?? keptUseOf(snapshot, key);
       return { ...token, lastUsedAt };
     });
   }

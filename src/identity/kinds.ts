@@ -13,6 +13,7 @@ export type Profile = Readonly<z.infer<typeof profile>>;
 /** By the owner's id. */
 export const profileKind: Kind<Profile> = {
   name: 'profile',
+  durability: 'account',
   schema: profile,
   describe: (key, content, nameOf) => ({ name: nameOf(Number(key)), ownerId: Number(key), content }),
 };
@@ -29,6 +30,7 @@ export type Members = z.infer<typeof members>;
 /** By the organization's id; kept only for organizations with a member. */
 export const membersKind: Kind<Members> = {
   name: 'members',
+  durability: 'account',
   schema: members,
   describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),
@@ -37,7 +39,15 @@ export const membersKind: Kind<Members> = {
   }),
 };
 
-const token = z.strictObject({
+/** Earlier versions kept the last use here: a shared store and a backup may have it still. */
+const withoutLastUse = <T extends z.ZodRawShape>(shape: T) =>
+  z.preprocess(document => {
+    if (typeof document !== 'object' || document === null || !('lastUsedAt' in document)) return document;
+    const { lastUsedAt: _, ...others } = document;
+    return others;
+  }, z.strictObject(shape));
+
+const token = withoutLastUse({
   id: whole,
   owner: whole,
   name: z.string(),
@@ -45,7 +55,6 @@ const token = z.strictObject({
   scopes: z.array(z.string()).readonly(),
   createdAt: whole,
   expiresAt: whole.nullable(),
-  lastUsedAt: whole.nullable(),
 });
 
 /** `owner` is an owner's id; times are milliseconds since 1970. */
@@ -57,12 +66,14 @@ export type TokenDocument = Readonly<z.infer<typeof token>>;
  */
 export const tokenKind: Kind<TokenDocument> = {
   name: 'token',
+  durability: 'account',
   schema: token,
   describe: (_key, { id, owner, name, scopes, expiresAt }) => ({
     name,
     ownerId: owner,
     content: { id, name, scopes, expiresAt },
   }),
+  ownerOf: ({ owner }) => owner,
 };
 
 const via = z.discriminatedUnion('is', [
@@ -77,7 +88,7 @@ const via = z.discriminatedUnion('is', [
 /** What somebody signed in by. */
 export type Via = Readonly<z.infer<typeof via>>;
 
-const session = z.strictObject({
+const session = withoutLastUse({
   id: whole,
   owner: whole,
   via,
@@ -85,7 +96,6 @@ const session = z.strictObject({
   /** It ends then at the latest, because what it was made from does. */
   endsAt: whole.nullable(),
   createdAt: whole,
-  lastUsedAt: whole,
   /** SHA-256 of the secret that is good now, since `rotatedAt`, and of the one before. */
   secret: z.string(),
   previousSecret: z.string().nullable(),
@@ -103,14 +113,23 @@ export type SessionDocument = Readonly<z.infer<typeof session>>;
  */
 export const sessionKind: Kind<SessionDocument> = {
   name: 'session',
+  durability: 'volatile',
   schema: session,
-  isPassing: true,
   describe: (_key, { id, owner, via: { is }, stolenAt }) => ({
     name: is,
     ownerId: owner,
     content: { id, via: is, stolen: stolenAt !== null },
   }),
+  ownerOf: ({ owner }) => owner,
 };
+
+const use = z.strictObject({ at: whole });
+
+/** When a token or a session was last used, in milliseconds since 1970. */
+export type UseDocument = Readonly<z.infer<typeof use>>;
+
+/** By the key of the token or session. */
+export const useKind: Kind<UseDocument> = { name: 'use', durability: 'volatile', schema: use };
 
 const link = z.strictObject({
   issuer: z.string(),
@@ -129,12 +148,14 @@ export type LinkDocument = Readonly<z.infer<typeof link>>;
 /** By the SHA-256 of issuer and subject, in hexadecimal digits. */
 export const linkKind: Kind<LinkDocument> = {
   name: 'link',
+  durability: 'account',
   schema: link,
   describe: (_key, { issuer, subject, owner, administrationBy }, nameOf) => ({
     name: nameOf(owner),
     ownerId: owner,
     content: { issuer, subject, user: nameOf(owner), givesAdministration: administrationBy !== null },
   }),
+  ownerOf: ({ owner }) => owner,
 };
 
 /** The kinds of documents of this module. */
@@ -143,5 +164,6 @@ export const identityKinds: readonly Kind<unknown>[] = [
   membersKind,
   tokenKind,
   sessionKind,
+  useKind,
   linkKind,
 ];

@@ -24,7 +24,7 @@ export function linkOf(snapshot: Snapshot, { issuer, subject }: Subject): LinkDo
 
 /** The user's at this issuer; null: there is none. */
 export function linkAt(snapshot: Snapshot, ownerId: number, issuer: string): LinkDocument | null {
-  return linksAt(snapshot, issuer).find(({ owner }) => owner === ownerId) ?? null;
+  return linksOf(snapshot, ownerId).find(link => link.issuer === issuer) ?? null;
 }
 
 /** Everybody's at this issuer, as they came. */
@@ -35,7 +35,7 @@ export function linksAt(snapshot: Snapshot, issuer: string): readonly LinkDocume
 }
 
 export function hasLinks(snapshot: Snapshot, ownerId: number): boolean {
-  return linksIn(snapshot).some(({ owner }) => owner === ownerId);
+  return linksOf(snapshot, ownerId).length > 0;
 }
 
 /**
@@ -75,8 +75,8 @@ export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sour
 
 /** Whoever says by hand whether a user is an administrator has the last word until a source says otherwise. */
 export function forgetAdministrationBy(changes: ChangeSet, ownerId: number): void {
-  for (const link of linksIn(changes)) {
-    if (link.owner === ownerId && link.administrationBy !== null) setAdministrationBy(changes, link, null);
+  for (const link of linksOf(changes, ownerId)) {
+    if (link.administrationBy !== null) setAdministrationBy(changes, link, null);
   }
 }
 
@@ -95,7 +95,11 @@ export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string
 
 /** When an owner goes. */
 export function forgetLinks(changes: ChangeSet, ownerId: number): void {
-  for (const link of linksIn(changes)) if (link.owner === ownerId) changes.remove(linkKind, keyOf(link));
+  for (const link of linksOf(changes, ownerId)) changes.remove(linkKind, keyOf(link));
+}
+
+function linksOf(snapshot: Snapshot, ownerId: number): readonly LinkDocument[] {
+  return [...snapshot.ofOwner(linkKind, ownerId)].map(([, link]) => link);
 }
 
 function linksIn(snapshot: Snapshot): readonly LinkDocument[] {

@@ -12,6 +12,7 @@ import { SoftquotaError } from '../errors.ts';
 import { printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
+import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -88,7 +89,6 @@ export function startSession(
     id: randomInt(1, 2 ** idBits - 1),
     owner: owner.id,
     createdAt: now,
-    lastUsedAt: now,
     secret: hash('sha256', secret),
     previousSecret: null,
     rotatedAt: now,
@@ -150,9 +150,9 @@ type Entry = readonly [key: string, session: SessionDocument];
 
 /** An owner's with their keys, as they were started. */
 export function sessionEntriesOf(snapshot: Snapshot, ownerId: number): readonly Entry[] {
-  return [...snapshot.all(sessionKind)]
-    .filter(([, { owner }]) => owner === ownerId)
-    .sort(([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id);
+  return [...snapshot.ofOwner(sessionKind, ownerId)].sort(
+    ([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id,
+  );
 }
 
 /** By its id; throws `not_found`. */
@@ -161,7 +161,7 @@ export function endSession(changes: ChangeSet, owner: OwnerRecord, id: string): 
   if (found === undefined) {
     throw new SoftquotaError('not_found', `${printable(owner.name)} has no session ${printable(id)}`);
   }
-  changes.remove(sessionKind, found[0]);
+  removeSession(changes, found[0]);
 }
 
 /** Ends what a browser brought, where it is good: it is to hold another one. */
@@ -169,30 +169,48 @@ export function endBrought(changes: ChangeSet, value: string, now: number): void
   const brought = broughtIn(value);
   const session = brought === null ? undefined : changes.get(sessionKind, brought.key);
   if (brought === null || session === undefined || standingOf(session, brought, now) === 'replaced') return;
-  changes.remove(sessionKind, brought.key);
+  removeSession(changes, brought.key);
 }
 
 /** Ends all that are such. */
 export function endSessions(changes: ChangeSet, areSuch: (session: SessionDocument) => boolean): void {
   for (const [key, session] of [...changes.all(sessionKind)]) {
-    if (areSuch(session)) changes.remove(sessionKind, key);
+    if (areSuch(session)) removeSession(changes, key);
   }
 }
 
-/** Takes out those that let nobody in any more; `isThere` tells of an owner's id. */
+/** When it was last used, as far as that is kept. */
+export function lastUseOf(
+  snapshot: Snapshot,
+  key: string,
+  { createdAt, rotatedAt }: SessionDocument,
+): number {
+  // Where the last use is not kept, the secret tells on which day it was.
+  return Math.max(createdAt, rotatedAt, keptUseOf(snapshot, key) ?? 0);
+}
+
+/** Takes out those that let nobody in any more, and uses of what is gone; `isThere` tells of an owner's id. */
 export function sweepSessions(changes: ChangeSet, isThere: (ownerId: number) => boolean, now: number): void {
-  endSessions(
-    changes,
-    session => !isThere(session.owner) || isOver(changes, session, session.lastUsedAt, now),
-  );
+  for (const [key, session] of [...changes.all(sessionKind)]) {
+    const isUsed = isThere(session.owner) && !isOver(changes, session, lastUseOf(changes, key, session), now);
+    if (!isUsed) removeSession(changes, key);
+  }
+  forgetUsesOfGone(changes);
 }
 
 function makeRoom(changes: ChangeSet, ownerId: number): void {
   const entries = sessionEntriesOf(changes, ownerId);
   const tooMany = entries.length + 1 - sessionLimits.mostOfOne;
   if (tooMany <= 0) return;
-  const longestUnused = entries.toSorted(([, a], [, b]) => a.lastUsedAt - b.lastUsedAt);
-  for (const [key] of longestUnused.slice(0, tooMany)) changes.remove(sessionKind, key);
+  const longestUnused = entries
+    .map(([key, session]) => ({ key, at: lastUseOf(changes, key, session) }))
+    .sort((a, b) => a.at - b.at);
+  for (const { key } of longestUnused.slice(0, tooMany)) removeSession(changes, key);
+}
+
+function removeSession(changes: ChangeSet, key: string): void {
+  changes.remove(sessionKind, key);
+  forgetUse(changes, key);
 }
 
 function secondsLeft(session: SessionDocument, now: number): number {

@@ -16,6 +16,7 @@ import {
   endOf,
   type Held,
   isOver,
+  lastUseOf,
   markStolen,
   rotateSession,
   sessionEntriesOf,
@@ -27,7 +28,7 @@ import { profileOf } from './users.ts';
 import type { Uses } from './uses.ts';
 
 export interface SignedInOptions {
-  readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'transact'>;
+  readonly documents: Pick<Documents, 'catchUp' | 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   /** Milliseconds since 1970. */
   now(): number;
   readonly log: { warn(details: object, message: string): void };
@@ -55,6 +56,8 @@ export class SignedIn {
   readonly #options: SignedInOptions;
   /** By keys, and until when. */
   readonly #renewed = new Map<string, { readonly held: Held; readonly until: number }>();
+  /** Secrets that are being replaced, by keys. */
+  readonly #rotating = new Map<string, Promise<Held | null>>();
   #sweeping: NodeJS.Timeout | null = null;
 
   constructor(options: SignedInOptions) {
@@ -140,8 +143,9 @@ export class SignedIn {
   }
 
   /** Another machine may know of a later one. */
-  #lastUseOf(key: string, { lastUsedAt }: SessionDocument): number {
-    return Math.max(lastUsedAt, this.#options.uses.lastOf(key) ?? 0);
+  #lastUseOf(key: string, session: SessionDocument): number {
+    const { documents, uses } = this.#options;
+    return Math.max(lastUseOf(documents.snapshot, key, session), uses.lastOf(key) ?? 0);
   }
 
   /** Who uses a session uses the token that it was made with. */
@@ -151,9 +155,10 @@ export class SignedIn {
     if (via.is === 'token') uses.note(via.tokenKey, now());
   }
 
-  /** False where another machine replaced it just now, which the draft is made upon. */
+  /** False where another host replaced it just now. */
   async #isStolen(brought: Brought): Promise<boolean> {
     const { documents, now, log } = this.#options;
+    await documents.catchUp();
     const stolen = await documents.transact(({ changes }) => markStolen(changes, brought, now()));
     if (stolen === null) return false;
     const user = documents.owners.byId(stolen.owner)?.name ?? null;
@@ -162,19 +167,31 @@ export class SignedIn {
     return true;
   }
 
+  /** Requests that come together are renewed together. */
   async #renewedWhenDue(brought: Brought, session: SessionDocument): Promise<Held | null> {
-    const { documents, now } = this.#options;
-    if (now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
+    if (this.#options.now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
+    const { key } = brought;
+    const rotating =
+      this.#rotating.get(key) ?? this.#rotate(brought).finally(() => this.#rotating.delete(key));
+    this.#rotating.set(key, rotating);
     try {
-      const held = await documents.transact(({ changes }) => rotateSession(changes, brought, now()));
-      if (held === null) return this.#lastRenewed(brought.key);
-      this.#remember(brought.key, held);
-      return held;
+      return await rotating;
     } catch (error) {
       // The store is away: it goes on as it is, and is replaced later.
       if (error instanceof SoftquotaError && error.code === 'store_away') return null;
       throw error;
     }
+  }
+
+  /** Of hosts that are brought the same secret at once one replaces it. */
+  async #rotate(brought: Brought): Promise<Held | null> {
+    const { documents, now } = this.#options;
+    await documents.catchUp();
+    if (!(await documents.takeLease(`rotate-${brought.key}`))) return null;
+    const held = await documents.transact(({ changes }) => rotateSession(changes, brought, now()));
+    if (held === null) return this.#lastRenewed(brought.key);
+    this.#remember(brought.key, held);
+    return held;
   }
 
   #lastRenewed(key: string): Held | null {

@@ -9,6 +9,7 @@ import type { Caller } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { givesBeyond } from './scopes.ts';
 import { endSessions } from './sessions.ts';
+import { forgetUse } from './uses.ts';
 
 /** Of one user. Each is looked at when there is one more, and kept by every machine. */
 export const mostTokens = 100;
@@ -33,9 +34,9 @@ export function entriesOf(
   snapshot: Snapshot,
   ownerId: number,
 ): readonly (readonly [key: string, token: TokenDocument])[] {
-  return [...snapshot.all(tokenKind)]
-    .filter(([, { owner }]) => owner === ownerId)
-    .sort(([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id);
+  return [...snapshot.ofOwner(tokenKind, ownerId)].sort(
+    ([, a], [, b]) => a.createdAt - b.createdAt || a.id - b.id,
+  );
 }
 
 /** An owner's, as they were made. */
@@ -78,7 +79,6 @@ export function createToken(
     scopes: [...new Set(wanted.scopes)],
     createdAt: now,
     expiresAt: wanted.expiresAt,
-    lastUsedAt: null,
   };
   changes.put(tokenKind, keyOfToken(token), document);
   return { token, document };
@@ -94,14 +94,19 @@ export function revokeToken(changes: ChangeSet, owner: OwnerRecord, idOrName: st
     throw new SoftquotaError('not_found', `${printable(owner.name)} has no token ${printable(idOrName)}`);
   }
   const [key, token] = found;
-  changes.remove(tokenKind, key);
+  removeToken(changes, key);
   endSessions(changes, ({ via }) => via.is === 'token' && via.tokenKey === key);
   return token;
 }
 
 /** When an owner goes. */
 export function revokeAllTokens(changes: ChangeSet, ownerId: number): void {
-  for (const [key] of entriesOf(changes, ownerId)) changes.remove(tokenKind, key);
+  for (const [key] of entriesOf(changes, ownerId)) removeToken(changes, key);
+}
+
+function removeToken(changes: ChangeSet, key: string): void {
+  changes.remove(tokenKind, key);
+  forgetUse(changes, key);
 }
 
 function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {

@@ -3,11 +3,11 @@
  * write or makes one.
  */
 
-import type { ChangeSet, Documents, Kind } from '../documents/index.ts';
-import { sessionKind, tokenKind } from './kinds.ts';
+import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
+import { sessionKind, tokenKind, useKind } from './kinds.ts';
 
 export interface UsesOptions {
-  readonly documents: Pick<Documents, 'owners' | 'snapshot' | 'transact'>;
+  readonly documents: Pick<Documents, 'transact'>;
   readonly log: { warn(details: object, message: string): void };
   /** Milliseconds between two writes, at least. */
   readonly everyMs: number;
@@ -57,10 +57,7 @@ export class Uses {
     if (uses.size === 0) return;
     try {
       await this.#options.documents.transact(({ changes }) => {
-        for (const [key, at] of uses) {
-          record(changes, tokenKind, key, at);
-          record(changes, sessionKind, key, at);
-        }
+        for (const [key, at] of uses) record(changes, key, at);
       });
       for (const [key, at] of uses) if (this.#noted.get(key) === at) this.#noted.delete(key);
     } catch (error) {
@@ -73,14 +70,26 @@ export class Uses {
   }
 }
 
+/** The last use that is kept; null: none is. */
+export function keptUseOf(snapshot: Snapshot, key: string): number | null {
+  return snapshot.get(useKind, key)?.at ?? null;
+}
+
+/** When a token or a session goes. */
+export function forgetUse(changes: ChangeSet, key: string): void {
+  if (keptUseOf(changes, key) !== null) changes.remove(useKind, key);
+}
+
+/** A use may be written while what was used goes. */
+export function forgetUsesOfGone(changes: ChangeSet): void {
+  for (const [key] of [...changes.all(useKind)]) if (!isThere(changes, key)) changes.remove(useKind, key);
+}
+
 /** What is gone meanwhile stays gone, and a later use that is known already stays. */
-function record<T extends { readonly lastUsedAt: number | null }>(
-  changes: ChangeSet,
-  kind: Kind<T>,
-  key: string,
-  at: number,
-): void {
-  const used = changes.get(kind, key);
-  if (used === undefined || (used.lastUsedAt !== null && used.lastUsedAt >= at)) return;
-  changes.put(kind, key, { ...used, lastUsedAt: at });
+function record(changes: ChangeSet, key: string, at: number): void {
+  if (isThere(changes, key) && (keptUseOf(changes, key) ?? 0) < at) changes.put(useKind, key, { at });
+}
+
+function isThere(changes: ChangeSet, key: string): boolean {
+  return changes.get(tokenKind, key) !== undefined || changes.get(sessionKind, key) !== undefined;
 }

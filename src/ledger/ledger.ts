@@ -68,10 +68,11 @@ export class Ledger {
     this.#usage = usage;
     this.#writeBehind = writeBehind;
     const onApplied = (applied: Applied) => this.#onApplied(applied);
-    this.documents = new Documents({ owners, writeBehind, usage, now, onApplied });
+    this.eventLog = new EventLog({ store, writeBehind, writeBehindTo });
+    const { eventLog } = this;
+    this.documents = new Documents({ owners, writeBehind, usage, eventLog, now, onApplied });
     this.#policy = new Policy(this.documents.snapshot);
     this.replica = new DocumentReplica({ documents: this.documents, owners, writeBehind });
-    this.eventLog = new EventLog({ store, writeBehind, writeBehindTo });
     this.reports = new Reports({ usage, writeBehind, clock, host, nextSeq });
     this.walks = new Walks({ usage, writeBehind, reports: this.reports, host, now, nextSeq });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);

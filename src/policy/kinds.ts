@@ -17,6 +17,7 @@ export type RuleDocument = z.infer<typeof rule>;
 /** By name. */
 export const ruleKind: Kind<RuleDocument> = {
   name: 'rule',
+  durability: 'policy',
   schema: rule,
   describe: (name, { limitBytes, subjects }) => ({
     name,
@@ -32,6 +33,7 @@ export type GroupDocument = z.infer<typeof group>;
 /** By name. */
 export const groupKind: Kind<GroupDocument> = {
   name: 'group',
+  durability: 'policy',
   schema: group,
   describe: (name, { rules }) => ({ name, ownerId: null, content: { rules } }),
 };
@@ -44,6 +46,7 @@ export type Assignment = z.infer<typeof assignment>;
 /** By the owner's id; kept only for owners with a group. */
 export const assignmentKind: Kind<Assignment> = {
   name: 'assignment',
+  durability: 'policy',
   schema: assignment,
   describe: (key, entries, nameOf) => ({
     name: nameOf(Number(key)),

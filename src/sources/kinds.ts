@@ -38,6 +38,7 @@ export type SourceDocument = Readonly<z.infer<typeof source>>;
 /** By its id. */
 export const sourceKind: Kind<SourceDocument> = {
   name: 'source',
+  durability: 'account',
   schema: source,
   describe: (_key, { name, clientSecret, mapping, ...document }) => ({
     name,

@@ -39,17 +39,24 @@ export type {
 } from './register.ts';
 export { ownerIdBits } from './register.ts';
 export { documentShape, eventShape, levelShape, ownerShape, whole } from './shapes.ts';
-export type {
-  Change,
-  ClaimOutcome,
-  HostClaim,
-  HostRecord,
-  Policy,
-  PolicyChange,
-  ServerAdvice,
-  SharedState,
-  SharedStore,
-  SharesPage,
+export {
+  type Basis,
+  type Change,
+  type ClaimOutcome,
+  type DocumentNames,
+  type Head,
+  type Heads,
+  type HostClaim,
+  type HostRecord,
+  type Line,
+  lines,
+  type Policy,
+  type PolicyChange,
+  type ServerAdvice,
+  type SharedState,
+  type SharedStore,
+  type SharesPage,
+  type VolatileChange,
 } from './shared.ts';
 export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
 export type {

@@ -6,6 +6,7 @@
  */
 
 import type {
+  DocumentRecord,
   OwnerRecord,
   Position,
   Register,
@@ -14,10 +15,32 @@ import type {
   ShareRecord,
 } from './register.ts';
 
+/**
+ * The lines of versions: what decisions are made by, and who people are. Both are in one log and have one count of versions;
+ * each has its own head, so that a change of one line does not make a change of the other be drafted again.
+ */
+export const lines = ['policy', 'account'] as const;
+
+export type Line = (typeof lines)[number];
+
+/** The last change of a line. */
+export type Head = Pick<Position, 'version' | 'mark'>;
+
+export type Heads = Readonly<Record<Line, Head>>;
+
+/** What a change was drafted on, and the lines that it changes. */
+export interface Basis {
+  readonly generation: string;
+  readonly heads: Heads;
+  readonly lines: readonly Line[];
+}
+
 /** How a shared store stands at this moment. */
 export interface SharedState {
   /** Null: nothing was ever kept there, or all of it is gone. */
   readonly position: Position | null;
+  /** Null where `position` is. */
+  readonly heads: Heads | null;
   /** Generations whose policy was given up for this one by somebody's decision. */
   readonly supersedes: readonly string[];
   /** The number of the last change in the log; 0 before the first. */
@@ -27,6 +50,12 @@ export interface SharedState {
 }
 
 export type Policy = Pick<Registered, 'owners' | 'documents'>;
+
+/** What a document is found by. */
+export type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
+
+/** Volatile documents, of which the last writer wins. */
+export type VolatileChange = Pick<RegisterChanges, 'documents' | 'goneDocuments'>;
 
 /** A change of policy, and the events that tell of it. */
 export type PolicyChange = Pick<
@@ -39,10 +68,14 @@ export type Change = { readonly number: number } & (
   | {
       readonly is: 'policy';
       readonly position: Position;
+      /** The lines that were changed. */
+      readonly lines: readonly Line[];
       /** Null: too much to be told here; the policy has to be read. */
       readonly change: Omit<PolicyChange, 'events'> | null;
     }
   | { readonly is: 'owners'; readonly owners: readonly OwnerRecord[] }
+  /** These volatile documents have changed: they have to be read; null: too many to be named. */
+  | { readonly is: 'volatile'; readonly names: readonly DocumentNames[] | null }
   /** The shares of these owners are others: they have to be read. */
   | { readonly is: 'shares'; readonly ownerKeys: readonly string[] }
 );
@@ -103,20 +136,20 @@ export interface SharedStore extends Register {
   /** The policy, and how the store stands with it. */
   policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }>;
   /**
-   * One change of policy, as a whole, from `basis` to `next`, and acknowledged by as many replicas as the settings
-   * ask for. `behind`: the store stands elsewhere, or has another owner under a key, and nothing is written. Rejects
-   * with `store_away`, also where replicas did not acknowledge it in time: then it may be in force all the same.
-   * With a `server`, another one that has taken its place is `behind`, too.
+   * Makes one change of documents and owners, as a whole, upon `basis`, and has as many replicas acknowledge it as the
+   * settings ask for. Gives where the store stands with it. Null, and nothing is written: another change of one of its
+   * lines came first, the store lacks a change of the other line that the basis has, it has another owner under a key, or
+   * another server than the one named has its place. Rejects with `store_away`, also where replicas did not acknowledge it in
+   * time: then it may be in force all the same.
    */
-  govern(
-    change: PolicyChange,
-    basis: Position,
-    next: Position,
-    server?: string | null,
-  ): Promise<'kept' | 'behind'>;
+  commit(change: PolicyChange, basis: Basis, mark: string, server?: string | null): Promise<Position | null>;
+  /** Puts and takes out volatile documents, whatever is there. */
+  writeVolatile(change: VolatileChange): Promise<void>;
+  /** Those of these volatile documents that are there; all without names. Null: none were ever written. */
+  volatile(names: readonly DocumentNames[] | null): Promise<readonly DocumentRecord[] | null>;
   /**
    * Changes that the store had, and has lost, in one: from `basis` to the last of the positions, whoever was put on record
-   * since. `behind` and rejections as with `govern`.
+   * since. `behind` where `commit` gives null.
    */
   restore(
     change: Omit<PolicyChange, 'events'>,

@@ -188,7 +188,7 @@ t.test('a policy that was restored is not taken for the one that machines share'
   const world = new World(t);
   const ledger = await world.open();
   const shared = { generation: 'shared', version: 7, mark: 'mark' };
-  ledger.replica.apply({}, shared);
+  ledger.replica.apply({}, shared, ['policy', 'account']);
   const text = await written(ledger);
   await restored(world, text, true);
   const { position } = (await world.open()).replica;

@@ -162,38 +162,59 @@ t.test('a renamed owner is found under both names, and one that gave way is on r
 const secret = z.strictObject({ secret: z.string(), uses: z.number() });
 const openKind: Kind<z.infer<typeof secret>> = {
   name: 'open',
+  durability: 'account',
   schema: secret,
   describe: (_key, { secret }) => ({ name: null, ownerId: null, content: { letters: secret.length } }),
 };
-const closedKind: Kind<z.infer<typeof secret>> = { name: 'closed', schema: secret };
+const closedKind: Kind<z.infer<typeof secret>> = {
+  name: 'closed',
+  durability: 'account',
+  schema: secret,
+};
+/** Whose last uses come and go all day. */
+const volatileKind: Kind<z.infer<typeof secret>> = {
+  ...closedKind,
+  name: 'volatile',
+  durability: 'volatile',
+};
 
-t.test('of a document nothing is told but what its kind tells', async t => {
-  const { store } = openStore();
-  const kinds = [openKind, closedKind];
-  const ledger = await Ledger.open({ store, host: 'here', settings, kinds, foldCase: true, log: silentLog });
-  t.teardown(() => ledger.close());
-  for (const kind of kinds) {
-    await ledger.documents.transact(({ changes }) =>
-      changes.put(kind, 'the key', { secret: 'hush', uses: 1 }),
+t.test(
+  'of a document nothing is told but what its kind tells, and of a volatile one without nothing at all',
+  async t => {
+    const { store } = openStore();
+    const kinds = [openKind, closedKind, volatileKind];
+    const ledger = await Ledger.open({
+      store,
+      host: 'here',
+      settings,
+      kinds,
+      foldCase: true,
+      log: silentLog,
+    });
+    t.teardown(() => ledger.close());
+    for (const kind of kinds) {
+      await ledger.documents.transact(({ changes }) =>
+        changes.put(kind, 'the key', { secret: 'hush', uses: 1 }),
+      );
+      await ledger.documents.transact(({ changes }) =>
+        changes.put(kind, 'the key', { secret: 'hush', uses: 2 }),
+      );
+      await ledger.documents.transact(({ changes }) => changes.remove(kind, 'the key'));
+    }
+    const found = await changes(ledger);
+    t.match(
+      found.map(({ what, name, before, after }) => [what, name, before, after]),
+      [
+        ['open', null, null, { letters: 4 }],
+        ['open', null, { letters: 4 }, null],
+        ['closed', null, null, {}],
+        ['closed', null, {}, {}],
+        ['closed', null, {}, null],
+      ],
     );
-    await ledger.documents.transact(({ changes }) =>
-      changes.put(kind, 'the key', { secret: 'hush', uses: 2 }),
-    );
-    await ledger.documents.transact(({ changes }) => changes.remove(kind, 'the key'));
-  }
-  const found = await changes(ledger);
-  t.match(
-    found.map(({ what, name, before, after }) => [what, name, before, after]),
-    [
-      ['open', null, null, { letters: 4 }],
-      ['open', null, { letters: 4 }, null],
-      ['closed', null, null, {}],
-      ['closed', null, {}, {}],
-      ['closed', null, {}, null],
-    ],
-  );
-  t.notMatch(JSON.stringify(found), /hush|the key/);
-});
+    t.notMatch(JSON.stringify(found), /hush|the key/);
+  },
+);
 
 const anyName = fc.constantFrom('a', 'b', 'c');
 const anyStep = fc.oneof(

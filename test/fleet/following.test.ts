@@ -2,10 +2,12 @@
 
 import t, { type Test } from 'tap';
 import { Following, type FollowingOptions } from '../../src/fleet/following.ts';
+import { VolatileDocuments } from '../../src/fleet/volatile.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { ruleKind, ruleNamed } from '../../src/policy/index.ts';
 import type { OwnerRecord, PolicyChange, Position, SharedStore, ShareRecord } from '../../src/store/index.ts';
 import { repos, used } from '../ledger/world.ts';
+import { commit } from '../store/commit.ts';
 import { type Server, startSingle } from '../store/redis-servers.ts';
 import { watched } from './watching.ts';
 import { ledgerOf, sharedStore } from './world.ts';
@@ -61,6 +63,7 @@ function followingOf(
     readingMs,
     replica: ledger.replica,
     shares: ledger.shares,
+    volatile: new VolatileDocuments({ replica: ledger.replica, store }),
     store,
     before: async () => {},
     begin: async () => {},
@@ -83,7 +86,7 @@ t.test('what others change is taken over, and while nothing changes one question
   t.ok(following.isComplete);
 
   await shared.write({ shares: [share('alice', 100)] });
-  await shared.govern(rule('small', 7), at(1), at(2));
+  await commit(shared, rule('small', 7), at(1), at(2));
   await following.sync();
   t.equal(used(ledger, 'alice'), 100);
   t.equal(limitOf(ledger, 'small'), 7);
@@ -118,7 +121,7 @@ t.test('who missed a part of the log reads everything', async t => {
   await shared.write({ shares: [share('alice', 100)] });
   await following.sync();
   await shared.enroll([owner('bob', 2)]);
-  await shared.govern(rule('small', 7), at(1), at(2));
+  await commit(shared, rule('small', 7), at(1), at(2));
   await shared.write({ shares: [share('bob', 5)], goneShares: [{ ownerKey: 'alice', host: 'elsewhere' }] });
   await server.cli('xtrim', '{fleet}:log', 'MAXLEN', '1');
   asked.length = 0;
@@ -136,11 +139,11 @@ t.test('the policy is in force before all shares are read, and followed meanwhil
   const keys = Array.from({ length: 1700 }, (_, at) => `owner-${at}`);
   await shared.enroll(keys.map((key, at) => owner(key, 100 + at)));
   await shared.write({ shares: keys.map(key => share(key, 5)) });
-  await shared.govern(rule('small', 7), at(1), at(2));
+  await commit(shared, rule('small', 7), at(1), at(2));
   await following.sync();
   t.equal(limitOf(ledger, 'small'), 7);
   t.ok(following.isReading);
-  await shared.govern(rule('small', 8), at(2), at(3));
+  await commit(shared, rule('small', 8), at(2), at(3));
   await shared.write({ shares: [share('owner-0', 6), share('owner-1699', 6)] });
   await following.sync();
   t.equal(limitOf(ledger, 'small'), 8);
@@ -152,7 +155,7 @@ t.test('the policy is in force before all shares are read, and followed meanwhil
 
   await shared.write({ goneShares: keys.slice(0, 900).map(ownerKey => ({ ownerKey, host: 'elsewhere' })) });
   await server.cli('xtrim', '{fleet}:log', 'MAXLEN', '0');
-  await shared.govern(rule('small', 9), at(3), at(4));
+  await commit(shared, rule('small', 9), at(3), at(4));
   await following.sync();
   t.equal(limitOf(ledger, 'small'), 9, 'also where a part of the log was missed');
   t.notOk(following.isComplete);
@@ -165,19 +168,19 @@ t.test(
   async t => {
     const { shared, ledger } = await begun(t);
     const following = followingOf(ledger, shared);
-    await shared.govern(rule('small', 7), at(1), at(2));
+    await commit(shared, rule('small', 7), at(1), at(2));
     await following.sync();
     const small = ledger.documents.snapshot.get(ruleKind, 'small');
     const documents = Array.from(
       { length: 1000 },
       (_, index) => rule(`rule-${index}`, index).documents ?? [],
     );
-    await shared.govern({ documents: documents.flat() }, at(2), at(3));
+    await commit(shared, { documents: documents.flat() }, at(2), at(3));
     await following.sync();
     t.equal(limitOf(ledger, 'rule-999'), 999);
     t.equal(ledger.documents.snapshot.get(ruleKind, 'small'), small, 'the very same');
     t.strictSame(ledger.replica.position, at(3));
-    await shared.govern({ goneDocuments: documents.flat() }, at(3), at(4));
+    await commit(shared, { goneDocuments: documents.flat() }, at(3), at(4));
     await following.sync();
     t.equal(limitOf(ledger, 'rule-999'), undefined);
     t.equal(limitOf(ledger, 'small'), 7);
@@ -193,13 +196,13 @@ t.test('a store that fell back and went on otherwise is not trusted until somebo
     },
   });
   const keys = ['policy', 'documents', 'log'];
-  await shared.govern(rule('first', 1), at(1), at(2));
+  await commit(shared, rule('first', 1), at(1), at(2));
   for (const key of keys) await server.cli('copy', `{fleet}:${key}`, `{fleet}:old-${key}`);
-  await shared.govern(rule('acknowledged', 1), at(2), at(3));
+  await commit(shared, rule('acknowledged', 1), at(2), at(3));
   await following.sync();
   for (const key of keys) await server.cli('copy', `{fleet}:old-${key}`, `{fleet}:${key}`, 'replace');
-  await shared.govern(rule('other', 1), at(2), at(3, 'other'));
-  await shared.govern(rule('another', 1), at(3, 'other'), at(4));
+  await commit(shared, rule('other', 1), at(2), at(3, 'other'));
+  await commit(shared, rule('another', 1), at(3, 'other'), at(4));
   for (const when of ['when it is noticed', 'a second later', 'and for ever']) {
     await following.sync();
     t.match(following.distrust, { why: 'older' }, when);

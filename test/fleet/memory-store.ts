@@ -1,14 +1,25 @@
 /** The policy of a shared store in memory, as far as one server has it: what is promised of it, in the shortest words. */
 
 import { SoftquotaError } from '../../src/errors.ts';
-import type {
-  Change,
-  OwnerRecord,
-  Policy,
-  PolicyChange,
-  Position,
-  SharedStore,
+import {
+  type Basis,
+  type Change,
+  type DocumentNames,
+  type DocumentRecord,
+  type Heads,
+  type Line,
+  lines,
+  type OwnerRecord,
+  type Policy,
+  type PolicyChange,
+  type Position,
+  type SharedStore,
+  type VolatileChange,
 } from '../../src/store/index.ts';
+
+type Untold =
+  | Omit<Change & { readonly is: 'policy' }, 'number'>
+  | Omit<Change & { readonly is: 'volatile' }, 'number'>;
 
 let servers = 0;
 let numbers = 0;
@@ -21,6 +32,8 @@ export class MemoryServer {
   /** Those that follow; what a change needs of them is asked of the store. */
   replicas = 2;
   position: Position | null = null;
+  heads: Heads | null = null;
+  #volatile: Map<string, DocumentRecord> | null = null;
   #supersedes: readonly string[] = [];
   readonly #documents = new Map<string, Policy['documents'][number]>();
   readonly #owners = new Map<string, OwnerRecord>();
@@ -30,6 +43,8 @@ export class MemoryServer {
   copy(): MemoryServer {
     const other = new MemoryServer();
     other.position = this.position;
+    other.heads = this.heads;
+    other.#volatile = this.#volatile === null ? null : new Map(this.#volatile);
     other.#supersedes = this.#supersedes;
     for (const [key, one] of this.#documents) other.#documents.set(key, one);
     for (const [key, one] of this.#owners) other.#owners.set(key, one);
@@ -39,6 +54,8 @@ export class MemoryServer {
 
   flush(): void {
     this.position = null;
+    this.heads = null;
+    this.#volatile = null;
     this.#supersedes = [];
     this.#documents.clear();
     this.#owners.clear();
@@ -50,14 +67,43 @@ export class MemoryServer {
   }
 
   get state() {
-    return { position: this.position, supersedes: this.#supersedes, lastChange: this.#last, server: this.id };
+    const { position, heads, id: server } = this;
+    return { position, heads, supersedes: this.#supersedes, lastChange: this.#last, server };
   }
 
   get policy(): Policy {
     return { documents: [...this.#documents.values()], owners: [...this.#owners.values()] };
   }
 
-  change(change: PolicyChange, basis: Position, positions: readonly Position[]): 'kept' | 'behind' {
+  commit(change: PolicyChange, { generation, heads, lines: changed }: Basis, mark: string): Position | null {
+    const { position, heads: here } = this;
+    if (position === null || here === null || position.generation !== generation) return null;
+    const isLater = (line: Line) => !changed.includes(line) && here[line].version > heads[line].version;
+    if (lines.some(line => !isLater(line) && heads[line].mark !== here[line].mark)) return null;
+    const next = { generation, version: position.version + 1, mark };
+    this.change(change, position, [next], changed);
+    return next;
+  }
+
+  writeVolatile({ documents = [], goneDocuments = [] }: VolatileChange): void {
+    this.#volatile ??= new Map();
+    for (const { kind, key } of goneDocuments) this.#volatile.delete(`${kind}/${key}`);
+    for (const one of documents) this.#volatile.set(`${one.kind}/${one.key}`, one);
+    const names = [...goneDocuments, ...documents].map(({ kind, key }) => ({ kind, key }));
+    this.#tell({ is: 'volatile', names });
+  }
+
+  volatile(names: readonly DocumentNames[] | null): readonly DocumentRecord[] | null {
+    if (names === null) return this.#volatile === null ? null : [...this.#volatile.values()];
+    return names.flatMap(({ kind, key }) => this.#volatile?.get(`${kind}/${key}`) ?? []);
+  }
+
+  change(
+    change: PolicyChange,
+    basis: Position,
+    positions: readonly Position[],
+    changed: readonly Line[] = lines,
+  ): 'kept' | 'behind' {
     if (!same(this.position, basis)) return 'behind';
     const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
     for (const key of goneOwners) this.#owners.delete(key);
@@ -65,8 +111,9 @@ export class MemoryServer {
     for (const owner of owners) this.#owners.set(owner.key, owner);
     for (const one of documents) this.#documents.set(`${one.kind}/${one.key}`, one);
     for (const [at, position] of positions.entries()) {
-      this.#tell({ is: 'policy', position, change: at === positions.length - 1 ? change : null });
-      this.position = position;
+      const isLast = at === positions.length - 1;
+      this.#tell({ is: 'policy', position, lines: changed, change: isLast ? change : null });
+      this.#moveTo(position, changed);
     }
     return 'kept';
   }
@@ -76,8 +123,8 @@ export class MemoryServer {
     for (const owner of policy.owners) this.#owners.set(owner.key, owner);
     for (const one of policy.documents) this.#documents.set(`${one.kind}/${one.key}`, one);
     this.#supersedes = supersedes;
-    this.position = next;
-    this.#tell({ is: 'policy', position: next, change: null });
+    this.#moveTo(next, lines);
+    this.#tell({ is: 'policy', position: next, lines, change: null });
   }
 
   after(number: number, limit: number): readonly Change[] | null {
@@ -94,7 +141,16 @@ export class MemoryServer {
     return null;
   }
 
-  #tell(change: { is: 'policy'; position: Position; change: PolicyChange | null }): void {
+  #moveTo(position: Position, changed: readonly Line[]): void {
+    const { policy, account } = this.heads ?? { policy: position, account: position };
+    this.position = position;
+    this.heads = {
+      policy: changed.includes('policy') ? position : policy,
+      account: changed.includes('account') ? position : account,
+    };
+  }
+
+  #tell(change: Untold): void {
     this.#log.push({ after: this.#last, change: { ...change, number: ++numbers } });
   }
 }
@@ -111,10 +167,12 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
     write: async () => {},
     state: async () => server().state,
     policy: async () => ({ state: server().state, policy: server().policy }),
-    govern: async (change, basis, next, meant = null) => {
+    commit: async (change, basis, mark, meant = null) => {
       enough();
-      return meant !== null && meant !== server().id ? 'behind' : server().change(change, basis, [next]);
+      return meant !== null && meant !== server().id ? null : server().commit(change, basis, mark);
     },
+    writeVolatile: async change => server().writeVolatile(change),
+    volatile: async names => server().volatile(names),
     restore: async (change, basis, positions) => {
       enough();
       return server().change(change, basis, positions);

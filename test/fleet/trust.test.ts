@@ -11,6 +11,7 @@ const at = (version: number, mark = `m${version}`, generation = 'one'): Position
 });
 const state = (position: Position | null, supersedes: readonly string[] = []): SharedState => ({
   position,
+  heads: null,
   supersedes,
   lastChange: 9,
   server: null,

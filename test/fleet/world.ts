@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { Fleet, type FleetOptions, type Mounted } from '../../src/fleet/index.ts';
+import { identityKinds } from '../../src/identity/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
 import { openRedisStore, openStore, openUnitSources, type SharedStore } from '../../src/store/index.ts';
 import { directoryFor, settings, silentLog } from '../ledger/world.ts';
@@ -81,7 +82,10 @@ export async function member(
 async function ledgerIn(directory: string, host: string): Promise<Ledger> {
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
   const unitSources = openUnitSources({ directory: join(directory, 'sources'), foldCase: true });
-  return Ledger.open({ store, unitSources, host, settings, foldCase: true, log: silentLog });
+  return Ledger.open({
+    ...{ store, unitSources, host, settings, kinds: identityKinds },
+    ...{ foldCase: true, log: silentLog },
+  });
 }
 
 /** The ledger of a machine for itself. */
@@ -100,7 +104,9 @@ function methodsOf(store: SharedStore): SharedStore {
     write: changes => store.write(changes),
     state: () => store.state(),
     policy: () => store.policy(),
-    govern: (...all) => store.govern(...all),
+    commit: (...all) => store.commit(...all),
+    writeVolatile: change => store.writeVolatile(change),
+    volatile: names => store.volatile(names),
     restore: (...all) => store.restore(...all),
     replace: (...all) => store.replace(...all),
     enroll: owners => store.enroll(owners),

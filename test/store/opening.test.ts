@@ -172,6 +172,43 @@ t.test('a store of the first version is brought up to date, and keeps all that w
   }
 });
 
+t.test('when tokens and sessions were last used becomes a document of its own', async t => {
+  const file = join(t.testdir(), 'store.db');
+  const store = await open(file);
+  const documents = [
+    {
+      kind: 'token',
+      key: 'used',
+      text: '{"id":281474976710655,"name":"\\ud800 é","lastUsedAt":1795000000000}',
+    },
+    { kind: 'token', key: 'new', text: '{"id":2,"lastUsedAt":null}' },
+    { kind: 'session', key: 's', text: '{"id":3,"lastUsedAt":7,"scopes":[]}' },
+    { kind: 'rule', key: 'r\ud800', text: '{"lastUsedAt":1}' },
+  ];
+  await store.write({ documents });
+  await store.close();
+  const old = new DatabaseSync(file);
+  old.exec('PRAGMA user_version = 6');
+  old.close();
+  for (const opened of ['brought up to date', 'as it is by now']) {
+    const again = await open(file);
+    const kept = (await again.load()).documents.map(({ kind, key, text }) => [`${kind} ${key}`, text]);
+    t.strictSame(
+      Object.fromEntries(kept),
+      {
+        'token used': '{"id":281474976710655,"name":"\\ud800 é"}',
+        'use used': '{"at":1795000000000}',
+        'token new': '{"id":2}',
+        'session s': '{"id":3,"scopes":[]}',
+        'use s': '{"at":7}',
+        'rule r\ud800': '{"lastUsedAt":1}',
+      },
+      opened,
+    );
+    await again.close();
+  }
+});
+
 t.test('an older store that cannot be brought up to date is left as it is', async t => {
   const file = join(t.testdir(), 'store.db');
   const old = new DatabaseSync(file);

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
+import { commit } from './commit.ts';
 import { owner, share } from './records.ts';
 import { placeIn, succeeds } from './redis-places.ts';
 import { comes, type Server, startCluster, startSentinels, startSingle } from './redis-servers.ts';
@@ -14,7 +15,7 @@ async function survives(t: Test, place: SharedPlace, lost: Server): Promise<void
   const careful = await opened(t, place, { waitReplicas: 1 });
   const store = await opened(t, place);
   await careful.replace({ owners: [owner('a')], documents: [rule('r')] }, null, position(1), []);
-  t.equal(await careful.govern({ documents: [rule('s')] }, position(1), position(2)), 'kept');
+  t.equal(await commit(careful, { documents: [rule('s')] }, position(1), position(2)), 'kept');
   const told = new EventTarget();
   const first = once(told, 'told');
   store.follow(() => told.dispatchEvent(new Event('told')));
@@ -46,14 +47,14 @@ t.test('a change that too few replicas would have is not made', async t => {
     (await servers[0].cli('info', 'replication')).includes('state=online'),
   );
   t.equal(await store.replace({ owners: [], documents: [] }, null, position(1), []), 'kept');
-  t.equal(await store.govern({ documents: [rule('a')] }, position(1), position(2)), 'kept');
-  t.equal(await store.govern({ documents: [rule('a')] }, position(1), position(2)), 'behind');
+  t.equal(await commit(store, { documents: [rule('a')] }, position(1), position(2)), 'kept');
+  t.equal(await commit(store, { documents: [rule('a')] }, position(1), position(2)), 'behind');
   const read = await opened(t, placeIn(replica.address, place.prefix));
   t.strictSame((await read.state()).position, position(2), 'the replica has what was acknowledged');
 
   replica.servers[0].halt();
   const started = performance.now();
-  await t.rejects(store.govern({ documents: [rule('b')] }, position(2), position(3)), {
+  await t.rejects(commit(store, { documents: [rule('b')] }, position(2), position(3)), {
     code: 'store_away',
     message: /only 0 of 1 replicas.*may be in force all the same/,
   });
@@ -68,7 +69,7 @@ t.test('a change that too few replicas would have is not made', async t => {
   await comes('the loss of the replica', async () =>
     (await servers[0].cli('info', 'replication')).includes('connected_slaves:0'),
   );
-  await t.rejects(store.govern({ documents: [rule('c')] }, position(3), position(4)), few);
+  await t.rejects(commit(store, { documents: [rule('c')] }, position(3), position(4)), few);
   await t.rejects(store.restore({ documents: [rule('c')] }, position(3), [position(4)]), few);
   await t.rejects(store.write({ documents: [rule('c')] }), few);
   t.strictSame((await store.state()).position, position(3));

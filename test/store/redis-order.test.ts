@@ -3,6 +3,7 @@
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import type { SharedStore } from '../../src/store/index.ts';
+import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { placeIn } from './redis-places.ts';
 import { comes, startSingle } from './redis-servers.ts';
@@ -93,7 +94,7 @@ t.test('an owner who was deleted is not put on record by what was sent before', 
   const { store, overheard } = await world(t);
   await store.replace({ owners: [], documents: [] }, null, position(1), []);
   const late = await overheard(() => store.enroll([owner('a')]));
-  await store.govern({ goneOwners: ['a'] }, position(1), position(2));
+  await commit(store, { goneOwners: ['a'] }, position(1), position(2));
   await late();
   t.strictSame((await store.policy()).policy.owners, []);
   await store.enroll([owner('a')]);
@@ -120,9 +121,9 @@ t.test('a change of policy is made once, and one that came too late never', asyn
     store.replace({ owners: [], documents: [rule('first')] }, null, position(1), []),
   );
   const changed = await overheard(() =>
-    store.govern({ documents: [rule('second')], events: [event('e', 1)] }, position(1), position(2)),
+    commit(store, { documents: [rule('second')], events: [event('e', 1)] }, position(1), position(2)),
   );
-  await store.govern({ goneDocuments: [{ kind: 'rule', key: 'second' }] }, position(2), position(3));
+  await commit(store, { goneDocuments: [{ kind: 'rule', key: 'second' }] }, position(2), position(3));
   await begun();
   await changed();
   t.strictSame((await store.state()).position, position(3));

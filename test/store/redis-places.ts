@@ -1,6 +1,7 @@
 /** Stores in the Redis servers of tests, and everything that a store is asked. */
 
 import { openRedisStore, type SharedStore } from '../../src/store/index.ts';
+import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { comes } from './redis-servers.ts';
 import { position, rule, type SharedPlace } from './shared-contract.ts';
@@ -33,7 +34,9 @@ export const questions: Readonly<Record<string, (store: SharedStore) => Promise<
   'write of shares': store => store.write({ shares: [share('a', 'one')] }),
   state: store => store.state(),
   policy: store => store.policy(),
-  govern: store => store.govern({}, position(1), position(2)),
+  commit: store => commit(store, {}, position(1), position(2)),
+  writeVolatile: store => store.writeVolatile({}),
+  volatile: store => store.volatile(null),
   replace: store => store.replace({ owners: [], documents: [] }, null, position(1), []),
   enroll: store => store.enroll([owner('a')]),
   changesAfter: store => store.changesAfter(0, 1),

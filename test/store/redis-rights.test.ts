@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import t from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { Passage } from '../e2e/passage.ts';
+import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { placeIn, questions, usageKeys } from './redis-places.ts';
 import { startSentinels, startSingle } from './redis-servers.ts';
@@ -33,7 +34,7 @@ t.test('who measures only needs no right to change the policy', async t => {
     '+info +multi +exec +type +exists +time +eval +evalsha +hget +hmget +hgetall +hkeys +hscan +hlen +hexists +hset +hdel +zadd +zrem ' +
     '+zrange +zrangebylex +zrevrangebylex +zscore +xadd +xrange +xrevrange +get +set +del +pexpire +persist ' +
     '+publish +subscribe';
-  const onlyRead = ['policy', 'documents'].map(name => `%R~{${place.prefix}}:${name}`).join(' ');
+  const onlyRead = ['policy', 'documents', 'volatile'].map(name => `%R~{${place.prefix}}:${name}`).join(' ');
   const written = [...usageKeys, 'walkers', 'alive:*'].map(name => `~{${place.prefix}}:${name}`).join(' ');
   const user = (name: string, rights: string) =>
     servers[0].cli(
@@ -51,7 +52,7 @@ t.test('who measures only needs no right to change the policy', async t => {
   const as = (name: string) => placeIn(address.replace('redis://', `redis://${name}:x@`), place.prefix);
   const governing = await opened(t, as('governs'));
   await governing.replace({ owners: [], documents: [rule('r')] }, null, position(1), []);
-  await governing.govern({ documents: [rule('s')] }, position(1), position(2));
+  await commit(governing, { documents: [rule('s')] }, position(1), position(2));
 
   const measuring = await opened(t, as('measures'));
   const claim = { host: 'one', token: 'a', life: 'a', version: '1', isHeld: true };
@@ -72,7 +73,9 @@ t.test('who measures only needs no right to change the policy', async t => {
   await measuring.say('a');
   await measuring.release(claim);
   await measuring.advice();
-  for (const name of ['govern', 'replace', 'write of policy']) {
+  await governing.writeVolatile({ documents: [{ kind: 'session', key: 'a', text: '{}' }] });
+  t.equal((await measuring.volatile(null))?.length, 1);
+  for (const name of ['commit', 'replace', 'write of policy', 'writeVolatile']) {
     await t.rejects(questions[name]?.(measuring) ?? Promise.resolve(), { code: 'store_refused' }, name);
   }
   t.strictSame((await governing.state()).position, position(2));

@@ -7,7 +7,8 @@
 import { once } from 'node:events';
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { Change, Position, RedisSettings, SharedStore } from '../../src/store/index.ts';
+import type { Basis, Change, Position, RedisSettings, SharedStore } from '../../src/store/index.ts';
+import { commit } from './commit.ts';
 import { sortedRegister } from './model.ts';
 import { event, oddStrings, owner, share } from './records.ts';
 import { comes } from './redis-servers.ts';
@@ -50,7 +51,7 @@ const documentsOf = async (store: SharedStore) =>
   sortedRegister({ ...(await store.policy()).policy, shares: [] }).documents;
 
 export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
-  const nothing = { position: null, supersedes: [], lastChange: 0 };
+  const nothing = { position: null, heads: null, supersedes: [], lastChange: 0 };
 
   t.test('a new shared store stands nowhere', async t => {
     const store = await opened(t, newPlace());
@@ -73,11 +74,11 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     );
     const change = { documents: [rule('r', '{"limit":1}')], events: [event('e', 1)] };
     for (const basis of [position(2), position(1, { mark: 'other' }), position(1, { generation: 'other' })]) {
-      t.equal(await store.govern(change, basis, position(2)), 'behind', JSON.stringify(basis));
+      t.equal(await commit(store, change, basis, position(2)), 'behind', JSON.stringify(basis));
     }
     t.strictSame(await documentsOf(store), [rule('r')]);
     t.strictSame(await store.events({ limit: 9 }), [], 'nor is the event kept of what was not done');
-    t.equal(await store.govern(change, position(1), position(2)), 'kept');
+    t.equal(await commit(store, change, position(1), position(2)), 'kept');
     t.strictSame((await store.state()).position, position(2));
     t.strictSame(await documentsOf(store), change.documents);
     t.strictSame(await store.events({ limit: 9 }), change.events);
@@ -97,14 +98,14 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     };
     for (const [what, change] of Object.entries(attempts)) {
       const whole = { ...change, documents: [rule('new')] };
-      t.equal(await store.govern(whole, position(1), position(2)), 'behind', what);
+      t.equal(await commit(store, whole, position(1), position(2)), 'behind', what);
     }
     t.strictSame(await documentsOf(store), []);
     const renamed = {
       goneOwners: ['a', 'b'],
       owners: [owner('c', { id: 1 }), owner('a', { id: 2, name: 'Other' })],
     };
-    t.equal(await store.govern(renamed, position(1), position(2)), 'kept', 'a key that is given up is free');
+    t.equal(await commit(store, renamed, position(1), position(2)), 'kept', 'a key that is given up is free');
     const { policy } = await store.policy();
     t.strictSame(sortedRegister({ ...policy, shares: [] }).owners, [
       owner('a', { id: 2, name: 'Other' }),
@@ -124,13 +125,79 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
           if (basis === null) throw new Error('no position');
           const next = position(basis.version + 1, { mark: `${machine}-${made}` });
           const change = { documents: [rule(`${machine}-${made}`)] };
-          if ((await store.govern(change, basis, next)) === 'kept') made++;
+          if ((await commit(store, change, basis, next)) === 'kept') made++;
         }
       }),
     );
     const store = await opened(t, place);
     t.equal((await documentsOf(store)).length, stores.length * each);
     t.equal((await store.state()).position?.version, 1 + stores.length * each);
+  });
+
+  t.test(
+    'a change of one line is not made to wait for one of the other, and is upon the last of its own',
+    async t => {
+      const store = await opened(t, newPlace());
+      await store.replace({ owners: [], documents: [] }, null, position(1), []);
+      const head = ({ version, mark }: Position) => ({ version, mark });
+      const upon = (policy: Position, account: Position, ...lines: Basis['lines']): Basis => ({
+        generation: 'first',
+        heads: { policy: head(policy), account: head(account) },
+        lines,
+      });
+      const [one, two, three] = [position(1), position(2), position(3)];
+      const account = { documents: [{ kind: 'token', key: 'a', text: '{}' }] };
+      t.strictSame(await store.commit(account, upon(one, one, 'account'), two.mark), two);
+      t.strictSame(
+        await store.commit({ documents: [rule('r')] }, upon(one, one, 'policy'), three.mark),
+        three,
+        'it takes the next version of both',
+      );
+      t.strictSame((await store.state()).heads, { policy: head(three), account: head(two) });
+      const refused = {
+        'another of its line came first': upon(three, one, 'account'),
+        'so of a change of both': upon(three, one, 'policy', 'account'),
+        'a change of the other line is lacking': upon(three, position(4), 'policy'),
+        'another stands in its place': upon(three, position(2, { mark: 'other' }), 'policy'),
+      };
+      for (const [why, basis] of Object.entries(refused))
+        t.equal(await store.commit({}, basis, 'x'), null, why);
+      t.match(
+        (await allAfter(store, 0)).map(change => (change.is === 'policy' ? change.lines : null)),
+        [['policy', 'account'], ['account'], ['policy']],
+      );
+    },
+  );
+
+  t.test('volatile documents have no version: the last writer wins, and the log names them', async t => {
+    const place = newPlace();
+    const [store, other] = [await opened(t, place), await opened(t, place)];
+    t.equal(await other.volatile(null), null, 'there never were any');
+    await store.replace({ owners: [], documents: [] }, null, position(1), []);
+    const session = (key: string, text = '{}') => ({ kind: 'session', key, text });
+    await store.writeVolatile({ documents: [session('a'), session('odd \ud800/\0')] });
+    await other.writeVolatile({ documents: [session('a', '{"later":1}')] });
+    await store.writeVolatile({ goneDocuments: [{ kind: 'session', key: 'odd \ud800/\0' }] });
+    t.strictSame((await store.state()).position, position(1));
+    t.strictSame(await other.volatile(null), [session('a', '{"later":1}')]);
+    t.strictSame(await other.volatile([session('b'), session('a')]), [session('a', '{"later":1}')]);
+    const names = (await allAfter(other, 0)).flatMap(change =>
+      change.is === 'volatile' ? [change.names] : [],
+    );
+    t.strictSame(names, [
+      [
+        { kind: 'session', key: 'a' },
+        { kind: 'session', key: 'odd \ud800/\0' },
+      ],
+      [{ kind: 'session', key: 'a' }],
+      [{ kind: 'session', key: 'odd \ud800/\0' }],
+    ]);
+    await store.writeVolatile({ goneDocuments: [{ kind: 'session', key: 'a' }] });
+    t.strictSame(await other.volatile(null), [], 'none are left, which is not that there never were any');
+    const many = Array.from({ length: 500 }, (_, number) => session(`${number}`));
+    await store.writeVolatile({ documents: many });
+    t.match((await allAfter(other, 0)).at(-1), { is: 'volatile', names: null });
+    t.equal((await other.volatile(null))?.length, many.length);
   });
 
   t.test('a policy is put in place of another as a whole, and only where nothing came between', async t => {
@@ -169,7 +236,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
       sortedRegister({ ...(await store.policy()).policy, shares: [] }),
       sortedRegister({ ...policy, shares: [] }),
     );
-    t.equal(await store.govern({}, second, position(2, { generation: 'second' })), 'kept');
+    t.equal(await commit(store, {}, second, position(2, { generation: 'second' })), 'kept');
     t.strictSame((await store.state()).supersedes, ['first', 'odd\ud800'], 'a change keeps what was decided');
   });
 
@@ -214,20 +281,20 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     await store.enroll([owner('a', { id: 3 })]);
     const change = { owners: [owner('c', { id: 4 })], goneOwners: ['a'], documents: [rule('r')] };
     const told = { ...change, goneDocuments: [{ kind: 'rule', key: 'gone\0' }] };
-    await store.govern({ ...told, events: [event('e', 1)] }, position(1), position(2));
+    await commit(store, { ...told, events: [event('e', 1)] }, position(1), position(2));
     await store.write({ shares: oddStrings.map(odd => share(odd, 'one')) });
     await store.write({ goneShares: [{ ownerKey: 'a', host: 'one' }], events: [event('f', 1)] });
-    await store.govern({ documents: [rule('r', 'long'.repeat(10_000))] }, position(2), position(3));
+    await commit(store, { documents: [rule('r', 'long'.repeat(10_000))] }, position(2), position(3));
     const log = await allAfter(other, 0);
     t.strictSame(
       log.map(({ number: _, ...rest }) => rest),
       [
-        { is: 'policy', position: position(1), change: null },
+        { is: 'policy', position: position(1), lines: ['policy', 'account'], change: null },
         { is: 'owners', owners: [owner('a', { id: 1 }), owner('b\ud800', { id: 2 })] },
-        { is: 'policy', position: position(2), change: told },
+        { is: 'policy', position: position(2), lines: ['policy', 'account'], change: told },
         { is: 'shares', ownerKeys: [...oddStrings] },
         { is: 'shares', ownerKeys: ['a'] },
-        { is: 'policy', position: position(3), change: null },
+        { is: 'policy', position: position(3), lines: ['policy', 'account'], change: null },
       ],
     );
     const numbers = log.map(({ number }) => number);

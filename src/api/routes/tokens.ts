@@ -35,7 +35,7 @@ export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonl
         const address = new URL(`api/v1${path.replace('{user}', encodeURIComponent(name))}`, baseUrl());
         tellPages(call, query, tokens.length, address);
         const end = query.page * query.limit;
-        return tokens.slice(end - query.limit, end).map(tokenShown);
+        return tokens.slice(end - query.limit, end).map(token => tokenShown(token, token.lastUsedAt));
       },
     }),
     route({
@@ -85,7 +85,10 @@ export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonl
   ];
 }
 
-function tokenShown({ id, name, scopes, lastEight, ...times }: TokenDocument): Token {
+function tokenShown(
+  { id, name, scopes, lastEight, ...times }: TokenDocument,
+  lastUsedAt: number | null = null,
+): Token {
   const iso = (time: number | null) => (time === null ? null : new Date(time).toISOString());
   return {
     id,
@@ -93,7 +96,7 @@ function tokenShown({ id, name, scopes, lastEight, ...times }: TokenDocument): T
     scopes,
     token_last_eight: lastEight,
     created_at: new Date(times.createdAt).toISOString(),
-    last_used_at: iso(times.lastUsedAt),
+    last_used_at: iso(lastUsedAt),
     expires_at: iso(times.expiresAt),
   };
 }

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { SoftquotaError } from '../../errors.ts';
 import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
-import type { Policy, PolicyChange } from '../shared.ts';
+import { type Basis, lines, type Policy, type PolicyChange, type VolatileChange } from '../shared.ts';
 import type { Client } from './address.ts';
 import { type Answer, answerIn, inTurns, runScript, serverOf, sound, words } from './asked.ts';
 import type { Connection } from './connection.ts';
@@ -63,6 +63,8 @@ function recordWords(changes: RegisterChanges, mostEvents: number) {
   ];
 }
 
+const bothLines = lines.join(' ');
+
 const positionWords = ({ generation, version, mark }: Position) => [
   nameOf(generation),
   String(version),
@@ -80,25 +82,47 @@ const policyKeys = ({ events, places, levels, policy, documents, owners, log, or
   order,
 ];
 
-export async function govern(
+export async function commit(
   settings: GoverningSettings,
   change: PolicyChange,
-  basis: Position,
-  next: Position,
+  { generation, heads, lines: changed }: Basis,
+  mark: string,
   server: string | null,
-): Promise<'kept' | 'behind'> {
+): Promise<Position | null> {
   const { keys, mostEvents } = settings;
-  const answer = await governed(settings, scripts.govern, policyKeys(keys), [
+  const known = lines.flatMap(line => [String(heads[line].version), nameOf(heads[line].mark)]);
+  const answer = await governed(settings, scripts.commit, policyKeys(keys), [
     String(settings.waitReplicas),
     keys.news,
-    ...positionWords(next),
+    // The script takes the next version itself.
+    ...positionWords({ generation, version: 0, mark }),
     told(change),
-    ...positionWords(basis),
+    changed.join(' '),
+    ...known,
     server ?? '',
     ...changeWords(change),
     ...recordWords(change, mostEvents),
   ]);
-  return answer.is === 'kept' ? 'kept' : 'behind';
+  return answer.is === 'kept' ? { generation, version: Number(answer.with[0]), mark } : null;
+}
+
+/** Names in one entry of the log; of more it is only told that there were some. */
+const mostNames = 200;
+
+export async function writeVolatile(
+  { main, keys }: GoverningSettings,
+  { documents = [], goneDocuments = [] }: VolatileChange,
+): Promise<void> {
+  const names = [...goneDocuments, ...documents].map(documentName);
+  const args = [
+    keys.news,
+    names.length > mostNames ? '' : names.join(' '),
+    ...words(goneDocuments.map(documentName)),
+    ...words(documents.flatMap(document => [documentName(document), sentAs(document.text)])),
+  ];
+  await main.run(async client =>
+    sound(main.where, await runScript(client, scripts.writeVolatile, [keys.volatile, keys.log], args)),
+  );
 }
 
 export async function restore(
@@ -116,6 +140,7 @@ export async function restore(
     keys.news,
     ...positionWords(next),
     told(change),
+    bothLines,
     ...positionWords(basis),
     ...words(through),
     ...changeWords(change),
@@ -143,6 +168,7 @@ export async function writeRegister(settings: GoverningSettings, changes: Regist
     keys.news,
     ...positionWords(first),
     told({ owners, goneOwners, documents, goneDocuments }),
+    bothLines,
     ...changeWords(changes),
     ...records,
   ]);

@@ -1,8 +1,10 @@
 /**
  * The names of all that softquota keeps in Redis.
  *
- *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes
+ *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes; LINE_version and LINE_mark, of the last
+ *                                    change of each line
  *     {PREFIX}:documents     hash    KIND/KEY -> text
+ *     {PREFIX}:volatile      hash    KIND/KEY -> text, of documents without a version; "." -> 1, since when there were any
  *     {PREFIX}:owners        hash    OWNER -> JSON
  *     {PREFIX}:events        hash    ID -> when, what and whom, then the text in the next line
  *     {PREFIX}:event-places  zset    "LABEL TIME ID", in their order
@@ -23,8 +25,8 @@
  * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has neither
  * spaces nor braces, and the hash tags are what they seem: all but shares and marks lie in one slot, each owner's shares in one.
  *
- * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy` and
- * `{PREFIX}:documents`, and reads and writes all else but `{PREFIX}:staged:*`. Scripts do not name a key that the role
+ * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy`,
+ * `{PREFIX}:documents` and `{PREFIX}:volatile`, and reads and writes all else but `{PREFIX}:staged:*`. Scripts do not name a key that the role
  * only reads, for naming it in EVAL counts as writing it.
  *
  * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN, HLEN, HEXISTS, HSET,
@@ -40,6 +42,7 @@ import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 export interface Keys {
   readonly policy: string;
   readonly documents: string;
+  readonly volatile: string;
   readonly owners: string;
   readonly events: string;
   readonly places: string;
@@ -65,6 +68,7 @@ export function keysOf(prefix: string): Keys {
   return {
     policy: `${common}:policy`,
     documents: `${common}:documents`,
+    volatile: `${common}:volatile`,
     owners: `${common}:owners`,
     events: `${common}:events`,
     places: `${common}:event-places`,

@@ -1,11 +1,11 @@
 /** The log of changes: numbered entries, each of which names the one before. */
 
 import type { OwnerRecord, Position } from '../register.ts';
-import type { Change } from '../shared.ts';
+import { type Change, lines } from '../shared.ts';
 import { inARow, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
-import { numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
+import { namesIn, numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
 
 /** Longer changes are not told in the log, which thus stays small; the policy is read instead. */
 const longestChange = 16_384;
@@ -91,15 +91,18 @@ export async function markOf(
 }
 
 function changeIn({ number, fields }: Entry): Change {
-  const { is, owners = '', generation = '', version = '', mark = '', change = '' } = fields;
+  const { is, owners = '', generation = '', version = '', mark = '', change = '', names = '' } = fields;
   switch (is) {
     case 'policy':
       return {
         number,
         is,
         position: { generation: unnamed(generation), version: numberIn(version), mark: unnamed(mark) },
+        lines: lines.filter(line => fields.lines?.split(' ').includes(line) ?? true),
         change: change === '' ? null : toldIn(change),
       };
+    case 'volatile':
+      return { number, is, names: names === '' ? null : names.split(' ').map(namesIn) };
     case 'owners':
       return { number, is, owners: owners.split('\n').map(ownerLine) };
     case 'shares':

@@ -88,19 +88,29 @@ if strange then return {'another', strange} end
 strange = strange_schema(policy)
 if strange then return {'schema', strange, policy} end
 ${enoughReplicas}
-local news, generation, version, mark, change = word(), word(), word(), word(), word()
-local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')`;
+local news, generation, version, mark, change, changed = word(), word(), word(), word(), word(), word()
+local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
+local heads = redis.call('HMGET', policy, 'policy_version', 'policy_mark', 'account_version', 'account_mark')
+for field = 1, 4 do heads[field] = heads[field] or stands[2 + (field - 1) % 2] end`;
 
 const policyChange = `
-redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark)
+for line = 0, 1 do
+  if string.find(changed, line == 0 and 'policy' or 'account') then
+    heads[line * 2 + 1], heads[line * 2 + 2] = version, mark
+  end
+end
+redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
+  'policy_version', heads[1] or version, 'policy_mark', heads[2] or mark,
+  'account_version', heads[3] or version, 'account_mark', heads[4] or mark)
 drop(owners, gone_owners)
 drop(documents, words())
 put(owners, new_owners)
 put(documents, words())
 record()
 if gone_owners[1] <= gone_owners[2] then redis.call('HSET', order, 'departed', next_number(order, 0)) end
-append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'change', change)
-return {'kept'}`;
+append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'lines', changed,
+  'change', change)
+return {'kept', version}`;
 
 /** A change that goes on from where the policy stands, whatever that is. */
 export const write = script(
@@ -121,8 +131,11 @@ local gone_owners, new_owners = words(), words()`,
 /** KEYS: order, which only says where. */
 export const server = script(serverOf, `return {'kept', server()}`);
 
-/** A change that goes on from \`basis\`, of owners that are who they are taken for, on the server that is meant. */
-export const govern = script(
+/**
+ * A change that goes on from the heads of its lines, of owners that are who they are taken for, on the server that is
+ * meant. It takes the version after the one that the store stands at.
+ */
+export const commit = script(
   reading,
   logging,
   ordering,
@@ -130,7 +143,14 @@ export const govern = script(
   serverOf,
   policyKeys,
   `
-if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'behind'} end
+if stands[1] ~= generation then return {'behind'} end
+for line = 0, 1 do
+  local known, known_mark = tonumber(word()), word()
+  local there = tonumber(heads[line * 2 + 1])
+  local is_later = there > known and not string.find(changed, line == 0 and 'policy' or 'account')
+  if not is_later and (there ~= known or heads[line * 2 + 2] ~= known_mark) then return {'behind'} end
+end
+version = string.format('%.0f', stands[2] + 1)
 local meant = word()
 if meant ~= '' and meant ~= server() then return {'behind'} end
 local gone_owners, new_owners = words(), words()
@@ -160,7 +180,8 @@ export const restore = script(
 if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'behind'} end
 local through = words()
 for place = through[1], through[2], 2 do
-  append(log, news, 'is', 'policy', 'generation', generation, 'version', ARGV[place], 'mark', ARGV[place + 1], 'change', '')
+  append(log, news, 'is', 'policy', 'generation', generation, 'version', ARGV[place], 'mark', ARGV[place + 1],
+    'lines', changed, 'change', '')
 end
 local gone_owners, new_owners = words(), words()`,
   policyChange,
@@ -210,6 +231,7 @@ redis.call('PERSIST', spare)
 local may_rename = redis.pcall('RENAME', spare, spare)
 if not string.find(may_rename.err, 'no such key') then return may_rename end
 redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
+  'policy_version', version, 'policy_mark', mark, 'account_version', version, 'account_mark', mark,
   'supersedes', supersedes)
 for place = 5, 6 do
   redis.call('UNLINK', KEYS[place - 3])
@@ -219,7 +241,23 @@ for place = 5, 6 do
   end
 end
 redis.call('HSET', order, 'departed', next_number(order, 0))
-append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'change', '')
+append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'lines', 'policy account',
+  'change', '')
+return {'kept'}`,
+);
+
+/** Volatile documents, whatever is there. KEYS: volatile, log. */
+export const writeVolatile = script(
+  reading,
+  logging,
+  `
+local strange = another('hash', 'stream')
+if strange then return {'another', strange} end
+local news, names = word(), word()
+redis.call('HSET', KEYS[1], '.', '1')
+drop(KEYS[1], words())
+put(KEYS[1], words())
+append(KEYS[2], news, 'is', 'volatile', 'names', names)
 return {'kept'}`,
 );
 

@@ -2,15 +2,15 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ChainableCommander } from 'ioredis';
-import type { Position } from '../register.ts';
-import type { Policy, SharedState } from '../shared.ts';
+import type { DocumentRecord, Position } from '../register.ts';
+import { type DocumentNames, type Heads, lines, type Policy, type SharedState } from '../shared.ts';
 import type { Client } from './address.ts';
 import { atOnce, inARow, inTurns, runScript, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { newestNumber } from './log.ts';
 import * as scripts from './policy-scripts.ts';
-import { documentIn, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
+import { documentIn, documentName, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
 
 /** How long a whole policy may be on its way, in milliseconds. */
 const wholeMs = 10_000;
@@ -31,6 +31,19 @@ function positionIn(where: string, key: string, hash: Readonly<Record<string, Bu
   });
 }
 
+/** A store without heads was written before there were any: then each line was changed last with the whole. */
+function headsIn(where: string, key: string, hash: Readonly<Record<string, Buffer>>, whole: Position): Heads {
+  return understood(where, key, 'the heads', () => {
+    const heads = lines.map(line => {
+      const [version, mark] = [hash[`${line}_version`], hash[`${line}_mark`]];
+      if (!version || !mark) return [line, { version: whole.version, mark: whole.mark }];
+      return [line, { version: numberIn(version.toString()), mark: unnamed(mark.toString()) }];
+    });
+    // One of each line.
+    return Object.fromEntries(heads) as Heads;
+  });
+}
+
 function stateIn(
   where: string,
   { policy }: Keys,
@@ -44,7 +57,8 @@ function stateIn(
     if (!Array.isArray(read)) throw new TypeError('no list');
     return read.map(String);
   });
-  return { position, supersedes, lastChange: newestNumber(newest), server } satisfies SharedState;
+  const heads = position === null ? null : headsIn(where, policy, hash, position);
+  return { position, heads, supersedes, lastChange: newestNumber(newest), server } satisfies SharedState;
 }
 
 /** A reply to HGETALL, as the client has given it. */
@@ -171,4 +185,24 @@ async function readWhole(connection: Connection, keys: Keys): Promise<PolicyRead
       documents: await records(keys.documents, documents as Hash, documentIn),
     },
   };
+}
+
+/** Those of these volatile documents that are there; all without names. Null: none were ever written. */
+export async function readVolatile(
+  connection: Connection,
+  { volatile: key }: Keys,
+  names: readonly DocumentNames[] | null,
+): Promise<readonly DocumentRecord[] | null> {
+  const read = (name: string, value: Buffer) => (name === '.' ? null : documentIn(name, value));
+  if (names === null) {
+    if ((await connection.run(client => client.exists(key))) === 0) return null;
+    return (await scanned(connection, key, read)).filter(record => record !== null);
+  }
+  if (names.length === 0) return [];
+  const fields = names.map(documentName);
+  const values = await connection.run(client => client.hmgetBuffer(key, ...fields));
+  return fields.flatMap((name, at) => {
+    const value = values[at];
+    return value ? [understood(connection.where, key, name, () => documentIn(name, value))] : [];
+  });
 }

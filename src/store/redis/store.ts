@@ -8,6 +8,7 @@
 
 import { SoftquotaError } from '../../errors.ts';
 import type {
+  DocumentRecord,
   EventQuery,
   EventRecord,
   LevelRecord,
@@ -18,8 +19,10 @@ import type {
   ShareRecord,
 } from '../register.ts';
 import type {
+  Basis,
   Change,
   ClaimOutcome,
+  DocumentNames,
   HostClaim,
   HostRecord,
   Policy,
@@ -28,6 +31,7 @@ import type {
   SharedState,
   SharedStore,
   SharesPage,
+  VolatileChange,
 } from '../shared.ts';
 import { addressOf } from './address.ts';
 import { readAdvice } from './advice.ts';
@@ -43,7 +47,7 @@ import { Lane } from './lane.ts';
 import { changesAfter, markOf } from './log.ts';
 import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
-import { readPolicy, readState } from './policy.ts';
+import { readPolicy, readState, readVolatile } from './policy.ts';
 import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
@@ -189,15 +193,26 @@ class RedisStore implements SharedStore {
     return readPolicy(main, keys);
   }
 
-  async govern(
+  async commit(
     change: PolicyChange,
-    basis: Position,
-    next: Position,
+    basis: Basis,
+    mark: string,
     server: string | null = null,
-  ): Promise<'kept' | 'behind'> {
+  ): Promise<Position | null> {
     const settings = this.#open();
     check(change);
-    return this.#policyLane.run(() => governing.govern(settings, change, basis, next, server));
+    return this.#policyLane.run(() => governing.commit(settings, change, basis, mark, server));
+  }
+
+  async writeVolatile(change: VolatileChange): Promise<void> {
+    const settings = this.#open();
+    check(change);
+    await governing.writeVolatile(settings, change);
+  }
+
+  async volatile(names: readonly DocumentNames[] | null): Promise<readonly DocumentRecord[] | null> {
+    const { main, keys } = this.#open();
+    return readVolatile(main, keys, names);
   }
 
   async restore(

@@ -110,10 +110,14 @@ export function documentName({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>
   return `${nameOf(kind)}/${nameOf(key)}`;
 }
 
-export function documentIn(name: string, value: Buffer): DocumentRecord {
+export function namesIn(name: string): Pick<DocumentRecord, 'kind' | 'key'> {
   const [kind = '', key, ...others] = name.split('/');
   if (key === undefined || others.length > 0) throw new TypeError('no name of a document');
-  return { kind: unnamed(kind), key: unnamed(key), text: textOf(value) };
+  return { kind: unnamed(kind), key: unnamed(key) };
+}
+
+export function documentIn(name: string, value: Buffer): DocumentRecord {
+  return { ...namesIn(name), text: textOf(value) };
 }
 
 export function levelIn(name: string, value: Buffer): LevelRecord {

@@ -16,7 +16,7 @@ import { ownerIdBits } from '../register.ts';
 export const applicationId = 0x73717461;
 
 /** `PRAGMA user_version`. */
-export const schemaVersion = 6;
+export const schemaVersion = 7;
 
 const limit = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${limit})`;
@@ -91,6 +91,16 @@ CREATE TABLE lineage (
   mark BLOB NOT NULL,
   departed TEXT NOT NULL -- JSON, see shapes.ts
 ) STRICT, WITHOUT ROWID;
+`;
+
+/** When tokens and sessions were last used is a document of its own, which is volatile; JSON stays as it was written. */
+const uses = `
+INSERT OR REPLACE INTO documents (kind, key, text)
+  SELECT CAST('use' AS BLOB), key, CAST(json_object('at', json_extract(CAST(text AS TEXT), '$.lastUsedAt')) AS BLOB)
+  FROM documents
+  WHERE CAST(kind AS TEXT) IN ('session', 'token') AND json_extract(CAST(text AS TEXT), '$.lastUsedAt') IS NOT NULL;
+UPDATE documents SET text = CAST(json_remove(CAST(text AS TEXT), '$.lastUsedAt') AS BLOB)
+  WHERE CAST(kind AS TEXT) IN ('session', 'token');
 `;
 
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
@@ -176,6 +186,7 @@ ${events}`,
   [3, history],
   [4, 'ALTER TABLE roots ADD COLUMN file_system BLOB;'],
   [5, lineage],
+  [6, uses],
 ]);
 
 /** The statements that bring a store of that version up to date; empty where it is. */

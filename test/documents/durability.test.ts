@@ -1,0 +1,121 @@
+/** What each class of documents promises: of policy and accounts a version, of volatile ones that they hold nobody up. */
+
+import t, { type Test } from 'tap';
+import type { Documents } from '../../src/documents/index.ts';
+import {
+  createToken,
+  createUser,
+  Identity,
+  identityKinds,
+  localAdministrator,
+  startSession,
+} from '../../src/identity/index.ts';
+import { sessionKind, useKind } from '../../src/identity/kinds.ts';
+import { createRule, editRule } from '../../src/policy/index.ts';
+import type { Changes, OwnerRecord } from '../../src/store/index.ts';
+import { openOn, silentLog, World } from '../ledger/world.ts';
+import { emptyModel, storeOn } from '../store/model.ts';
+
+/** A ledger whose writes of one kind of document wait until they are let through. */
+async function holding(t: Test, held: string) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const kept = storeOn(emptyModel());
+  const write = async (changes: Changes) => {
+    if (changes.documents?.some(({ kind }) => kind === held) === true) await released;
+    await kept.write(changes);
+  };
+  const ledger = await openOn({ ...kept, write }, { kinds: identityKinds });
+  t.teardown(async () => {
+    release();
+    await ledger.close();
+  });
+  return { documents: ledger.documents, release };
+}
+
+const rule = { name: 'total', limitBytes: 5, subjects: [] };
+
+function signIn(documents: Documents, owner: OwnerRecord) {
+  const wanted = { via: { is: 'link' as const }, scopes: [], endsAt: null };
+  return documents.transact(({ changes }) => startSession(changes, owner, wanted, Date.now()));
+}
+
+function newToken(documents: Documents, owner: OwnerRecord, name: string) {
+  const by = { maker: localAdministrator, now: Date.now() };
+  return documents.transact(({ changes }) =>
+    createToken(changes, owner, { name, scopes: ['all'], expiresAt: null }, by),
+  );
+}
+
+t.test('no change of policy waits for a sign-in that is being written', async t => {
+  const { documents, release } = await holding(t, 'session');
+  const alice = await documents.transact(transaction => createUser(transaction, { name: 'alice' }));
+  const signing = signIn(documents, alice);
+  await documents.transact(({ changes }) => createRule(changes, rule));
+  t.equal([...documents.snapshot.all(sessionKind)].length, 0, 'which is in force once it is written');
+  release();
+  const { key } = await signing;
+  t.ok(documents.snapshot.get(sessionKind, key));
+});
+
+t.test('no change of policy waits for one of an account, and none is drafted again for it', async t => {
+  const { documents, release } = await holding(t, 'token');
+  const alice = await documents.transact(transaction => createUser(transaction, { name: 'alice' }));
+  const making = newToken(documents, alice, 'laptop');
+  let drafts = 0;
+  await documents.transact(({ changes }) => {
+    drafts += 1;
+    createRule(changes, rule);
+  });
+  t.equal(drafts, 1);
+  release();
+  await making;
+});
+
+t.test('changes of one line are made one after the other, each upon the one before', async t => {
+  const { documents } = await holding(t, 'nothing');
+  const changes = [
+    documents.transact(({ changes }) => createRule(changes, rule)),
+    documents.transact(({ changes }) => void editRule(changes, 'total', { limitBytes: 6 })),
+    documents.transact(transaction => void createUser(transaction, { name: 'alice' })),
+    documents.transact(transaction => void createUser(transaction, { name: 'Alice' })),
+  ];
+  t.match(
+    (await Promise.allSettled(changes)).map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
+  );
+});
+
+t.test('a change that turns out to be of another line, too, waits for that one', async t => {
+  const { documents, release } = await holding(t, 'profile');
+  const creating = documents.transact(transaction => createUser(transaction, { name: 'alice' }));
+  const both = documents.transact(transaction => {
+    const owner = transaction.owner('alice') ?? transaction.createOwner('alice');
+    createRule(transaction.changes, rule);
+    return owner.id;
+  });
+  release();
+  t.equal(await both, (await creating).id);
+});
+
+t.test('volatile documents are in no backup, and go with what they are about', async t => {
+  const world = new World(t, { kinds: identityKinds });
+  const ledger = await world.open();
+  const { documents } = ledger;
+  const identity = new Identity({ documents, now: Date.now, log: silentLog });
+  const alice = await documents.transact(transaction => createUser(transaction, { name: 'alice' }));
+  const { token } = await newToken(documents, alice, 'laptop');
+  const signed = await identity.signIn({ token }, '192.0.2.1', null);
+  await identity.authenticate(`token ${token}`, '192.0.2.1');
+  await identity.close();
+  t.match(signed, { is: 'signed in' });
+  t.equal([...documents.snapshot.all(useKind)].length, 1);
+  t.strictSame(new Set([...documents.records()].map(({ kind }) => kind)), new Set(['profile', 'token']));
+  const again = await world.open();
+  t.equal([...again.documents.volatileRecords()].length, 2, 'this host keeps them');
+  await again.documents.transact(({ changes }) => {
+    for (const [key] of [...changes.ofOwner(sessionKind, alice.id)]) changes.remove(sessionKind, key);
+  });
+  const later = new Identity({ documents: again.documents, now: Date.now, log: silentLog });
+  await later.sweep();
+  t.equal([...again.documents.snapshot.all(useKind)].length, 1, 'the token is there still');
+});

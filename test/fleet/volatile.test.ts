@@ -1,0 +1,113 @@
+/** Sessions and last uses on several hosts: known to all, and in nobody's way. */
+
+import t, { type Test } from 'tap';
+import {
+  createToken,
+  createUser,
+  endSessions,
+  localAdministrator,
+  startSession,
+} from '../../src/identity/index.ts';
+import { sessionKind } from '../../src/identity/kinds.ts';
+import { createRule, editRule, ruleNamed } from '../../src/policy/index.ts';
+import type { OwnerRecord } from '../../src/store/index.ts';
+import { startSingle } from '../store/redis-servers.ts';
+import { type Member, member, prefix, sharedStore } from './world.ts';
+
+const signIn = ({ ledger }: Member, owner: OwnerRecord) =>
+  ledger.documents.transact(({ changes }) =>
+    startSession(changes, owner, { via: { is: 'link' }, scopes: [], endsAt: null }, Date.now()),
+  );
+
+const sessionsOn = ({ ledger }: Member) =>
+  [...ledger.documents.snapshot.all(sessionKind)].map(([key]) => key).sort();
+
+async function two(t: Test) {
+  const { address, servers } = await startSingle(t);
+  const one = await member(t, { address, host: 'one' });
+  const alice = await one.ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'alice' }),
+  );
+  const other = await member(t, { address, host: 'two' });
+  return { server: servers[0], one, other, alice, store: await sharedStore(t, address) };
+}
+
+t.test('a session is known and over on every host, and moves no version', async t => {
+  const { one, other, alice, store } = await two(t);
+  const before = (await store.state()).position;
+  const { key } = await signIn(one, alice);
+  t.strictSame((await store.state()).position, before);
+  await other.fleet.catchUp();
+  t.strictSame(sessionsOn(other), [key]);
+  await other.ledger.documents.transact(({ changes }) => endSessions(changes, () => true));
+  await one.fleet.catchUp();
+  t.strictSame(sessionsOn(one), []);
+});
+
+t.test('sign-ins and tokens on another host make no change of policy wait for another draft', async t => {
+  const { one, other, alice } = await two(t);
+  await one.ledger.documents.transact(({ changes }) =>
+    createRule(changes, { name: 'total', limitBytes: 0, subjects: [] }),
+  );
+  const by = { maker: localAdministrator, now: Date.now() };
+  let drafts = 0;
+  for (let change = 1; change <= 20; change += 1) {
+    await Promise.all([signIn(other, alice), signIn(other, alice)]);
+    await other.ledger.documents.transact(({ changes }) =>
+      createToken(changes, alice, { name: `t${change}`, scopes: ['all'], expiresAt: null }, by),
+    );
+    await one.ledger.documents.transact(({ changes }) => {
+      drafts += 1;
+      editRule(changes, 'total', { limitBytes: change });
+    });
+  }
+  t.equal(drafts, 20);
+  await Promise.all([one.fleet.catchUp(), other.fleet.catchUp()]);
+  t.equal(ruleNamed(other.ledger.documents.snapshot, 'total')?.limitBytes, 20);
+  t.strictSame(sessionsOn(one), sessionsOn(other));
+  t.strictSame([...one.ledger.documents.records()].length, [...other.ledger.documents.records()].length);
+});
+
+t.test('what this host wrote is not undone by what was read before', async t => {
+  const { address } = await startSingle(t);
+  let during = async () => {};
+  const one = await member(t, {
+    address,
+    host: 'one',
+    through: store => ({
+      ...store,
+      volatile: async names => {
+        const found = await store.volatile(names);
+        await during();
+        return found;
+      },
+    }),
+  });
+  const alice = await one.ledger.documents.transact(transaction =>
+    createUser(transaction, { name: 'alice' }),
+  );
+  const other = await member(t, { address, host: 'two' });
+  const { key } = await signIn(other, alice);
+  let later = '';
+  during = async () => {
+    during = async () => {};
+    await one.ledger.documents.transact(({ changes }) => endSessions(changes, () => true));
+    ({ key: later } = await signIn(one, alice));
+  };
+  await one.fleet.catchUp();
+  await one.fleet.catchUp();
+  t.strictSame(sessionsOn(one), [key, later].sort());
+});
+
+t.test('a store that was never given any, or has lost all, is given those that a host knows', async t => {
+  const { one, other, alice, store, server } = await two(t);
+  const { key } = await signIn(one, alice);
+  await one.fleet.catchUp();
+  await server.cli('DEL', `{${prefix}}:volatile`);
+  // What the log lacks has everything read anew.
+  await server.cli('XTRIM', `{${prefix}}:log`, 'MAXLEN', '0');
+  await one.fleet.catchUp();
+  t.match(await store.volatile(null), [{ kind: 'session', key }]);
+  await other.fleet.catchUp();
+  t.strictSame(sessionsOn(other), [key]);
+});
