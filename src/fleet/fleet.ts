@@ -3,29 +3,29 @@
 import type { EventStore, SharedDocuments } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import {
-  type Away,
-  type Basis,
-  type HostRecord,
-  lines,
-  newGeneration,
-  type PolicyChange,
-  type Position,
-  type ServerAdvice,
-  type SharedStore,
-  type VolatileChange,
+import type {
+  Away,
+  Basis,
+  HostRecord,
+  PolicyChange,
+  Position,
+  ServerAdvice,
+  SharedStore,
+  VolatileChange,
 } from '../store/index.ts';
 import { Advised } from './advised.ts';
+import { DocumentFollower } from './document-follower.ts';
 import { Following } from './following.ts';
-import { Hosts } from './hosts.ts';
 import { Marks } from './marks.ts';
-import { HostName, type NameTaken } from './name.ts';
+import { Membership } from './membership.ts';
+import type { FleetMessage } from './messages.ts';
+import type { NameTaken } from './name.ts';
 import { Outbox } from './outbox.ts';
 import { repair } from './repair.ts';
 import type { Distrust } from './trust.ts';
-import { Turn } from './turn.ts';
+import { UsageReplica } from './usage-replica.ts';
 import { VolatileDocuments } from './volatile.ts';
-import { type Mounted, Walkers } from './walkers.ts';
+import type { Mounted, Walkers } from './walkers.ts';
 
 export interface FleetOptions {
   readonly ledger: Ledger;
@@ -69,26 +69,20 @@ const usualMs = 1000;
 /** So long that all find the server, so short that whoever rules is answered in time. */
 const usualSettleMs = 1200;
 
-/** Milliseconds after which the name is kept by itself, should a look take long; it is lost after ten seconds. */
-const beatMs = 2500;
-
 export class Fleet implements SharedDocuments {
-  /** Who walks what several machines mount. */
-  readonly walkers: Walkers;
   readonly #options: FleetOptions;
+  readonly #membership: Membership;
+  readonly #documents: DocumentFollower;
+  readonly #volatile: VolatileDocuments;
+  readonly #usage: UsageReplica;
   readonly #outbox: Outbox;
+  readonly #marks: Marks;
   readonly #following: Following;
   readonly #advised: Advised;
-  readonly #marks: Marks;
-  readonly #hosts: Hosts;
-  readonly #turn: Turn;
-  readonly #name: HostName;
-  readonly #volatile: VolatileDocuments;
   /** Null: none was told, or that it is over. */
   #toldDistrust: string | null = null;
   #away: Away | null = null;
   #timer: NodeJS.Timeout | null = null;
-  #beat: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
   #syncing: Promise<void> = Promise.resolve();
   /** A look that has not begun yet. */
@@ -97,68 +91,74 @@ export class Fleet implements SharedDocuments {
 
   private constructor(options: FleetOptions) {
     this.#options = options;
-    const { ledger, store, host, log, mounted = new Map(), adviceEveryMs = 30_000 } = options;
+    const { ledger, store, host, log, token, version, now } = options;
+    const {
+      mounted = new Map(),
+      adviceEveryMs = 30_000,
+      settleMs = usualSettleMs,
+      everyMs = usualMs,
+    } = options;
     const { replica, shares } = ledger;
-    this.walkers = new Walkers({ ledger, store, host, mounted, log });
+    const tell = (message: FleetMessage) => this.#on(message);
+    const asMember = { ledger, store, host, token, version, mounted, log, now, everyMs, tell };
+    const membership = new Membership(asMember);
+    const volatile = new VolatileDocuments({ replica, store });
+    const documents = new DocumentFollower({ replica, volatile, store, settleMs, tell });
+    const marks = new Marks({ shares, store, host, log, tell });
+    const usage = new UsageReplica({ shares, store, host, marks, documents, tell });
+    this.#membership = membership;
+    this.#volatile = volatile;
+    this.#documents = documents;
+    this.#marks = marks;
+    this.#usage = usage;
+    this.#outbox = new Outbox({ ledger, store, host, membership, tell });
+    this.#following = new Following({ documents, usage, store, membership });
     this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
-    this.#hosts = new Hosts({ shares, store, host, begunAt: options.now() });
-    this.#turn = new Turn({ store, host });
-    this.#volatile = new VolatileDocuments({ replica, store });
-    const { token, version, now, everyMs = usualMs } = options;
-    this.#name = new HostName({
-      ...{ store, host, token, version, log, now, everyMs },
-      // Who was forgotten meanwhile, and walks no more what it walked, must not tell of it.
-      kept: () => this.walkers.look(),
-      lost: () => this.#turn.drop(),
-      regained: () => {
+  }
+
+  /** What follows from what the parts say. */
+  #on(message: FleetMessage): void {
+    const { ledger, log } = this.#options;
+    switch (message.is) {
+      case 'name lost':
+        this.#membership.dropTurn();
+        break;
+      case 'name regained':
         this.#outbox.tellEverything();
-        this.#following.readShares();
-      },
-    });
-    this.#marks = new Marks({
-      shares,
-      store,
-      host,
-      log,
-      lost: () => this.#outbox.tellEverything(),
-      over: () => this.#following.readShares(),
-    });
-    this.#outbox = new Outbox({
-      ledger,
-      store,
-      host,
-      // Who was forgotten meanwhile, and walks no more what it walked, must not tell of it.
-      mayTell: () => this.#mayTell(),
-      met: owners => this.#following.meet(owners),
-      failed: error => this.#failed(error),
-    });
-    this.#following = new Following({
-      replica,
-      shares,
-      volatile: this.#volatile,
-      store,
-      host,
-      before: async () => {
-        await this.#mayTell();
-      },
-      begin: () => this.#begin(),
-      lost: () => {
+        this.#usage.readAgain();
+        break;
+      case 'usage lost':
+        this.#outbox.tellEverything();
+        break;
+      case 'usage told again':
+        this.#usage.readAgain();
+        break;
+      case 'store fell back':
         this.#outbox.enrollEverybody();
         this.#volatile.lost();
-        // What was told of the last changes that were asked for here is told again: the store may have lost it.
         ledger.eventLog.enqueue({ events: ledger.documents.recentEvents });
-      },
-      restored: changes => {
-        const message =
-          'the shared store had lost the last changes of the policy in force: they are written again';
-        log.warn({ changes }, message);
-      },
-      settleMs: options.settleMs ?? usualSettleMs,
-      isLacking: () => this.#marks.isLacking(),
-      enrolled: owners => this.#outbox.enrolled(owners),
-      looks: () => this.#outbox.looks(),
-      found: shares => this.#outbox.found(shares),
-    });
+        break;
+      case 'changes restored':
+        log.warn(
+          { changes: message.count },
+          'the shared store had lost the last changes of the policy in force: they are written again',
+        );
+        break;
+      case 'owners met':
+        this.#documents.meet(message.owners);
+        break;
+      case 'owners enrolled':
+        this.#outbox.enrolled(message.owners);
+        break;
+      case 'own shares asked':
+        this.#outbox.beginReconcile();
+        break;
+      case 'own shares found':
+        this.#outbox.reconcile(message.shares);
+        break;
+      case 'telling failed':
+        this.#failed(message.error);
+    }
   }
 
   /**
@@ -172,15 +172,11 @@ export class Fleet implements SharedDocuments {
     eventLog.shareWith(fleet.#events());
     shares.shareWith({ isStale: () => fleet.#away !== null || !fleet.#following.isComplete });
     try {
-      await fleet.#name.begin();
+      await fleet.#membership.begin();
     } catch (error) {
-      if (error instanceof SoftquotaError && error.code === 'configuration') {
-        await options.store.close();
-        throw error;
-      }
-      // The looks find that the store is away, and have the name taken later.
+      await options.store.close();
+      throw error;
     }
-    fleet.#beat = setInterval(() => void fleet.#name.keep(beatMs).catch(() => {}), beatMs).unref();
     await fleet.#look();
     return fleet;
   }
@@ -190,24 +186,33 @@ export class Fleet implements SharedDocuments {
    * what all of them see.
    */
   start(turned: () => void = () => {}): void {
-    this.#turn.start(turned);
+    this.#membership.start(turned);
     this.#unfollow ??= this.#options.store.follow(() => void this.#lookAgain());
     this.#outbox.start();
     this.#next();
   }
 
-  /** Whether it is this machine that tells what all of them see. */
+  /** Whether it is this host that tells what all of them see. */
   get isTelling(): boolean {
-    return this.#turn.isOwn;
+    return this.#membership.isTelling;
+  }
+
+  /** Who walks what several hosts mount. */
+  get walkers(): Walkers {
+    return this.#membership.walkers;
   }
 
   get state(): FleetState {
-    return { away: this.#away, distrust: this.#following.distrust, nameTaken: this.#name.taken };
+    return {
+      away: this.#away,
+      distrust: this.#documents.distrust,
+      nameTaken: this.#membership.nameTaken,
+    };
   }
 
   async commit(change: PolicyChange, basis: Basis, mark: string): Promise<Position | null> {
     this.#mustBeTrusted();
-    const { settling } = this.#following;
+    const { settling } = this.#documents;
     await settling.settled();
     if (await this.#outbox.enroll()) return null;
     const position = await this.#options.store.commit(change, basis, mark, settling.server);
@@ -232,7 +237,7 @@ export class Fleet implements SharedDocuments {
 
   /** Those that the store knows, and those that it has lost and whose usage counts here. Rejects with `store_away`. */
   hosts(): Promise<readonly HostRecord[]> {
-    return this.#hosts.all();
+    return this.#membership.hosts();
   }
 
   /** Rejects with `conflict` while it lives, `not_found` where there is none, `store_away`. */
@@ -261,6 +266,7 @@ export class Fleet implements SharedDocuments {
       replica: ledger.replica,
       shares: ledger.shares,
       store,
+      documents: this.#documents,
       following: this.#following,
       log,
     });
@@ -271,14 +277,13 @@ export class Fleet implements SharedDocuments {
     this.#isClosed = true;
     this.#unfollow?.();
     if (this.#timer !== null) clearTimeout(this.#timer);
-    if (this.#beat !== null) clearInterval(this.#beat);
+    this.#membership.stopKeeping();
     await this.#syncing;
     await this.#outbox.close();
     this.walkers.close();
     await this.#options.ledger.eventLog.close();
     if (this.#away === null) {
-      await this.#turn.leave().catch(() => {});
-      await this.#name.release().catch(() => {});
+      await this.#membership.leave();
     }
     await store.close();
   }
@@ -289,8 +294,8 @@ export class Fleet implements SharedDocuments {
       await this.#following.sync();
       this.#back();
       this.#tellDistrust();
-      if (this.#name.mayTell) {
-        await this.#turn.take();
+      if (this.#membership.hasName) {
+        await this.#membership.takeTurn();
         await this.#marks.look();
       }
     } catch (error) {
@@ -316,12 +321,6 @@ export class Fleet implements SharedDocuments {
     this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), waitMs).unref();
   }
 
-  /** Keeps the name; whether something may be told under it now. Rejects with `store_away`. */
-  async #mayTell(): Promise<boolean> {
-    await this.#name.keep();
-    return this.#name.mayTell;
-  }
-
   /** The shared store, where what happened here waits as long as the name is another's. */
   #events(): EventStore {
     const { store } = this.#options;
@@ -329,26 +328,17 @@ export class Fleet implements SharedDocuments {
       events: query => store.events(query),
       levels: () => store.levels(),
       write: async changes => {
-        const message = this.#name.taken?.message;
+        const message = this.#membership.nameTaken?.message;
         if (message !== undefined) throw new SoftquotaError('store_away', message);
         await store.write(changes);
       },
     };
   }
 
-  /** The first policy of a store: what is known here of owners, and nothing else. */
-  async #begin(): Promise<void> {
-    const { ledger, store } = this.#options;
-    const next = newGeneration();
-    const outcome = await store.replace(await ledger.replica.policy(), null, next, []);
-    // Where another machine came first, the next look finds its policy.
-    if (outcome === 'kept') ledger.replica.apply({}, next, lines);
-  }
-
   /** When it begins, becomes another, and ends. */
   #tellDistrust(): void {
     const { log } = this.#options;
-    const message = this.#following.distrust?.message ?? null;
+    const message = this.#documents.distrust?.message ?? null;
     if (message === this.#toldDistrust) return;
     this.#toldDistrust = message;
     if (message !== null) log.warn({}, message);
@@ -356,7 +346,7 @@ export class Fleet implements SharedDocuments {
   }
 
   #mustBeTrusted(): void {
-    const { distrust } = this.#following;
+    const { distrust } = this.#documents;
     if (distrust !== null) throw new SoftquotaError('store_away', distrust.message);
   }
 

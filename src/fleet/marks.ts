@@ -9,16 +9,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Ledger } from '../ledger/index.ts';
 import type { SharedStore } from '../store/index.ts';
+import type { Tell } from './messages.ts';
 
 export interface MarksOptions {
   readonly shares: Pick<Ledger['shares'], 'sharesOfOthers'>;
   readonly store: Pick<SharedStore, 'hosts' | 'isMarked' | 'mark' | 'restoreShares'>;
   readonly host: string;
   readonly log: { warn(details: object, message: string): void };
-  /** What this machine told may be gone. */
-  lost(): void;
-  /** All have had time to tell: what the store does not have now is no more. */
-  over(): void;
+  readonly tell: Tell;
   /** Milliseconds between two looks. */
   readonly everyMs?: number;
   /** Milliseconds that machines have to tell everything again. */
@@ -61,7 +59,7 @@ export class Marks {
   }
 
   async #look(): Promise<void> {
-    const { log, lost, over, tellingMs = 60_000 } = this.#options;
+    const { log, tell, tellingMs = 60_000 } = this.#options;
     if (this.#mark === null) return this.#put();
     if (await this.#isAnyLost()) {
       // First of all, so that what is lost from now on is noticed, too.
@@ -70,10 +68,10 @@ export class Marks {
       this.#heldUntil = performance.now() + tellingMs;
       this.#isLost = false;
       log.warn({}, 'the shared store has lost usage that it was told; it is told again');
-      lost();
+      tell({ is: 'usage lost' });
     } else if (this.#heldUntil !== null && performance.now() > this.#heldUntil) {
       this.#heldUntil = null;
-      over();
+      tell({ is: 'usage told again' });
     }
   }
 

@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { ClaimOutcome, SharedStore } from '../store/index.ts';
+import type { Tell } from './messages.ts';
 
 export interface HostNameOptions {
   readonly store: Pick<SharedStore, 'claim' | 'release'>;
@@ -27,10 +28,7 @@ export interface HostNameOptions {
   readonly clock?: () => number;
   /** Waits so many milliseconds of it; by the system's clock unless given. */
   readonly wait?: (ms: number) => Promise<unknown>;
-  /** It was lost: what is told under it from now on is another's. */
-  lost(): void;
-  /** It is this daemon's again: what another told under it meanwhile has to be put right. */
-  regained(): void;
+  readonly tell: Tell;
   /** It was claimed anew, and something may be told; where this rejects, it is claimed again before anything is. */
   kept(): Promise<void>;
   /** Milliseconds between two claims. */
@@ -151,7 +149,7 @@ export class HostName {
   }
 
   #has(tellsFrom: number): void {
-    const { host, log, regained } = this.#options;
+    const { host, log, tell } = this.#options;
     this.#waitsSince = null;
     if (this.#isHeld) return;
     this.#isHeld = true;
@@ -160,16 +158,16 @@ export class HostName {
       const takenSince = new Date(this.#taken.since).toISOString();
       log.info({ host, takenSince }, `the name ${host} is this daemon's again`);
     }
-    if (this.#wasLost || this.#taken !== null) regained();
+    if (this.#wasLost || this.#taken !== null) tell({ is: 'name regained' });
     this.#taken = null;
     this.#wasLost = false;
   }
 
   #hasNot(isSaid: boolean): void {
-    const { host, log, now, lost } = this.#options;
+    const { host, log, now, tell } = this.#options;
     if (this.#isHeld) {
       this.#wasLost = true;
-      lost();
+      tell({ is: 'name lost' });
     }
     this.#isHeld = false;
     if (!isSaid || this.#taken !== null) return;

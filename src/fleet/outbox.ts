@@ -11,17 +11,16 @@ import type { Ledger } from '../ledger/index.ts';
 import { leaves } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type { OwnerRecord, SharedStore, ShareRecord } from '../store/index.ts';
+import type { Membership } from './membership.ts';
+import type { Tell } from './messages.ts';
 
 export interface OutboxOptions {
   readonly ledger: Pick<Ledger, 'documents' | 'shares' | 'watch'>;
   readonly store: Pick<SharedStore, 'enroll' | 'write'>;
   readonly host: string;
-  /** Asked before anything is told; where it is not so, or this rejects, what there is to tell waits. */
-  mayTell?(): Promise<boolean>;
-  /** Others knew these owners before. */
-  met(owners: readonly OwnerRecord[]): void;
-  /** What could not be written is tried again. */
-  failed(error: unknown): void;
+  /** Asked before anything is told; where it may not be, or this rejects, what there is to tell waits. */
+  readonly membership?: Pick<Membership, 'mayTell'>;
+  readonly tell: Tell;
   /** Milliseconds between two times that something is written, at least. */
   readonly pauseMs?: number;
   /** Milliseconds between two times that everything is written. */
@@ -89,13 +88,13 @@ export class Outbox {
   }
 
   /** From now on it is looked at what the store has of this machine. */
-  looks(): void {
+  beginReconcile(): void {
     this.#found = null;
     this.#toldSince = new Set();
   }
 
   /** All that it was found to have: what is no longer so, is told. */
-  found(shares: readonly ShareRecord[]): void {
+  reconcile(shares: readonly ShareRecord[]): void {
     this.#found = shares;
     this.#isAllUnsure = false;
     this.#isAllDue = true;
@@ -153,7 +152,7 @@ export class Outbox {
       if (this.#timer !== null) clearTimeout(this.#timer);
       this.#timer = null;
       if (this.#unwatch === null) return;
-      const { failed, pauseMs = 50 } = this.#options;
+      const { tell, pauseMs = 50 } = this.#options;
       try {
         let isTold = true;
         while (this.#isDue && isTold) isTold = await this.#tellSome();
@@ -161,7 +160,7 @@ export class Outbox {
         if (!isTold) this.#wake();
       } catch (error) {
         this.#restUntil = performance.now() + retryMs;
-        failed(error);
+        tell({ is: 'telling failed', error });
         this.#wake();
       }
     });
@@ -170,8 +169,8 @@ export class Outbox {
 
   /** False: nothing may be told now. */
   async #tellSome(): Promise<boolean> {
-    const { ledger, store, host, mayTell } = this.#options;
-    if ((await mayTell?.()) === false) return false;
+    const { ledger, store, host, membership } = this.#options;
+    if ((await membership?.mayTell()) === false) return false;
     if (this.#isAllDue) await this.#noteAll();
     const shares: ShareRecord[] = [];
     const goneShares: { ownerKey: string; host: string }[] = [];
@@ -249,11 +248,11 @@ export class Outbox {
 
   async #enroll(owners: readonly OwnerRecord[]): Promise<boolean> {
     if (owners.length === 0) return false;
-    const { store, met } = this.#options;
+    const { store, tell } = this.#options;
     const known = await store.enroll(owners);
     this.enrolled(owners);
     this.enrolled(known);
-    met(known);
+    tell({ is: 'owners met', owners: known });
     return known.length > 0;
   }
 }

@@ -4,27 +4,29 @@ import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { newGeneration, type Policy, type SharedStore } from '../store/index.ts';
+import type { DocumentFollower } from './document-follower.ts';
 import type { Following } from './following.ts';
 
 export interface RepairParts {
   readonly replica: Ledger['replica'];
   readonly shares: Ledger['shares'];
   readonly store: Pick<SharedStore, 'hosts' | 'policy' | 'replace' | 'write'>;
-  readonly following: Pick<Following, 'distrust' | 'distrusted' | 'sync'>;
+  readonly documents: Pick<DocumentFollower, 'distrust' | 'distrusted'>;
+  readonly following: Pick<Following, 'sync'>;
   readonly log: { info(details: object, message: string): void };
 }
 
 /** As `Fleet.repair`. */
 export async function repair(policy: 'known' | 'stored', parts: RepairParts): Promise<void> {
-  const { replica, store, following, log } = parts;
+  const { replica, store, documents, following, log } = parts;
   await following.sync();
-  if (following.distrust === null) {
+  if (documents.distrust === null) {
     throw new SoftquotaError(
       'conflict',
       'the policy in the store is the one in force: there is nothing to repair',
     );
   }
-  const { distrusted } = following;
+  const { distrusted } = documents;
   await tellOfTheSilent(parts);
   const stored = await store.policy();
   const { position, supersedes } = stored.state;
@@ -44,8 +46,8 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
 }
 
 /** Machines that a store which was emptied does not know of cannot tell again what they said: what is known of it is put back. */
-async function tellOfTheSilent({ shares, store, following }: RepairParts): Promise<void> {
-  if (following.distrust?.why !== 'emptied') return;
+async function tellOfTheSilent({ shares, store, documents }: RepairParts): Promise<void> {
+  if (documents.distrust?.why !== 'emptied') return;
   const heard = new Set((await store.hosts()).map(({ host }) => host));
   await store.write({ shares: shares.sharesOfOthers.filter(({ host }) => !heard.has(host)) });
 }

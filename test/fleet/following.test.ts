@@ -1,7 +1,10 @@
 /** What others keep in the shared store is taken over from there. */
 
 import t, { type Test } from 'tap';
-import { Following, type FollowingOptions } from '../../src/fleet/following.ts';
+import { DocumentFollower } from '../../src/fleet/document-follower.ts';
+import { Following } from '../../src/fleet/following.ts';
+import type { FleetMessage } from '../../src/fleet/messages.ts';
+import { UsageReplica } from '../../src/fleet/usage-replica.ts';
 import { VolatileDocuments } from '../../src/fleet/volatile.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { ruleKind, ruleNamed } from '../../src/policy/index.ts';
@@ -50,31 +53,34 @@ async function begun(t: Test): Promise<Begun> {
   return { shared, server: servers[0], ledger: await ledgerOf(t, 'here') };
 }
 
-function followingOf(
+interface FollowingParts {
+  readonly isLacking: () => Promise<boolean>;
+  readonly onFallenBack: () => void;
+  readonly readingMs: number;
+}
+
+function partsOf(
   ledger: Ledger,
   store: SharedStore,
   {
-    lost = () => {},
     isLacking = async () => false,
+    onFallenBack = () => {},
     readingMs = 60_000,
-  }: Partial<Pick<FollowingOptions, 'isLacking' | 'lost' | 'readingMs'>> = {},
-): Following {
-  return new Following({
-    readingMs,
-    replica: ledger.replica,
-    shares: ledger.shares,
-    volatile: new VolatileDocuments({ replica: ledger.replica, store }),
-    store,
-    before: async () => {},
-    begin: async () => {},
-    lost,
-    restored: () => {},
-    isLacking,
-    enrolled: () => {},
-    host: 'one',
-    looks: () => {},
-    found: () => {},
-  });
+  }: Partial<FollowingParts> = {},
+) {
+  const { replica, shares } = ledger;
+  const tell = ({ is }: FleetMessage) => {
+    if (is === 'store fell back') onFallenBack();
+  };
+  const volatile = new VolatileDocuments({ replica, store });
+  const documents = new DocumentFollower({ replica, volatile, store, tell });
+  const usage = new UsageReplica({ shares, store, host: 'one', marks: { isLacking }, documents, tell });
+  const membership = { mayTell: async () => true };
+  return { documents, usage, following: new Following({ documents, usage, store, membership, readingMs }) };
+}
+
+function followingOf(ledger: Ledger, store: SharedStore, parts: Partial<FollowingParts> = {}): Following {
+  return partsOf(ledger, store, parts).following;
 }
 
 t.test('what others change is taken over, and while nothing changes one question is all', async t => {
@@ -100,7 +106,7 @@ t.test('what a machine said stays while the store may have lost it, and goes onc
   const { shared, server, ledger } = await begun(t);
   await shared.write({ shares: [share('alice', 100)] });
   let isLacking = true;
-  const following = followingOf(ledger, shared, { isLacking: async () => isLacking });
+  const { following, usage } = partsOf(ledger, shared, { isLacking: async () => isLacking });
   await following.sync();
   await server.cli('del', 'fleet:share:{alice}');
   await shared.write({ shares: [{ ...share('alice', 5), host: 'another' }] });
@@ -109,7 +115,7 @@ t.test('what a machine said stays while the store may have lost it, and goes onc
   isLacking = false;
   await following.sync();
   t.equal(used(ledger, 'alice'), 105, 'as nobody looks again at what has not changed');
-  following.readShares();
+  usage.readAgain();
   await following.sync();
   t.equal(used(ledger, 'alice'), 5);
 });
@@ -190,8 +196,8 @@ t.test(
 t.test('a store that fell back and went on otherwise is not trusted until somebody decides', async t => {
   const { shared, server, ledger } = await begun(t);
   let lost = 0;
-  const following = followingOf(ledger, shared, {
-    lost: () => {
+  const { following, documents } = partsOf(ledger, shared, {
+    onFallenBack: () => {
       lost += 1;
     },
   });
@@ -205,7 +211,7 @@ t.test('a store that fell back and went on otherwise is not trusted until somebo
   await commit(shared, rule('another', 1), at(3, 'other'), at(4));
   for (const when of ['when it is noticed', 'a second later', 'and for ever']) {
     await following.sync();
-    t.match(following.distrust, { why: 'older' }, when);
+    t.match(documents.distrust, { why: 'older' }, when);
     t.equal(limitOf(ledger, 'acknowledged'), 1, when);
     t.equal(limitOf(ledger, 'another'), undefined, when);
   }
@@ -214,7 +220,7 @@ t.test('a store that fell back and went on otherwise is not trusted until somebo
   await shared.replace(policy, at(4), { generation: 'two', version: 5, mark: 'm' }, ['one']);
   lost = 0;
   await following.sync();
-  t.equal(following.distrust, null);
+  t.equal(documents.distrust, null);
   t.equal(limitOf(ledger, 'acknowledged'), undefined);
   t.equal(limitOf(ledger, 'another'), 1);
   t.equal(lost, 1, 'and what was said here meanwhile is said again');

@@ -36,8 +36,7 @@ function world(others: readonly ShareRecord[] = []) {
       store,
       host: 'here',
       log: { warn: (_, message) => happened.push(message) },
-      lost: () => happened.push('lost'),
-      over: () => happened.push('over'),
+      tell: ({ is }) => happened.push(is === 'usage lost' ? 'lost' : 'over'),
       everyMs: 0,
       tellingMs,
     });

@@ -22,8 +22,9 @@ function outboxOf(t: Test, { host = 'one', ...options }: Opened): Outbox {
   const outbox = new Outbox({
     ...options,
     host,
-    met: owners => options.ledger.replica.addOwners(owners),
-    failed: () => {},
+    tell: message => {
+      if (message.is === 'owners met') options.ledger.replica.addOwners(message.owners);
+    },
     pauseMs: 1,
   });
   t.teardown(() => outbox.close());
@@ -146,7 +147,7 @@ t.test('who starts anew tells what differs from what the store has, and nothing 
   ledger.walks.recordGone('/srv/git/carol/app.git', ledger.walks.nextSeq());
   const { store, writes } = written(shared);
   const after = outboxOf(t, { ledger, store });
-  after.found((await shared.load()).shares);
+  after.reconcile((await shared.load()).shares);
   after.start();
   await after.settled();
   t.strictSame(writes.flatMap(keysIn), ['bob']);
@@ -164,13 +165,13 @@ t.test('what is told while it is read what the store has is not taken back', asy
   walk(ledger, 'alice/app', 100);
   outbox.start();
   await outbox.settled();
-  outbox.looks();
+  outbox.beginReconcile();
   const seen = (await shared.load()).shares;
   walk(ledger, 'alice/app', 300);
   await outbox.settled();
   // As it was when it was looked at, so that only what the store has is another.
   walk(ledger, 'alice/app', 100);
-  outbox.found(seen);
+  outbox.reconcile(seen);
   await outbox.settled();
   t.match(await shared.sharesOf(['alice']), [{ bytes: { [repos]: 100 } }]);
 });

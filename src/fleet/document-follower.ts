@@ -1,0 +1,265 @@
+/**
+ * The documents and owners of the shared store, taken over as others change them: change by change as the log tells them, or
+ * all of them, where some were missed.
+ *
+ * Whatever the store then has, it does not undo what administrators were told is in force (trust.ts). Answers are taken
+ * as of when they were read: what this host itself has changed since then is never undone by an older one.
+ */
+
+import type { DocumentReplica } from '../documents/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import {
+  type Change,
+  lines,
+  newGeneration,
+  type OwnerRecord,
+  type Policy,
+  type Position,
+  type SharedState,
+  type SharedStore,
+} from '../store/index.ts';
+import { keysIn, markIn, versionOf } from './changes.ts';
+import type { Tell } from './messages.ts';
+import { Settling } from './settling.ts';
+import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
+import type { VolatileDocuments } from './volatile.ts';
+
+export interface DocumentFollowerOptions {
+  readonly replica: DocumentReplica;
+  readonly volatile: Pick<VolatileDocuments, 'read' | 'readAll'>;
+  readonly store: Pick<SharedStore, 'markOf' | 'policy' | 'replace' | 'restore'>;
+  readonly tell: Tell;
+  /** How long after another server was met others have to write again what it lacks, in milliseconds; 0 unless given. */
+  readonly settleMs?: number;
+}
+
+/** So often the policy is read again that changes while it is looked at. */
+const mostTries = 20;
+
+type PolicyRead = { readonly state: SharedState; readonly policy: Policy };
+
+/** Documents of the store that are not in force here, and why. */
+interface Distrusted {
+  readonly distrust: Distrust;
+  /** Null: there were none. */
+  readonly position: Position | null;
+}
+
+export class DocumentFollower {
+  readonly #options: DocumentFollowerOptions;
+  readonly #settling: Settling;
+  /** Null: what the store has is in force. */
+  #distrusted: Distrusted | null = null;
+  /** Everything was read once, and nothing was missed since. */
+  #isCurrent = false;
+  /** Whether this host was found to have no right to write documents. */
+  #isReadOnly = false;
+
+  constructor(options: DocumentFollowerOptions) {
+    this.#options = options;
+    this.#settling = new Settling(options.settleMs ?? 0);
+  }
+
+  /** The server that the store is on. */
+  get settling(): Pick<Settling, 'server' | 'settled'> {
+    return this.#settling;
+  }
+
+  /** Why the store's policy is not in force here; null: it is. */
+  get distrust(): Distrust | null {
+    return this.#distrusted?.distrust ?? null;
+  }
+
+  /** Where the policy stood that is not in force here; null: there was none, or it is in force. */
+  get distrusted(): Position | null {
+    return this.#distrusted?.position ?? null;
+  }
+
+  /** A part of the log was missed: all has to be read. */
+  missed(): void {
+    this.#isCurrent = false;
+    // What the store lacks of its log it may lack of what this host said, too.
+    this.#options.tell({ is: 'store fell back' });
+  }
+
+  /** What this one was told last may not have come to the server that takes another's place. */
+  meetServer(state: SharedState): void {
+    if (this.#settling.meet(state)) this.#options.tell({ is: 'store fell back' });
+  }
+
+  /**
+   * Takes owners as the store has them. Who is known here by another id is who the policy in force is about, and stays
+   * that one as long as that is not the store's.
+   */
+  meet(owners: readonly OwnerRecord[]): void {
+    const { replica } = this.#options;
+    const isTrusted = this.#isCurrent && this.#distrusted === null;
+    replica.addOwners(isTrusted ? owners : owners.filter(owner => !replica.knows(owner)));
+  }
+
+  /** What is in force, to be known before the store is looked at: what is changed here meanwhile is in the store first. */
+  known(): Known {
+    const { replica } = this.#options;
+    const { position, isEmpty } = replica;
+    return { position, isEmpty, markOf: version => replica.markOf(version) };
+  }
+
+  /** Takes what the log tells; false: all has to be read. */
+  async follow(known: Known, state: SharedState, changes: readonly Change[]): Promise<boolean> {
+    const verdict = this.#judge(known, state, markIn(changes, known.position));
+    if (this.#distrusted === null) {
+      if (verdict.is !== 'same' && verdict.is !== 'later') return false;
+      if (!this.#takeInOrder(state, changes)) {
+        if (!(await this.#takeWhole(known, await this.#options.store.policy()))) return false;
+      }
+      this.#knowHeads(state);
+      await this.#readVolatile(changes);
+      return true;
+    }
+    if (verdict.is === 'lacking' || !('distrust' in verdict)) return false;
+    if (changes.some(({ is }) => is === 'policy')) return false;
+    this.#distrusted = { distrust: verdict.distrust, position: state.position };
+    for (const change of changes) if (change.is === 'owners') this.#meetEnrolled(change.owners);
+    return true;
+  }
+
+  /** Takes documents and owners as they stand. Gives the number in the log from which it goes on. */
+  async takeAll(triesLeft = mostTries): Promise<number> {
+    const { store, replica, volatile, tell } = this.#options;
+    if (triesLeft === 0) throw new SoftquotaError('store_away', 'others change the policy all the time');
+    const known = this.known();
+    const read = await store.policy();
+    this.meetServer(read.state);
+    const verdict = this.#judge(known, read.state, await this.#markThere(known, read.state));
+    if (verdict.is === 'lacking') {
+      await this.#restore(read);
+      return this.takeAll(triesLeft - 1);
+    }
+    // A policy that was copied there is no other one.
+    const isCopy = verdict.is === 'unrelated' && (await replica.hasSameDocuments(read.policy));
+    const distrust = 'distrust' in verdict && !isCopy ? verdict.distrust : null;
+    if (verdict.is === 'none') await this.#begin();
+    else if (distrust === null) {
+      const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
+      // Something was changed here meanwhile: it is read again with that.
+      if (!(await this.#takeWhole(known, read, isInstead))) return this.takeAll(triesLeft - 1);
+      await volatile.readAll();
+    }
+    const wasDistrusted = this.#distrusted !== null;
+    this.#distrusted = distrust === null ? null : { distrust, position: read.state.position };
+    if (distrust !== null) this.#meetEnrolled(read.policy.owners);
+    this.#isCurrent = true;
+    // What this host said meanwhile may have gone with what was repaired.
+    if (wasDistrusted && distrust === null) tell({ is: 'store fell back' });
+    return read.state.lastChange;
+  }
+
+  /** The first policy of a store: what is known here of owners, and nothing else. */
+  async #begin(): Promise<void> {
+    const { replica, store } = this.#options;
+    const next = newGeneration();
+    const outcome = await store.replace(await replica.policy(), null, next, []);
+    // Where another host came first, the next look finds its policy.
+    if (outcome === 'kept') replica.apply({}, next, lines);
+  }
+
+  /** Where this host stands where the store does, the last change of each line is known. */
+  #knowHeads({ position, heads }: SharedState): void {
+    const { replica } = this.#options;
+    const at = replica.position;
+    if (at?.generation === position?.generation && at?.mark === position?.mark) replica.knowHeads(heads);
+  }
+
+  async #readVolatile(changes: readonly Change[]): Promise<void> {
+    const { volatile } = this.#options;
+    const named = changes.flatMap(change => (change.is === 'volatile' ? [change.names] : []));
+    if (named.includes(null)) await volatile.readAll();
+    else await volatile.read(named.flatMap(names => names ?? []));
+  }
+
+  #judge(known: Known, state: SharedState, markThere: string | null): Verdict {
+    const verdict = judge(known, state, markThere);
+    return verdict.is === 'lacking' && this.#isReadOnly
+      ? { is: 'distrusted', distrust: verdict.distrust }
+      : verdict;
+  }
+
+  /**
+   * Takes documents and owners as they were changed, one after the other. False: a change is missing or is not told whole,
+   * or is older than what this host itself has changed meanwhile.
+   */
+  #takeInOrder({ position }: SharedState, changes: readonly Change[]): boolean {
+    const { replica, tell } = this.#options;
+    const begun = replica.position?.version ?? 0;
+    const newest = Math.max(position?.version ?? 0, ...changes.map(versionOf));
+    if (begun > newest) return false;
+    for (const [index, entry] of changes.entries()) {
+      if (entry.is === 'policy' && !this.#takeChange(entry)) return false;
+      if (entry.is !== 'owners') continue;
+      // An owner may be another by now, or gone, by what was changed after this and is in force here already.
+      const since = changes
+        .slice(index + 1)
+        .filter(change => change.is === 'policy' && versionOf(change) <= begun);
+      const settled = since.flatMap(keysIn);
+      if (settled.includes(null)) return false;
+      const owners = entry.owners.filter(({ key }) => !settled.includes(key));
+      replica.addOwners(owners);
+      tell({ is: 'owners enrolled', owners });
+    }
+    return (replica.position?.version ?? 0) >= (position?.version ?? 0);
+  }
+
+  #takeChange({ position, lines: changed, change }: Change & { readonly is: 'policy' }): boolean {
+    const { replica, tell } = this.#options;
+    const at = replica.position;
+    if (at === null || position.generation !== at.generation) return false;
+    if (position.version <= at.version) return true;
+    if (position.version !== at.version + 1 || change === null) return false;
+    replica.apply(change, position, changed);
+    tell({ is: 'owners enrolled', owners: change.owners ?? [] });
+    return true;
+  }
+
+  /** Takes a whole policy that follows from the known one; false: it is older than what was changed here meanwhile. */
+  async #takeWhole(known: Known, { state, policy }: PolicyRead, isInstead = false): Promise<boolean> {
+    const { replica, tell } = this.#options;
+    const [at, there] = [replica.position, state.position];
+    if (there === null || at?.generation !== known.position?.generation) return false;
+    if (!isInstead && at !== null) {
+      if (at.generation !== there.generation || at.version > there.version) return false;
+    }
+    if (at?.generation === there.generation && at.version === there.version) replica.addOwners(policy.owners);
+    else await replica.applyWhole(policy, { position: there, heads: state.heads });
+    this.#knowHeads(state);
+    tell({ is: 'owners enrolled', owners: policy.owners });
+    return true;
+  }
+
+  /** Writes again what the store has lost; where somebody else does, or changes it, the next look finds that. */
+  async #restore({ state, policy }: PolicyRead): Promise<void> {
+    const { replica, store, tell } = this.#options;
+    const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);
+    if (state.position === null || lacked === null || lacked.positions.length === 0) return;
+    // What this host said besides is lost as well. Whether it was written may not become known.
+    tell({ is: 'store fell back' });
+    try {
+      const outcome = await store.restore(lacked.change, state.position, lacked.positions);
+      if (outcome === 'kept') tell({ is: 'changes restored', count: lacked.positions.length });
+    } catch (error) {
+      if (!(error instanceof SoftquotaError && error.code === 'store_refused')) throw error;
+      // A host that only measures leaves it to the others.
+      this.#isReadOnly = true;
+    }
+  }
+
+  /** What the log has of the change that made the known version; null: nothing, or it does not matter. */
+  async #markThere({ position }: Known, state: SharedState): Promise<string | null> {
+    if (position === null || position.generation !== state.position?.generation) return null;
+    return position.version < state.position.version ? this.#options.store.markOf(position) : null;
+  }
+
+  #meetEnrolled(owners: readonly OwnerRecord[]): void {
+    this.meet(owners);
+    this.#options.tell({ is: 'owners enrolled', owners });
+  }
+}
