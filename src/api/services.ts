@@ -1,6 +1,7 @@
 /** What the API is made of. */
 
 import type { Backup } from '../backup/index.ts';
+import type { Documents } from '../documents/index.ts';
 import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { History } from '../history/index.ts';
@@ -15,6 +16,7 @@ import type { Finding } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
 export interface ApiServices extends FaultServices {
+  readonly documents: Documents;
   readonly ledger: Ledger;
   readonly scanner: Scanner;
   readonly identity: Identity;

@@ -1,7 +1,7 @@
 /** What another policy would change for everybody, without a change of anything. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ChangeSet, type Snapshot } from '../documents/index.ts';
+import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
@@ -18,7 +18,7 @@ const ownersAtOnce = 100;
 /** Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes meanwhile. */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
-  const changes = await draftOf(ledger, wanted);
+  const changes = await draftOf(ledger.documents, wanted);
   const drafted = new Policy(changes);
   const then = settingsOf(settings, wanted);
   const lint = lintIn(changes, then);
@@ -44,13 +44,16 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   };
 }
 
-async function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): Promise<Snapshot> {
+async function draftOf(
+  documents: Pick<Documents, 'owners' | 'snapshot'>,
+  { rules, groups }: DraftPolicy,
+): Promise<Snapshot> {
   mustNameFewRules(groups ?? []);
   const faults = new FaultList();
   const whole: WholeGroup[] = [];
   const members = (groups ?? []).map(() => [] as number[]);
   await inSlices(usersIn(groups ?? []), ({ group, index, user }) => {
-    const owner = ledger.documents.owners.named(user);
+    const owner = documents.owners.named(user);
     if (owner !== undefined) members[group]?.push(owner.id);
     else
       faults.add(() => `groups.${group}.users.${index}: there is no user or organization ${printable(user)}`);
@@ -60,7 +63,7 @@ async function draftOf(ledger: Ledger, { rules, groups }: DraftPolicy): Promise<
     const group = { name, rules: (named ?? []).map(each => ({ name: each.name, ...editOf(each) })) };
     whole.push(users === undefined ? group : { ...group, ownerIds: members[at] ?? [] });
   });
-  const changes = new ChangeSet(ledger.documents.snapshot);
+  const changes = new ChangeSet(documents.snapshot);
   replacePolicy(changes, {
     ...(rules === undefined
       ? {}

@@ -10,8 +10,8 @@ import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.
 import { ruleShown } from './routes/shapes.ts';
 
 /** What is in force. */
-export function wholePolicyOf(ledger: Ledger): WholePolicy {
-  return shown(ledger.documents.snapshot, ledger.policy, id => ledger.documents.owners.byId(id)?.name);
+export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 'policy'>): WholePolicy {
+  return shown(documents.snapshot, policy, id => documents.owners.byId(id)?.name);
 }
 
 /** Throws `conflict` where another policy is in force than the one that this one was written for. */
@@ -21,7 +21,7 @@ export function mustBeForThis(ledger: Ledger, { version }: NewWholePolicy): void
 }
 
 /**
- * Drafts a policy that is sound in an transaction of what is in force, and gives it as it is then. With `createUsers` those
+ * Drafts a policy that is sound in a transaction upon what is in force, and gives it as it is then. With `createUsers` those
  * who are not known are made. Throws as `mustBeForThis` does, and `not_found` where somebody has gone since.
  */
 export function replaceWholePolicy(

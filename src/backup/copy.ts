@@ -47,7 +47,10 @@ export async function copyTo(store: SharedStore, backup: Backup, { verify }: Cop
  * Brings home what only the shared store has, what happened and what was told of it: with that this machine's own store can
  * serve alone. Rejects with `store_away`, and with `conflict` where what is read back is not what was copied.
  */
-export async function bringHome(ledger: Ledger, { verify }: CopyOptions): Promise<CopiedTo> {
+export async function bringHome(
+  ledger: Pick<Ledger, 'documents' | 'eventLog' | 'kept'>,
+  { verify }: CopyOptions,
+): Promise<CopiedTo> {
   await ledger.kept();
   const own = ledger.eventLog.own;
   const events = await eventsIn(ledger.eventLog);

@@ -51,7 +51,10 @@ export type Backup = z.infer<typeof document>;
 const eventsAtOnce = 1000;
 
 /** What a daemon knows at this moment, and what has happened. Rejects as reading the store does. */
-export async function backupOf(ledger: Ledger, host: string): Promise<Backup> {
+export async function backupOf(
+  ledger: Pick<Ledger, 'documents' | 'eventLog' | 'kept' | 'units'>,
+  host: string,
+): Promise<Backup> {
   // What waits to be written is a part of it; while the store takes nothing it has to be left out.
   await ledger.kept();
   const events = await eventsIn(ledger.eventLog);

@@ -86,6 +86,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
+    documents: ledger.documents,
     signIn,
     now: Date.now,
     scanner: measuring.scanner,

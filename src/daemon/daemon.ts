@@ -162,7 +162,7 @@ export class Daemon {
     const next = merged(this.#current.config, loaded.config);
     this.#current.config = next;
     const { ledger, measuring, events, fleet } = this.#parts;
-    ledger.reconfigure(next.quota);
+    ledger.settings = next.quota;
     fleet?.walkers.configure(mountedIn(next));
     measuring.reconfigure(next);
     events.reconfigure(next.events);

@@ -38,7 +38,7 @@ const mostWaiting = 64;
 
 interface MeasuringParts {
   readonly config: Config;
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'units' | 'walks'>;
   readonly log: Logger;
   readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
 }
@@ -47,7 +47,7 @@ export class Measuring {
   readonly scanner: Scanner;
   /** Resolves once a sweep of all there is has ended, in this life. */
   readonly isMeasured: Promise<void>;
-  readonly #ledger: Ledger;
+  readonly #ledger: MeasuringParts['ledger'];
   readonly #log: Logger;
   /** Null: this machine walks all that it has. */
   readonly #fleet: Pick<Fleet, 'swept' | 'walkers'> | null;

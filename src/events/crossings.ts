@@ -34,7 +34,10 @@ export interface Turn {
 }
 
 export interface CrossingsOptions {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<
+    Ledger,
+    'deciderFor' | 'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'watch'
+  >;
   readonly log: { error(fields: object, message: string): void };
   /** Milliseconds since 1970. */
   now(): number;
@@ -213,7 +216,10 @@ export class Crossings {
 }
 
 /** By leaf, in the order of `leaves`; null where the owner's bytes cannot be added up. */
-function decisionsOf(ledger: Ledger, ownerKey: string): readonly (readonly [Leaf, Decision])[] | null {
+function decisionsOf(
+  ledger: CrossingsOptions['ledger'],
+  ownerKey: string,
+): readonly (readonly [Leaf, Decision])[] | null {
   try {
     const owner = ledger.ownerUsage(ownerKey);
     const decide = ledger.deciderFor(owner);

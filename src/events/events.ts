@@ -4,14 +4,14 @@ import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
 import { type Event, type EventKind, eventKinds, type RefusalsOfDay } from '../wire/index.ts';
-import { Crossings, type Turn } from './crossings.ts';
+import { Crossings, type CrossingsOptions, type Turn } from './crossings.ts';
 import { eventOf, fieldsIn, isoOf } from './record.ts';
 import { dayKind, dayOf, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
 export type { ToldRefusal } from './tally.ts';
 
 export interface EventsOptions {
-  readonly ledger: Ledger;
+  readonly ledger: CrossingsOptions['ledger'];
   /** This machine's name. */
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
@@ -216,7 +216,7 @@ function toldOf<Kind extends EventKind>(
   throw new SoftquotaError('store_refused', `the store is damaged: its event ${record.id} cannot be read`);
 }
 
-async function refusalsOf(ledger: Ledger): Promise<readonly EventRecord[]> {
+async function refusalsOf(ledger: Pick<Ledger, 'eventLog' | 'kept'>): Promise<readonly EventRecord[]> {
   try {
     return await ledger.eventLog.events({ kind: 'refusal', limit: mostOfAnHour });
   } catch (error) {

@@ -53,7 +53,10 @@ export interface Health {
 }
 
 export interface GateServices {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<
+    Ledger,
+    'decide' | 'documents' | 'ownerUsage' | 'policy' | 'reports' | 'settings' | 'sources' | 'units'
+  >;
   /**
    * The unit that an unknown path is or lies in, or would. Rejects with `unknown_path` where no template
    * matches, with `not_ready` where the disk does not answer in time. Where another machine walks, only that one knows

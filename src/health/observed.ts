@@ -48,7 +48,7 @@ export interface ObservedRename {
 }
 
 export interface Observed {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'documents' | 'settings' | 'sources' | 'storeAway' | 'units' | 'walks'>;
   /** Null: the quota is this machine's own. */
   readonly fleet: ObservedFleet | null;
   readonly defaultGroups: readonly string[];

@@ -3,7 +3,7 @@
  * sessions in browsers.
  *
  * What is laid down stands in documents beside the policy's: plain functions read a snapshot, and change a change set
- * or an transaction. It is in force at once, revocation included. A token itself is kept nowhere, and neither is what a
+ * or a transaction. It is in force at once, revocation included. A token itself is kept nowhere, and neither is what a
  * browser holds. However somebody signs in, `startSession` makes the session.
  */
 

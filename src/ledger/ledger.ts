@@ -102,8 +102,8 @@ export class Ledger {
     return this.#settings;
   }
 
-  /** Takes changed settings for the next decision on. */
-  reconfigure(settings: LedgerSettings): void {
+  /** Those that are set count from the next decision on. */
+  set settings(settings: LedgerSettings) {
     this.#settings = settings;
     this.#watchers.tell(null);
   }

@@ -7,7 +7,7 @@ import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 
 export interface TotalsOptions {
-  readonly ledger: Ledger;
+  readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -41,7 +41,7 @@ interface Counted {
 const most = BigInt(Number.MAX_SAFE_INTEGER);
 
 export class Totals {
-  readonly #ledger: Ledger;
+  readonly #ledger: TotalsOptions['ledger'];
   readonly #loop: ReconcileLoop;
   /** By key. */
   readonly #counted = new Map<string, Counted>();

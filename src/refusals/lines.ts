@@ -21,13 +21,16 @@ export function headerLine(now: number, foldCase: boolean): string {
   return `softquota refused\t1\t${time}\tCASE=${foldCase ? 'fold' : 'keep'}\n`;
 }
 
+/** What is read of the ledger. */
+export type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units'>;
+
 /** Whether the owner is refused anything now. */
-export function isRefused(ledger: Ledger, ownerKey: string): boolean {
+export function isRefused(ledger: RefusalLedger, ownerKey: string): boolean {
   return refusals(ledger, ownerKey).next().done !== true;
 }
 
 /** What the owner is refused now, each line with its end; paths are as in layout. */
-export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<string> {
+export function* refusedLines(ledger: RefusalLedger, ownerKey: string): Generator<string> {
   const messages = new Map<Subject, string>();
   for (const [subject, message] of refusals(ledger, ownerKey)) {
     messages.set(subject, message);
@@ -43,7 +46,7 @@ export function* refusedLines(ledger: Ledger, ownerKey: string): Generator<strin
 }
 
 /** Each with the first line that a pusher would read. */
-function* refusals(ledger: Ledger, ownerKey: string): Generator<readonly [Subject, string]> {
+function* refusals(ledger: RefusalLedger, ownerKey: string): Generator<readonly [Subject, string]> {
   if (ledger.settings.mode === 'report') return;
   const owner = exactly(() => ledger.ownerUsage(ownerKey));
   if (owner === null) return;

@@ -3,10 +3,10 @@
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Away } from '../store/index.ts';
 import { doubtAbout, rightsOf, writeWhole } from './file.ts';
-import { headerLine, isRefused, refusedLines } from './lines.ts';
+import { headerLine, isRefused, type RefusalLedger, refusedLines } from './lines.ts';
 
 export interface RefusalsOptions {
-  readonly ledger: Ledger;
+  readonly ledger: RefusalLedger & Pick<Ledger, 'watch'>;
   /** `[server] SOCKET`, also where the service manager made it. */
   readonly socket: string;
   /** The mode that the socket will have; its own counts once it is there. */

@@ -178,7 +178,7 @@ t.test('where the policy or a setting changes meanwhile, it is to be asked again
   const ledger = await new LedgerWorld(t).open();
   for (let at = 0; at < 150; at++) walk(ledger, `owner${at}/app`, 5);
   const asked = look(ledger, { settings: { total: 1 } }, 9);
-  ledger.reconfigure({ ...settings });
+  ledger.settings = { ...settings };
   await t.rejects(asked, { code: 'conflict', message: /ask again/ });
   t.match(await look(ledger, { settings: { total: 1 } }, 9), { owners: 150, refused: { count: 150 } });
 });

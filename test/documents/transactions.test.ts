@@ -60,7 +60,7 @@ t.test('DEFAULT_GROUPS decide for those without a group', async t => {
   const ledger = await world.open();
   walk(ledger, 'alice/app', 100);
   await withFree(ledger);
-  ledger.reconfigure({ ...settings, defaultGroups: ['free', 'gone'] });
+  ledger.settings = { ...settings, defaultGroups: ['free', 'gone'] };
   t.notOk(allowed(ledger, 'alice'));
   t.ok(allowed(ledger, 'never-heard-of'), 'who uses nothing is under the limit');
   await ledger.documents.transact(({ changes }) => deleteGroup(changes, 'free'));

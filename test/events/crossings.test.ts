@@ -107,7 +107,7 @@ t.test('a change of policy or of settings brings owners to a threshold as a push
   await world.ledger.documents.transact(({ changes }) => editRule(changes, 'total', { limitBytes: 4000 }));
   t.strictSame((await crossings(world)).slice(1), [['alice', 80, 'limit', 5000, 4000]]);
   world.clock.pass(1000);
-  world.ledger.reconfigure({ ...settings, totalBytes: 5500 });
+  world.ledger.settings = { ...settings, totalBytes: 5500 };
   t.strictSame((await crossings(world)).slice(2), [['bob', null, 90, 5000, 5500]]);
   world.clock.pass(1000);
   await world.ledger.documents.transact(({ changes }) => editRule(changes, 'total', { limitBytes: -1 }));
@@ -131,12 +131,12 @@ t.test('a restart tells nothing anew, and what changed meanwhile', async t => {
 t.test('while quotas are switched off nobody comes to anything, and levels stay', async t => {
   const world = await World.open(t);
   await store(world, 'alice', 8500);
-  world.ledger.reconfigure({ ...settings, enabled: false });
+  world.ledger.settings = { ...settings, enabled: false };
   await store(world, 'alice', 100);
   await store(world, 'bob', 20_000);
   t.equal((await crossings(world)).length, 1);
   world.clock.pass(1000);
-  world.ledger.reconfigure(settings);
+  world.ledger.settings = settings;
   t.strictSame((await crossings(world)).slice(1).sort(), [
     ['alice', 80, null, 100, 10_000],
     ['bob', null, 'limit', 20_000, 10_000],
@@ -147,13 +147,13 @@ t.test('a threshold that is set anew is told of, one that is taken away is not',
   const world = await World.open(t);
   await store(world, 'alice', 8500);
   world.clock.pass(1000);
-  world.ledger.reconfigure({ ...settings, warnAt: [50, 90] });
+  world.ledger.settings = { ...settings, warnAt: [50, 90] };
   await store(world, 'alice', 8501);
   t.equal((await crossings(world)).length, 1, '80 counts as 50 now');
-  world.ledger.reconfigure({ ...settings, warnAt: [] });
+  world.ledger.settings = { ...settings, warnAt: [] };
   await store(world, 'alice', 9999);
   t.equal((await crossings(world)).length, 1);
-  world.ledger.reconfigure({ ...settings, warnAt: [95] });
+  world.ledger.settings = { ...settings, warnAt: [95] };
   t.strictSame((await crossings(world)).slice(1), [['alice', null, 95, 9999, 10_000]]);
 });
 

@@ -50,9 +50,9 @@ t.test('another owner, actor, kind of data, mode or hour is another event', asyn
   world.refuse('alice', { actor: 'dave' });
   world.refuse('alice');
   world.refuse('alice', { actor: 'carol', subject: lfs });
-  ledger.reconfigure({ ...settings, ...nothing, mode: 'report' });
+  ledger.settings = { ...settings, ...nothing, mode: 'report' };
   world.refuse('alice', { actor: 'carol' });
-  ledger.reconfigure({ ...settings, ...nothing });
+  ledger.settings = { ...settings, ...nothing };
   world.clock.pass(hourMs);
   world.refuse('alice', { actor: 'carol' });
   const told = await world.told('refusal');

@@ -46,7 +46,7 @@ t.test('a change of policy may be anybody’s', async t => {
   const ledger = await new World(t).open();
   const told: (string | null)[] = [];
   ledger.watch(key => told.push(key));
-  ledger.reconfigure({ ...settings, totalBytes: 1 });
+  ledger.settings = { ...settings, totalBytes: 1 };
   t.strictSame(told, [null]);
 });
 

@@ -91,7 +91,7 @@ export function openOn(store: Store, options: WorldOptions = {}): Promise<Ledger
 
 /** What a walk that begins now finds at `/srv/git/OWNER/NAME.git`. */
 export function walk(
-  ledger: Ledger,
+  ledger: Pick<Ledger, 'walks'>,
   place: `${string}/${string}`,
   bytes: number,
   differing: Partial<WalkedUnit> = {},

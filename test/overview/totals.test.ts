@@ -32,11 +32,11 @@ t.test('owners are over a limit, near one, or neither', async t => {
   walk(ledger, 'over/app', 1);
   await totals.settled();
   t.match(totals.figures, { owners: 3, over: 0, near: 1 });
-  ledger.reconfigure({ ...settings, totalBytes: 0 });
+  ledger.settings = { ...settings, totalBytes: 0 };
   await ledger.documents.transact(transaction => transaction.createOwner('empty'));
   await totals.settled();
   t.match(totals.figures, { owners: 4, over: 3, near: 0 }, 'who may store nothing and does not is not over');
-  ledger.reconfigure({ ...settings, enabled: false });
+  ledger.settings = { ...settings, enabled: false };
   await totals.settled();
   t.match(totals.figures, { owners: 4, over: 0, near: 0 });
 });
@@ -111,7 +111,7 @@ t.test('after any changes it is as if it were added up anew', async t => {
         const { ledger, totals } = await world(t);
         for (const { is, who, bytes } of steps) {
           if (is === 'report') await ledger.reports.reportUnit(who, lfs, 'store', bytes);
-          if (is === 'limit') ledger.reconfigure({ ...settings, totalBytes: bytes });
+          if (is === 'limit') ledger.settings = { ...settings, totalBytes: bytes };
           if (is === 'look') await totals.settled();
           const to = names[bytes % names.length] ?? who;
           const change = ledger.documents.transact(transaction => {

@@ -93,9 +93,9 @@ t.test('usage and policy that change are followed', async t => {
   t.equal((await lines()).length, subjects.length + 1);
   await ledger.reports.addDelta('alice', lfs, 1_000);
   t.match((await lines())[0], /alice uses 11 kB of 10 kB/, 'the figures too');
-  ledger.reconfigure({ ...settings, totalBytes: 20_000 });
+  ledger.settings = { ...settings, totalBytes: 20_000 };
   t.strictSame(await lines(), []);
-  ledger.reconfigure({ ...settings, totalBytes: 100 });
+  ledger.settings = { ...settings, totalBytes: 100 };
   t.not((await lines()).length, 0);
   ledger.walks.recordGone('/srv/git/alice/app.git', ledger.walks.nextSeq());
   t.equal((await lines()).length, subjects.length, 'a repository that is gone is no more in it');
@@ -110,7 +110,7 @@ for (const [name, changed] of [
     walk(ledger, 'alice/app', 10_001);
     refusals.start();
     t.not((await lines()).length, 0);
-    ledger.reconfigure({ ...settings, ...changed });
+    ledger.settings = { ...settings, ...changed };
     t.strictSame(await lines(), []);
   });
 }
@@ -118,7 +118,7 @@ for (const [name, changed] of [
 t.test('at limit 0 each kind is said to be refused for itself', async t => {
   const { ledger, refusals, lines } = await publishing(t);
   walk(ledger, 'alice/app', 0);
-  ledger.reconfigure({ ...settings, totalBytes: 0 });
+  ledger.settings = { ...settings, totalBytes: 0 };
   refusals.start();
   t.ok((await lines()).includes('owner\talice\tsize:git:lfs\tQuota is 0: alice may not store LFS objects.'));
   t.ok(
@@ -166,7 +166,7 @@ t.test('who may use the socket may read it, and nobody but the daemon write it',
     [0o620, 0o640],
   ] as const) {
     chmodSync(socket, mode);
-    ledger.reconfigure(settings);
+    ledger.settings = settings;
     await refusals.published();
     t.equal(statSync(file).mode & 0o7777, expected);
   }
@@ -187,7 +187,7 @@ t.test('the group of the socket is the group of the file', async t => {
   await new Promise(resolve => server.once('listening', resolve));
   chownSync(socket, -1, 12_345);
   refusals.start();
-  ledger.reconfigure(settings);
+  ledger.settings = settings;
   await refusals.published();
   t.equal(statSync(file).gid, 12_345);
 });
@@ -245,7 +245,7 @@ t.test('a directory that others may write is told, since hooks do not believe wh
   await refusals.published();
   t.match(refusals.trouble, { reason: /^others than the daemon may write \/.*, so that no hook relies/ });
   chmodSync(directory, 0o750);
-  ledger.reconfigure(settings);
+  ledger.settings = settings;
   await refusals.published();
   t.equal(refusals.trouble, null);
 });
@@ -364,7 +364,7 @@ t.test('followed change by change it says what it would say if made anew', async
           ledger.walks.recordGone(`/srv/git/${each.owner}/app.git`, ledger.walks.nextSeq());
         if (each.do === 'report') await ledger.reports.reportUnit(each.owner, each.leaf, 'unit', each.bytes);
         if (each.do === 'delta') await ledger.reports.addDelta(each.owner, each.leaf, each.bytes - 5_000);
-        if (each.do === 'policy') ledger.reconfigure({ ...settings, ...each.changed });
+        if (each.do === 'policy') ledger.settings = { ...settings, ...each.changed };
         if (each.do === 'publish') void refusals.published();
       }
       t.strictSame((await lines()).sort(), expected(ledger));

@@ -13,7 +13,7 @@ const path = '/admin/auths/{id}/links';
 const params = z.object({ id: mark });
 const linkParams = z.object({ id: mark, user: knownName });
 
-export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
+export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listLinks',
@@ -27,9 +27,9 @@ export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 200, description: 'Links, as they were made', schema: z.array(link) },
       handle: named => {
-        const { discoveryUrl } = mustBeSource(ledger.documents.snapshot, named.params.id);
-        return linksAt(ledger.documents.snapshot, issuerOf(discoveryUrl)).map(each => ({
-          user: ledger.documents.owners.byId(each.owner)?.name ?? '',
+        const { discoveryUrl } = mustBeSource(documents.snapshot, named.params.id);
+        return linksAt(documents.snapshot, issuerOf(discoveryUrl)).map(each => ({
+          user: documents.owners.byId(each.owner)?.name ?? '',
           subject: each.subject,
           gives_administration: each.administrationBy !== null,
           created_at: new Date(each.createdAt).toISOString(),
@@ -48,12 +48,12 @@ export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
       body: newLink,
       faults: [404, 409],
       mustBe: named => {
-        mustBeSource(ledger.documents.snapshot, named.id);
+        mustBeSource(documents.snapshot, named.id);
         knownOwner(ledger, named.user);
       },
       answer: { status: 204, description: 'They are linked' },
       handle: async ({ params: { id, user }, body: { subject } }, { caller }) => {
-        await ledger.documents.transact(transaction => {
+        await documents.transact(transaction => {
           const issuer = issuerOf(mustBeSource(transaction.changes, id).discoveryUrl);
           putLink(transaction.changes, transaction.mustBeOwner(user), { issuer, subject }, now());
         }, caller);
@@ -73,7 +73,7 @@ export function authLinkRoutes({ ledger, now }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async ({ params: { id, user } }, { caller }) => {
-        await ledger.documents.transact(transaction => unlink(transaction, id, user), caller);
+        await documents.transact(transaction => unlink(transaction, id, user), caller);
       },
     }),
   ];

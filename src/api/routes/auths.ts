@@ -20,12 +20,12 @@ import { editIn, shownFields, wantedSource } from './source-fields.ts';
 const path = '/admin/auths';
 const params = z.object({ id: mark });
 
-export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
-  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.documents.snapshot, id);
+export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
+  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   const shown = (document: SourceDocument): Source => ({
     ...shownFields(document),
     client_secret_state: secretStates[clientSecretOf(document, keys).is],
-    unknown_quota_groups: unknownQuotaGroups(ledger.documents.snapshot, document.mapping),
+    unknown_quota_groups: unknownQuotaGroups(documents.snapshot, document.mapping),
     redirect_uri: signIn.redirectUri(document.id),
     post_logout_redirect_uri: signIn.postLogoutRedirectUri,
   });
@@ -42,7 +42,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       summary: 'OAuth2 sources, as they were made',
       access: administrators.read,
       answer: { status: 200, description: 'Sources', schema: z.array(source) },
-      handle: () => sourcesIn(ledger.documents.snapshot).map(shown),
+      handle: () => sourcesIn(documents.snapshot).map(shown),
     }),
     route({
       id: 'createSource',
@@ -61,7 +61,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
         const wanted = wantedSource(body);
         const making = { keys, now: now() };
         return saved(
-          await ledger.documents.transact(({ changes }) => createSource(changes, wanted, making), caller),
+          await documents.transact(({ changes }) => createSource(changes, wanted, making), caller),
         );
       },
     }),
@@ -75,7 +75,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       params,
       faults: [404],
       answer: { status: 200, description: 'The source', schema: source },
-      handle: named => shown(mustBeSource(ledger.documents.snapshot, named.params.id)),
+      handle: named => shown(mustBeSource(documents.snapshot, named.params.id)),
     }),
     route({
       id: 'editSource',
@@ -97,7 +97,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
         const { id } = named.params;
         const making = { keys, now: now() };
         return saved(
-          await ledger.documents.transact(transaction => editSource(transaction, id, edit, making), caller),
+          await documents.transact(transaction => editSource(transaction, id, edit, making), caller),
         );
       },
     }),
@@ -115,7 +115,7 @@ export function authRoutes({ ledger, secretKeys: keys, signIn, now }: ApiService
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
-        await ledger.documents.transact(transaction => deleteSource(transaction, named.params.id), caller);
+        await documents.transact(transaction => deleteSource(transaction, named.params.id), caller);
       },
     }),
   ];

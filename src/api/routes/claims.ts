@@ -18,8 +18,8 @@ import { wantedSource } from './source-fields.ts';
 const path = '/admin/auths';
 const params = z.object({ id: mark });
 
-export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): readonly Route[] {
-  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(ledger.documents.snapshot, id);
+export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): readonly Route[] {
+  const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   return [
     route({
       id: 'trySourceDraft',
@@ -32,7 +32,7 @@ export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): read
       body: triedSource,
       answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
       handle: ({ body: { source, user, claims } }) =>
-        tryClaims(ledger.documents, { draft: wantedSource(source), now: now() }, user ?? null, claims),
+        tryClaims(documents, { draft: wantedSource(source), now: now() }, user ?? null, claims),
     }),
     route({
       id: 'trySource',
@@ -48,7 +48,7 @@ export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): read
       mustBe,
       answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
       handle: ({ params: { id }, body: { user, claims } }) =>
-        tryClaims(ledger.documents, mustBeSource(ledger.documents.snapshot, id), user ?? null, claims),
+        tryClaims(documents, mustBeSource(documents.snapshot, id), user ?? null, claims),
     }),
     route({
       id: 'synchronizeUser',
@@ -66,9 +66,9 @@ export function claimRoutes({ ledger, log, autoCreate, now }: ApiServices): read
       mustBe,
       answer: { status: 200, description: 'What became of the user', schema: synchronization },
       handle: ({ params: { id }, body: { user, claims } }, { caller }) => {
-        const { name: source } = mustBeSource(ledger.documents.snapshot, id);
+        const { name: source } = mustBeSource(documents.snapshot, id);
         const asked = { user, source, claims, isTrial: false };
-        return synchronizeClaimed({ documents: ledger.documents, autoCreate, log }, asked, caller);
+        return synchronizeClaimed({ documents: documents, autoCreate, log }, asked, caller);
       },
     }),
   ];

@@ -1,7 +1,6 @@
 /** `/admin/quota/groups/{group}/users`: who is in a group. */
 
 import { z } from 'zod';
-import type { Ledger } from '../../ledger/index.ts';
 import { assign, mustBeGroup, unassign } from '../../policy/index.ts';
 import { knownName, user } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
@@ -14,7 +13,7 @@ const path = '/admin/quota/groups/{group}/users';
 const params = z.object({ group: knownName });
 const userParams = z.object({ group: knownName, user: knownName });
 
-export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly Route[] {
+export function groupUserRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listUsersInGroup',
@@ -27,7 +26,7 @@ export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly R
       params,
       faults: [404],
       answer: { status: 200, description: 'Users and organizations', schema: z.array(user) },
-      handle: named => usersIn(ledger, named.params.group),
+      handle: named => usersIn({ documents, ledger }, named.params.group),
     }),
     route({
       id: 'addUserToGroup',
@@ -41,7 +40,7 @@ export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly R
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(transaction => {
+        documents.transact(transaction => {
           mustBeGroup(transaction.changes, named.params.group);
           const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
           assign(transaction.changes, id, named.params.group);
@@ -58,7 +57,7 @@ export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly R
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(transaction => {
+        documents.transact(transaction => {
           mustBeGroup(transaction.changes, named.params.group);
           unassign(transaction.changes, transaction.mustBeOwner(named.params.user).id, named.params.group);
         }, caller),
@@ -67,10 +66,13 @@ export function groupUserRoutes({ ledger, autoCreate }: ApiServices): readonly R
 }
 
 /** Throws `not_found`. */
-function usersIn(ledger: Ledger, group: string): z.infer<typeof user>[] {
-  mustBeGroup(ledger.documents.snapshot, group);
+function usersIn(
+  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
+  group: string,
+): z.infer<typeof user>[] {
+  mustBeGroup(documents.snapshot, group);
   return ledger.policy.membersOf(group).flatMap(id => {
-    const owner = ledger.documents.owners.byId(id);
-    return owner === undefined ? [] : [userShown(ledger.documents.snapshot, owner)];
+    const owner = documents.owners.byId(id);
+    return owner === undefined ? [] : [userShown(documents.snapshot, owner)];
   });
 }

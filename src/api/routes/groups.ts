@@ -24,7 +24,7 @@ const params = z.object({ group: knownName });
 const rulePath = `${path}/rules/{rule}`;
 const ruleParams = z.object({ group: knownName, rule: knownName });
 
-export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
+export function groupRoutes({ documents }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listGroups',
@@ -34,7 +34,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       summary: 'Every group with its rules, as created',
       access: administrators.read,
       answer: { status: 200, description: 'Groups', schema: z.array(group) },
-      handle: () => groupsIn(ledger.documents.snapshot).map(groupShown),
+      handle: () => groupsIn(documents.snapshot).map(groupShown),
     }),
     route({
       id: 'createGroup',
@@ -46,14 +46,14 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       access: administrators.write,
       body: newGroup,
       faults: [409],
-      mustNotBe: json => mustNotBeGroup(ledger.documents.snapshot, json),
+      mustNotBe: json => mustNotBeGroup(documents.snapshot, json),
       answer: { status: 201, description: 'The group', schema: group },
       handle: ({ body: { name, rules } }, { caller }) => {
         const created = {
           name,
           rules: (rules ?? []).map(each => ({ name: each.name, ...editOf(each) })),
         };
-        return ledger.documents.transact(({ changes }) => {
+        return documents.transact(({ changes }) => {
           createGroup(changes, created);
           return groupShown(groupWithRules(changes, name));
         }, caller);
@@ -69,7 +69,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'The group', schema: group },
-      handle: named => groupShown(groupWithRules(ledger.documents.snapshot, named.params.group)),
+      handle: named => groupShown(groupWithRules(documents.snapshot, named.params.group)),
     }),
     route({
       id: 'deleteGroup',
@@ -82,7 +82,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(({ changes }) => deleteGroup(changes, named.params.group), caller),
+        documents.transact(({ changes }) => deleteGroup(changes, named.params.group), caller),
     }),
     route({
       id: 'addRuleToGroup',
@@ -95,10 +95,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(
-          ({ changes }) => addRule(changes, named.params.group, named.params.rule),
-          caller,
-        ),
+        documents.transact(({ changes }) => addRule(changes, named.params.group, named.params.rule), caller),
     }),
     route({
       id: 'removeRuleFromGroup',
@@ -111,7 +108,7 @@ export function groupRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(
+        documents.transact(
           ({ changes }) => removeRule(changes, named.params.group, named.params.rule),
           caller,
         ),

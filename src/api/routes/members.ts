@@ -2,7 +2,6 @@
 
 import { z } from 'zod';
 import { membersOf, mustBeOrganization, removeMember, setMember } from '../../identity/index.ts';
-import type { Ledger } from '../../ledger/index.ts';
 import { knownName, type Member, member, membership } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
@@ -14,7 +13,7 @@ const path = '/admin/orgs/{org}/members';
 const params = z.object({ org: knownName });
 const memberParams = z.object({ org: knownName, user: knownName });
 
-export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
+export function memberRoutes({ documents, ledger }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'listMembers',
@@ -26,7 +25,7 @@ export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'Members', schema: z.array(member) },
-      handle: named => membersShown(ledger, named.params.org),
+      handle: named => membersShown({ documents, ledger }, named.params.org),
     }),
     route({
       id: 'setMember',
@@ -44,7 +43,7 @@ export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
       },
       answer: { status: 204, description: 'It is so' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(transaction => {
+        documents.transact(transaction => {
           const organization = transaction.mustBeOwner(named.params.org);
           const user = transaction.mustBeOwner(named.params.user);
           setMember(transaction.changes, organization, user, named.body.role);
@@ -61,7 +60,7 @@ export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(transaction => {
+        documents.transact(transaction => {
           const organization = transaction.mustBeOwner(named.params.org);
           removeMember(transaction.changes, organization, transaction.mustBeOwner(named.params.user));
         }, caller),
@@ -70,11 +69,14 @@ export function memberRoutes({ ledger }: ApiServices): readonly Route[] {
 }
 
 /** Throws `not_found`. */
-function membersShown(ledger: Ledger, name: string): Member[] {
+function membersShown(
+  { documents, ledger }: Pick<ApiServices, 'documents' | 'ledger'>,
+  name: string,
+): Member[] {
   const organization = knownOwner(ledger, name);
   mustBeOrganization(organization);
-  return membersOf(ledger.documents.snapshot, organization.id).flatMap(({ user, role }) => {
-    const owner = ledger.documents.owners.byId(user);
-    return owner === undefined ? [] : [{ ...userShown(ledger.documents.snapshot, owner), role }];
+  return membersOf(documents.snapshot, organization.id).flatMap(({ user, role }) => {
+    const owner = documents.owners.byId(user);
+    return owner === undefined ? [] : [{ ...userShown(documents.snapshot, owner), role }];
   });
 }

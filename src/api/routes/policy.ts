@@ -17,7 +17,7 @@ const flag = z
   .enum(['true', 'false'], { error: 'expected true or false' })
   .transform(said => said === 'true');
 
-export function policyRoutes({ ledger, autoCreate }: ApiServices): readonly Route[] {
+export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'getPolicy',
@@ -61,7 +61,7 @@ export function policyRoutes({ ledger, autoCreate }: ApiServices): readonly Rout
         await mustBeSound(ledger, body, createUsers);
         const replace = (transaction: Transaction) =>
           replaceWholePolicy(ledger, transaction, body, createUsers);
-        return query.dry_run ? ledger.documents.dryRun(replace) : ledger.documents.transact(replace, caller);
+        return query.dry_run ? documents.dryRun(replace) : documents.transact(replace, caller);
       },
     }),
   ];

@@ -12,8 +12,8 @@ import { editOf, ruleShown } from './shapes.ts';
 const path = '/admin/quota/rules/{rule}';
 const params = z.object({ rule: knownName });
 
-export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
-  const mustBe = (named: z.infer<typeof params>) => void mustBeRule(ledger.documents.snapshot, named.rule);
+export function ruleRoutes({ documents }: ApiServices): readonly Route[] {
+  const mustBe = (named: z.infer<typeof params>) => void mustBeRule(documents.snapshot, named.rule);
   return [
     route({
       id: 'listRules',
@@ -23,7 +23,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       summary: 'Every rule, as created',
       access: administrators.read,
       answer: { status: 200, description: 'Rules', schema: z.array(rule) },
-      handle: () => rulesIn(ledger.documents.snapshot).map(ruleShown),
+      handle: () => rulesIn(documents.snapshot).map(ruleShown),
     }),
     route({
       id: 'createRule',
@@ -38,7 +38,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       answer: { status: 201, description: 'The rule', schema: rule },
       handle: async ({ body: { name, limit: limitBytes, subjects } }, { caller }) => {
         const created = { name, limitBytes, subjects: subjects ?? [] };
-        await ledger.documents.transact(({ changes }) => createRule(changes, created), caller);
+        await documents.transact(({ changes }) => createRule(changes, created), caller);
         return ruleShown(created);
       },
     }),
@@ -52,7 +52,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'The rule', schema: rule },
-      handle: ({ params: { rule: name } }) => shownOf(ledger.documents.snapshot, name),
+      handle: ({ params: { rule: name } }) => shownOf(documents.snapshot, name),
     }),
     route({
       id: 'editRule',
@@ -67,9 +67,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       mustBe,
       answer: { status: 200, description: 'The rule as it is now', schema: rule },
       handle: async ({ params: { rule: name }, body }, { caller }) =>
-        ruleShown(
-          await ledger.documents.transact(({ changes }) => editRule(changes, name, editOf(body)), caller),
-        ),
+        ruleShown(await documents.transact(({ changes }) => editRule(changes, name, editOf(body)), caller)),
     }),
     route({
       id: 'deleteRule',
@@ -82,7 +80,7 @@ export function ruleRoutes({ ledger }: ApiServices): readonly Route[] {
       faults: [404],
       answer: { status: 204, description: 'It is gone' },
       handle: ({ params: { rule: name } }, { caller }) =>
-        ledger.documents.transact(({ changes }) => deleteRule(changes, name), caller),
+        documents.transact(({ changes }) => deleteRule(changes, name), caller),
     }),
   ];
 }

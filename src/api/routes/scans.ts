@@ -10,7 +10,7 @@ import { scanShown } from './shapes.ts';
 
 const eventEveryMs = 250;
 
-export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
+export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'startScan',
@@ -22,7 +22,7 @@ export function scanRoutes({ scanner, ledger }: ApiServices): readonly Route[] {
       body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
       answer: { status: 202, description: 'The scan, which goes on by itself', schema: scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
-        const keys = owners?.map(name => ledger.documents.owners.keyOf(name));
+        const keys = owners?.map(name => documents.owners.keyOf(name));
         return scanShown(
           scanner.sweep({ kind, acceptMoved, ...(keys === undefined ? {} : { owners: keys }) }),
         );

@@ -36,6 +36,7 @@ const sessionParams = z.object({ user: knownName, id: mark });
 const setCookie = { 'Set-Cookie': 'The session, for browsers alone.' } as const;
 
 export function sessionRoutes({
+  documents,
   ledger,
   identity,
   fleet,
@@ -64,7 +65,7 @@ export function sessionRoutes({
     known: KnownSession | undefined,
   ): Session => {
     if (ownerId === null || name === null) throw noSession();
-    const { snapshot, owners } = ledger.documents;
+    const { snapshot, owners } = documents;
     const owned = organizationsOf(snapshot, ownerId).filter(id => roleIn(snapshot, id, ownerId) === 'owner');
     const end = known === undefined ? expiresAt : known.endsAt;
     return {
@@ -118,11 +119,11 @@ export function sessionRoutes({
         if (result.is !== 'signed in') return refuse(result, 'code' in by ? goneLink : undefined);
         const { started } = result;
         const known = identity.session(started.key);
-        const owner = ledger.documents.owners.byId(started.document.owner);
+        const owner = documents.owners.byId(started.document.owner);
         // Whatever ends it at this very moment came later.
         if (known === undefined || owner === undefined) return refuse({ is: 'refused' });
         browser.hold(started);
-        const { isAdmin } = profileOf(ledger.documents.snapshot, owner.id);
+        const { isAdmin } = profileOf(documents.snapshot, owner.id);
         const { scopes, endsAt } = started.document;
         return shown({ ownerId: owner.id, name: owner.name, isAdmin, scopes, expiresAt: endsAt }, known);
       },
@@ -141,7 +142,7 @@ export function sessionRoutes({
         const { sessionKey } = caller;
         const ended = sessionKey === null ? undefined : identity.session(sessionKey);
         if (ended === undefined || browser === null) throw noSession();
-        await ledger.documents.transact(
+        await documents.transact(
           ({ changes }) => endSessions(changes, ({ id }) => id === ended.document.id),
           caller,
         );
@@ -178,7 +179,7 @@ export function sessionRoutes({
       mustBe: mustBe('write'),
       answer: { status: 204, description: 'It is over' },
       handle: async (named, { caller }) => {
-        await ledger.documents.transact(transaction => {
+        await documents.transact(transaction => {
           endSession(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
         }, caller);
       },

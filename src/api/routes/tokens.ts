@@ -12,7 +12,7 @@ const path = '/users/{user}/tokens';
 const params = z.object({ user: knownName });
 const tokenParams = z.object({ user: knownName, id: knownName });
 
-export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonly Route[] {
+export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiServices): readonly Route[] {
   const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
     mustBeOwnOrAdministered(ledger, named.user, caller, to);
   return [
@@ -56,7 +56,7 @@ export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonl
       handle: async (named, { caller }) => {
         const { name, scopes, expires_at: expiresAt } = named.body;
         const wanted = { name, scopes, expiresAt: isoTime(expiresAt ?? null) };
-        const made = await ledger.documents.transact(transaction => {
+        const made = await documents.transact(transaction => {
           const owner = transaction.mustBeOwner(named.params.user);
           return createToken(transaction.changes, owner, wanted, { maker: caller, now: Date.now() });
         }, caller);
@@ -77,7 +77,7 @@ export function tokenRoutes({ ledger, identity, baseUrl }: ApiServices): readonl
       mustBe: mustBe('write'),
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
-        await ledger.documents.transact(transaction => {
+        await documents.transact(transaction => {
           revokeToken(transaction.changes, transaction.mustBeOwner(named.params.user), named.params.id);
         }, caller);
       },

@@ -9,7 +9,7 @@ import type { ApiServices } from '../services.ts';
 import { simulate } from '../simulate.ts';
 import { mostPolicyBytes } from './policy.ts';
 
-export function trialRoutes({ ledger }: ApiServices): readonly Route[] {
+export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'lintPolicy',
@@ -21,7 +21,7 @@ export function trialRoutes({ ledger }: ApiServices): readonly Route[] {
         'Subjects that no rule covers, rules that never decide, groups that are empty, unused or missing.',
       access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
-      handle: () => lintIn(ledger.documents.snapshot, ledger.settings),
+      handle: () => lintIn(documents.snapshot, ledger.settings),
     }),
     route({
       id: 'simulatePolicy',

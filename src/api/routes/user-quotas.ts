@@ -11,7 +11,7 @@ import { quotaShown } from './shapes.ts';
 
 const params = z.object({ user: knownName });
 
-export function userQuotaRoutes({ ledger, autoCreate }: ApiServices): readonly Route[] {
+export function userQuotaRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'getQuotaOfUser',
@@ -44,7 +44,7 @@ export function userQuotaRoutes({ ledger, autoCreate }: ApiServices): readonly R
       },
       answer: { status: 204, description: 'It is in these groups' },
       handle: (named, { caller }) =>
-        ledger.documents.transact(transaction => {
+        documents.transact(transaction => {
           const { id } = ownerToAssign(transaction, named.params.user, autoCreate);
           setGroups(transaction.changes, id, named.body.groups);
         }, caller),

@@ -1,6 +1,7 @@
 /** `/admin/users`: the owners that softquota knows. */
 
 import { z } from 'zod';
+import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
@@ -32,7 +33,7 @@ const listQuery = z.object({
   ...forgivingPage({ usual: 50, most: 1000 }),
 });
 
-export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
+export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonly Route[] {
   const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
   return [
     route({
@@ -47,12 +48,12 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'One page', schema: z.array(user), headers: pageHeaders },
       handle: async ({ query }, call) => {
         const { q, type } = query;
-        const { entries, total } = await pageOf(found(ledger, q, type), query, byName);
+        const { entries, total } = await pageOf(found(documents.owners, q, type), query, byName);
         const address = new URL('api/v1/admin/users', baseUrl());
         const kept = { ...(q === '' ? {} : { q }), ...(type === undefined ? {} : { type }) };
         address.search = new URLSearchParams(kept).toString();
         tellPages(call, query, total, address);
-        return entries.map(owner => userShown(ledger.documents.snapshot, owner));
+        return entries.map(owner => userShown(documents.snapshot, owner));
       },
     }),
     route({
@@ -64,15 +65,12 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       access: administrators.write,
       body: newUser,
       faults: [409],
-      mustNotBe: json => mustNotBeOwner(ledger, json),
+      mustNotBe: json => mustNotBeOwner(documents.owners, json),
       answer: { status: 201, description: 'The user', schema: user },
       handle: async ({ body }, { caller }) => {
         const created = { name: body.username, ...fieldsOf(body) };
-        const owner = await ledger.documents.transact(
-          transaction => createUser(transaction, created),
-          caller,
-        );
-        return userShown(ledger.documents.snapshot, owner);
+        const owner = await documents.transact(transaction => createUser(transaction, created), caller);
+        return userShown(documents.snapshot, owner);
       },
     }),
     route({
@@ -85,7 +83,7 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       params,
       faults: [404],
       answer: { status: 200, description: 'The user', schema: user },
-      handle: named => userShown(ledger.documents.snapshot, recordOf(ledger, named.params.user)),
+      handle: named => userShown(documents.snapshot, recordOf(ledger, named.params.user)),
     }),
     route({
       id: 'editUser',
@@ -105,11 +103,11 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       handle: async (named, { caller }) => {
         const { username: name } = named.body;
         const edit = { ...fieldsOf(named.body), ...(isGiven(name) ? { name } : {}) };
-        const owner = await ledger.documents.transact(
+        const owner = await documents.transact(
           transaction => editUser(transaction, named.params.user, edit),
           caller,
         );
-        return userShown(ledger.documents.snapshot, owner);
+        return userShown(documents.snapshot, owner);
       },
     }),
     route({
@@ -124,19 +122,19 @@ export function userRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
       faults: [404, 409],
       answer: { status: 204, description: 'It is gone' },
       handle: async (named, { caller }) => {
-        await ledger.documents.transact(transaction => deleteUser(transaction, named.params.user), caller);
+        await documents.transact(transaction => deleteUser(transaction, named.params.user), caller);
       },
     }),
   ];
 }
 
 function* found(
-  ledger: Ledger,
+  owners: Owners,
   wanted: string,
   type: OwnerRecord['type'] | undefined,
 ): Generator<OwnerRecord> {
-  const part = ledger.documents.owners.keyOf(wanted);
-  for (const owner of ledger.documents.owners.all) {
+  const part = owners.keyOf(wanted);
+  for (const owner of owners.all) {
     if (owner.key.includes(part) && (type === undefined || owner.type === type)) yield owner;
   }
 }
@@ -154,10 +152,10 @@ function recordOf(ledger: Ledger, name: string): OwnerRecord {
 }
 
 /** That somebody has the name is told before anything else that is wrong. */
-function mustNotBeOwner(ledger: Ledger, json: unknown): void {
+function mustNotBeOwner(owners: Owners, json: unknown): void {
   if (typeof json !== 'object' || json === null || !('username' in json)) return;
   const { username } = json;
-  if (typeof username !== 'string' || ledger.documents.owners.named(username) === undefined) return;
+  if (typeof username !== 'string' || owners.named(username) === undefined) return;
   throw new SoftquotaError('conflict', `there is an owner ${printable(username)} already`);
 }
 
