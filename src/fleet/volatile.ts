@@ -28,6 +28,8 @@ const pauseMs = 20;
 const mostAtOnce = 1000;
 /** Milliseconds for which a write is remembered, since a server that takes another's place may have lost it. */
 const recentMs = 60_000;
+/** Documents whose writes are remembered, at most. */
+const mostRecent = 20_000;
 
 export class VolatileDocuments {
   readonly #options: VolatileDocumentsOptions;
@@ -112,9 +114,20 @@ export class VolatileDocuments {
         });
       }
     } finally {
-      const now = performance.now();
-      for (const { names } of batch) this.#recent.set(nameOf(names), { names, at: now });
-      for (const [name, { at }] of this.#recent) if (at < now - recentMs) this.#recent.delete(name);
+      this.#remember(batch);
+    }
+  }
+
+  /** The latest at the end. */
+  #remember(batch: readonly Write[]): void {
+    const now = performance.now();
+    for (const { names } of batch) {
+      this.#recent.delete(nameOf(names));
+      this.#recent.set(nameOf(names), { names, at: now });
+    }
+    for (const [name, { at }] of this.#recent) {
+      if (at >= now - recentMs && this.#recent.size <= mostRecent) break;
+      this.#recent.delete(name);
     }
   }
 

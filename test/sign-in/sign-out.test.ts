@@ -128,7 +128,6 @@ t.test('while nothing can be kept, nobody is said to be signed out', async t => 
     scopes: ['all'],
     endsAt: null,
     createdAt: 0,
-    lastUsedAt: 0,
     secret: '',
     previousSecret: null,
     rotatedAt: 0,
