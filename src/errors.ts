@@ -223,6 +223,11 @@ export function systemCode(error: unknown): string | null {
   return null;
 }
 
+/** What was thrown, as a sentence. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** A thousand times the same mistake helps nobody, and neither does a name that fills pages. */
 const mostFaultsTold = 20;
 const longestFault = 500;

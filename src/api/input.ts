@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { validated } from './validation.ts';
 
 /**

@@ -4,8 +4,8 @@ import type { Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
 import type { Ledger, OwnerUsage } from '../ledger/index.ts';
-import { printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import { mustBeAllowed } from './access.ts';
 
 /** An owner who is there, with what is used; throws `not_found`. */

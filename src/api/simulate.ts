@@ -5,8 +5,9 @@ import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts'
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
-import { type Decision, decide, leaves, printable } from '../quota/index.ts';
+import { type Decision, decide, leaves } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
+import { printable } from '../text/index.ts';
 import type { ChangedOwner, DraftPolicy, Simulation, Verdict } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
 import { editOf } from './routes/shapes.ts';

@@ -5,8 +5,9 @@
 
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
+import { printable } from '../text/index.ts';
 import { mostOf, type NewWholePolicy } from '../wire/index.ts';
 
 type Group = NewWholePolicy['groups'][number];

@@ -1,9 +1,9 @@
 /** The document: what is in it, and the reading of one. */
 
 import { z } from 'zod';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { isLeaf, printable } from '../quota/index.ts';
+import { isLeaf } from '../quota/index.ts';
 import {
   documentShape,
   type EventRecord,
@@ -13,6 +13,7 @@ import {
   type Register,
   whole,
 } from '../store/index.ts';
+import { issueLines, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 
 /** Grows where an older softquota could not restore all that is in a document. */
@@ -97,7 +98,7 @@ export function parseBackup(text: string, from: string): Backup {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw refused(`not a whole backup of softquota (${printable(why)})`);
   }
   const any = anyDocument.safeParse(json);
@@ -110,6 +111,6 @@ export function parseBackup(text: string, from: string): Backup {
   }
   const parsed = document.safeParse(json);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`);
+  const faults = issueLines(parsed.error);
   throw refused(`not a sound backup: ${printable(faults.slice(0, 10).join('; '))}`);
 }

@@ -1,5 +1,7 @@
 /** "Map claimed groups to quota groups": an object of lists of names, as it is saved. */
 
+import { messageOf } from '../errors.ts';
+
 /** Of a mapping in JSON text, which is read in one step. */
 export const longestMappingText = 512 * 1024;
 
@@ -33,7 +35,7 @@ export function mappingIn(value: unknown): Mapped {
   try {
     document = JSON.parse(value);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { ok: false, faults: [`expected a JSON object, and it is no JSON: ${why}`] };
   }
   return mappingOf(document);

@@ -2,8 +2,8 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { exitCodes, SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { exitCodes, messageOf, SoftquotaError } from '../errors.ts';
+import { issueLines, printable } from '../text/index.ts';
 import { type Source, type Synchronization, source, synchronization } from '../wire/index.ts';
 import { adminClient, type Call, type Client } from './client.ts';
 import type { Exit } from './exit.ts';
@@ -115,7 +115,7 @@ function jsonIn(text: string, where: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new SoftquotaError('usage', `${where}: no JSON: ${why}`, { cause });
   }
 }
@@ -123,7 +123,7 @@ function jsonIn(text: string, where: string): unknown {
 function taken<T>(schema: z.ZodType<T>, value: unknown, where: string): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const faults = result.error.issues.map(issue => `${issue.path.map(String).join('.')}: ${issue.message}`);
+  const faults = issueLines(result.error);
   throw new SoftquotaError('usage', `${where}: ${faults.join('; ')}`);
 }
 

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Backup } from '../backup/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole, writeWhole } from './files.ts';

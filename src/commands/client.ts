@@ -7,7 +7,7 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import type { Config } from '../config/index.ts';
-import { type ErrorCode, isErrorCode, SoftquotaError, systemCode } from '../errors.ts';
+import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
 export interface Call {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -201,7 +201,7 @@ function unreachable(error: unknown, shown: string): SoftquotaError {
       { cause: error },
     );
   }
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   const hint =
     code === 'ENOENT' || code === 'ECONNREFUSED' ? '; is it running? softquota serve starts it' : '';
   return new SoftquotaError('unreachable', `no daemon answers at ${shown} (${why})${hint}`, { cause: error });

@@ -2,8 +2,8 @@
 
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { SoftquotaError, systemCode } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
+import { printable } from '../text/index.ts';
 
 /** `-` is standard input. Throws `input_output` or `not_permitted`. */
 export function readWhole(file: string): string {
@@ -49,7 +49,7 @@ function syncDirectory(path: string): void {
 }
 
 function fileFault(file: string, cause: unknown): SoftquotaError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
   return new SoftquotaError(denied ? 'not_permitted' : 'input_output', printable(`${file}: ${why}`), {
     cause,

@@ -2,12 +2,12 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { printable } from '../quota/index.ts';
+import { formatCount, printable } from '../text/index.ts';
 import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
 import { adminClient, type Call, type Client, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitShown, ruleShown } from './limits.ts';
-import { formatCount, printJson, table } from './output.ts';
+import { printJson, table } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { gateClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';

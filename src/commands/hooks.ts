@@ -32,7 +32,7 @@ import {
   type WithdrawReport,
   withdrawHooks,
 } from '../githooks/index.ts';
-import { printable } from '../quota/index.ts';
+import { counted, printable } from '../text/index.ts';
 import type { Exit } from './exit.ts';
 import { printJson, table } from './output.ts';
 import {
@@ -223,7 +223,7 @@ function installedLines({ repositories, hookConf }: InstallReport): string[] {
         ];
   return [
     ...told,
-    `${counted(repositories.length)}${faults === 0 ? '' : `, ${faults} of them not done`}.`,
+    `${counted(repositories.length, 'repository', 'repositories')}${faults === 0 ? '' : `, ${faults} of them not done`}.`,
     ...conf,
   ];
 }
@@ -239,7 +239,7 @@ function removeText(results: readonly RemoveResult[], report: WithdrawReport | n
     ...results.map(result =>
       isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
     ),
-    `${counted(results.length)}.`,
+    `${counted(results.length, 'repository', 'repositories')}.`,
   ]);
 }
 
@@ -274,7 +274,7 @@ function statusText({ repositories, hookConf }: StatusReport, expected: string |
   const mended = missing.length - gitlab;
   const elsewhere = repositories.filter(status => asksElsewhere(status, hookConf, expected)).length;
   const parts = [
-    counted(repositories.length),
+    counted(repositories.length, 'repository', 'repositories'),
     ...(mended === 0 ? [] : [`${mended} without working hooks: softquota hooks install mends it`]),
     ...(gitlab === 0 ? [] : [`${gitlab} of GitLab, where no hook is run`]),
     ...(elsewhere === 0 ? [] : [`${elsewhere} asking at another socket than ${printable(expected ?? '')}`]),
@@ -322,8 +322,4 @@ function stateWords(hook: HookState): string {
   if (hook.state === 'absent') return 'missing';
   if (hook.state === 'other') return 'another hook';
   return hook.current ? 'installed' : 'outdated or not executable';
-}
-
-function counted(repositories: number): string {
-  return `${repositories} ${repositories === 1 ? 'repository' : 'repositories'}`;
 }

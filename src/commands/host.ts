@@ -2,12 +2,12 @@
 
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { formatBytes, printable } from '../quota/index.ts';
+import { formatBytes, formatCount, printable } from '../text/index.ts';
 import { type Machine, machine } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
-import { formatCount, formatDuration, printJson, table } from './output.ts';
+import { formatDuration, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { getShared } from './shared.ts';
 import { print } from './streams.ts';

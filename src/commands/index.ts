@@ -6,7 +6,7 @@
  */
 
 import { Command } from 'commander';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import { addAuth } from './auth.ts';
 import { addBackup, addRestore } from './backup.ts';

@@ -1,9 +1,9 @@
 /** What `softquota init` tells: what was found, who is large, whom a limit would refuse, and what comes next. */
 
-import { formatBytes, printable } from '../quota/index.ts';
 import type { Layout, Store } from '../survey/index.ts';
+import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
-import { formatCount, shellQuoted, table } from './output.ts';
+import { table } from './output.ts';
 import { scanSummary } from './progress.ts';
 import { ownersTable } from './usage.ts';
 

@@ -2,7 +2,8 @@
 
 import { nearest } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes, isSubject, parseSize, type RuleSubject, subjects, writeSize } from '../quota/index.ts';
+import { isSubject, type RuleSubject, subjects } from '../quota/index.ts';
+import { formatBytes, parseSize, writeSize } from '../text/index.ts';
 import type { Rule } from '../wire/index.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { longestPathBytes } from '../sockets/index.ts';
 import { type Account, type ConfigPlaces, systemAccounts } from '../survey/index.ts';
 import { whereIs } from './settings.ts';
@@ -155,7 +155,7 @@ function writeDraft(file: string, text: string): string {
 }
 
 function fileFault(file: string, cause: unknown): SoftquotaError {
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
   return new SoftquotaError(denied ? 'not_permitted' : 'input_output', `${file} cannot be made: ${why}`, {
     cause,

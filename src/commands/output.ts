@@ -1,7 +1,7 @@
 /** Tables for people: columns of one width, numbers to the right, names harmless on any terminal. */
 
 import stringWidth from 'string-width';
-import { printable, printableJson } from '../quota/index.ts';
+import { printable, printableJson } from '../text/index.ts';
 import { print } from './streams.ts';
 
 export interface Column {
@@ -41,10 +41,6 @@ export function formatTime(iso: string | null): string {
   return new Date(iso).toLocaleString('sv-SE');
 }
 
-export function formatCount(count: number): string {
-  return count.toLocaleString('en-US');
-}
-
 /** Some seconds, as people say it: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`. */
 export function formatDuration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
@@ -52,9 +48,4 @@ export function formatDuration(seconds: number): string {
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-}
-
-/** One word for a shell, whatever the text holds. */
-export function shellQuoted(text: string): string {
-  return /^[\w./@%+:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,9 +1,8 @@
 /** What one policy changes of another, for those who are to agree to it. */
 
-import { printable } from '../quota/index.ts';
+import { formatCount, printable } from '../text/index.ts';
 import type { Rule, WholePolicy } from '../wire/index.ts';
 import { limitShown, ruleShown } from './limits.ts';
-import { formatCount } from './output.ts';
 
 type WholeGroup = WholePolicy['groups'][number];
 

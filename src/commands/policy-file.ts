@@ -1,8 +1,8 @@
 /** A policy as a file: what `softquota policy export` writes, with limits as people write sizes, too. */
 
 import { z } from 'zod';
-import { SoftquotaError } from '../errors.ts';
-import { parseSize, printable, printableJson } from '../quota/index.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
+import { issueLines, parseSize, printable, printableJson } from '../text/index.ts';
 import { draftPolicy, limit, type NewRule, newWholePolicy, type WholePolicy } from '../wire/index.ts';
 import { readWhole } from './files.ts';
 import { sizeExpected } from './limits.ts';
@@ -39,9 +39,7 @@ export function readPolicyFile(file: string): PolicyFile {
     const { version: _, ...content } = read.data;
     return content;
   }
-  const faults = read.error.issues.map(
-    ({ path, message }) => `${path.map(part => `${String(part)}: `).join('')}${message}`,
-  );
+  const faults = issueLines(read.error);
   throw new SoftquotaError('invalid', faults.map(fault => printable(`${shown}: ${fault}`)).join('\n'));
 }
 
@@ -49,7 +47,7 @@ function jsonIn(shown: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     throw new SoftquotaError('invalid', printable(`${shown}: this is no JSON: ${why}`), { cause });
   }
 }

@@ -1,7 +1,7 @@
 /** `softquota policy import`: what a file would change is shown, and then exactly that is changed, or nothing. */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 import type { Client } from './client.ts';
 import { confirmed } from './confirm.ts';

@@ -1,10 +1,10 @@
 /** A scan as people watch it: followed to its end, with progress on standard error, and summed up. */
 
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes, printable } from '../quota/index.ts';
+import { formatBytes, formatCount, printable } from '../text/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
 import type { Client } from './client.ts';
-import { formatCount, formatDuration } from './output.ts';
+import { formatDuration } from './output.ts';
 import { tell } from './streams.ts';
 
 /** Between two lines of progress where they are kept, as in a log. */

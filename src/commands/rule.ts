@@ -3,7 +3,8 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
-import { isSubject, printable, subjects, withAncestors } from '../quota/index.ts';
+import { isSubject, subjects, withAncestors } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { rule, type WholePolicy } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';

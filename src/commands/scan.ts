@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import { exitCodes } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
 import { adminClient, type Client } from './client.ts';
 import type { Exit } from './exit.ts';

@@ -1,13 +1,14 @@
 /** Whom a policy would refuse or allow, and what is odd about it, for people. */
 
-import { formatUse, leafMask, printable, subjectsWithin } from '../quota/index.ts';
+import { leafMask, subjectsWithin } from '../quota/index.ts';
+import { counted, formatCount, formatUse, printable } from '../text/index.ts';
 import type { ChangedOwner, Simulation, Verdict } from '../wire/index.ts';
-import { formatCount, table } from './output.ts';
+import { table } from './output.ts';
 
 /** Whole lines. */
 export function simulationText({ owners, refused, allowed }: Simulation): string {
   return [
-    `Of ${formatCount(owners)} ${owners === 1 ? 'owner' : 'owners'}, ${formatCount(refused.count)} would newly be refused something, ` +
+    `Of ${counted(owners, 'owner', 'owners')}, ${formatCount(refused.count)} would newly be refused something, ` +
       `and ${formatCount(allowed.count)} newly allowed something.\n`,
     ...changedText('NEWLY REFUSED', refused),
     ...changedText('NEWLY ALLOWED', allowed),

@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { createdToken, type Token, token, user } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
-import { formatBytes, formatUse, printable } from '../quota/index.ts';
+import { formatBytes, formatUse, printable } from '../text/index.ts';
 import {
   type Growth,
   history,

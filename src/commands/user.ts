@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import {
   type Member,
   member,

@@ -1,6 +1,6 @@
 /** What is wrong with a configuration, and where; and where each given value came from. */
 
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Key } from './key.ts';
 
 /** Where a value was written. */

@@ -7,7 +7,7 @@
 
 import { Cron } from 'croner';
 import { z } from 'zod';
-import { parseSize } from '../quota/index.ts';
+import { parseSize } from '../text/index.ts';
 
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }

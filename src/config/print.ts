@@ -1,6 +1,6 @@
 /** The configuration in force, as an app.ini that says of each value where it came from. */
 
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { sections } from './definition.ts';
 import type { Entry, Origin } from './fault.ts';
 import type { Key } from './key.ts';

@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 
 /** Nobody but the daemon's own user gets at what it makes; sockets are opened wider once they stand. */
 const privateUmask = 0o077;
@@ -13,7 +13,7 @@ export function prepareDataPath(dataPath: string): void {
   try {
     mkdirSync(dataPath, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     const message = `[server] DATA_PATH = ${dataPath}: cannot be made: ${why}`;
     throw new SoftquotaError('configuration', message, { cause });
   }

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
 export interface KeptOnce<T> {
   readonly file: string;
@@ -29,7 +29,7 @@ function named<T>(file: string, use: () => T): T {
     return use();
   } catch (error) {
     if (error instanceof SoftquotaError) throw error;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new SoftquotaError('configuration', `${file} cannot be read or made: ${why}`, { cause: error });
   }
 }

@@ -11,7 +11,7 @@ import type { PlacedUnit } from '../gate/index.ts';
 import type { Observed, ObservedFleet } from '../health/index.ts';
 import { isOfNetwork, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { type Leaf, printable } from '../quota/index.ts';
+import type { Leaf } from '../quota/index.ts';
 import {
   createScanner,
   isCovered,
@@ -22,6 +22,7 @@ import {
   startSchedule,
 } from '../scan/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
 import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';

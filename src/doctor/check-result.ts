@@ -27,8 +27,3 @@ export function together(parts: readonly CheckResult[]): Required<CheckResult> {
     missed: parts.flatMap(part => part.missed ?? []),
   };
 }
-
-/** `1 repository`, `3 repositories`. */
-export function counted(count: number, one: string, many: string): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
-}

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { formatFaults, type LoadedConfig, type RefusedConfig, sections } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { groupName } from './accounts.ts';
 import { type CheckResult, finding } from './check-result.ts';
 

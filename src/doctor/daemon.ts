@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
 import { type CheckResult, finding } from './check-result.ts';

@@ -2,7 +2,7 @@
 
 import { hooksStatus } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, finding, together } from './check-result.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';

@@ -1,7 +1,7 @@
 /** The gate: whether anybody answers where hooks are to ask, and whether refusals are refusals. */
 
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, finding } from './check-result.ts';
 import type { Installation } from './installation.ts';

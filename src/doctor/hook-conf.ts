@@ -5,7 +5,7 @@ import { type BoundedFile, readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 import { defaultSocket, withoutBlanks } from '../githooks/index.ts';
 import { commandLine, quoted } from '../health/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, finding } from './check-result.ts';
 import { type SettingName, settingFault, settingNames } from './hook-setting.ts';

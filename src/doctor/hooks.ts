@@ -16,7 +16,7 @@ import {
 } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { homeOf } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
@@ -67,7 +67,7 @@ export function checkHooks(
   }
   const some = close.length < count ? `, ${close.length.toLocaleString('en-US')} of them closely` : '';
   const more = whole ? '' : ' (there are more: time was up)';
-  const shown = `${count.toLocaleString('en-US')} ${count === 1 ? 'repository' : 'repositories'}`;
+  const shown = counted(count, 'repository', 'repositories');
   const rootPaths = roots.filter(({ state }) => state === 'present').map(({ path }) => path);
   return {
     well,

@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream';
 import { SoftquotaError } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
 import { decodePath, mountsIn, mountTable } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { finding } from './check-result.ts';
 import type { Examination } from './examine.ts';

@@ -3,7 +3,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { commandLine } from '../health/index.ts';
 import { encodePath } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { groupName, userName, userWords } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';

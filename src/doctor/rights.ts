@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { userWords } from './accounts.ts';
 import type { Answers, Order, Right } from './impersonator.ts';
 

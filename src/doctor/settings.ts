@@ -1,7 +1,7 @@
 /** What repositories tell their hooks, where no hook.conf tells it for all of them. */
 
 import { defaultSocket, type RepositoryStatus } from '../githooks/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, finding } from './check-result.ts';
 import { type SettingName, settingFault, settingNames } from './hook-setting.ts';

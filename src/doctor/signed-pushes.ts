@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { configAsksForSignedPushes, type RepositoryStatus } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { homeOf } from './accounts.ts';
 import { type CheckResult, finding } from './check-result.ts';

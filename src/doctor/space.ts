@@ -4,7 +4,7 @@ import { statfsSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
-import { formatBytes, printable } from '../quota/index.ts';
+import { formatBytes, printable } from '../text/index.ts';
 import { type CheckResult, finding } from './check-result.ts';
 import type { Installation } from './installation.ts';
 

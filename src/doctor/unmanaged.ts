@@ -1,9 +1,9 @@
 /** Repositories that no template matches, so that the daemon knows nothing of them. */
 
 import { parseTemplate } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, counted, finding } from './check-result.ts';
+import { type CheckResult, finding } from './check-result.ts';
 import { hookFileAt } from './hook-file.ts';
 import type { Installation } from './installation.ts';
 import { setKey, softquota } from './mend.ts';

@@ -1,8 +1,8 @@
 /** The documents in force, in memory. */
 
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import { ChangeSet } from './change-set.ts';
 import type { Durability, Kind } from './kind.ts';
 import { type DocumentsByKind, documentsOf, type Snapshot } from './snapshot.ts';

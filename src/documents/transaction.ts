@@ -4,8 +4,9 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
 import type { Changes, Line, OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';

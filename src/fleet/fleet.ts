@@ -1,7 +1,7 @@
 /** The part of a daemon that takes part in a shared quota, from its start to its end. */
 
 import type { EventStore, SharedDocuments } from '../documents/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type {
   Away,
@@ -352,7 +352,7 @@ export class Fleet implements SharedDocuments {
 
   #failed(error: unknown): void {
     const { log, now } = this.#options;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (this.#away?.reason !== reason) {
       log.warn(
         { err: error },

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { wantsText } from './request.ts';
 
 export interface Reply {

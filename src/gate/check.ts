@@ -4,13 +4,13 @@ import { SoftquotaError } from '../errors.ts';
 import type { Answer } from '../ledger/index.ts';
 import {
   isRepository,
-  printable,
   type QuotaSettings,
   refusal,
   type Subject,
   standing,
   warning,
 } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, subjectIn } from './parameters.ts';
 import type { Parameters } from './request.ts';

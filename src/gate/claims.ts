@@ -3,7 +3,8 @@
 import type { Claims } from '../claims/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { JsonFault, readJsonInSlices } from '../json/index.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { required } from './parameters.ts';
 import type { Parameters } from './request.ts';

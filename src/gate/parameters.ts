@@ -2,16 +2,8 @@
 
 import { posix } from 'node:path';
 import { SoftquotaError } from '../errors.ts';
-import {
-  isLeaf,
-  isSubject,
-  type Leaf,
-  leaves,
-  nameFault,
-  printable,
-  type Subject,
-  subjects,
-} from '../quota/index.ts';
+import { isLeaf, isSubject, type Leaf, leaves, nameFault, type Subject, subjects } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Parameters } from './request.ts';
 
 const longestShown = 80;

@@ -1,7 +1,8 @@
 /** What hooks and trusted programs tell: that a unit changed, by how much, and how large a reported unit is. */
 
 import { SoftquotaError } from '../errors.ts';
-import { asTree, type Group, printable, subjects } from '../quota/index.ts';
+import { asTree, type Group, subjects } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { askedOwnerIn, bytesIn, deltaIn, leafIn, ownerIn, pathIn, unitNameIn } from './parameters.ts';
 import type { Parameters } from './request.ts';

@@ -6,7 +6,8 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { pathIn, required } from './parameters.ts';
 import { existing } from './reports.ts';

@@ -9,7 +9,8 @@ import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { SoftquotaError } from '../errors.ts';
 import type { SourceReport } from '../ledger/index.ts';
-import { formatBytes, nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
+import { counted, formatBytes, printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { secondsIn } from './parameters.ts';
 import { addressOf, parametersOf } from './request.ts';
@@ -116,9 +117,5 @@ function shown({ name, units, owners, bytes, reportedAt, staleAfterMs, isStale }
 
 function lineOf({ name, units, owners, bytes, reportedAt, isStale }: SourceReport): string {
   const when = `${new Date(reportedAt).toISOString()}${isStale ? ', stale' : ''}`;
-  return `${printable(name)}: ${counted(units, owners)}, ${formatBytes(bytes)}, reported at ${when}`;
-}
-
-function counted(units: number, owners: number): string {
-  return `${units} ${units === 1 ? 'unit' : 'units'} of ${owners} ${owners === 1 ? 'owner' : 'owners'}`;
+  return `${printable(name)}: ${counted(units, 'unit', 'units')} of ${counted(owners, 'owner', 'owners')}, ${formatBytes(bytes)}, reported at ${when}`;
 }

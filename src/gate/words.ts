@@ -5,7 +5,8 @@
  * Other repositories are not named, because the reader may not be allowed to see them.
  */
 
-import { type Decision, decidedBy, formatBytes, refusal, type Subject } from '../quota/index.ts';
+import { type Decision, decidedBy, refusal, type Subject } from '../quota/index.ts';
+import { formatBytes } from '../text/index.ts';
 
 /** The part of a terminal that git leaves beside its `remote: `. */
 const lineWidth = 76;

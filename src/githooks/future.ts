@@ -2,6 +2,7 @@
 
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { shellQuoted } from '../text/index.ts';
 import { hookNames, hooksDirectory } from './hook.ts';
 import { hookConfPath } from './settings.ts';
 
@@ -30,15 +31,15 @@ export function futureRepositories({ socket, onError, lastFor }: HookSettings): 
   const format = ['socket=%s', ...more.map(([name, value]) => `${name}=${value}`)].join('\\n');
   const hookConf = [
     `install -d ${dirname(hookConfPath)}`,
-    `printf '${format}\\n' ${quoted(socket)} >${hookConfPath}`,
+    `printf '${format}\\n' ${shellQuoted(socket)} >${hookConfPath}`,
     `chmod 644 ${hookConfPath}`,
   ];
-  const hooks = hookNames.map(name => quoted(fileURLToPath(new URL(name, hooksDirectory)))).join(' ');
+  const hooks = hookNames.map(name => shellQuoted(fileURLToPath(new URL(name, hooksDirectory)))).join(' ');
   return {
     templateDir: [
       `install -d ${template}/hooks`,
       `install -m 755 ${hooks} ${template}/hooks`,
-      `git config --file ${template}/config softquota.socket ${quoted(socket)}`,
+      `git config --file ${template}/config softquota.socket ${shellQuoted(socket)}`,
       ...more.map(([name, value]) => `git config --file ${template}/config softquota.${name} ${value}`),
       `git config --system init.templateDir ${template}`,
     ],
@@ -49,9 +50,4 @@ export function futureRepositories({ socket, onError, lastFor }: HookSettings): 
       ...more.map(([name, value]) => `    config softquota.${name} = ${value}`),
     ],
   };
-}
-
-/** For a shell, whatever the text holds. */
-function quoted(text: string): string {
-  return /^[\w./@%+:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,7 @@
 /** Everything that an administrator should look at, the worst first. */
 
 import { lintIn } from '../policy/index.ts';
-import { formatBytes, printable } from '../quota/index.ts';
+import { counted, formatBytes, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
@@ -224,10 +224,6 @@ function hooks({ unpublished, unasked }: Observed): Finding[] {
     );
   }
   return found;
-}
-
-function counted(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? one : several}`;
 }
 
 function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Finding[] {

@@ -1,7 +1,7 @@
 /** Command lines that can be copied into a shell, whatever the names in them hold. */
 
 import { encodePath } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable, shellQuoted } from '../text/index.ts';
 
 /** The words as one line for sh, on which a terminal obeys nothing. */
 export function commandLine(...words: readonly string[]): string {
@@ -13,8 +13,7 @@ export function commandLine(...words: readonly string[]): string {
  * the end, which sh would take away from them, stand as they are.
  */
 export function quoted(word: string): string {
-  if (/^[\w./@%+:=,-]+$/.test(word)) return word;
-  if (printable(word) === word) return `'${word.replaceAll("'", `'\\''`)}'`;
+  if (printable(word) === word) return shellQuoted(word);
   let end = word.length;
   while (word[end - 1] === '\n') end--;
   const bytes = [...Buffer.from(encodePath(word.slice(0, end)))].map(octal);

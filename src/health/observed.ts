@@ -3,8 +3,8 @@
 import type { FleetState, NameTaken } from '../fleet/index.ts';
 import { isWithin } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { printable } from '../quota/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 
 /** A place on the disk, and the system's code or words for what is wrong with it. */
 export interface TroubledPlace {

@@ -6,8 +6,9 @@
 import { hash } from 'node:crypto';
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import { type LinkDocument, linkKind } from './kinds.ts';
 
 /** A user at a provider. */

@@ -2,8 +2,8 @@
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import { type Members, membersKind, type Role } from './kinds.ts';
 
 /** As they came to it. */

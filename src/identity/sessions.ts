@@ -9,8 +9,8 @@
 import { hash, randomBytes, randomInt } from 'node:crypto';
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import { type SessionDocument, sessionKind, tokenKind, type Via } from './kinds.ts';
 import { forgetUse, forgetUsesOfGone, keptUseOf } from './uses.ts';
 

@@ -3,8 +3,9 @@
 import { hash, randomBytes, randomInt } from 'node:crypto';
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import type { Caller } from './caller.ts';
 import { type TokenDocument, tokenKind } from './kinds.ts';
 import { givesBeyond } from './scopes.ts';

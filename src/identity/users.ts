@@ -8,8 +8,9 @@
 import type { Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { assignedGroups, forgetAssignments } from '../policy/index.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
 import { forgetAdministrationBy, forgetLinks, hasLinks } from './links.ts';
 import { forgetMemberships, membersOf, organizationsOf } from './members.ts';

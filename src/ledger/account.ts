@@ -14,10 +14,10 @@ import {
   leafMask,
   leaves,
   noUsage,
-  printable,
   type Usage,
 } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
 

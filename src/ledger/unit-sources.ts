@@ -6,16 +6,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import {
-  addBytes,
-  bytesUnder,
-  type Leaf,
-  leafIndex,
-  leafMask,
-  noUsage,
-  printable,
-  type Usage,
-} from '../quota/index.ts';
+import { addBytes, bytesUnder, type Leaf, leafIndex, leafMask, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import type {
   LargeUnit,
@@ -25,6 +16,7 @@ import type {
   UnitSum,
   WriteBehindLog,
 } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
 import type { Clock } from './clock.ts';
 import { type SourceShare, type UnitSource, unitCountIn } from './source-share.ts';

@@ -1,6 +1,7 @@
 /** The story: lines for a shell, and what is to be seen when they are run in this order. */
 
 import { relative } from 'node:path';
+import { shellQuoted } from '../text/index.ts';
 import type { World } from './world.ts';
 
 export interface Scene {
@@ -16,7 +17,7 @@ export interface Scene {
 /** `command`: how this softquota is called. Paths are relative to the current directory where that is shorter. */
 export function story(world: World, command: string): readonly Scene[] {
   const beside = relative(process.cwd(), world.directory);
-  const at = quoted(beside.startsWith('..') || beside === '' ? world.directory : beside);
+  const at = shellQuoted(beside.startsWith('..') || beside === '' ? world.directory : beside);
   const push = (owner: string, file: string, kilobytes: number) =>
     `(cd ${at}/work/${owner} && head -c ${kilobytes}000 /dev/urandom > ${file} && git add ${file} && git commit -qm ${file} && git push)`;
   const config = `--config ${at}/app.ini`;
@@ -64,8 +65,4 @@ export function story(world: World, command: string): readonly Scene[] {
       shows: /main -> main/,
     },
   ];
-}
-
-function quoted(text: string): string {
-  return /^[\w./@%+:,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

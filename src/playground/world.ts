@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runProgram } from '../bounded/index.ts';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import { installHooks } from '../githooks/index.ts';
 import { longestPathBytes } from '../sockets/index.ts';
 
@@ -134,7 +134,7 @@ async function git(args: readonly string[]): Promise<void> {
     new SoftquotaError('internal', `the playground cannot be made: ${why}`, { cause });
   const options = { timeoutMs: 60_000, env: gitEnvironment } as const;
   const { status, complaint } = await runProgram('git', args, options).catch((cause: unknown) => {
-    throw fault(cause instanceof Error ? cause.message : String(cause), cause);
+    throw fault(messageOf(cause), cause);
   });
   if (status !== 0) throw fault(`git ${args.join(' ')}: ${complaint}`);
 }

@@ -2,7 +2,7 @@
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { type Assignment, assignmentKind, groupKind, mustBeGroup } from './kinds.ts';
 import { nextPlace } from './order.ts';
 

@@ -2,7 +2,8 @@
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { type Group, nameFault, printable, type Rule } from '../quota/index.ts';
+import { type Group, nameFault, type Rule } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { forgetGroup } from './assignments.ts';
 import { type GroupDocument, groupKind, mustBeGroup, mustBeRule, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import type { Kind, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { isSubject, printable, type RuleSubject } from '../quota/index.ts';
+import { isSubject, type RuleSubject } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { place } from './order.ts';
 
 const rule = z.strictObject({

@@ -6,7 +6,8 @@
 
 import type { ChangeSet, Kind } from '../documents/index.ts';
 import { FaultList } from '../errors.ts';
-import { nameFault, printable, type Rule } from '../quota/index.ts';
+import { nameFault, type Rule } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { createMissing, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
 import { placesInOrder } from './order.ts';

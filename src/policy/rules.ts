@@ -2,7 +2,8 @@
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { nameFault, printable, type Rule } from '../quota/index.ts';
+import { nameFault, type Rule } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { groupKind, isRuleSubject, mustBeRule, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';
 

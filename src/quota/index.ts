@@ -15,9 +15,9 @@ export {
   explain,
 } from './explain.ts';
 export { type Finding, type FindingCode, type LintedPolicy, lint } from './lint.ts';
-export { longestName, nameFault, ownerKey, printable, printableJson } from './names.ts';
+export { longestName, nameFault, ownerKey } from './names.ts';
 export { type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
-export { formatBytes, formatUse, type ParsedSize, parseSize, writeSize } from './sizes.ts';
+
 export {
   isLeaf,
   isRepository,

@@ -6,8 +6,8 @@
  * that only several others together make superfluous is not found.)
  */
 
+import { printable } from '../text/index.ts';
 import type { QuotaSettings } from './decide.ts';
-import { printable } from './names.ts';
 import { type CompiledGroup, type CompiledRule, compileGroup, type Group } from './policy.ts';
 import { leafMask, type Subject, subjectsWithin } from './subjects.ts';
 import { subjectWords } from './words.ts';

@@ -3,9 +3,8 @@
  * in them that a terminal would obey.
  */
 
+import { formatBytes, formatUse, printable } from '../text/index.ts';
 import type { Decision } from './decide.ts';
-import { printable } from './names.ts';
-import { formatBytes, formatUse } from './sizes.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
 /** A decision that refuses. */

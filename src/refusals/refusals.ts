@@ -1,5 +1,6 @@
 /** Keeps the file as true as the ledger is. */
 
+import { messageOf } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Away } from '../store/index.ts';
 import { doubtAbout, rightsOf, writeWhole } from './file.ts';
@@ -49,7 +50,7 @@ export class Refusals {
       retryMs,
       reconcile: ownerKey => this.#reconcile(ownerKey),
       finish: everybody => this.#finish(everybody),
-      onFailed: error => this.#failed(error instanceof Error ? error.message : String(error)),
+      onFailed: error => this.#failed(messageOf(error)),
     });
   }
 

@@ -9,6 +9,7 @@
 import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 import { type FormerOwner, formerOwnersIn, formerOwnersTable } from './former-owners.ts';
 import type { Sums } from './sums.ts';
@@ -32,7 +33,7 @@ export function prepareCache(file: string): string | null {
     if (!(error instanceof Unusable) && !isDamage(error)) throw error;
     for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(`${file}${suffix}`, { force: true });
     prepare(file);
-    return wordsOf(error);
+    return messageOf(error);
   }
 }
 
@@ -103,7 +104,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
     try {
       return work(database);
     } catch (error) {
-      const why = wordsOf(error);
+      const why = messageOf(error);
       if (!told.has(why)) fault(why);
       told.add(why);
       if (isDamage(error)) close();
@@ -119,7 +120,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
   try {
     database = connect(file);
   } catch (error) {
-    fault(wordsOf(error));
+    fault(messageOf(error));
     return noCache;
   }
   const digestOf = database.prepare('SELECT digest FROM sums WHERE path = ?');
@@ -172,8 +173,4 @@ function keyOf(unit: string): Uint8Array {
 
 function isDamage(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && damages.has(error.errcode);
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,7 +5,7 @@
 
 import { lstatSync, readFileSync, statfsSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemCode } from '../errors.ts';
+import { messageOf, systemCode } from '../errors.ts';
 import {
   beforeLook,
   decodePath,
@@ -47,7 +47,7 @@ port.on('message', ({ question, avoided: places }: DeskRequest) => {
   try {
     send({ type: 'answer', answer: answerTo(question) });
   } catch (error) {
-    send({ type: 'failed', why: error instanceof Error ? error.message : String(error) });
+    send({ type: 'failed', why: messageOf(error) });
   } finally {
     rest(shared);
   }

@@ -11,7 +11,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Located } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { type Hangs, mostImpatient } from './hangs.ts';
 import type { Grounds } from './messages.ts';
 import { type Desk, openDesk } from './questions.ts';

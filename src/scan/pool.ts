@@ -9,6 +9,7 @@
  * device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told so.
  */
 
+import { messageOf } from '../errors.ts';
 import type { Hangs } from './hangs.ts';
 import type { Grounds, Task, TaskResult, WalkerReport } from './messages.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
@@ -290,7 +291,7 @@ export class Pool {
     this.#walkers.add(walker);
     worker.on('message', (report: WalkerReport) => this.#hear(walker, report));
     worker.on('error', error => {
-      walker.fault = error instanceof Error ? error.message : String(error);
+      walker.fault = messageOf(error);
     });
     worker.on('exit', code => this.#exited(walker, code));
     return walker;

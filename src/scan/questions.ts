@@ -3,7 +3,7 @@
  * can be seen where.
  */
 
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Found } from '../layout/index.ts';
 import type { Answers, DeskReport, DeskRequest, DeskStart, Question } from './messages.ts';
 import { lookedAt, newShared, stuckMs } from './shared.ts';
@@ -66,7 +66,7 @@ export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
     }
   });
   thread.on('error', error => {
-    fault = error instanceof Error ? error.message : String(error);
+    fault = messageOf(error);
   });
   thread.on('exit', exitCode => {
     hasEnded = true;

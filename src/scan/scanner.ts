@@ -6,7 +6,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Layout, Located, StorageKind } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import { Around } from './around.ts';
 import { type Disk, openDisks } from './disks.ts';
 import { type Hang, Hangs } from './hangs.ts';

@@ -8,7 +8,7 @@
  */
 
 import { Cron } from 'croner';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import type { SweepKind } from './measurement.ts';
 import type { ScanRun } from './run.ts';
 
@@ -89,7 +89,7 @@ function cronOf(kind: SweepKind, pattern: string | null): Cron | null {
     return new Cron(pattern, { paused: true });
   } catch (error) {
     const key = kind === 'sweep' ? 'SCHEDULE' : 'VERIFY';
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new SoftquotaError(
       'configuration',
       `[scan] ${key} = ${pattern}: not a cron pattern (${reason}). Write five fields, such as */15 * * * *.`,

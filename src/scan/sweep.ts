@@ -5,6 +5,7 @@
  * and after, since one that went away meanwhile looks as if its units were gone.
  */
 
+import { messageOf } from '../errors.ts';
 import { type Found, type Layout, walkedRoots } from '../layout/index.ts';
 import type { Around } from './around.ts';
 import type { Measuring } from './measuring.ts';
@@ -44,7 +45,7 @@ export async function sweep(options: SweepOptions): Promise<void> {
     if (signal.aborted) run.end('stopped');
     else {
       scanner.log.error({ run: run.id, err: error }, 'a sweep could not be finished');
-      run.end('failed', error instanceof Error ? error.message : String(error));
+      run.end('failed', messageOf(error));
     }
   } finally {
     desks.close();

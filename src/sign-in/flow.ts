@@ -14,7 +14,6 @@ import {
   startSession,
   type Via,
 } from '../identity/index.ts';
-import { printable } from '../quota/index.ts';
 import type { SecretKeys } from '../secrets/index.ts';
 import {
   type Arrival,
@@ -28,6 +27,7 @@ import {
   sourcesIn,
   warn,
 } from '../sources/index.ts';
+import { printable } from '../text/index.ts';
 import { type OfferedSource, placeAt } from '../wire/index.ts';
 import { Authorizations } from './authorization.ts';
 import { type Begun, BegunCookies, begunSeconds } from './begun.ts';

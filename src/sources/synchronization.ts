@@ -4,8 +4,9 @@ import { type Claims, type Synchronization, synchronize, unmappedIn } from '../c
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
-import { nameFault, printable } from '../quota/index.ts';
+import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
+import { printable } from '../text/index.ts';
 import type { Administration } from './administration.ts';
 import type { SourceDocument } from './kinds.ts';
 import { sourceNamed } from './sources.ts';

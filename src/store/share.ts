@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
-import { isLeaf, printable } from '../quota/index.ts';
+import { isLeaf } from '../quota/index.ts';
+import { issueLines, printable } from '../text/index.ts';
 import type { ShareRecord } from './register.ts';
 
 const leaf = z.string().refine(isLeaf, { error: 'no subject that bytes are measured under' });
@@ -25,7 +26,7 @@ export type ShareContent = Omit<ShareRecord, 'ownerKey' | 'host'>;
 export function contentOfShare({ ownerKey, host, ...share }: ShareRecord): ShareContent {
   const { data, error } = content.safeParse(share);
   if (error === undefined) return data;
-  const why = error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+  const why = issueLines(error).join('; ');
   throw new SoftquotaError('invalid', `the share of ${printable(ownerKey)} on ${printable(host)}: ${why}`);
 }
 

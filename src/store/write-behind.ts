@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { SoftquotaError } from '../errors.ts';
+import { messageOf, SoftquotaError } from '../errors.ts';
 import { mostEvents, type PendingEvents, type PendingReplica, PendingWrites } from './pending-writes.ts';
 import type { OwnerRecord } from './register.ts';
 import type { Changes, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
@@ -208,7 +208,7 @@ export class WriteBehind {
   }
 
   #failed(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     if (this.#away?.reason !== reason) {
       const message = `the store takes nothing at the moment, it will be tried again: ${reason}`;
       this.#options.log.warn({ err: error }, message);

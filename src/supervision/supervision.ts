@@ -1,7 +1,7 @@
 /** A daemon under a service manager that speaks sd_notify(3): NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
 
-import { printable } from '../quota/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { printable } from '../text/index.ts';
 import { askGate } from './ask.ts';
 import { Notifier } from './notifier.ts';
 

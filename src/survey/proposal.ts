@@ -2,7 +2,7 @@
 
 import { encodeValue } from '../config/index.ts';
 import type { OwnerSource, StorageSettings } from '../layout/index.ts';
-import { printable } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
 import type { Survey } from './survey.ts';
 
 /** Where the daemon keeps what it has; as written in `[server]`. */

@@ -6,7 +6,7 @@
 
 import pino from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import { printableJson } from '../quota/index.ts';
+import { printableJson } from '../text/index.ts';
 import { BoundedWriter } from './bounded.ts';
 import { withLoggedErrors, withoutPasswords } from './errors.ts';
 import { standardError } from './standard-error.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { formatBytes, formatUse, parseSize, writeSize } from '../../src/quota/index.ts';
+import { formatBytes, formatUse, parseSize, writeSize } from '../../src/text/index.ts';
 
 // The shape is that of the file, which the cases below walk through whole.
 const vectors: { readonly sizes: readonly { readonly text: string; readonly bytes: number | 'error' }[] } =

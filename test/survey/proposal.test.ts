@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { formatFaults, loadConfig } from '../../src/config/index.ts';
-import { parseSize } from '../../src/quota/index.ts';
 import { type ConfigPlaces, configText, proposeTotal } from '../../src/survey/index.ts';
+import { parseSize } from '../../src/text/index.ts';
 import { ownerName } from '../config/arbitraries.ts';
 import { folderWith } from '../config/written.ts';
 

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { z } from 'zod';
-import { printable } from '../../src/quota/index.ts';
+import { printable } from '../../src/text/index.ts';
 import { administratorsPages, odd, oddNames, realm } from './realm.ts';
 import { isLoaded, lookAs, reads, Web } from './world.ts';
 

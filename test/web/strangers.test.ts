@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import t from 'tap';
-import { printable } from '../../src/quota/index.ts';
+import { printable } from '../../src/text/index.ts';
 import { hostileProvider } from '../sign-in/hostile-provider.ts';
 import { SignInWorld } from '../sign-in/world.ts';
 import { administratorsPages, oddNames } from './realm.ts';

@@ -3,8 +3,8 @@
 import { z } from 'zod';
 import { bringHome } from '../../backup/index.ts';
 import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../quota/index.ts';
 import type { HostRecord } from '../../store/index.ts';
+import { printable } from '../../text/index.ts';
 import {
   copiedTo,
   copyOrder,

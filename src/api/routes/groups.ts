@@ -12,7 +12,7 @@ import {
   groupWithRules,
   removeRule,
 } from '../../policy/index.ts';
-import { printable } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
 import { group, knownName, newGroup } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';

@@ -12,7 +12,7 @@ import {
   roleIn,
   type SignIn,
 } from '../../identity/index.ts';
-import { printable } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
 import { version } from '../../version.ts';
 import {
   knownName,

@@ -4,9 +4,10 @@ import type { Snapshot } from '../../documents/index.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import type * as policy from '../../policy/index.ts';
-import { asTree, formatBytes, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
+import { asTree, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
+import { formatBytes } from '../../text/index.ts';
 import type { Group, OwnQuotaInfo, QuotaInfo, Rule, RuleEdit, ScanReport, User } from '../../wire/index.ts';
 
 export function ruleShown({ name, limitBytes, subjects }: HeldRule): Rule {

@@ -2,8 +2,8 @@
 
 import { mappingIn } from '../../claims/index.ts';
 import { FaultList, SoftquotaError } from '../../errors.ts';
-import { printable } from '../../quota/index.ts';
 import type { SourceDocument, SourceFields, NewSource as WantedSource } from '../../sources/index.ts';
+import { printable } from '../../text/index.ts';
 import type { NewSource, Source, SourceEdit } from '../../wire/index.ts';
 
 export function shownFields(

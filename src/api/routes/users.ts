@@ -5,8 +5,8 @@ import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import { createUser, deleteUser, editUser, type UserFields } from '../../identity/index.ts';
 import type { Ledger } from '../../ledger/index.ts';
-import { printable } from '../../quota/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
+import { printable } from '../../text/index.ts';
 import {
   knownName,
   type NewUser,

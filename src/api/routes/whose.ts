@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
-import { printable } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
 import { knownName } from '../../wire/index.ts';
 import type { Access } from '../access.ts';
 import { knownOwner } from '../owners.ts';

@@ -1,6 +1,6 @@
 /** What Redis and the way to it report, in the words and codes that softquota's users read. */
 
-import { SoftquotaError } from '../../errors.ts';
+import { messageOf, SoftquotaError } from '../../errors.ts';
 
 /** It cannot do it now, but may later. */
 export function away(where: string, reason: string, cause?: unknown): SoftquotaError {
@@ -56,7 +56,7 @@ export function withoutSecret(error: unknown, secret: string | null): unknown {
 /** Why it was not done. */
 export function failureOf(where: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
-  const words = error instanceof Error ? error.message : String(error);
+  const words = messageOf(error);
   // What Redis and ioredis report is none of these: a mistake of ours is not a fault of the server.
   if (error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError) {
     return new SoftquotaError('internal', `${where}: ${words}`, { cause: error });

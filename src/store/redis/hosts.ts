@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
 import { type Answer, inARow, runScript, sound } from './asked.ts';
 import type { Connection } from './connection.ts';

@@ -6,8 +6,8 @@
  */
 
 import { z } from 'zod';
-import { SoftquotaError } from '../../errors.ts';
-import { printable } from '../../quota/index.ts';
+import { messageOf, SoftquotaError } from '../../errors.ts';
+import { issueLines, printable } from '../../text/index.ts';
 import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, RegisterChanges } from '../register.ts';
 import { documentShape, eventShape, levelShape, ownerShape, whole } from '../shapes.ts';
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
@@ -47,7 +47,7 @@ export function toldIn(text: string): z.infer<typeof told> {
 export function check(asked: RegisterChanges): void {
   const { error } = changes.safeParse(asked);
   if (error !== undefined) {
-    const why = error.issues.map(issue => `${issue.path.join('.')}: ${issue.message}`).join('; ');
+    const why = issueLines(error).join('; ');
     throw new SoftquotaError(
       'invalid',
       `the shared store took nothing of a write with a faulty record: ${why}`,
@@ -69,12 +69,7 @@ export function understood<T>(where: string, key: string, what: string, read: ()
   try {
     return read();
   } catch (error) {
-    throw damaged(
-      where,
-      key,
-      `${printable(what)}: ${error instanceof Error ? error.message : String(error)}`,
-      error,
-    );
+    throw damaged(where, key, `${printable(what)}: ${messageOf(error)}`, error);
   }
 }
 

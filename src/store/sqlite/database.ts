@@ -24,7 +24,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { SoftquotaError } from '../../errors.ts';
+import { messageOf, SoftquotaError } from '../../errors.ts';
 import { damaged, lacksIndexRoom, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
 import type { ThreadSettings } from './messages.ts';
@@ -182,7 +182,7 @@ function checkContent(db: DatabaseSync, file: string): void {
     reader(db, file);
     historian(db);
   } catch (error) {
-    throw damaged(file, error instanceof Error ? error.message : String(error), error);
+    throw damaged(file, messageOf(error), error);
   }
 }
 

@@ -1,6 +1,6 @@
 /** What SQLite and the system report, in the words and codes that softquota's users read. */
 
-import { SoftquotaError, systemCode } from '../../errors.ts';
+import { messageOf, SoftquotaError, systemCode } from '../../errors.ts';
 
 /** The result codes of SQLite that are told apart, in their primary form. */
 const sqlite = {
@@ -41,10 +41,6 @@ export function isFaultOfWrite(error: unknown): boolean {
   return code === null || code === sqlite.constraint;
 }
 
-function words(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 /** The file holds what no daemon wrote, or has lost some of what one did. */
 export function damaged(file: string, what: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError(
@@ -75,13 +71,13 @@ export function refusalOf(file: string, error: unknown): SoftquotaError {
     case sqlite.error:
     case sqlite.corrupt:
     case sqlite.notADatabase:
-      return damaged(file, words(error), error);
+      return damaged(file, messageOf(error), error);
   }
   const advice =
     systemCode(error) === 'ENOSPC' || primaryCode(error) === sqlite.full
       ? 'The disk is full: make room for it'
       : 'It is expected to be a file that the daemon may read and write, in a directory where it may create files';
-  return new SoftquotaError('store_refused', `${file} cannot be opened: ${words(error)}. ${advice}.`, {
+  return new SoftquotaError('store_refused', `${file} cannot be opened: ${messageOf(error)}. ${advice}.`, {
     cause: error,
   });
 }
@@ -90,7 +86,7 @@ export function refusalOf(file: string, error: unknown): SoftquotaError {
 export function unreadable(file: string, table: string, error: unknown): SoftquotaError {
   const code = primaryCode(error);
   if (code !== null && code !== sqlite.corrupt) return failureOf(file, error);
-  return damaged(file, `the table ${table} cannot be read (${words(error)})`, error);
+  return damaged(file, `the table ${table} cannot be read (${messageOf(error)})`, error);
 }
 
 /** Why a write was not taken, or a reading not finished. */
@@ -98,20 +94,20 @@ export function failureOf(file: string, error: unknown): SoftquotaError {
   if (error instanceof SoftquotaError) return error;
   const code = primaryCode(error);
   if (code === null) {
-    return new SoftquotaError('internal', `${file}: ${words(error)}`, {
+    return new SoftquotaError('internal', `${file}: ${messageOf(error)}`, {
       cause: error,
     });
   }
   if (code === sqlite.constraint) {
     return new SoftquotaError(
       'invalid',
-      `${file} took nothing of a write with a faulty record: ${words(error)}`,
+      `${file} took nothing of a write with a faulty record: ${messageOf(error)}`,
       {
         cause: error,
       },
     );
   }
-  return away(file, reasons.get(code) ?? words(error), error);
+  return away(file, reasons.get(code) ?? messageOf(error), error);
 }
 
 const reasons: ReadonlyMap<number, string> = new Map([

@@ -7,7 +7,8 @@
 import { rmSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SoftquotaError } from '../../errors.ts';
-import { type Leaf, leafIndex, leaves, ownerKey, printable } from '../../quota/index.ts';
+import { type Leaf, leafIndex, leaves, ownerKey } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
 import type { UnitSetRecord, UnitSum } from '../unit-sources.ts';
 import { replaceFile, setFile, unfinishedFile } from './files.ts';
 import { faultAt, Lines, type ReportedUnit } from './lines.ts';

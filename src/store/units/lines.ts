@@ -2,7 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../../errors.ts';
-import { isLeaf, type Leaf, leaves, nameFault, printable } from '../../quota/index.ts';
+import { isLeaf, type Leaf, leaves, nameFault } from '../../quota/index.ts';
+import { printable } from '../../text/index.ts';
 import { mostUnitsInSet } from '../unit-sources.ts';
 
 export interface ReportedUnit {

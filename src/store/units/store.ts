@@ -7,7 +7,7 @@
 import { readdirSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { SoftquotaError, systemCode } from '../../errors.ts';
+import { messageOf, SoftquotaError, systemCode } from '../../errors.ts';
 import type { LargeUnit } from '../register.ts';
 import { away } from '../sqlite/faults.ts';
 import { errorOf } from '../sqlite/messages.ts';
@@ -207,7 +207,7 @@ function isMissing(directory: string): boolean {
     return readdirSync(directory).length === 0;
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return true;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new SoftquotaError('store_refused', `${directory} cannot be read: ${why}`, { cause: error });
   }
 }

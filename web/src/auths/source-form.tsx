@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import type { SavedSource, Source } from '../../../src/wire/index.ts';
 import { saveSource } from '../api/auth-queries.ts';
 import { refresh } from '../api/client.ts';

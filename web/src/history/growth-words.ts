@@ -1,6 +1,6 @@
 /** How usage grows, and what comes of it, in words. */
 
-import { formatBytes } from '../../../src/quota/index.ts';
+import { formatBytes } from '../../../src/text/index.ts';
 import type { Growth } from '../../../src/wire/index.ts';
 
 /** Whole sentences. */

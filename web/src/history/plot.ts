@@ -8,7 +8,8 @@
 
 import { scaleLinear, scaleTime } from 'd3-scale';
 import { area, line, stack } from 'd3-shape';
-import { formatBytes, type Leaf } from '../../../src/quota/index.ts';
+import type { Leaf } from '../../../src/quota/index.ts';
+import { formatBytes } from '../../../src/text/index.ts';
 import type { History } from '../../../src/wire/index.ts';
 
 export type HistoryPoint = History['points'][number];

@@ -1,7 +1,8 @@
 /** Why something is decided as it is, in plain words, and in every detail. */
 
 import { useQuery } from '@tanstack/preact-query';
-import { formatBytes, formatUse, isSubject, type Subject } from '../../../src/quota/index.ts';
+import { isSubject, type Subject } from '../../../src/quota/index.ts';
+import { formatBytes, formatUse } from '../../../src/text/index.ts';
 import type { Explanation } from '../../../src/wire/index.ts';
 import { type Own, ownExplanationQuery } from '../api/own-queries.ts';
 import { Name } from '../parts/name.tsx';

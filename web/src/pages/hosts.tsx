@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import type { Machine } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { refresh } from '../api/client.ts';

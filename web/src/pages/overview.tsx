@@ -1,7 +1,8 @@
 /** The first page of administrators: how it stands with all owners together, and what should be looked at. */
 
 import { useQuery } from '@tanstack/preact-query';
-import { leaves, printable } from '../../../src/quota/index.ts';
+import { leaves } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import type { Disk, Overview as Figures, Finding } from '../../../src/wire/index.ts';
 import { findingsQuery, overviewQuery, ownersQuery } from '../api/queries.ts';
 import { Bar, kindWords, Legend } from '../parts/bar.tsx';

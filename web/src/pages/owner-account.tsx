@@ -1,7 +1,8 @@
 /** The account of an owner: rank and name, changed and deleted. */
 
 import { useState } from 'preact/hooks';
-import { nameFault, printable } from '../../../src/quota/index.ts';
+import { nameFault } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import type { User, UserEdit } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { refresh } from '../api/client.ts';

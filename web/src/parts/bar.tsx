@@ -1,6 +1,7 @@
 /** Usage by kind, as a bar and as a list. A kind has the same colour everywhere. */
 
-import { formatBytes, type Leaf, type Subject, subjectWords, type Usage } from '../../../src/quota/index.ts';
+import { type Leaf, type Subject, subjectWords, type Usage } from '../../../src/quota/index.ts';
+import { formatBytes } from '../../../src/text/index.ts';
 import { portions } from '../usage.ts';
 import { Size } from './figures.tsx';
 

@@ -1,7 +1,8 @@
 /** What happened, newest first, each in a sentence. */
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
-import { printable, printableJson, subjectWords } from '../../../src/quota/index.ts';
+import { subjectWords } from '../../../src/quota/index.ts';
+import { printable, printableJson } from '../../../src/text/index.ts';
 import type { Event } from '../../../src/wire/index.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
 import { to } from '../place.ts';

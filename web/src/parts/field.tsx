@@ -1,7 +1,7 @@
 /** One thing to type or choose: its label, what helps, and what is wrong with it. */
 
 import { useId } from 'preact/hooks';
-import { formatBytes, parseSize } from '../../../src/quota/index.ts';
+import { formatBytes, parseSize } from '../../../src/text/index.ts';
 import { Name } from './name.tsx';
 
 export interface FieldProps {

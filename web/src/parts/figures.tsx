@@ -1,6 +1,6 @@
 /** Figures: sizes, percentages, times, counts. Each with what it is exactly as its title. */
 
-import { formatBytes, formatUse } from '../../../src/quota/index.ts';
+import { formatBytes, formatUse } from '../../../src/text/index.ts';
 
 /** Bytes; -1 is `unlimited`, null a dash. */
 export function Size({ bytes }: { readonly bytes: number | null }) {

@@ -2,7 +2,8 @@
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatBytes, formatUse, subjectWords } from '../../../src/quota/index.ts';
+import { subjectWords } from '../../../src/quota/index.ts';
+import { formatBytes, formatUse } from '../../../src/text/index.ts';
 import type { History } from '../../../src/wire/index.ts';
 import { growthWords } from '../history/growth-words.ts';
 import { limitIn, nearest, type Picture, type Plot, plotOf, totalOf } from '../history/plot.ts';

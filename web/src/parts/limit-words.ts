@@ -1,6 +1,7 @@
 /** Rules and uses in a few words. */
 
-import { formatBytes, formatUse, subjectWords } from '../../../src/quota/index.ts';
+import { subjectWords } from '../../../src/quota/index.ts';
+import { formatBytes, formatUse } from '../../../src/text/index.ts';
 import type { Rule, Verdict } from '../../../src/wire/index.ts';
 
 /** `at most 10 GB of LFS objects`. */

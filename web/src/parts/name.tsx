@@ -1,6 +1,6 @@
 /** A name that a stranger may have chosen: as text, apart from what it stands in, with nothing in it that misleads. */
 
-import { printable } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 
 export function Name({ children }: { readonly children: string }) {
   const shown = printable(children);

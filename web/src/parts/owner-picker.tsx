@@ -2,7 +2,7 @@
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import { usersQuery } from '../api/queries.ts';
 import { announce } from './announcer.tsx';
 import { Field } from './field.tsx';

@@ -1,6 +1,6 @@
 /** What of a policy is hardly meant, each with the way to what mends it. */
 
-import { printable } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import type { LintFault } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
 

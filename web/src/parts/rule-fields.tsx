@@ -1,6 +1,7 @@
 /** A rule in a form. */
 
-import { nameFault, type RuleSubject, writeSize } from '../../../src/quota/index.ts';
+import { nameFault, type RuleSubject } from '../../../src/quota/index.ts';
+import { writeSize } from '../../../src/text/index.ts';
 import type { Rule } from '../../../src/wire/index.ts';
 import { Field, SizeField, sizeIn } from './field.tsx';
 import { SubjectPicker } from './subject-picker.tsx';

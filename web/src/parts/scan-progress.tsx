@@ -1,6 +1,6 @@
 /** How far a scan has come. */
 
-import { printable } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import type { ScanReport } from '../../../src/wire/index.ts';
 import { counted, Size, Time } from './figures.tsx';
 

@@ -1,7 +1,7 @@
 /** The units of an owner, as they come: the first few, and on request all. */
 
 import { useState } from 'preact/hooks';
-import { printable } from '../../../src/quota/index.ts';
+import { printable } from '../../../src/text/index.ts';
 import type { UnitRow } from '../../../src/wire/index.ts';
 import { subjectNamed } from '../usage.ts';
 import { kindWords } from './bar.tsx';

@@ -1,0 +1,30 @@
+/** Any text, shown so that it cannot mislead. */
+
+/**
+ * What moves the cursor, breaks the line, turns the reading direction, or cannot be seen at all:
+ * controls, format characters, line and paragraph separators, halves of surrogate pairs, and all that
+ * Unicode lets a font leave out. The zero-width joiners are among them: some scripts and emoji
+ * need them, but between other letters they make one owner's name look like another's.
+ */
+const misleading = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * Any text, harmless on a terminal and on one line: what could mislead stands as `\u{202e}`, everything
+ * else as it is.
+ */
+export function printable(text: string): string {
+  // Most names are plain, and every answer has one.
+  if (/^[ -~]*$/.test(text)) return text;
+  return text.replace(misleading, character => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+}
+
+/** JSON text that says the same and is harmless on a terminal: what could mislead stands as `\u202e`. */
+export function printableJson(json: string): string {
+  return json.replace(/[^\n -~]/gu, character =>
+    printable(character) === character ? character : character.replace(/[\s\S]/g, inJson),
+  );
+}
+
+function inJson(half: string): string {
+  return `\\u${half.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
