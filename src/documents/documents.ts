@@ -174,8 +174,9 @@ export class Documents {
   async transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
     const deadline = new Deadline(deadlineMs);
     const first = this.#draftEarly(change, by);
-    if (first?.lines.size === 0) return this.#writeVolatile(first, deadline);
-    for (let on: ReadonlySet<Line> = first?.lines ?? new Set(lines); ; ) {
+    const isVolatile = first?.lines.size === 0 && (first.records !== null || this.#queues.isIdle);
+    if (isVolatile) return this.#writeVolatile(first, deadline);
+    for (let on: ReadonlySet<Line> = first?.records ? first.lines : new Set(lines); ; ) {
       const turn = await this.#queues.run(on, async before => {
         await (this.#shared === null ? before : deadline.wait(before, notBegun));
         return this.#inTurn(first, () => this.#draft(change, by), on, deadline);
@@ -213,7 +214,8 @@ export class Documents {
   #draftEarly<T>(change: (transaction: Transaction) => T, by: Author | null): Draft<T> | null {
     try {
       return this.#draft(change, by);
-    } catch {
+    } catch (error) {
+      if (this.#queues.isIdle) throw error;
       return null;
     }
   }
@@ -225,8 +227,7 @@ export class Documents {
     const { changes } = transaction;
     const { kinds } = this.#store;
     const drafted = {
-      ...{ result, changes, lines: transaction.lines(kinds) },
-      ...{ standing: this.#standing, moves: this.#moves },
+      ...{ result, changes, lines: transaction.lines(kinds), standing: this.#standing, moves: this.#moves },
     };
     if (transaction.isEmpty) return { ...drafted, records: null };
     const { owners } = this.#options;

@@ -6,6 +6,11 @@ export class LineQueues {
   /** What ends last on each line; a line on which nothing is under way has none. */
   readonly #last = new Map<Line, Promise<unknown>>();
 
+  /** Nothing is under way on any line. */
+  get isIdle(): boolean {
+    return this.#last.size === 0;
+  }
+
   /**
    * Runs a turn on some lines; `before` ends when all that was asked for before on these lines has ended. A turn that gives
    * up waiting does not let those who come later overtake those who came before.

@@ -11,7 +11,7 @@ import {
   startSession,
 } from '../../src/identity/index.ts';
 import { sessionKind, useKind } from '../../src/identity/kinds.ts';
-import { createRule, editRule } from '../../src/policy/index.ts';
+import { createRule, editRule, ruleKind } from '../../src/policy/index.ts';
 import type { Changes, OwnerRecord } from '../../src/store/index.ts';
 import { openOn, silentLog, World } from '../ledger/world.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
@@ -83,6 +83,17 @@ t.test('changes of one line are made one after the other, each upon the one befo
     (await Promise.allSettled(changes)).map(({ status }) => status),
     ['fulfilled', 'fulfilled', 'fulfilled', 'rejected'],
   );
+});
+
+t.test('a change that there is nothing to do for now waits for what is under way', async t => {
+  const { documents, release } = await holding(t, 'rule');
+  const creating = documents.transact(({ changes }) => createRule(changes, rule));
+  const keeping = documents.transact(({ changes }) => {
+    if (changes.get(ruleKind, 'total') !== undefined) editRule(changes, 'total', { limitBytes: 7 });
+  });
+  release();
+  await Promise.all([creating, keeping]);
+  t.equal(documents.snapshot.get(ruleKind, 'total')?.limitBytes, 7);
 });
 
 t.test('a change that turns out to be of another line, too, waits for that one', async t => {
