@@ -448,14 +448,14 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     .split('\n')
     .map(line => line.replace(`${faulty}: `, ''));
   t.match(lines, [
-    'rules: 0: name: it has only spaces',
-    'rules: 0: limit: "10 gigs": not a size; write a number and a unit, such as 500M',
-    'rules: 0: subjects: 0: there is no subject "size:lfs"',
-    'rules: 1: limit: expected whole bytes',
-    /rules: 1: .*more/,
-    'rules: 2: limit: it is missing',
-    /groups: 0: name: /,
-    /groups: 0: rules: /,
+    'rules.0.name: it has only spaces',
+    'rules.0.limit: "10 gigs": not a size; write a number and a unit, such as 500M',
+    'rules.0.subjects.0: there is no subject "size:lfs"',
+    'rules.1.limit: expected whole bytes',
+    /rules\.1: .*more/,
+    'rules.2.limit: it is missing',
+    /groups\.0\.name: /,
+    /groups\.0\.rules: /,
   ]);
   await refused(2, /no-json: this is no JSON: /, 'policy', 'import', await file('no-json', '{"rules": ['));
   await refused(74, /ENOENT/, 'policy', 'simulate', '/nowhere/policy.json');
