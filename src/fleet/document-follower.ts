@@ -143,7 +143,8 @@ export class DocumentFollower {
       const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
       // Something was changed here meanwhile: it is read again with that.
       if (!(await this.#takeWhole(known, read, isInstead))) return this.takeAll(triesLeft - 1);
-      await volatile.readAll();
+      // What was laid down for this host alone, or elsewhere, has other sessions.
+      await volatile.readAll({ hadOurs: !isInstead });
     }
     const wasDistrusted = this.#distrusted !== null;
     this.#distrusted = distrust === null ? null : { distrust, position: read.state.position };
@@ -173,7 +174,7 @@ export class DocumentFollower {
   async #readVolatile(changes: readonly Change[]): Promise<void> {
     const { volatile } = this.#options;
     const named = changes.flatMap(change => (change.is === 'volatile' ? [change.names] : []));
-    if (named.includes(null)) await volatile.readAll();
+    if (named.includes(null)) await volatile.readAll({ hadOurs: true });
     else await volatile.read(named.flatMap(names => names ?? []));
   }
 

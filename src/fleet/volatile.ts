@@ -68,20 +68,23 @@ export class VolatileDocuments {
     }
   }
 
-  /** Takes all documents as the shared store has them; one that never had any is given those known here. Rejects with `store_away`. */
-  async readAll(): Promise<void> {
+  /**
+   * Takes all documents as the shared store has them. One that has none and had this host's before has lost them: it is given
+   * those known here. Rejects with `store_away`.
+   */
+  async readAll({ hadOurs }: { readonly hadOurs: boolean }): Promise<void> {
     const { replica, store } = this.#options;
     if (this.#isLost) await this.#writeRecent();
     const asked = performance.now();
     const found = await store.volatile(null);
     const known = new Map<string, DocumentRecord>();
     await inSlices(replica.volatileRecords(), record => known.set(nameOf(record), record));
-    if (found === null) {
+    if (found === null && hadOurs) {
       if (known.size > 0) await this.#writeAgain({ documents: [...known.values()] });
       return;
     }
     const changed: DocumentRecord[] = [];
-    await inSlices(found, record => {
+    await inSlices(found ?? [], record => {
       if (known.get(nameOf(record))?.text !== record.text) changed.push(record);
       known.delete(nameOf(record));
     });
