@@ -1,6 +1,6 @@
 /**
- * Claims: with 100,000 owners, 1,000 groups and 10,000 rules the first page of usage by size comes within 50 ms, and a
- * rule that a thousand owners share is in force for all of them when its change is answered.
+ * Claims: with 100,000 owners, 1,000 groups and 10,000 rules the first page of usage by size comes within 50
+ * ms, and a rule that a thousand owners share is in force for all of them when its change is answered.
  */
 
 import { dirname, join } from 'node:path';

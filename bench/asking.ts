@@ -1,8 +1,8 @@
 /**
  * Asks a server over its socket as fast as it answers: on each of so many connections one question at a time.
  *
- * Bare sockets with ready-made requests, so that the asking takes less than the answering: of an answer only the status and
- * the end are looked at.
+ * Bare sockets with ready-made requests, so that the asking takes less than the answering: of an answer only
+ * the status and the end are looked at.
  */
 
 import { createConnection, type Socket } from 'node:net';

@@ -51,7 +51,10 @@ export class Browsing {
     return new Browsing(page, cdp);
   }
 
-  /** Goes there as somebody who was never there, and resolves once all that was asked for before the first row has come. */
+  /**
+   * Goes there as somebody who was never there, and resolves once all that was asked for before the first row
+   * has come.
+   */
   async firstLoad(url: string): Promise<FirstLoad> {
     await this.page.goto('about:blank');
     await this.#cdp.send('Network.clearBrowserCache');
@@ -66,7 +69,10 @@ export class Browsing {
     return { bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), requests: sizes.length, firstRowMs };
   }
 
-  /** Does something that is one event there, and resolves once these are the rows that can be seen, by their names. */
+  /**
+   * Does something that is one event there, and resolves once these are the rows that can be seen, by their
+   * names.
+   */
   async untilDrawn(event: 'keydown' | 'click', rows: readonly string[], act: () => Promise<void>) {
     // It is under way before the event, and ends after it.
     const watch = `void (globalThis.drawing = untilDrawn('${event}', ${JSON.stringify(rows.join(' '))}))`;

@@ -74,7 +74,9 @@ export function makeBareRepository(made: Made, path: string): void {
   made.file(`${path}/HEAD`, 23);
 }
 
-/** One as git leaves it after some pushes: two packs, and loose objects over the folders of their first byte. */
+/**
+ * One as git leaves it after some pushes: two packs, and loose objects over the folders of their first byte.
+ */
 export function makeRepository(made: Made, path: string, looseObjects: number, random: Numbers): void {
   makeBareRepository(made, path);
   for (const each of ['hooks', 'info', 'objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])

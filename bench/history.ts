@@ -1,6 +1,6 @@
 /**
- * Claims: with 100,000 owners an hour is recorded without holding up anything, and a day of an owner takes some tens of
- * bytes; what the overview sums up is there at once.
+ * Claims: with 100,000 owners an hour is recorded without holding up anything, and a day of an owner takes
+ * some tens of bytes; what the overview sums up is there at once.
  */
 
 import { statSync } from 'node:fs';

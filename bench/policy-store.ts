@@ -1,6 +1,6 @@
 /**
- * A store as a large server's is, made by `softquota restore` of a backup that is made up here: owners with two reported
- * units each, each in one group; and the same as tables for a program without a ledger.
+ * A store as a large server's is, made by `softquota restore` of a backup that is made up here: owners with
+ * two reported units each, each in one group; and the same as tables for a program without a ledger.
  */
 
 import { rmSync, writeFileSync } from 'node:fs';

@@ -36,7 +36,10 @@ export async function timed(command: string, args: readonly string[]): Promise<T
   return { ms: await exited, stdout: Buffer.concat(output).toString(), stderr };
 }
 
-/** As `timed`, with the processor time that the program takes, both in milliseconds; what it prints is dropped. */
+/**
+ * As `timed`, with the processor time that the program takes, both in milliseconds; what it prints is
+ * dropped.
+ */
 export async function timedProcessor(
   command: string,
   args: readonly string[],

@@ -1,4 +1,7 @@
-/** A Redis of the bench's own, on a free port of the loopback, that keeps what it acknowledges as a user's should. */
+/**
+ * A Redis of the bench's own, on a free port of the loopback, that keeps what it acknowledges as a user's
+ * should.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
- * Claim: machines that share one quota over Redis answer checks as quickly as one alone does, for no check asks Redis,
- * and hear of one another's changes within 100 ms, also while one of them tells what 100,000 owners store.
+ * Claim: machines that share one quota over Redis answer checks as quickly as one alone does, for no check
+ * asks Redis, and hear of one another's changes within 100 ms, also while one of them tells what 100,000
+ * owners store.
  */
 
 import { mkdirSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * Claim: sign-ins and uses of tokens never make an administrator's change wait or be drafted again: 1,000 of them a second
- * for ten seconds beside 50 changes of policy, on one host with its own store, and with a shared one.
+ * Claim: sign-ins and uses of tokens never make an administrator's change wait or be drafted again: 1,000 of
+ * them a second for ten seconds beside 50 changes of policy, on one host with its own store, and with a
+ * shared one.
  */
 
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** Claims: a daemon that keeps 10,000 units answers soon after its start, and 100,000 owners fit into little memory. */
+/**
+ * Claims: a daemon that keeps 10,000 units answers soon after its start, and 100,000 owners fit into little
+ * memory.
+ */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

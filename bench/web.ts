@@ -1,6 +1,6 @@
 /**
- * Claims: a browser that was never there loads less than 150 kB until it shows a list of 100,000 owners, and the list
- * answers a keystroke in under 200 ms.
+ * Claims: a browser that was never there loads less than 150 kB until it shows a list of 100,000 owners, and
+ * the list answers a keystroke in under 200 ms.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -29,7 +29,10 @@ import { timed } from './processes.ts';
 import { agent, answerOf, msOf, settled, statusOf } from './questions.ts';
 
 const loads = 7;
-/** Typed key by key, each in place of the one before: parts of names that some 40,000 owners have, down to some ten. */
+/**
+ * Typed key by key, each in place of the one before: parts of names that some 40,000 owners have, down to
+ * some ten.
+ */
 const searches = ['4711', '8080', '1234', '3000', '0815', '2718', '5772', '6174', '7091', '9603'];
 const clickRounds = 3;
 /** Between two, so that nothing is left over of the one before. */

@@ -1,16 +1,18 @@
 /**
  * Holds the imports of `src/` against the declared map of modules: `node scripts/borders.ts`.
  *
- * Three things are faults: an import of another module past its `index.ts`, an import that `scripts/modules.ts` does
- * not declare (or declares and nobody uses), and files that import one another in a circle. Exit: 0 none, 1 some, each
- * named on standard error.
+ * Three things are faults: an import of another module past its `index.ts`, an import that
+ * `scripts/modules.ts` does not declare (or declares and nobody uses), and files that import one another in a
+ * circle. Exit: 0 none, 1 some, each named on standard error.
  */
 
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { modules } from './modules.ts';
 
-/** The files of a source tree, and for each the files of the tree that it imports, all relative to the tree. */
+/**
+ * The files of a source tree, and for each the files of the tree that it imports, all relative to the tree.
+ */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 /** Imports and re-exports, of types as well, at the top of a file or when it runs. */
@@ -33,7 +35,10 @@ export function importGraph(directory: string): ImportGraph {
   );
 }
 
-/** Names everything in a tree that the map of modules does not allow; modules may only import those named before them. */
+/**
+ * Names everything in a tree that the map of modules does not allow; modules may only import those named
+ * before them.
+ */
 export function borderFaults(
   graph: ImportGraph,
   declared: Readonly<Record<string, readonly string[]>>,

@@ -1,6 +1,6 @@
 /**
- * Looks at what softquota is installed with: no package that runs has an install script, which npm would run as root, and none
- * has a known vulnerability of high severity or more, as far as the registry answers.
+ * Looks at what softquota is installed with: no package that runs has an install script, which npm would run
+ * as root, and none has a known vulnerability of high severity or more, as far as the registry answers.
  *
  * In:   package-lock.json, or another one that is named. Out: what was found.
  * Exit: 0 nothing is wrong, or the registry does not answer; 1 something is.

@@ -1,7 +1,7 @@
 /**
- * The git server that the pictures in docs/screenshots show: thirteen owners with repositories, LFS stores, releases and
- * packages of gigabytes, which are sparse files; months of usage and two weeks of refusals, which are written as the daemon
- * itself writes them; and a policy.
+ * The git server that the pictures in docs/screenshots show: thirteen owners with repositories, LFS stores,
+ * releases and packages of gigabytes, which are sparse files; months of usage and two weeks of refusals,
+ * which are written as the daemon itself writes them; and a policy.
  *
  * Afterwards it can be one of several that share a quota.
  *
@@ -91,7 +91,10 @@ export async function pictured(rootUrl: string, port: number): Promise<Daemon> {
   return start(server);
 }
 
-/** The same server with two others, once the first daemon has ended: they share a new policy, and the third has gone. */
+/**
+ * The same server with two others, once the first daemon has ended: they share a new policy, and the third
+ * has gone.
+ */
 export async function picturedFleet(
   rootUrl: string,
   port: number,

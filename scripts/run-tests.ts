@@ -20,8 +20,8 @@ let waiting: string[] = [];
 
 for await (const line of createInterface({ input: runner.stdout })) {
   waiting.push(line);
-  // Assertions and subtests alike carry a line of their own; only the innermost, without a plan below, are counted
-  // by the totals that the runner closes with.
+  // Assertions and subtests alike carry a line of their own; only the innermost, without a plan below, are
+  // counted by the totals that the runner closes with.
   const total = /^# \{ total: (\d+)(?:, pass: (\d+))?(?:, fail: (\d+))?/.exec(line);
   if (total !== null) {
     passed = Number(total[2] ?? 0);

@@ -1,9 +1,10 @@
 /**
- * Draws every page of the web UI for docs/screenshots: on a desk in light colours, on a phone in dark ones, of long pages the top. What they show
- * is a server of the day's own (pictured-server.ts), in a mount namespace that is gone afterwards.
+ * Draws every page of the web UI for docs/screenshots: on a desk in light colours, on a phone in dark ones,
+ * of long pages the top. What they show is a server of the day's own (pictured-server.ts), in a mount
+ * namespace that is gone afterwards.
  *
- * In:   nothing; root, since it mounts; the web UI is to be built, and Chromium and redis-server to be there. Out: docs/screenshots/*.webp.
- * Exit: 0, or 1 and why.
+ * In:   nothing; root, since it mounts; the web UI is to be built, and Chromium and redis-server to be there.
+ * Out: docs/screenshots/*.webp. Exit: 0, or 1 and why.
  */
 
 import { spawn } from 'node:child_process';

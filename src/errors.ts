@@ -236,7 +236,10 @@ function shortened(text: string): string {
   return text.length <= longestFault ? text : `${text.slice(0, longestFault).toWellFormed()} … and so on`;
 }
 
-/** Collects what is wrong with something that a stranger sent. Only the first faults are put into words, the others are counted. */
+/**
+ * Collects what is wrong with something that a stranger sent. Only the first faults are put into words, the
+ * others are counted.
+ */
 export class FaultList {
   readonly #told: string[] = [];
   #count = 0;

@@ -1,4 +1,6 @@
-/** app.ini.example: a file to start from. The defaults stand in comments; what is set makes a working start. */
+/**
+ * app.ini.example: a file to start from. The defaults stand in comments; what is set makes a working start.
+ */
 
 import { type Key, type Section, sections } from '../../src/config/index.ts';
 

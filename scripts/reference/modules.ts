@@ -1,4 +1,7 @@
-/** The table of modules in docs/architecture.md: what each promises, in the words of its index.ts, and what it may import. */
+/**
+ * The table of modules in docs/architecture.md: what each promises, in the words of its index.ts, and what it
+ * may import.
+ */
 
 import { readFileSync } from 'node:fs';
 import { modules } from '../modules.ts';

@@ -27,8 +27,8 @@ export interface ApplicationOptions extends Pick<AskerOptions, 'authenticate' | 
 }
 
 /**
- * Serves the API, and pages, both from `/` on and below the path of the base URL, so that it does not matter whether a
- * proxy takes that path off.
+ * Serves the API, and pages, both from `/` on and below the path of the base URL, so that it does not matter
+ * whether a proxy takes that path off.
  */
 export function application(options: ApplicationOptions): express.Express {
   const { services, trustedProxies, web } = options;
@@ -181,7 +181,9 @@ function isHeld(request: Request, etag: string): boolean {
   return held.split(',').some(each => ['*', etag, `W/${etag}`].includes(each.trim()));
 }
 
-/** Paths as Express has them, each with its routes by method; literal ones before those with names in them. */
+/**
+ * Paths as Express has them, each with its routes by method; literal ones before those with names in them.
+ */
 function byPath(routes: readonly Route[]): readonly (readonly [string, ReadonlyMap<string, Route>])[] {
   const paths = new Map<string, Map<string, Route>>();
   for (const route of routes) {
@@ -195,7 +197,10 @@ function methodOf(request: Request): string {
   return request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
 }
 
-/** The rank of a caller is looked at before a body is read; where there is none to look at, anybody may send it. */
+/**
+ * The rank of a caller is looked at before a body is read; where there is none to look at, anybody may send
+ * it.
+ */
 function mostBytesOf({ access, mostBytes }: Route): number {
   return isOpen(access) ? strangersBytes : (mostBytes ?? usualBytes);
 }

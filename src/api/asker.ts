@@ -1,4 +1,7 @@
-/** Who sends a request: let in once, by a token or by the session of a browser, and looked at again when asked. */
+/**
+ * Who sends a request: let in once, by a token or by the session of a browser, and looked at again when
+ * asked.
+ */
 
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';

@@ -21,8 +21,8 @@ const bytesAtOnce = 256 * kibibyte;
 const leastBytesPerValue = 16;
 
 /**
- * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not said to be, with
- * `body_too_large`, and with `bad_parameter` where it breaks off.
+ * The document; undefined where there is no body at all. Rejects with `invalid` where it is no JSON or not
+ * said to be, with `body_too_large`, and with `bad_parameter` where it breaks off.
  */
 export async function jsonOf(request: Request, mostBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined) {
@@ -43,8 +43,9 @@ export async function jsonOf(request: Request, mostBytes: number): Promise<unkno
 }
 
 /**
- * The text of the body; null where it is no UTF-8. It is decoded as it comes: a long one would take long at once. What is
- * too long is read to its end all the same, and forgotten: who is cut off while sending does not listen.
+ * The text of the body; null where it is no UTF-8. It is decoded as it comes: a long one would take long at
+ * once. What is too long is read to its end all the same, and forgotten: who is cut off while sending does
+ * not listen.
  */
 async function textOf(request: Request, mostBytes: number): Promise<string | null> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

@@ -1,6 +1,6 @@
 /**
- * The web UI as it was built, in memory: what a request asks for is only ever looked up among the names that were found,
- * so that no address becomes a path.
+ * The web UI as it was built, in memory: what a request asks for is only ever looked up among the names that
+ * were found, so that no address becomes a path.
  */
 
 import { readdir, readFile, stat } from 'node:fs/promises';

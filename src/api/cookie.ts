@@ -12,9 +12,9 @@ export interface SessionCookie {
 }
 
 /**
- * At https without a path it has a name that browsers take only from this very host, over https and for all paths
- * (`__Host-`, RFC 6265bis), so that no other host of the domain can plant one. No script sees it, and other sites'
- * requests come without it, but for following a link to here.
+ * At https without a path it has a name that browsers take only from this very host, over https and for all
+ * paths (`__Host-`, RFC 6265bis), so that no other host of the domain can plant one. No script sees it, and
+ * other sites' requests come without it, but for following a link to here.
  */
 export function sessionCookie(baseUrl: string): SessionCookie {
   const { protocol, pathname } = new URL(baseUrl);

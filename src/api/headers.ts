@@ -4,8 +4,8 @@ import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 
 /**
- * For the page of the web UI: what it loads is from here, nothing of it is inline, no text becomes markup or script by a
- * browser's own ways (Trusted Types), and no page of anybody's frames it.
+ * For the page of the web UI: what it loads is from here, nothing of it is inline, no text becomes markup or
+ * script by a browser's own ways (Trusted Types), and no page of anybody's frames it.
  */
 export const pageHeaders: RequestHandler = helmet.contentSecurityPolicy({
   useDefaults: false,
@@ -23,7 +23,9 @@ export const pageHeaders: RequestHandler = helmet.contentSecurityPolicy({
   },
 });
 
-/** helmet's, with nothing from any other host; that a browser has to come by https is said only where it can. */
+/**
+ * helmet's, with nothing from any other host; that a browser has to come by https is said only where it can.
+ */
 export function securityHeaders({ baseUrl }: { baseUrl(): string }): RequestHandler {
   const directives = {
     defaultSrc: ["'none'"],

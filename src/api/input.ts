@@ -6,8 +6,8 @@ import { printable } from '../text/index.ts';
 import { validated } from './validation.ts';
 
 /**
- * Parts of a request with the schema of each. Rejects with `invalid`, naming the first faults of all the parts with their
- * fields, and how many there are besides.
+ * Parts of a request with the schema of each. Rejects with `invalid`, naming the first faults of all the
+ * parts with their fields, and how many there are besides.
  */
 export function parsed<Schemas extends Readonly<Record<string, z.ZodType>>>(
   schemas: Schemas,

@@ -16,8 +16,8 @@ export function knownOwner(ledger: Ledger, name: string): OwnerUsage & { readonl
 }
 
 /**
- * The owner who is to be put into a group; with `create` one who is not there is made. Throws `not_found`, saying how
- * to make one.
+ * The owner who is to be put into a group; with `create` one who is not there is made. Throws `not_found`,
+ * saying how to make one.
  */
 export function ownerToAssign(transaction: Transaction, name: string, create: boolean): OwnerRecord {
   const owner = transaction.owner(name);
@@ -27,8 +27,8 @@ export function ownerToAssign(transaction: Transaction, name: string, create: bo
 }
 
 /**
- * What a user has is told to the user and to administrators. Throws `not_permitted` for anybody else, who learns nothing
- * of who there is; then `not_found`.
+ * What a user has is told to the user and to administrators. Throws `not_permitted` for anybody else, who
+ * learns nothing of who there is; then `not_found`.
  */
 export function mustBeOwnOrAdministered(
   ledger: Ledger,

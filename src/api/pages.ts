@@ -11,8 +11,8 @@ export interface Page {
 }
 
 /**
- * What says which page, on the addresses that Forgejo has too: as there, whatever is below 1 means the first page or as many
- * as usual, and more than can be means as many as can be.
+ * What says which page, on the addresses that Forgejo has too: as there, whatever is below 1 means the first
+ * page or as many as usual, and more than can be means as many as can be.
  */
 export function forgivingPage({ usual, most }: { readonly usual: number; readonly most: number }) {
   const number = z.coerce.number<string>().int();
@@ -34,8 +34,9 @@ const sliceMs = 5;
 const entriesAtOnce = 64;
 
 /**
- * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of 100,000 entries the
- * first fifty take one look at each. Pushes get their turn meanwhile; what changes then may be seen as it was or as it is.
+ * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
+ * 100,000 entries the first fifty take one look at each. Pushes get their turn meanwhile; what changes then
+ * may be seen as it was or as it is.
  */
 export async function pageOf<Entry>(
   entries: Iterable<Entry>,

@@ -1,9 +1,10 @@
 /**
- * A route in one definition, from which come what it takes, who may use it, what it answers, and its description.
+ * A route in one definition, from which come what it takes, who may use it, what it answers, and its
+ * description.
  *
- * A request is looked at in this order, and the first thing that is wrong is the answer: the credentials, the method,
- * the caller's rights, what the address names (`mustBe`), the body's form, what stands against the body
- * (`mustNotBe`), and then every fault of query and body together.
+ * A request is looked at in this order, and the first thing that is wrong is the answer: the credentials, the
+ * method, the caller's rights, what the address names (`mustBe`), the body's form, what stands against the
+ * body (`mustNotBe`), and then every fault of query and body together.
  */
 
 import { z } from 'zod';
@@ -34,7 +35,10 @@ export interface AnswerDefinition<Schema extends z.ZodType> {
   readonly schema?: Schema;
   /** By name, with what they tell. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The version that a body is of, in the characters of an ETag: who holds it already is answered 304, without a body. */
+  /**
+   * The version that a body is of, in the characters of an ETag: who holds it already is answered 304,
+   * without a body.
+   */
   version?(body: z.input<Schema>): string;
 }
 
@@ -97,7 +101,10 @@ export interface Incoming {
 
 /** Something that goes on until the asker or the daemon ends it. */
 export interface Following {
-  /** Calls `send` with each, from now on, until what it gives is called. `send` gives false where there was no room for it. */
+  /**
+   * Calls `send` with each, from now on, until what it gives is called. `send` gives false where there was no
+   * room for it.
+   */
   follow(send: (event: FollowedEvent) => boolean): () => void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * `/sign-in/oauth2/{source}`: to the provider, and back from it, and to it once more to sign out. For browsers, which are
- * sent on whatever happens: a fault is a code for the page /sign-in, and the log has the reason.
+ * `/sign-in/oauth2/{source}`: to the provider, and back from it, and to it once more to sign out. For
+ * browsers, which are sent on whatever happens: a fault is a code for the page /sign-in, and the log has the
+ * reason.
  */
 
 import { type RequestHandler, type Response, Router } from 'express';

@@ -16,7 +16,10 @@ import { mustNameFewRules } from './sound-policy.ts';
 /** So many owners are looked at before pushes get their turn: well under a millisecond's work. */
 const ownersAtOnce = 100;
 
-/** Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes meanwhile. */
+/**
+ * Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes
+ * meanwhile.
+ */
 export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: number): Promise<Simulation> {
   const { policy: inForce, settings } = ledger;
   const changes = await draftOf(ledger.documents, wanted);

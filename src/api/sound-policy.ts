@@ -1,6 +1,6 @@
 /**
- * A whole policy that was sent, looked at before anything is drafted by it: in slices, so that nobody waits however much
- * there is, and however much of it is wrong.
+ * A whole policy that was sent, looked at before anything is drafted by it: in slices, so that nobody waits
+ * however much there is, and however much of it is wrong.
  */
 
 import { FaultList, SoftquotaError } from '../errors.ts';
@@ -31,7 +31,10 @@ interface Named {
   readonly seen: Set<string | number>;
 }
 
-/** Rejects with `invalid`, naming what stands for nothing, or for what another name does; users are known or, with `createUsers`, can be. */
+/**
+ * Rejects with `invalid`, naming what stands for nothing, or for what another name does; users are known or,
+ * with `createUsers`, can be.
+ */
 export async function mustBeSound(
   ledger: Ledger,
   { rules, groups }: NewWholePolicy,

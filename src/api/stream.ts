@@ -1,9 +1,9 @@
 /**
  * Server-sent events to those who follow.
  *
- * A follower is there for hours, and may have gone without a word: so there are only so many at a time, silence is broken
- * now and then, and nothing is kept for one who does not read. Whoever's token is no longer good is left, and
- * so is everybody when the daemon ends.
+ * A follower is there for hours, and may have gone without a word: so there are only so many at a time,
+ * silence is broken now and then, and nothing is kept for one who does not read. Whoever's token is no longer
+ * good is left, and so is everybody when the daemon ends.
  */
 
 import type { Request, Response } from 'express';
@@ -36,8 +36,8 @@ export class Streams {
   }
 
   /**
-   * Sends what is followed until the asker leaves, `stillAllowed` rejects, or `close` is called; a HEAD gets the headers
-   * only. Throws `busy`.
+   * Sends what is followed until the asker leaves, `stillAllowed` rejects, or `close` is called; a HEAD gets
+   * the headers only. Throws `busy`.
    */
   open(
     request: Request,

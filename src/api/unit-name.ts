@@ -1,8 +1,13 @@
-/** What a unit is called where its owner reads it: where the server keeps things is nobody's business there. */
+/**
+ * What a unit is called where its owner reads it: where the server keeps things is nobody's business there.
+ */
 
 import { posix } from 'node:path';
 
-/** The part of a walked unit's path that varies: below the directory that its template begins with, one of `roots`. */
+/**
+ * The part of a walked unit's path that varies: below the directory that its template begins with, one of
+ * `roots`.
+ */
 export function unitName(
   { kind, name }: { readonly kind: 'walked' | 'reported'; readonly name: string },
   roots: readonly string[],

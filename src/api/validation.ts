@@ -1,8 +1,9 @@
 /**
  * Values held against their schemas, a slice at a time.
  *
- * A schema looks at a list in one step, however long it is, and tells each of its faults. So whatever holds lists is
- * looked at without what is in it, and then its fields and entries one after the other, as far as they hold lists, too.
+ * A schema looks at a list in one step, however long it is, and tells each of its faults. So whatever holds
+ * lists is looked at without what is in it, and then its fields and entries one after the other, as far as
+ * they hold lists, too.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -17,7 +18,10 @@ type Path = readonly PropertyKey[];
 /** Entries are looked at for so long at a time. */
 const sliceMs = 2;
 
-/** What the value is by its schema; nothing that means anything where it has faults. `words` is what zod takes as `error`. */
+/**
+ * What the value is by its schema; nothing that means anything where it has faults. `words` is what zod takes
+ * as `error`.
+ */
 export async function validated(
   schema: Schema,
   value: unknown,

@@ -1,6 +1,6 @@
 /**
- * The web UI for browsers: one page for all addresses that are pages (wire/pages.ts), and the files that it loads. What is
- * neither is 404, so that a wrong address is told as such.
+ * The web UI for browsers: one page for all addresses that are pages (wire/pages.ts), and the files that it
+ * loads. What is neither is 404, so that a wrong address is told as such.
  */
 
 import { extname } from 'node:path';

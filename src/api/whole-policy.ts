@@ -21,8 +21,9 @@ export function mustBeForThis(ledger: Ledger, { version }: NewWholePolicy): void
 }
 
 /**
- * Drafts a policy that is sound in a transaction upon what is in force, and gives it as it is then. With `createUsers` those
- * who are not known are made. Throws as `mustBeForThis` does, and `not_found` where somebody has gone since.
+ * Drafts a policy that is sound in a transaction upon what is in force, and gives it as it is then. With
+ * `createUsers` those who are not known are made. Throws as `mustBeForThis` does, and `not_found` where
+ * somebody has gone since.
  */
 export function replaceWholePolicy(
   ledger: Ledger,

@@ -22,9 +22,9 @@ export interface CopyOptions {
 const eventsAtOnce = 1000;
 
 /**
- * Usage is no part of it: each machine says what is stored on it. The policy comes last, so that what broke off can be
- * begun anew. Rejects with `conflict` where the store is not empty or what is read back is not what was copied, and
- * with `store_away`.
+ * Usage is no part of it: each machine says what is stored on it. The policy comes last, so that what broke
+ * off can be begun anew. Rejects with `conflict` where the store is not empty or what is read back is not
+ * what was copied, and with `store_away`.
  */
 export async function copyTo(store: SharedStore, backup: Backup, { verify }: CopyOptions): Promise<CopiedTo> {
   const policy: Policy = { owners: backup.owners, documents: backup.policy };
@@ -44,8 +44,9 @@ export async function copyTo(store: SharedStore, backup: Backup, { verify }: Cop
 }
 
 /**
- * Brings home what only the shared store has, what happened and what was told of it: with that this machine's own store can
- * serve alone. Rejects with `store_away`, and with `conflict` where what is read back is not what was copied.
+ * Brings home what only the shared store has, what happened and what was told of it: with that this machine's
+ * own store can serve alone. Rejects with `store_away`, and with `conflict` where what is read back is not
+ * what was copied.
  */
 export async function bringHome(
   ledger: Pick<Ledger, 'documents' | 'eventLog' | 'kept'>,

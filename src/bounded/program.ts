@@ -29,9 +29,9 @@ export interface Ended {
 const mostPrinted = 1024 * 1024;
 
 /**
- * Runs a program in a session of its own, so that it has no terminal into which it could type as us. Rejects with the
- * system's error where it cannot be started, with `not_ready` where its time is over, and with `conflict` where it
- * prints too much.
+ * Runs a program in a session of its own, so that it has no terminal into which it could type as us. Rejects
+ * with the system's error where it cannot be started, with `not_ready` where its time is over, and with
+ * `conflict` where it prints too much.
  */
 export function runProgram(
   program: string,

@@ -24,7 +24,10 @@ export type Mapped =
   /** Each with the place of the fault. */
   | { readonly ok: false; readonly faults: readonly string[] };
 
-/** Reads `{"group at the provider": ["quota group", ...]}`, or its JSON text; an empty text is an empty mapping. */
+/**
+ * Reads `{"group at the provider": ["quota group", ...]}`, or its JSON text; an empty text is an empty
+ * mapping.
+ */
 export function mappingIn(value: unknown): Mapped {
   if (typeof value !== 'string') return mappingOf(value);
   if (value === '') return { ok: true, mapping: [] };

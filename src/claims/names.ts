@@ -22,8 +22,8 @@ const mostTold = 10;
 /**
  * The names in a claim, which is found by its name as it stands: a dot in it is no path.
  *
- * In a text, spaces around a name do not belong to it; in a list each name is as it stands. Numbers and booleans are
- * their text, null and nothing are no names.
+ * In a text, spaces around a name do not belong to it; in a list each name is as it stands. Numbers and
+ * booleans are their text, null and nothing are no names.
  */
 export function namesIn(claims: Claims, claimName: string): ReadNames {
   if (isOverage(claims, claimName)) return { is: 'overage' };

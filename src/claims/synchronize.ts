@@ -20,8 +20,8 @@ export interface ClaimRules {
 
 export interface Synchronization {
   /**
-   * `kept`: the claim is absent and that is to change nothing; `overage`: the provider had too many groups to name them;
-   * `off`: the source names no claim.
+   * `kept`: the claim is absent and that is to change nothing; `overage`: the provider had too many groups to
+   * name them; `off`: the source names no claim.
    */
   readonly outcome: 'synchronized' | 'kept' | 'overage' | 'off';
   /** As they were claimed. */
@@ -37,9 +37,9 @@ export interface Synchronization {
 }
 
 /**
- * What is mapped and claimed is added; with removal on, what the mapping names and no claimed group maps to is
- * removed. Groups outside the mapping are never touched, so a claimed group that is taken out of the mapping
- * removes nobody.
+ * What is mapped and claimed is added; with removal on, what the mapping names and no claimed group maps to
+ * is removed. Groups outside the mapping are never touched, so a claimed group that is taken out of the
+ * mapping removes nobody.
  *
  * `current` are the groups that the user is in; `exists` tells whether there is such a quota group.
  */

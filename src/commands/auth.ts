@@ -69,7 +69,9 @@ interface Result extends Synchronization {
   readonly user: string;
 }
 
-/** One after the other; who fails is told at once and left out. Nobody can be done once there is no daemon. */
+/**
+ * One after the other; who fails is told at once and left out. Nobody can be done once there is no daemon.
+ */
 async function synchronized(
   client: Client,
   path: string,

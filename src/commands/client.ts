@@ -27,7 +27,10 @@ export interface Answered {
 export interface Client {
   /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
   ask(call: Call): Promise<Answered>;
-  /** The answer of a call that has to succeed, undefined where it has no body; rejects with what the daemon says is wrong. */
+  /**
+   * The answer of a call that has to succeed, undefined where it has no body; rejects with what the daemon
+   * says is wrong.
+   */
   get(call: Call): Promise<unknown>;
   /** The data of server-sent events, until the iteration is left or the daemon ends. */
   events(path: string): AsyncGenerator<unknown>;

@@ -1,7 +1,9 @@
 /**
- * Run by itself, by `softquota doctor`: makes the examination, and tells on descriptor 3 where it looks at the disk.
+ * Run by itself, by `softquota doctor`: makes the examination, and tells on descriptor 3 where it looks at
+ * the disk.
  *
- * In: an `ExaminerOrder` as JSON, its argument. Out: the examination as JSON. Exit: 0; else it could not be made.
+ * In: an `ExaminerOrder` as JSON, its argument. Out: the examination as JSON. Exit: 0; else it could not be
+ * made.
  */
 
 import { loadConfig } from '../config/index.ts';

@@ -15,8 +15,8 @@ export function readWhole(file: string): string {
 }
 
 /**
- * Under another name first, then in one step under its own; on the disk when this returns. Throws `input_output` or
- * `not_permitted`.
+ * Under another name first, then in one step under its own; on the disk when this returns. Throws
+ * `input_output` or `not_permitted`.
  */
 export function writeWhole(file: string, text: string, mode: number): void {
   const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);

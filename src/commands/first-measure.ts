@@ -1,6 +1,6 @@
 /**
- * The first measuring: by the daemon itself, on sockets that nobody else knows, and into the store that it will
- * be started with, so that it knows the figures from then on.
+ * The first measuring: by the daemon itself, on sockets that nobody else knows, and into the store that it
+ * will be started with, so that it knows the figures from then on.
  */
 
 import { lchownSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -23,7 +23,10 @@ export interface Measured {
 
 const mostRows = 1000;
 
-/** `account`: whose the data are to be. Rejects with `configuration`, `store_refused`, or where it could not be measured. */
+/**
+ * `account`: whose the data are to be. Rejects with `configuration`, `store_refused`, or where it could not
+ * be measured.
+ */
 export async function measureFirst(
   config: Config,
   account: { readonly uid: number; readonly gid: number } | null,
@@ -79,7 +82,9 @@ async function measured(client: Client): Promise<Measured> {
   return { scan, owners: Number(headers['x-total-count']), largest: z.array(ownerRow).parse(json) };
 }
 
-/** Once nothing writes there any more. A further name of a file that lies elsewhere is nobody's to be given. */
+/**
+ * Once nothing writes there any more. A further name of a file that lies elsewhere is nobody's to be given.
+ */
 function give(dataPath: string, { uid, gid }: { readonly uid: number; readonly gid: number }): void {
   for (const name of readdirSync(dataPath)) {
     const path = join(dataPath, name);

@@ -1,8 +1,8 @@
 /**
  * The command line: one file a command, clients of the daemon's sockets except `serve`.
  *
- * Their help is also what docs/commands.md is generated from. Each file is loaded at every start, so a command
- * imports what only it needs when it runs, not before.
+ * Their help is also what docs/commands.md is generated from. Each file is loaded at every start, so a
+ * command imports what only it needs when it runs, not before.
  */
 
 import { Command } from 'commander';

@@ -1,4 +1,6 @@
-/** What `softquota init` tells: what was found, who is large, whom a limit would refuse, and what comes next. */
+/**
+ * What `softquota init` tells: what was found, who is large, whom a limit would refuse, and what comes next.
+ */
 
 import type { Layout, Store } from '../survey/index.ts';
 import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';

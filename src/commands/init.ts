@@ -1,4 +1,7 @@
-/** `softquota init`: finds out what lies there, writes a configuration that refuses nothing, and measures once. */
+/**
+ * `softquota init`: finds out what lies there, writes a configuration that refuses nothing, and measures
+ * once.
+ */
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';

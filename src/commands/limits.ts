@@ -15,7 +15,10 @@ export function limitOf(text: string): number {
   throw new SoftquotaError('usage', `--limit ${text}: ${size.reason}; ${sizeExpected}`);
 }
 
-/** `10 GB`, `1.5 GiB`, `unlimited`: to be typed again, it is the same limit, unless the bytes are told beside it. */
+/**
+ * `10 GB`, `1.5 GiB`, `unlimited`: to be typed again, it is the same limit, unless the bytes are told beside
+ * it.
+ */
 export function limitShown(bytes: number): string {
   if (bytes === -1) return 'unlimited';
   const written = writeSize(bytes);

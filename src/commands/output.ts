@@ -30,7 +30,9 @@ export function printJson(value: unknown): void {
   print(jsonText(value));
 }
 
-/** What could mislead a reader of the text stands as `\u202e`, which a program reads as the same character. */
+/**
+ * What could mislead a reader of the text stands as `\u202e`, which a program reads as the same character.
+ */
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;
 }

@@ -23,7 +23,9 @@ export async function followScan(client: Client, id: number): Promise<ScanReport
   throw new SoftquotaError('unreachable', 'the daemon ended before the scan did');
 }
 
-/** One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away. */
+/**
+ * One line that is written over and over on a terminal, a line now and then elsewhere; null takes it away.
+ */
 function progressShower(): (line: string | null) => void {
   if (process.stderr.isTTY) return line => tell(`\r\u001b[K${line ?? ''}`);
   let told = performance.now();

@@ -1,4 +1,7 @@
-/** `softquota receive-pack`: becomes hooks/receive-pack/git, which ssh and web servers are better given themselves. */
+/**
+ * `softquota receive-pack`: becomes hooks/receive-pack/git, which ssh and web servers are better given
+ * themselves.
+ */
 
 import { accessSync, constants } from 'node:fs';
 import { fileURLToPath } from 'node:url';

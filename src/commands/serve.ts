@@ -41,7 +41,9 @@ async function serve(
   const { createLogger } = await import('../telemetry/index.ts');
   const { log, flush } = createLogger(config.log);
   let daemon: Pick<Awaited<ReturnType<typeof Daemon.start>>, 'endThreads'> | null = null;
-  /** Ends the process, whatever would keep it: a thread that waits for a disk keeps `process.exit` for ever. */
+  /**
+   * Ends the process, whatever would keep it: a thread that waits for a disk keeps `process.exit` for ever.
+   */
   const leave = async (status: number) => {
     const isHeld = daemon !== null && (await daemon.endThreads()) > 0;
     if ((await flush()) === 'hangs' || isHeld) process.kill(process.pid, 'SIGKILL');

@@ -1,6 +1,6 @@
 /**
- * Standard output and standard error. What cannot be written is a fault with exit status 74, and never passes for
- * done; only a reader that went away, as of `softquota usage | head`, is none.
+ * Standard output and standard error. What cannot be written is a fault with exit status 74, and never passes
+ * for done; only a reader that went away, as of `softquota usage | head`, is none.
  */
 
 import { fstatSync, fsyncSync, writeSync } from 'node:fs';
@@ -16,7 +16,10 @@ let awaited = false;
 
 let errorFault: SoftquotaError | null = null;
 
-/** Prints text on standard output; throws `input_output` where that is a file or a device that does not take it. */
+/**
+ * Prints text on standard output; throws `input_output` where that is a file or a device that does not take
+ * it.
+ */
 export function print(text: string): void {
   if (isFile(standardOutput)) {
     writeAll(standardOutput, text);
@@ -26,8 +29,8 @@ export function print(text: string): void {
 }
 
 /**
- * Prints what cannot be had again; resolves once all of it is written, to the disk where it is a file. Rejects with
- * `input_output`, also where the reader went away.
+ * Prints what cannot be had again; resolves once all of it is written, to the disk where it is a file.
+ * Rejects with `input_output`, also where the reader went away.
  */
 export async function printKept(text: string): Promise<void> {
   if (isFile(standardOutput)) {
@@ -75,7 +78,9 @@ export function statusTold(status: number): number {
   return status === exitCodes.done && errorFault !== null ? errorFault.exitCode : status;
 }
 
-/** Files and devices other than terminals: Node would write a part to a disk that fills up, and say nothing. */
+/**
+ * Files and devices other than terminals: Node would write a part to a disk that fills up, and say nothing.
+ */
 function isFile(descriptor: number): boolean {
   const stats = fstatSync(descriptor);
   return stats.isFile() || (stats.isCharacterDevice() && !isatty(descriptor));

@@ -108,7 +108,10 @@ function refuseBadSockets(config: Config, values: Values): void {
   }
 }
 
-/** A name that is made up would be another one after DATA_PATH is lost, and what the machine said would count twice. */
+/**
+ * A name that is made up would be another one after DATA_PATH is lost, and what the machine said would count
+ * twice.
+ */
 function refuseNamelessHost(config: Config, values: Values): void {
   if (config.store.adapter === 'sqlite' || config.server.hostId !== null) return;
   const where =

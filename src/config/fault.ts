@@ -54,7 +54,10 @@ export function faultOf(key: Key<unknown>, entry: Entry | null, message: string)
 
 const longestShown = 120;
 
-/** One fault a line, each in the order it was found: `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`. */
+/**
+ * One fault a line, each in the order it was found:
+ * `app.ini:12: [quota.default] TOTAL = "10 gigs": not a size. …`.
+ */
 export function formatFaults(faults: readonly ConfigFault[]): string {
   return faults.map(formatFault).join('\n');
 }

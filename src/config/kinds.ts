@@ -50,7 +50,10 @@ export function optional<T>(kind: Kind<T>): Kind<T | null> {
   };
 }
 
-/** Values between commas; white space around them and empty ones do not count, nor do repeated ones unless `repeated`. */
+/**
+ * Values between commas; white space around them and empty ones do not count, nor do repeated ones unless
+ * `repeated`.
+ */
 export function listOf<T>(item: Kind<T>, expected: string, repeated?: 'kept'): Kind<readonly T[]> {
   return {
     expected,

@@ -10,7 +10,10 @@ export interface Known {
   readonly faults: readonly ConfigFault[];
 }
 
-/** An unknown section is one fault, whatever stands in it. What stands at unknown keys is not repeated: it may be a secret. */
+/**
+ * An unknown section is one fault, whatever stands in it. What stands at unknown keys is not repeated: it may
+ * be a secret.
+ */
 export function knownOf(lines: Lines): Known {
   const faults = unknownSections(lines.headings);
   const entries = lines.entries.filter(entry => {

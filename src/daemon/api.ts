@@ -42,7 +42,10 @@ export interface ApiParts extends ServedParts {
   unforeseen(error: unknown): void;
 }
 
-/** What the API is built on. It takes longer to load than all else, and no check is answered meanwhile: it is to be there before the gate opens. */
+/**
+ * What the API is built on. It takes longer to load than all else, and no check is answered meanwhile: it is
+ * to be there before the gate opens.
+ */
 export function loadApi() {
   return Promise.all([import('../api/index.ts'), import('../sign-in/index.ts')]);
 }

@@ -64,7 +64,10 @@ export class Daemon {
     this.#opened = opened;
   }
 
-  /** Resolves once it answers; rejects with `configuration` or `store_refused`, and then nothing is left running. */
+  /**
+   * Resolves once it answers; rejects with `configuration` or `store_refused`, and then nothing is left
+   * running.
+   */
   static async start({ config, env, log }: DaemonOptions): Promise<Daemon> {
     const { dataPath, hostId, socket } = config.server;
     prepareDataPath(dataPath);

@@ -1,14 +1,14 @@
 /**
  * Measurements that follow a check which let something through, whatever else is said of the unit later.
  *
- * git moves the objects of a push into the repository only after its hook has the answer, and post-receive never runs
- * where the client hung up meanwhile. So the unit is measured at growing distances from the check. A check that
- * comes meanwhile begins with the shortest distance again, but puts off no measurement that is due: who asks all the
- * time is measured all the time, at most once in the shortest distance.
+ * git moves the objects of a push into the repository only after its hook has the answer, and post-receive
+ * never runs where the client hung up meanwhile. So the unit is measured at growing distances from the check.
+ * A check that comes meanwhile begins with the shortest distance again, but puts off no measurement that is
+ * due: who asks all the time is measured all the time, at most once in the shortest distance.
  *
- * Anybody may ask. So a further check of a path costs a look-up, measurements begin one after the other with a rest
- * between them, and a long rest while walkers have no time. Of more paths than are remembered, the one that is remembered
- * longest is measured once more at its turn and forgotten.
+ * Anybody may ask. So a further check of a path costs a look-up, measurements begin one after the other with
+ * a rest between them, and a long rest while walkers have no time. Of more paths than are remembered, the one
+ * that is remembered longest is measured once more at its turn and forgotten.
  */
 
 /** A clock that nobody sets, in milliseconds, and its alarm. */
@@ -99,7 +99,8 @@ export class FollowUps {
     for (const [path, { cancel }] of this.#followUps) {
       cancel?.();
       this.#followUps.delete(path);
-      // As many wait for a turn as are remembered: those that are forgotten once more than that find no place.
+      // As many wait for a turn as are remembered: those that are forgotten once more than that find no
+      // place.
       if (this.#due.size < this.#mostPaths) this.#add(path);
       return;
     }

@@ -28,7 +28,9 @@ import { tellLongWalks } from './long-walks.ts';
 import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
 import { Renames } from './renames.ts';
 
-/** How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check. */
+/**
+ * How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check.
+ */
 const locateDeadlineMs = 1000;
 
 /** The same for what another machine says, for which nobody waits. */
@@ -139,7 +141,9 @@ export class Measuring {
     this.#followUps.checked(path);
   }
 
-  /** Another machine says that something changed at this path below where the templates of that name begin. */
+  /**
+   * Another machine says that something changed at this path below where the templates of that name begin.
+   */
   async heard(shared: string, below: string): Promise<void> {
     for (const path of pathsIn(shared, below, this.scanner.places(), this.#storages)) {
       try {

@@ -1,6 +1,6 @@
 /**
- * Paths of what several machines mount, each at a place of its own: what they have in common is the part below the
- * directory that a template begins with.
+ * Paths of what several machines mount, each at a place of its own: what they have in common is the part
+ * below the directory that a template begins with.
  */
 
 import { join } from 'node:path';
@@ -37,7 +37,10 @@ export function pathsOf(path: string, places: readonly Place[], storages: readon
   };
 }
 
-/** The paths here of what another machine tells by its path below: one for each directory that a template begins with. */
+/**
+ * The paths here of what another machine tells by its path below: one for each directory that a template
+ * begins with.
+ */
 export function pathsIn(
   shared: string,
   below: string,
@@ -48,7 +51,9 @@ export function pathsIn(
   return [...new Set(places.filter(({ kind }) => kinds.includes(kind)).map(({ path }) => join(path, below)))];
 }
 
-/** The directories that templates begin with, where `typeAt` gives a type of file system and SHARED no name. */
+/**
+ * The directories that templates begin with, where `typeAt` gives a type of file system and SHARED no name.
+ */
 export function unsharedIn(
   places: readonly Place[],
   storages: readonly StorageSettings[],

@@ -1,8 +1,10 @@
 /**
- * Owners who seem to have been renamed on the disk: a new owner has the very directories of one who has none left.
+ * Owners who seem to have been renamed on the disk: a new owner has the very directories of one who has none
+ * left.
  *
- * Whose a repository is says its path, so whoever renames themselves in a forge is somebody else here, in none of the groups
- * that they were put into. Only an administrator can say that it is the same person; so it is told.
+ * Whose a repository is says its path, so whoever renames themselves in a forge is somebody else here, in
+ * none of the groups that they were put into. Only an administrator can say that it is the same person; so it
+ * is told.
  */
 
 import type { ObservedRename } from '../health/index.ts';
@@ -46,7 +48,10 @@ export class Renames {
     this.#tellSoon();
   }
 
-  /** Those by which a quota ended: the old owner has nothing in storage, and is still in groups that the new one is not in. */
+  /**
+   * Those by which a quota ended: the old owner has nothing in storage, and is still in groups that the new
+   * one is not in.
+   */
   list(): readonly ObservedRename[] {
     return this.#all().filter(({ groups, newGroups }) => groups.some(group => !newGroups.includes(group)));
   }

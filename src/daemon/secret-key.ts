@@ -1,4 +1,6 @@
-/** The keys that secrets are encrypted with: those of `[security] SECRET_KEY`, and those kept in DATA_PATH. */
+/**
+ * The keys that secrets are encrypted with: those of `[security] SECRET_KEY`, and those kept in DATA_PATH.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -10,8 +12,8 @@ const madeBytes = 48;
 const shortest = 32;
 
 /**
- * The given keys come first. `secret.key` has one on each line, the newest first; it is made where none is given, and
- * what was encrypted with it stays readable after one is. Throws `configuration`.
+ * The given keys come first. `secret.key` has one on each line, the newest first; it is made where none is
+ * given, and what was encrypted with it stays readable after one is. Throws `configuration`.
  */
 export function secretKeysIn({ server, security }: Config): SecretKeys {
   const given = security.secretKeys;

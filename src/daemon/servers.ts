@@ -28,8 +28,8 @@ interface Open {
 }
 
 /**
- * All of them or none; rejects with `configuration`. `url` is what HTTP is served at; `close` answers what is under
- * way.
+ * All of them or none; rejects with `configuration`. `url` is what HTTP is served at; `close` answers what is
+ * under way.
  */
 export async function openServers(
   options: ServersOptions,

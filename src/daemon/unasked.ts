@@ -1,8 +1,8 @@
 /**
  * What hooks decided without the daemon, put on record: logged, and counted.
  *
- * Anybody may say it, as often as they like. So a unit is heard once in some seconds, and of units only so many: a hook
- * whose record is not taken keeps it until its next push.
+ * Anybody may say it, as often as they like. So a unit is heard once in some seconds, and of units only so
+ * many: a hook whose record is not taken keeps it until its next push.
  */
 
 import type { UnaskedReport } from '../gate/index.ts';

@@ -9,7 +9,10 @@ import type { Machine } from './installation.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
 
-/** git's own thresholds, gc.auto and gc.autoPackLimit, and its way to estimate: a look at one of 256 directories. */
+/**
+ * git's own thresholds, gc.auto and gc.autoPackLimit, and its way to estimate: a look at one of 256
+ * directories.
+ */
 const mostLoose = 6700;
 const mostPacks = 50;
 const sampled = 'objects/17';

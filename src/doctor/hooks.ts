@@ -1,8 +1,8 @@
 /**
  * The hooks of repositories: there, this version's, executable, and the ones that git runs.
  *
- * How a repository stands is what `softquota hooks status` says; where that is not well, this tells why. Hooks
- * that git reaches through a link or through core.hooksPath are as good as any, if they are ours.
+ * How a repository stands is what `softquota hooks status` says; where that is not well, this tells why.
+ * Hooks that git reaches through a link or through core.hooksPath are as good as any, if they are ours.
  */
 
 import { readlinkSync, statSync } from 'node:fs';
@@ -143,7 +143,10 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
   return fault('hook_fault', 'its hooks do not work');
 }
 
-/** gitolite links the hooks of one folder into all its repositories, as it does its own `update`; there they belong. */
+/**
+ * gitolite links the hooks of one folder into all its repositories, as it does its own `update`; there they
+ * belong.
+ */
 function gitoliteMend(machine: Machine, { path, user }: Repository): string | null {
   const home = homeOf(user.uid);
   if (home === null) return null;
@@ -157,8 +160,8 @@ function gitoliteMend(machine: Machine, { path, user }: Repository): string | nu
 }
 
 /**
- * Ours go where git looks, if there is room for them. Where other hooks lie there nothing is moved out of the way, and
- * core.hooksPath is not taken out: both would switch those hooks off.
+ * Ours go where git looks, if there is room for them. Where other hooks lie there nothing is moved out of the
+ * way, and core.hooksPath is not taken out: both would switch those hooks off.
  */
 function unreachedMend(
   machine: Machine,
@@ -204,7 +207,10 @@ function including(
 
 const mostNamed = 10;
 
-/** One finding for each kind of fault that many repositories share; those with a mend of their own, one by one. */
+/**
+ * One finding for each kind of fault that many repositories share; those with a mend of their own, one by
+ * one.
+ */
 function grouped(machine: Machine, faults: readonly Fault[], roots: readonly string[]): Finding[] {
   const groups = new Map<string, Fault[]>();
   for (const fault of faults) {

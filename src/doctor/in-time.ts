@@ -1,8 +1,8 @@
 /**
  * An examination that ends, whatever disks do.
  *
- * It is made by another process, which tells where it looks (see looks.ts). Where it does not get on any more, it is left
- * behind, and made once more by one that keeps away from there; so all else is looked at.
+ * It is made by another process, which tells where it looks (see looks.ts). Where it does not get on any
+ * more, it is left behind, and made once more by one that keeps away from there; so all else is looked at.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -18,8 +18,8 @@ import type { Examination } from './examine.ts';
 import { lookEnd } from './looks.ts';
 
 /**
- * Starts the process that looks, in a group of its own, and not below these directories. It tells its looks on descriptor
- * 3, prints the examination as JSON, and ends with 0.
+ * Starts the process that looks, in a group of its own, and not below these directories. It tells its looks
+ * on descriptor 3, prints the examination as JSON, and ends with 0.
  */
 export type StartExaminer = (avoided: readonly string[]) => ChildProcess;
 
@@ -107,7 +107,9 @@ function heard(child: ChildProcess, stuckMs: number, deadline: number): Promise<
   return promise.finally(() => clearInterval(timer));
 }
 
-/** Ends it with all that it started, and waits for none of them: who waits for a disk ends when that answers. */
+/**
+ * Ends it with all that it started, and waits for none of them: who waits for a disk ends when that answers.
+ */
 function leave(child: ChildProcess, looks: Readable): void {
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   child.removeAllListeners();
@@ -117,7 +119,9 @@ function leave(child: ChildProcess, looks: Readable): void {
   child.unref();
 }
 
-/** The file system that a path lies on; all others are below the first one, so of that it is the path alone. */
+/**
+ * The file system that a path lies on; all others are below the first one, so of that it is the path alone.
+ */
 function placeOf(path: string): string {
   try {
     const place = mountTable(mountsIn(decodePath(readFileSync('/proc/self/mountinfo'))))(path)?.at ?? '/';

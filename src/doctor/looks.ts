@@ -1,8 +1,8 @@
 /**
  * Tells another process where this one looks at the disk, as it is about to look.
  *
- * A disk that hangs holds a process in the midst of a call, where nothing of its own runs any more. So the last path that it
- * told is where it waits; and the beats stop, which it tells as long as anything runs.
+ * A disk that hangs holds a process in the midst of a call, where nothing of its own runs any more. So the
+ * last path that it told is where it waits; and the beats stop, which it tells as long as anything runs.
  */
 
 import { writeSync } from 'node:fs';

@@ -14,7 +14,10 @@ export function softquota(machine: Machine, command: string, ...words: readonly 
   return commandLine('softquota', ...command.split(' '), ...option, ...words);
 }
 
-/** A command as the user that files belong to: git works on nobody else's, and what it writes has to stay theirs. */
+/**
+ * A command as the user that files belong to: git works on nobody else's, and what it writes has to stay
+ * theirs.
+ */
 export function asUser(machine: Machine, uid: number, ...words: readonly string[]): string {
   if (uid === machine.uid) return commandLine(...words);
   const name = userName(uid);

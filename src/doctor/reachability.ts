@@ -1,4 +1,6 @@
-/** Whether the users that git runs as get at what a push needs: the gate's socket, hook.conf, and the hooks. */
+/**
+ * Whether the users that git runs as get at what a push needs: the gate's socket, hook.conf, and the hooks.
+ */
 
 import { existsSync, statSync } from 'node:fs';
 import { commandLine } from '../health/index.ts';

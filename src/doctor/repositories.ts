@@ -1,6 +1,6 @@
 /**
- * The repositories of this machine: those that the templates make units, those that lie below or beside the storage
- * roots without being any, and, of very many, the ones to be looked at closely.
+ * The repositories of this machine: those that the templates make units, those that lie below or beside the
+ * storage roots without being any, and, of very many, the ones to be looked at closely.
  *
  * Looking for them takes the time of one listing of the directories above them, and no longer than `mostMs`.
  */
@@ -148,7 +148,9 @@ function isRepository(path: string): boolean {
   return ['HEAD', 'objects', 'refs'].every(name => exists(`${path}/${name}`));
 }
 
-/** The directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's. */
+/**
+ * The directories in a directory that nothing has passed yet; a working copy's `.git` is none of a server's.
+ */
 function below(path: string, passed: ReadonlySet<string>, exclude: readonly string[]): string[] {
   try {
     beforeLook(path);

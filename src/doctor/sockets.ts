@@ -1,4 +1,7 @@
-/** The sockets: whether anybody could put one in their place, and who may use those that are not for everybody. */
+/**
+ * The sockets: whether anybody could put one in their place, and who may use those that are not for
+ * everybody.
+ */
 
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';

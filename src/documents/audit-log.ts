@@ -1,9 +1,10 @@
 /**
- * The audit log: an event for each thing that a transaction changes, with who did it, and what it was before and after. A
- * transaction with an audit context, such as somebody's sign-in, is one event that lists the changes.
+ * The audit log: an event for each thing that a transaction changes, with who did it, and what it was before
+ * and after. A transaction with an audit context, such as somebody's sign-in, is one event that lists the
+ * changes.
  *
- * The events are read off the transaction itself, so that no change can go without, and none can say of itself what is
- * not so. Of a document only what its kind describes is shown.
+ * The events are read off the transaction itself, so that no change can go without, and none can say of
+ * itself what is not so. Of a document only what its kind describes is shown.
  */
 
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
@@ -62,7 +63,9 @@ const indexDigits = 6;
 export class AuditLog {
   readonly #ids = new EventIds('p');
 
-  /** Makes the events of a transaction that is drafted and not yet in force. `at`: milliseconds since 1970. */
+  /**
+   * Makes the events of a transaction that is drafted and not yet in force. `at`: milliseconds since 1970.
+   */
   eventsOf(
     transaction: Transaction,
     by: Author | null,

@@ -1,6 +1,6 @@
 /**
- * A bound on how long somebody waits for others, all in all: time that this process itself spends on what was asked for
- * does not count.
+ * A bound on how long somebody waits for others, all in all: time that this process itself spends on what was
+ * asked for does not count.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -12,11 +12,15 @@ export class Deadline {
     this.#leftMs = ms;
   }
 
-  /** Rejects with `store_away` where the answer is not there in time; whatever becomes of it then, nobody hears of it. */
+  /**
+   * Rejects with `store_away` where the answer is not there in time; whatever becomes of it then, nobody
+   * hears of it.
+   */
   async wait<T>(answer: Promise<T>, refusal: string): Promise<T> {
     const begun = performance.now();
     const { promise: over, reject } = Promise.withResolvers<never>();
-    // Where this process itself was held up, the answer lies there already, and is read before what is immediate.
+    // Where this process itself was held up, the answer lies there already, and is read before what is
+    // immediate.
     const giveUp = () => reject(new SoftquotaError('store_away', refusal));
     const timer = setTimeout(() => setImmediate(giveUp), Math.max(this.#leftMs, 0));
     try {

@@ -14,7 +14,9 @@ export class DocumentStore implements Snapshot {
   /** The keys of each owner's documents, by the kind's name. */
   readonly #ofOwners = new Map<string, OwnerKeys>();
 
-  /** Throws `store_refused` where a document is not what its kind says. Records of other kinds are left alone. */
+  /**
+   * Throws `store_refused` where a document is not what its kind says. Records of other kinds are left alone.
+   */
   constructor(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[]) {
     this.kinds = new Map(kinds.map(kind => [kind.name, kind]));
     for (const kind of kinds) {

@@ -1,6 +1,6 @@
 /**
- * The documents in force, and transactions upon them: drafted on what is in force, written, and only then in force, as a
- * whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
+ * The documents in force, and transactions upon them: drafted on what is in force, written, and only then in
+ * force, as a whole. So two administrators at once lose nothing, and nobody ever decides by half a change.
  *
  * Transactions of one line of versions are made one after the other. Volatile documents are of no line: a
  * transaction that changes nothing else waits for none and makes none wait.
@@ -68,7 +68,10 @@ export interface Applied {
   readonly goneOwners: readonly string[];
 }
 
-/** How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two seconds. */
+/**
+ * How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two
+ * seconds.
+ */
 const deadlineMs = 1700;
 
 const notBegun = 'the shared store does not answer in time: nothing was changed. Try again';
@@ -164,12 +167,13 @@ export class Documents {
   }
 
   /**
-   * Makes a change, after all those of its lines that were asked for before. What `change` drafts is in the store and in
-   * force, as a whole, once this resolves. The same write has the events that say who did what: `by` asked for it, or
-   * else softquota did it by itself.
+   * Makes a change, after all those of its lines that were asked for before. What `change` drafts is in the
+   * store and in force, as a whole, once this resolves. The same write has the events that say who did what:
+   * `by` asked for it, or else softquota did it by itself.
    *
-   * Rejects with what `change` throws, or `store_away`: then nothing is changed, unless the message says that this is not
-   * known. Such a change may be found in the shared store later, and is applied then as if another host had made it.
+   * Rejects with what `change` throws, or `store_away`: then nothing is changed, unless the message says that
+   * this is not known. Such a change may be found in the shared store later, and is applied then as if
+   * another host had made it.
    */
   async transact<T>(change: (transaction: Transaction) => T, by: Author | null = null): Promise<T> {
     const deadline = new Deadline(deadlineMs);
@@ -196,7 +200,9 @@ export class Documents {
     await this.#shared?.catchUp();
   }
 
-  /** Takes what one host does at a time, for some seconds. False: another has it. Rejects with `store_away`. */
+  /**
+   * Takes what one host does at a time, for some seconds. False: another has it. Rejects with `store_away`.
+   */
   async takeLease(name: string): Promise<boolean> {
     return (await this.#shared?.takeLease(name)) ?? true;
   }
@@ -258,7 +264,10 @@ export class Documents {
     return [...on].every(line => moves[line] === this.#moves[line]);
   }
 
-  /** Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they changed. */
+  /**
+   * Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they
+   * changed.
+   */
   async #commit<T>(draft: Draft<T>, deadline: Deadline): Promise<boolean> {
     const { changes, records, lines: changed, standing } = draft;
     if (records === null) return true;
@@ -294,7 +303,10 @@ export class Documents {
     return true;
   }
 
-  /** Whoever follows the store's changes may have brought this one already; where others are missing before it, they come first. */
+  /**
+   * Whoever follows the store's changes may have brought this one already; where others are missing before
+   * it, they come first.
+   */
   async #applyOwn(
     change: PolicyChange,
     position: Position,
@@ -330,8 +342,8 @@ export class Documents {
   }
 
   /**
-   * Puts what others changed in force, as a whole; it is written behind. Throws `store_refused`, and then nothing is
-   * changed.
+   * Puts what others changed in force, as a whole; it is written behind. Throws `store_refused`, and then
+   * nothing is changed.
    */
   applyRemote(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
     const standing = standingAfter(this.#standing, position, changed);
@@ -339,8 +351,8 @@ export class Documents {
   }
 
   /**
-   * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in force has
-   * changed meanwhile, and nothing was done.
+   * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in
+   * force has changed meanwhile, and nothing was done.
    */
   async applyRemoteInSlices(change: Omit<PolicyChange, 'events'>, standing: Standing): Promise<boolean> {
     const { documents = [], goneDocuments = [] } = change;

@@ -17,7 +17,10 @@ export interface Draft<T> {
   readonly moves: Readonly<Record<Line, number>>;
 }
 
-/** What became of a transaction's turn; `wider`: it turned out to change more lines than it had its turn on, and nothing is done. */
+/**
+ * What became of a transaction's turn; `wider`: it turned out to change more lines than it had its turn on,
+ * and nothing is done.
+ */
 export type Turn<T> =
   | { readonly is: 'done'; readonly result: T }
   | { readonly is: 'wider'; readonly lines: ReadonlySet<Line> };

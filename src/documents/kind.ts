@@ -6,10 +6,10 @@ import type { Line } from '../store/index.ts';
 /**
  * What is promised of a document.
  *
- * `policy`: what decisions are made by, and `account`: who people are and what they may. Both are versioned, and a change is
- * made upon the last one of its line, on as many replicas as are asked for; each has its own line, so that neither
- * makes the other wait. `volatile`: what is made anew by use, such as sessions. It has no version, of two writers the last one wins, and it
- * is in no backup.
+ * `policy`: what decisions are made by, and `account`: who people are and what they may. Both are versioned,
+ * and a change is made upon the last one of its line, on as many replicas as are asked for; each has its own
+ * line, so that neither makes the other wait. `volatile`: what is made anew by use, such as sessions. It has
+ * no version, of two writers the last one wins, and it is in no backup.
  */
 export type Durability = Line | 'volatile';
 
@@ -19,8 +19,9 @@ export interface Kind<T> {
   readonly durability: Durability;
   readonly schema: z.ZodType<T>;
   /**
-   * Says what the audit log shows of a document, so nothing secret. Where that stays the same there was no change to
-   * speak of. Of a kind without it the log says only that a document was changed, and nothing of a volatile one.
+   * Says what the audit log shows of a document, so nothing secret. Where that stays the same there was no
+   * change to speak of. Of a kind without it the log says only that a document was changed, and nothing of a
+   * volatile one.
    */
   describe?(key: string, document: T, nameOf: (ownerId: number) => string): Description;
   /** The owner by whom documents are found, by id. */

@@ -12,8 +12,8 @@ export class LineQueues {
   }
 
   /**
-   * Runs a turn on some lines; `before` ends when all that was asked for before on these lines has ended. A turn that gives
-   * up waiting does not let those who come later overtake those who came before.
+   * Runs a turn on some lines; `before` ends when all that was asked for before on these lines has ended. A
+   * turn that gives up waiting does not let those who come later overtake those who came before.
    */
   async run<T>(on: ReadonlySet<Line>, turn: (before: Promise<unknown>) => Promise<T>): Promise<T> {
     const before = Promise.all([...on].map(line => this.#last.get(line)));

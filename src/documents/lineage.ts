@@ -1,8 +1,9 @@
 /**
- * What led to the policy in force: the marks of the versions before it, and the owners whom these changes took out.
+ * What led to the policy in force: the marks of the versions before it, and the owners whom these changes
+ * took out.
  *
- * By that a store that has lost its last changes is told from one that has gone on otherwise: the one stands at a
- * version that the policy in force came from, the other does not.
+ * By that a store that has lost its last changes is told from one that has gone on otherwise: the one stands
+ * at a version that the policy in force came from, the other does not.
  */
 
 import type { Adopted, OwnerRecord, Position, VersionRecord } from '../store/index.ts';
@@ -52,7 +53,10 @@ export class Lineage {
     return since.length === 0 ? null : (this.#versions.at(-since.length - 1)?.mark ?? null);
   }
 
-  /** The positions that came after that version, the one in force last; none where it is not known to have led there. */
+  /**
+   * The positions that came after that version, the one in force last; none where it is not known to have led
+   * there.
+   */
   since(version: number): readonly Position[] {
     const generation = this.#generation;
     const first = this.#versions[0]?.version ?? Number.POSITIVE_INFINITY;

@@ -8,7 +8,10 @@ import { randomInt } from 'node:crypto';
 import { ownerKey } from '../quota/index.ts';
 import { type OwnerRecord, ownerIdBits } from '../store/index.ts';
 
-/** How many owners are remembered who were expected and of whom nothing came, as after a report that was refused. */
+/**
+ * How many owners are remembered who were expected and of whom nothing came, as after a report that was
+ * refused.
+ */
 export const mostExpected = 10_000;
 
 /** The registry, to look owners up. */
@@ -50,8 +53,8 @@ export class OwnerRegistry {
   }
 
   /**
-   * Makes the record that an owner who is not known yet would get; the same until that one is on record, so that
-   * whoever meets the owner meanwhile, in a report or on the disk, means the same one.
+   * Makes the record that an owner who is not known yet would get; the same until that one is on record, so
+   * that whoever meets the owner meanwhile, in a report or on the disk, means the same one.
    */
   expect(name: string, since: number): OwnerRecord {
     const key = this.keyOf(name);
@@ -85,8 +88,8 @@ export class OwnerRegistry {
   }
 
   /**
-   * Applies owners who come, change and go together, by keys. An owner with usage who was to go stays, as somebody new: a
-   * walk may have found units meanwhile. Gives those.
+   * Applies owners who come, change and go together, by keys. An owner with usage who was to go stays, as
+   * somebody new: a walk may have found units meanwhile. Gives those.
    */
   change(
     present: readonly OwnerRecord[],

@@ -1,9 +1,9 @@
 /**
- * The documents and owners of this host as a replica of those in a shared store: where they stand, how they differ, and
- * what is applied of others' changes.
+ * The documents and owners of this host as a replica of those in a shared store: where they stand, how they
+ * differ, and what is applied of others' changes.
  *
- * What is applied counts at once and is written behind into this host's own store, so that it is known at the next start
- * whether or not the shared one can be reached.
+ * What is applied counts at once and is written behind into this host's own store, so that it is known at the
+ * next start whether or not the shared one can be reached.
  */
 
 import { inSlices } from '../slices.ts';
@@ -73,14 +73,17 @@ export class DocumentReplica {
     return documents.length + goneDocuments.length === 0;
   }
 
-  /** Applies a change that others made. Throws `store_refused` where it cannot be read, and then nothing is changed. */
+  /**
+   * Applies a change that others made. Throws `store_refused` where it cannot be read, and then nothing is
+   * changed.
+   */
   apply(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
     this.#options.documents.applyRemote(change, position, changed);
   }
 
   /**
-   * Puts other owners and documents in place of those in force, unless what is in force has come as far meanwhile. What is
-   * the same stays as it is. Rejects as `apply` throws.
+   * Puts other owners and documents in place of those in force, unless what is in force has come as far
+   * meanwhile. What is the same stays as it is. Rejects as `apply` throws.
    */
   async applyWhole(policy: PolicyRecords, standing: Standing): Promise<void> {
     const { documents } = this.#options;
@@ -138,8 +141,8 @@ export class DocumentReplica {
   }
 
   /**
-   * What a stored policy lacks of the one in force, where it stands at a version that this one came from; null: what is
-   * in force has changed meanwhile. Owners whom others put on record since stay there.
+   * What a stored policy lacks of the one in force, where it stands at a version that this one came from;
+   * null: what is in force has changed meanwhile. Owners whom others put on record since stay there.
    */
   async lackedBy({ version }: Position, stored: PolicyRecords): Promise<Lacked | null> {
     const { lineage, position } = this.#options.documents;

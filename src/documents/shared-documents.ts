@@ -13,13 +13,17 @@ import {
 
 /** Where transactions are written first when several hosts share the documents. */
 export interface SharedDocuments {
-  /** Gives where the store stands with the change; null: another change came first. Rejects with `store_away`. */
+  /**
+   * Gives where the store stands with the change; null: another change came first. Rejects with `store_away`.
+   */
   commit(change: PolicyChange, basis: Basis, mark: string): Promise<Position | null>;
   /** Resolves once it is written. Rejects with `store_away`. */
   writeVolatile(change: VolatileChange): Promise<void>;
   /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
   catchUp(): Promise<void>;
-  /** Takes what one host does at a time, for some seconds. False: another has it. Rejects with `store_away`. */
+  /**
+   * Takes what one host does at a time, for some seconds. False: another has it. Rejects with `store_away`.
+   */
   takeLease(name: string): Promise<boolean>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * One change of documents and owners while it is drafted. Nothing of it is in force or in the store before all of it is
- * written.
+ * One change of documents and owners while it is drafted. Nothing of it is in force or in the store before
+ * all of it is written.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -75,8 +75,9 @@ export class Transaction {
 
   /**
    * Everything that is laid down about the owner goes on under the new name, and nothing under the old one.
-   * Units are whose the disk says, so they stay under the old name until they are found under the new one. An owner of
-   * the new name who is only known from the disk gives way, as `isOnlyFound` tells; throws `conflict` for any other one.
+   * Units are whose the disk says, so they stay under the old name until they are found under the new one. An
+   * owner of the new name who is only known from the disk gives way, as `isOnlyFound` tells; throws
+   * `conflict` for any other one.
    */
   renameOwner(name: string, newName: string, isOnlyFound: (owner: OwnerRecord) => boolean): OwnerRecord {
     mustBeName(newName);
@@ -122,7 +123,10 @@ export class Transaction {
     return this.#context;
   }
 
-  /** The lines of versions that are changed. An owner who goes, or has another name, is one whom decisions were made by. */
+  /**
+   * The lines of versions that are changed. An owner who goes, or has another name, is one whom decisions
+   * were made by.
+   */
   lines(kinds: ReadonlyMap<string, Kind<unknown>>): ReadonlySet<Line> {
     const changed = new Set<Line>();
     for (const [name, documents] of this.changes.changed) {

@@ -1,9 +1,9 @@
 /**
  * Tells when owners come to a threshold or to the limit, and when they are below it again.
  *
- * Each kind of data has a level; those that go from one level to another together, by the same rule, are one event. Levels
- * are kept, so that a restart tells nothing anew. While quotas are switched off there is nothing to come to, and all
- * levels stay.
+ * Each kind of data has a level; those that go from one level to another together, by the same rule, are one
+ * event. Levels are kept, so that a restart tells nothing anew. While quotas are switched off there is
+ * nothing to come to, and all levels stay.
  *
  * Of machines that share a quota one at a time tells; whoever takes over goes on from what was told last.
  */
@@ -61,7 +61,9 @@ export class Crossings {
   readonly #options: CrossingsOptions;
   readonly #loop: ReconcileLoop;
   readonly #ids = new EventIds('t');
-  /** By owner id; of owners who are not at the lowest of all. Null: what was told last could not be read yet. */
+  /**
+   * By owner id; of owners who are not at the lowest of all. Null: what was told last could not be read yet.
+   */
   #levels: Map<number, Levels> | null = null;
   #events: EventRecord[] = [];
   /** The ids of owners whose levels have changed. */

@@ -66,8 +66,8 @@ export class Events {
   }
 
   /**
-   * Goes on with what was told in an earlier life. Where that cannot be read at the moment, refusals of this hour are
-   * added up anew, and thresholds are told once it can. Rejects with `store_refused`.
+   * Goes on with what was told in an earlier life. Where that cannot be read at the moment, refusals of this
+   * hour are added up anew, and thresholds are told once it can. Rejects with `store_refused`.
    */
   static async open(options: EventsOptions): Promise<Events> {
     const { ledger, host, log, now, pauseMs, limits, turn = null } = options;
@@ -106,8 +106,8 @@ export class Events {
   }
 
   /**
-   * A page of what is in the store; what is about to be written comes later. Throws `invalid` where `after` is no
-   * place, `store_refused` where an event cannot be read.
+   * A page of what is in the store; what is about to be written comes later. Throws `invalid` where `after`
+   * is no place, `store_refused` where an event cannot be read.
    */
   async list({ kind, owner, after, limit }: EventsQuery): Promise<EventsPage> {
     const { ledger } = this.#options;
@@ -121,7 +121,10 @@ export class Events {
     return this.#page(kind === undefined ? eventKinds : [kind], whose, { after, limit });
   }
 
-  /** The same of these kinds, and only what was told of this very owner: not of others who had the name before. */
+  /**
+   * The same of these kinds, and only what was told of this very owner: not of others who had the name
+   * before.
+   */
   listOf<Kind extends EventKind>(
     ownerId: number,
     kinds: readonly Kind[],

@@ -42,7 +42,9 @@ export function textOf(levels: Levels): string {
   return JSON.stringify(Object.fromEntries(high.filter(([, level]) => level !== belowAll)));
 }
 
-/** What is no level, or of an unknown leaf, counts as the lowest: at the worst something is told once more. */
+/**
+ * What is no level, or of an unknown leaf, counts as the lowest: at the worst something is told once more.
+ */
 export function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);
   return leaves.map(leaf => {

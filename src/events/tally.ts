@@ -1,8 +1,8 @@
 /**
  * Refusals, added up by owner, actor, subject and hour.
  *
- * Whoever can reach the gate can have something refused again and again, in whatever names. So an hour has room for
- * only so many sums, and an owner for only so many of them; all beyond are added up together.
+ * Whoever can reach the gate can have something refused again and again, in whatever names. So an hour has
+ * room for only so many sums, and an owner for only so many of them; all beyond are added up together.
  */
 
 import { EventIds } from '../documents/index.ts';
@@ -73,7 +73,9 @@ export class Tally {
     this.#limits = limits;
   }
 
-  /** Goes on with what was added up in the hour of `now` before a restart; what else there is is passed over. */
+  /**
+   * Goes on with what was added up in the hour of `now` before a restart; what else there is is passed over.
+   */
   resume(kept: readonly EventRecord[], now: number): void {
     this.#turnTo(now);
     for (const record of kept) {

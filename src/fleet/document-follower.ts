@@ -1,9 +1,10 @@
 /**
- * The documents and owners of the shared store, taken over as others change them: change by change as the log tells them, or
- * all of them, where some were missed.
+ * The documents and owners of the shared store, taken over as others change them: change by change as the log
+ * tells them, or all of them, where some were missed.
  *
- * Whatever the store then has, it does not undo what administrators were told is in force (trust.ts). Answers are taken
- * as of when they were read: what this host itself has changed since then is never undone by an older one.
+ * Whatever the store then has, it does not undo what administrators were told is in force (trust.ts). Answers
+ * are taken as of when they were read: what this host itself has changed since then is never undone by an
+ * older one.
  */
 
 import type { DocumentReplica } from '../documents/index.ts';
@@ -29,7 +30,10 @@ export interface DocumentFollowerOptions {
   readonly volatile: Pick<VolatileDocuments, 'read' | 'readAll'>;
   readonly store: Pick<SharedStore, 'markOf' | 'policy' | 'replace' | 'restore'>;
   readonly tell: Tell;
-  /** How long after another server was met others have to write again what it lacks, in milliseconds; 0 unless given. */
+  /**
+   * How long after another server was met others have to write again what it lacks, in milliseconds; 0 unless
+   * given.
+   */
   readonly settleMs?: number;
 }
 
@@ -88,8 +92,8 @@ export class DocumentFollower {
   }
 
   /**
-   * Takes owners as the store has them. Who is known here by another id is who the policy in force is about, and stays
-   * that one as long as that is not the store's.
+   * Takes owners as the store has them. Who is known here by another id is who the policy in force is about,
+   * and stays that one as long as that is not the store's.
    */
   meet(owners: readonly OwnerRecord[]): void {
     const { replica } = this.#options;
@@ -97,7 +101,10 @@ export class DocumentFollower {
     replica.addOwners(isTrusted ? owners : owners.filter(owner => !replica.knows(owner)));
   }
 
-  /** What is in force, to be known before the store is looked at: what is changed here meanwhile is in the store first. */
+  /**
+   * What is in force, to be known before the store is looked at: what is changed here meanwhile is in the
+   * store first.
+   */
   known(): Known {
     const { replica } = this.#options;
     const { position, isEmpty } = replica;
@@ -186,8 +193,8 @@ export class DocumentFollower {
   }
 
   /**
-   * Takes documents and owners as they were changed, one after the other. False: a change is missing or is not told whole,
-   * or is older than what this host itself has changed meanwhile.
+   * Takes documents and owners as they were changed, one after the other. False: a change is missing or is
+   * not told whole, or is older than what this host itself has changed meanwhile.
    */
   #takeInOrder({ position }: SharedState, changes: readonly Change[]): boolean {
     const { replica, tell } = this.#options;
@@ -221,7 +228,10 @@ export class DocumentFollower {
     return true;
   }
 
-  /** Takes a whole policy that follows from the known one; false: it is older than what was changed here meanwhile. */
+  /**
+   * Takes a whole policy that follows from the known one; false: it is older than what was changed here
+   * meanwhile.
+   */
   async #takeWhole(known: Known, { state, policy }: PolicyRead, isInstead = false): Promise<boolean> {
     const { replica, tell } = this.#options;
     const [at, there] = [replica.position, state.position];
@@ -236,7 +246,9 @@ export class DocumentFollower {
     return true;
   }
 
-  /** Writes again what the store has lost; where somebody else does, or changes it, the next look finds that. */
+  /**
+   * Writes again what the store has lost; where somebody else does, or changes it, the next look finds that.
+   */
   async #restore({ state, policy }: PolicyRead): Promise<void> {
     const { replica, store, tell } = this.#options;
     const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);

@@ -1,9 +1,9 @@
 /**
  * What changed in a place that another machine walks, passed on to that machine.
  *
- * Machines may mount the same file system at different places, so a path is told from the directory on that the
- * templates begin with. Anybody who may push may have as much of it told as they like, so paths are gathered while
- * others are on their way, and past a number of them they are left to the next sweep.
+ * Machines may mount the same file system at different places, so a path is told from the directory on that
+ * the templates begin with. Anybody who may push may have as much of it told as they like, so paths are
+ * gathered while others are on their way, and past a number of them they are left to the next sweep.
  */
 
 import { z } from 'zod';

@@ -47,7 +47,10 @@ export interface FleetOptions {
   now(): number;
   /** Milliseconds between two looks at the store; a second unless given. */
   readonly everyMs?: number;
-  /** Milliseconds after which policy is changed at the earliest on a server that takes another's place; 1200 unless given. */
+  /**
+   * Milliseconds after which policy is changed at the earliest on a server that takes another's place; 1200
+   * unless given.
+   */
   readonly settleMs?: number;
   /** Milliseconds between two looks at how its server is set up; half a minute unless given. */
   readonly adviceEveryMs?: number;
@@ -162,8 +165,8 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * Joins the others. Where the store is away, what was known last serves. Rejects with `configuration` where a living
-   * daemon has this machine's name, and with `store_refused`; the store is closed then.
+   * Joins the others. Where the store is away, what was known last serves. Rejects with `configuration` where
+   * a living daemon has this machine's name, and with `store_refused`; the store is closed then.
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(options);
@@ -182,8 +185,8 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * From now on the others are told, and followed. `turned` is called whenever it has become this machine's turn to tell
-   * what all of them see.
+   * From now on the others are told, and followed. `turned` is called whenever it has become this machine's
+   * turn to tell what all of them see.
    */
   start(turned: () => void = () => {}): void {
     this.#membership.start(turned);
@@ -235,7 +238,10 @@ export class Fleet implements SharedDocuments {
     this.#mustBeTrusted();
   }
 
-  /** Those that the store knows, and those that it has lost and whose usage counts here. Rejects with `store_away`. */
+  /**
+   * Those that the store knows, and those that it has lost and whose usage counts here. Rejects with
+   * `store_away`.
+   */
   hosts(): Promise<readonly HostRecord[]> {
     return this.#membership.hosts();
   }
@@ -257,8 +263,9 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * Decides what the policy is from now on, on all machines: the one in force here, or the one in the store. Rejects with
-   * `conflict` where they are the same, or somebody else decided meanwhile, and with `store_away`.
+   * Decides what the policy is from now on, on all machines: the one in force here, or the one in the store.
+   * Rejects with `conflict` where they are the same, or somebody else decided meanwhile, and with
+   * `store_away`.
    */
   async repair(policy: 'known' | 'stored'): Promise<void> {
     const { ledger, store, log } = this.#options;
@@ -288,7 +295,10 @@ export class Fleet implements SharedDocuments {
     await store.close();
   }
 
-  /** Takes all that is new, and whatever this machine has to do for all. Never rejects: a later look is another chance. */
+  /**
+   * Takes all that is new, and whatever this machine has to do for all. Never rejects: a later look is
+   * another chance.
+   */
   async #look(): Promise<void> {
     try {
       await this.#following.sync();

@@ -1,9 +1,9 @@
 /**
  * Following the shared store: what others changed is in force here soon after they were told that it is kept.
  *
- * The store's log is asked every second, and at once when it says that there is something new. Who missed a part of
- * the log reads everything: documents and owners at once, and then, some owners at a time, what all hosts say that is
- * stored, while the log is followed already.
+ * The store's log is asked every second, and at once when it says that there is something new. Who missed a
+ * part of the log reads everything: documents and owners at once, and then, some owners at a time, what all
+ * hosts say that is stored, while the log is followed already.
  */
 
 import type { Change, SharedStore } from '../store/index.ts';
@@ -45,7 +45,10 @@ export class Following {
     return this.#options.usage.isReading;
   }
 
-  /** Resolves once all that others changed by now is in force here, and what they stored, too, unless `isReading`. Rejects with `store_away` or `store_refused`. */
+  /**
+   * Resolves once all that others changed by now is in force here, and what they stored, too, unless
+   * `isReading`. Rejects with `store_away` or `store_refused`.
+   */
   sync(): Promise<void> {
     if (this.#running === null) {
       this.#running = this.#sync().finally(() => {

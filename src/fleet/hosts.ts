@@ -22,8 +22,8 @@ export class Hosts {
   }
 
   /**
-   * Those that the store knows, and those that it has lost and whose usage counts here: they were heard of last when they
-   * were last listed, or else walked something. Rejects with `store_away`.
+   * Those that the store knows, and those that it has lost and whose usage counts here: they were heard of
+   * last when they were last listed, or else walked something. Rejects with `store_away`.
    */
   async all(): Promise<readonly HostRecord[]> {
     const { store, shares, host: ownHost, begunAt } = this.#options;

@@ -1,9 +1,10 @@
 /**
  * Notices that the shared store has lost some of what machines said, while it has the policy still.
  *
- * A machine puts its mark before it tells anything; where that is gone, so may be what it told. Then it tells everything
- * again, as every other machine does whose mark is gone. For one that does not run nobody else can tell, so what is known
- * of it here is put back. Until all have told, what a machine said is not taken back because the store does not have it.
+ * A machine puts its mark before it tells anything; where that is gone, so may be what it told. Then it tells
+ * everything again, as every other machine does whose mark is gone. For one that does not run nobody else can
+ * tell, so what is known of it here is put back. Until all have told, what a machine said is not taken back
+ * because the store does not have it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -39,14 +40,16 @@ export class Marks {
   }
 
   /**
-   * Whether something was lost, and not all have had time to tell it again: true for whatever was read from the store
-   * before this was called and lacked it. Rejects with `store_away`.
+   * Whether something was lost, and not all have had time to tell it again: true for whatever was read from
+   * the store before this was called and lacked it. Rejects with `store_away`.
    */
   async isLacking(): Promise<boolean> {
     return this.#heldUntil !== null || (await this.#isAnyLost());
   }
 
-  /** Puts the mark where there is none, and mends what was lost. Where the store is away, a later look does. */
+  /**
+   * Puts the mark where there is none, and mends what was lost. Where the store is away, a later look does.
+   */
   async look(): Promise<void> {
     const { everyMs = 3000 } = this.#options;
     if (performance.now() < this.#nextAt && !this.#isLost) return;

@@ -1,4 +1,7 @@
-/** This host among the others: its name, whose turn it is to tell, who walks what several hosts mount, and who there is. */
+/**
+ * This host among the others: its name, whose turn it is to tell, who walks what several hosts mount, and who
+ * there is.
+ */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
@@ -29,7 +32,9 @@ export interface MembershipOptions {
   readonly tell: Tell;
 }
 
-/** Milliseconds after which the name is kept by itself, should a look take long; it is lost after ten seconds. */
+/**
+ * Milliseconds after which the name is kept by itself, should a look take long; it is lost after ten seconds.
+ */
 const beatMs = 2500;
 
 export class Membership {
@@ -94,7 +99,10 @@ export class Membership {
     this.#turn.drop();
   }
 
-  /** Lists those that the store knows, and those that it has lost and whose usage counts here. Rejects with `store_away`. */
+  /**
+   * Lists those that the store knows, and those that it has lost and whose usage counts here. Rejects with
+   * `store_away`.
+   */
   hosts(): Promise<readonly HostRecord[]> {
     return this.#hosts.all();
   }

@@ -1,8 +1,9 @@
 /**
  * The name that this host has among the others, and keeps as long as its daemon is heard of.
  *
- * A daemon that starts is refused where a living one has its name. One that serves goes on serving whatever becomes of
- * the name, and tells nothing under it until it has it again: of two that live both, the one that began first has it.
+ * A daemon that starts is refused where a living one has its name. One that serves goes on serving whatever
+ * becomes of the name, and tells nothing under it until it has it again: of two that live both, the one that
+ * began first has it.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -29,7 +30,10 @@ export interface HostNameOptions {
   /** Waits so many milliseconds of it; by the system's clock unless given. */
   readonly wait?: (ms: number) => Promise<unknown>;
   readonly tell: Tell;
-  /** It was claimed anew, and something may be told; where this rejects, it is claimed again before anything is. */
+  /**
+   * It was claimed anew, and something may be told; where this rejects, it is claimed again before anything
+   * is.
+   */
   kept(): Promise<void>;
   /** Milliseconds between two claims. */
   readonly everyMs: number;
@@ -85,8 +89,8 @@ export class HostName {
   }
 
   /**
-   * Takes the name at the start. Where the store may have lost who has it, a daemon that lives is given the time to say
-   * so. Rejects with `configuration` where one has it, and with `store_away`.
+   * Takes the name at the start. Where the store may have lost who has it, a daemon that lives is given the
+   * time to say so. Rejects with `configuration` where one has it, and with `store_away`.
    */
   async begin(): Promise<void> {
     const { host, wait = delay } = this.#options;

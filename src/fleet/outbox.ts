@@ -1,9 +1,9 @@
 /**
- * What this machine says of its owners' usage, kept up to date in the shared store: what has changed, soon, and all of
- * it now and then, and whenever the store may have lost some.
+ * What this machine says of its owners' usage, kept up to date in the shared store: what has changed, soon,
+ * and all of it now and then, and whenever the store may have lost some.
  *
- * What has just changed goes before what is only told again, so that a push is heard of soon while a hundred thousand
- * owners are told.
+ * What has just changed goes before what is only told again, so that a push is heard of soon while a hundred
+ * thousand owners are told.
  */
 
 import { hash } from 'node:crypto';
@@ -108,7 +108,8 @@ export class Outbox {
   }
 
   /**
-   * Puts all owners on record whom the store does not know. True: others knew one before. Rejects with `store_away`.
+   * Puts all owners on record whom the store does not know. True: others knew one before. Rejects with
+   * `store_away`.
    */
   async enroll(): Promise<boolean> {
     const unknown: OwnerRecord[] = [];

@@ -45,7 +45,10 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   await following.sync();
 }
 
-/** Machines that a store which was emptied does not know of cannot tell again what they said: what is known of it is put back. */
+/**
+ * Machines that a store which was emptied does not know of cannot tell again what they said: what is known of
+ * it is put back.
+ */
 async function tellOfTheSilent({ shares, store, documents }: RepairParts): Promise<void> {
   if (documents.distrust?.why !== 'emptied') return;
   const heard = new Set((await store.hosts()).map(({ host }) => host));

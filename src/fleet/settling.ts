@@ -1,8 +1,8 @@
 /**
  * The server that the shared store is found on, and how long policy is left alone on one that was just met.
  *
- * A server that takes another's place, or was started again, may have lost the last changes. Whoever knows them writes them
- * again as soon as it finds the server: a change that is made before would take their place.
+ * A server that takes another's place, or was started again, may have lost the last changes. Whoever knows
+ * them writes them again as soon as it finds the server: a change that is made before would take their place.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,9 +1,10 @@
 /**
  * Whether the policy in the store is the known one, or what followed from it.
  *
- * A store may be emptied, put back from an old backup, or fall back by some changes when another server takes over.
- * What it then holds must not undo what administrators were told is in force. Where it only lacks the last changes of the
- * known policy, whoever knows them writes them again; where it has others instead, somebody has to decide.
+ * A store may be emptied, put back from an old backup, or fall back by some changes when another server takes
+ * over. What it then holds must not undo what administrators were told is in force. Where it only lacks the
+ * last changes of the known policy, whoever knows them writes them again; where it has others instead,
+ * somebody has to decide.
  */
 
 import type { Position, SharedState } from '../store/index.ts';
@@ -41,7 +42,8 @@ export type Verdict =
 const inForce = 'The known one stays in force, and nothing can be ruled until "softquota store repair"';
 
 /**
- * `markThere`: of the change that made the known version, as the store's log tells it; null: it does not any more.
+ * `markThere`: of the change that made the known version, as the store's log tells it; null: it does not any
+ * more.
  */
 export function judge(
   known: Known,

@@ -1,6 +1,6 @@
 /**
- * What other hosts say that owners store, as this host knows it: read as the log names it, or all of it, some owners at a
- * time, while the log is followed already.
+ * What other hosts say that owners store, as this host knows it: read as the log names it, or all of it, some
+ * owners at a time, while the log is followed already.
  */
 
 import type { UsageShares } from '../ledger/index.ts';

@@ -1,8 +1,9 @@
 /**
- * Volatile documents that hosts share: written to the shared store as they change, some at a time, and read from it as others
- * change them. Of two writers the last one wins, and nothing is made upon anything.
+ * Volatile documents that hosts share: written to the shared store as they change, some at a time, and read
+ * from it as others change them. Of two writers the last one wins, and nothing is made upon anything.
  *
- * An answer is taken as of when it was asked for: what this host itself has written since then is not undone by it.
+ * An answer is taken as of when it was asked for: what this host itself has written since then is not undone
+ * by it.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -26,7 +27,9 @@ interface Write {
 const pauseMs = 20;
 /** Documents in one write. */
 const mostAtOnce = 1000;
-/** Milliseconds for which a write is remembered, since a server that takes another's place may have lost it. */
+/**
+ * Milliseconds for which a write is remembered, since a server that takes another's place may have lost it.
+ */
 const recentMs = 60_000;
 /** Documents whose writes are remembered, at most. */
 const mostRecent = 20_000;
@@ -69,8 +72,8 @@ export class VolatileDocuments {
   }
 
   /**
-   * Takes all documents as the shared store has them. One that has none and had this host's before has lost them: it is given
-   * those known here. Rejects with `store_away`.
+   * Takes all documents as the shared store has them. One that has none and had this host's before has lost
+   * them: it is given those known here. Rejects with `store_away`.
    */
   async readAll({ hadOurs }: { readonly hadOurs: boolean }): Promise<void> {
     const { replica, store } = this.#options;

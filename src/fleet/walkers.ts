@@ -1,9 +1,10 @@
 /**
  * Who walks what several machines mount: one of them, which the shared store names, so that it counts once.
  *
- * The machine that took it first keeps it until it is forgotten, or its configuration no longer has the name. Who does
- * not walk it has none of its units: what was counted before goes as soon as another walks it, and before anything
- * more is told. So while the store is away whoever has units of it walked it last, and goes on.
+ * The machine that took it first keeps it until it is forgotten, or its configuration no longer has the name.
+ * Who does not walk it has none of its units: what was counted before goes as soon as another walks it, and
+ * before anything more is told. So while the store is away whoever has units of it walked it last, and goes
+ * on.
  */
 
 import type { Ledger } from '../ledger/index.ts';
@@ -29,7 +30,9 @@ export interface WalkersOptions {
 export interface WalkersHooks {
   /** This machine walks something that it did not walk, or the other way round. */
   changed(): void;
-  /** Something changed in what this machine walks: a path below the directory that its templates begin with. */
+  /**
+   * Something changed in what this machine walks: a path below the directory that its templates begin with.
+   */
   heard(name: string, path: string): void;
 }
 
@@ -131,8 +134,8 @@ export class Walkers {
     this.#freeSince.set(name, since);
     if (!this.#own.has(name)) {
       if (this.#others.has(name) && performance.now() - since < leftMs) return null;
-      // A store that was emptied does not know of machines that have ended, one of which may have walked it: what that
-      // one said of it counts until it is forgotten.
+      // A store that was emptied does not know of machines that have ended, one of which may have walked it:
+      // what that one said of it counts until it is forgotten.
       const listed = new Set((await store.hosts()).map(each => each.host));
       if ([...ledger.shares.others].some(other => !listed.has(other))) return null;
     }

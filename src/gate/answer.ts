@@ -34,7 +34,10 @@ export function send(request: IncomingMessage, response: ServerResponse, reply: 
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** A fault as an answer, on one line and harmless on a terminal. What is none of ours is not told to the asker; `unforeseen` gets it. */
+/**
+ * A fault as an answer, on one line and harmless on a terminal. What is none of ours is not told to the
+ * asker; `unforeseen` gets it.
+ */
 export function faultReply(error: unknown, unforeseen: (error: unknown) => void): Reply {
   if (error instanceof SoftquotaError) {
     // It may quote what the asker sent.

@@ -104,7 +104,10 @@ export class Gate {
     this.#drainMs = drainMs;
   }
 
-  /** Opens a gate at this socket; a trusted one takes what only trusted programs may say. Rejects with `configuration`. */
+  /**
+   * Opens a gate at this socket; a trusted one takes what only trusted programs may say. Rejects with
+   * `configuration`.
+   */
   static async open(
     services: GateServices,
     place: SocketPlace,
@@ -123,7 +126,8 @@ export class Gate {
     });
     server.maxRequestsPerSocket = 0;
     server.timeout = idleMs;
-    // Who has nothing more to ask may say so and still wait for the answer. Node has the switch, its types do not.
+    // Who has nothing more to ask may say so and still wait for the answer. Node has the switch, its types do
+    // not.
     Object.assign(server, { httpAllowHalfOpen: true });
     const connections = new Connections(server, { most: mostConnections });
     server.on('request', (request, response) => {
@@ -157,7 +161,10 @@ export class Gate {
   }
 }
 
-/** Ends a connection on which nothing more can be understood. Never by 413, which is a refusal and nothing else. */
+/**
+ * Ends a connection on which nothing more can be understood. Never by 413, which is a refusal and nothing
+ * else.
+ */
 function sayGoodbye(error: Error, socket: Duplex): void {
   if (socket.writable)
     socket.write(`HTTP/1.1 ${goodbye(error)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);

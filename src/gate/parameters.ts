@@ -1,4 +1,6 @@
-/** From the texts of a request to what they mean; each function throws `bad_parameter`, naming what is wrong. */
+/**
+ * From the texts of a request to what they mean; each function throws `bad_parameter`, naming what is wrong.
+ */
 
 import { posix } from 'node:path';
 import { SoftquotaError } from '../errors.ts';
@@ -8,7 +10,9 @@ import type { Parameters } from './request.ts';
 
 const longestShown = 80;
 
-/** What the system takes as a path, less its closing NUL. Looking one up takes a step for each of its names. */
+/**
+ * What the system takes as a path, less its closing NUL. Looking one up takes a step for each of its names.
+ */
 const longestPathBytes = 4095;
 
 export function required(parameters: Parameters, name: string): string {

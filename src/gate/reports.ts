@@ -1,4 +1,6 @@
-/** What hooks and trusted programs tell: that a unit changed, by how much, and how large a reported unit is. */
+/**
+ * What hooks and trusted programs tell: that a unit changed, by how much, and how large a reported unit is.
+ */
 
 import { SoftquotaError } from '../errors.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
@@ -53,9 +55,9 @@ export async function units(services: GateServices, parameters: Parameters): Pro
 }
 
 /**
- * `/v1/usage`: what an owner uses, the groups that bear on it, and what would be decided about each subject. Without an
- * assigned group those are the ones of DEFAULT_GROUPS, also for an owner never heard of, since they decide there as well.
- * The built-in group has no name and is not among them.
+ * `/v1/usage`: what an owner uses, the groups that bear on it, and what would be decided about each subject.
+ * Without an assigned group those are the ones of DEFAULT_GROUPS, also for an owner never heard of, since
+ * they decide there as well. The built-in group has no name and is not among them.
  */
 export function usage(services: GateServices, parameters: Parameters): Reply {
   const { ledger } = services;
@@ -78,7 +80,9 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
   return { status: 200, json: () => json, text: () => `${JSON.stringify(json)}\n` };
 }
 
-/** As administrators see a group: whoever reaches the trusted socket may know the names of groups and rules. */
+/**
+ * As administrators see a group: whoever reaches the trusted socket may know the names of groups and rules.
+ */
 function groupShown({ name, rules }: Group): object {
   return {
     name,

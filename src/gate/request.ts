@@ -66,8 +66,8 @@ export function parametersOf(request: IncomingMessage, body: Buffer | null): Par
 }
 
 /**
- * As `parametersOf`, for a body that may be long: where it is JSON, those in `nested` may be anything, and stand as their
- * JSON text. Rejects with `bad_parameter`.
+ * As `parametersOf`, for a body that may be long: where it is JSON, those in `nested` may be anything, and
+ * stand as their JSON text. Rejects with `bad_parameter`.
  */
 export async function nestedParametersOf(
   request: IncomingMessage,
@@ -171,7 +171,10 @@ function add(found: Map<string, string>, name: string, value: string): void {
   found.set(name, value);
 }
 
-/** Percent-decoding. Node hands over bytes beyond ASCII one by one; such as are no UTF-8 stand as in layout's paths. */
+/**
+ * Percent-decoding. Node hands over bytes beyond ASCII one by one; such as are no UTF-8 stand as in layout's
+ * paths.
+ */
 function decode(text: string): string {
   if (!/[%+\x80-\xff]/.test(text)) return text;
   const bytes = Buffer.from(text, 'latin1');

@@ -59,20 +59,20 @@ export interface GateServices {
   >;
   /**
    * The unit that an unknown path is or lies in, or would. Rejects with `unknown_path` where no template
-   * matches, with `not_ready` where the disk does not answer in time. Where another machine walks, only that one knows
-   * what was there: then whatever a template matches is said to exist.
+   * matches, with `not_ready` where the disk does not answer in time. Where another machine walks, only that
+   * one knows what was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }>;
   /** The unit at this path is walked again soon. */
   measureSoon(unitPath: string): void;
   /**
-   * A check let something through into the unit at this path, which need not be there yet: it is walked when that may have
-   * come, also where nobody says so. Costs no more than a look-up.
+   * A check let something through into the unit at this path, which need not be there yet: it is walked when
+   * that may have come, also where nobody says so. Costs no more than a look-up.
    */
   letThrough(unitPath: string): void;
   /**
-   * The synchronisation of a sign-in. Rejects with `not_found` where there is no such user or source, with `conflict` where
-   * the source is not active.
+   * The synchronisation of a sign-in. Rejects with `not_found` where there is no such user or source, with
+   * `conflict` where the source is not active.
    */
   synchronize(claimed: Claimed): Promise<Synchronization>;
   /** `[hooks] CONTACT`. */

@@ -1,8 +1,8 @@
 /**
  * `/v1/sources`: programs that report their units in whole sets.
  *
- * A set is read as it comes, since it may be a hundred megabytes: a piece is asked for when the one before was taken. It may
- * take as long as it goes on coming.
+ * A set is read as it comes, since it may be a hundred megabytes: a piece is asked for when the one before
+ * was taken. It may take as long as it goes on coming.
  */
 
 import type { IncomingMessage } from 'node:http';

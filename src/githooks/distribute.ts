@@ -27,9 +27,10 @@ export interface DistributeReport {
 }
 
 /**
- * Puts both hooks where gitolite takes them from, has it link them into every repository, and writes the socket's
- * path into those that exist. Nothing is done, and it rejects with `conflict`, where linking would put an end to a
- * hook that some repository has for itself, or where the next push to gitolite-admin would put an end to ours.
+ * Puts both hooks where gitolite takes them from, has it link them into every repository, and writes the
+ * socket's path into those that exist. Nothing is done, and it rejects with `conflict`, where linking would
+ * put an end to a hook that some repository has for itself, or where the next push to gitolite-admin would
+ * put an end to ours.
  */
 export async function distributeHooks(
   gitolite: Gitolite,
@@ -86,7 +87,9 @@ export interface WithdrawReport {
   readonly repositories: readonly RemoveResult[];
 }
 
-/** Undoes `distributeHooks`: ours go, one that had made room returns, and so do the links and the settings. */
+/**
+ * Undoes `distributeHooks`: ours go, one that had made room returns, and so do the links and the settings.
+ */
 export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
   const { repositories } = await findRepositories([gitolite.repositories]);
   const folder = await existingCommon(gitolite);

@@ -1,4 +1,7 @@
-/** Repositories of GitLab: its Gitaly runs no hook that lies in a repository, so that there nothing is ever asked. */
+/**
+ * Repositories of GitLab: its Gitaly runs no hook that lies in a repository, so that there nothing is ever
+ * asked.
+ */
 
 import type { RepositorySettings } from './settings.ts';
 

@@ -1,6 +1,6 @@
 /**
- * gitolite: it links what lies in one folder into each of its repositories, those to come included, so that is
- * where the hooks go.
+ * gitolite: it links what lies in one folder into each of its repositories, those to come included, so that
+ * is where the hooks go.
  *
  * gitolite is asked where that is, and told to link, as the user that it belongs to: its configuration is a
  * program, and nobody else's than that user's.
@@ -44,8 +44,8 @@ interface User {
 
 /**
  * The gitolite in this home, or with `auto` the only one among the homes of the machine's users. Rejects with
- * `usage` where there is none, or several, with `not_permitted` where only its user or root can ask it, and with
- * `conflict` where it does not answer.
+ * `usage` where there is none, or several, with `not_permitted` where only its user or root can ask it, and
+ * with `conflict` where it does not answer.
  */
 export async function findGitolite(where: string, machine: Machine = {}): Promise<Gitolite> {
   const users = await usersOf(machine.passwd ?? '/etc/passwd');

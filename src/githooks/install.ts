@@ -26,7 +26,10 @@ export interface InstallOptions {
   readonly socket: string;
   /** What a push may when nobody can tell; where it is not given, the repository's stays. */
   readonly onError?: OnError;
-  /** How long what the daemon last published counts, such as `24h`; where it is not given, the repository's stays. */
+  /**
+   * How long what the daemon last published counts, such as `24h`; where it is not given, the repository's
+   * stays.
+   */
   readonly lastFor?: string;
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
@@ -218,7 +221,9 @@ async function installAt(hooks: Folder, place: Place): Promise<InstalledHook> {
   return { did, file, previous: kept };
 }
 
-/** The old hook stands under both names until ours takes the first over, so that at no moment it does not run. */
+/**
+ * The old hook stands under both names until ours takes the first over, so that at no moment it does not run.
+ */
 async function keepPrevious(
   hooks: Folder,
   place: Place,

@@ -68,7 +68,10 @@ export interface RepositorySettings {
   readonly lastFor: string | null;
   readonly timeout: string | null;
   readonly hooksPath: string | null;
-  /** Whether it includes other files, which may say more: they are not read, since whoever wrote it chose them. */
+  /**
+   * Whether it includes other files, which may say more: they are not read, since whoever wrote it chose
+   * them.
+   */
   readonly includes: boolean;
   /** The project that GitLab wrote there. */
   readonly gitlabProject: string | null;
@@ -152,8 +155,8 @@ const noFile = {
 } as const;
 
 /**
- * Has git read a user's own file with that user's rights: a link that they made of it may lead anywhere. Others than
- * root have their own rights only.
+ * Has git read a user's own file with that user's rights: a link that they made of it may lead anywhere.
+ * Others than root have their own rights only.
  */
 export function asOwner(owner: NonNullable<ProgramOptions['user']>): Pick<ProgramOptions, 'user'> {
   return process.getuid?.() === 0 ? { user: owner } : {};
@@ -161,7 +164,10 @@ export function asOwner(owner: NonNullable<ProgramOptions['user']>): Pick<Progra
 
 const gitMs = 10_000;
 
-/** git in no repository, and without anybody's configuration; an exit status that says "no such key" gives nothing. */
+/**
+ * git in no repository, and without anybody's configuration; an exit status that says "no such key" gives
+ * nothing.
+ */
 export async function git(
   args: readonly string[],
   options: Pick<ProgramOptions, 'input' | 'user'> = {},

@@ -1,6 +1,6 @@
 /**
- * Everything that a daemon may find wrong with itself, by the code of the finding. What stands here is what the
- * manual says.
+ * Everything that a daemon may find wrong with itself, by the code of the finding. What stands here is what
+ * the manual says.
  */
 
 import type { FindingCode } from '../quota/index.ts';

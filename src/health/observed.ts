@@ -30,7 +30,10 @@ export interface ObservedFleet {
   /** None while it is away. */
   readonly advice: readonly ServerAdvice[];
   readonly hosts: readonly HostRecord[];
-  /** What several machines mount and this one does not walk, and who does; null: nobody, as far as it is known. */
+  /**
+   * What several machines mount and this one does not walk, and who does; null: nobody, as far as it is
+   * known.
+   */
   readonly elsewhere: readonly { readonly name: string; readonly walker: string | null }[];
   /** Storage roots on file systems that other machines may mount, for which no name is given. */
   readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
@@ -145,7 +148,10 @@ function minuteOf(agoMs: number): string {
   return `${new Date(Date.now() - agoMs).toISOString().slice(0, 16)}Z`;
 }
 
-/** The sentence is the same as long as the disk hangs, so that whoever watches it sees a change where there is one. */
+/**
+ * The sentence is the same as long as the disk hangs, so that whoever watches it sees a change where there is
+ * one.
+ */
 export function doesNotAnswer({ path, milliseconds }: WaitedFor): string {
   const since = minuteOf(milliseconds);
   return `the disk at ${printable(path)} does not answer since ${since}; what lies on it counts as last known`;

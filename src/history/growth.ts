@@ -1,9 +1,9 @@
 /**
  * How quickly something grows, and when it comes to a limit if that goes on.
  *
- * The slope is Theil and Sen's: the median of the slopes between each two days. Unlike a line of least squares it
- * is not turned by one large upload or one cleaning up, which is what usage is made of, and it needs no threshold
- * for what counts as one.
+ * The slope is Theil and Sen's: the median of the slopes between each two days. Unlike a line of least
+ * squares it is not turned by one large upload or one cleaning up, which is what usage is made of, and it
+ * needs no threshold for what counts as one.
  */
 
 export interface DayPoint {
@@ -38,8 +38,8 @@ export function growthOf(points: readonly DayPoint[]): Growth | null {
 }
 
 /**
- * When `limit` is reached that `used` is below of; null: never, not within ten years, or it is reached already. A limit
- * below 0 is none.
+ * When `limit` is reached that `used` is below of; null: never, not within ten years, or it is reached
+ * already. A limit below 0 is none.
  */
 export function reachedAt(perDay: number, used: number, limit: number, now: number): number | null {
   if (perDay <= 0 || limit < 0 || used >= limit) return null;

@@ -1,9 +1,10 @@
 /**
- * Usage as it was: recorded every hour, kept by the hour for days and by the day for years, and carried forward.
+ * Usage as it was: recorded every hour, kept by the hour for days and by the day for years, and carried
+ * forward.
  *
- * It is this machine's own record of the sums that it knew, other machines' usage among them. Recording is bounded: an
- * owner takes room only for hours in which the usage became another. A clock that is set costs at most the hours in
- * which it was wrong.
+ * It is this machine's own record of the sums that it knew, other machines' usage among them. Recording is
+ * bounded: an owner takes room only for hours in which the usage became another. A clock that is set costs at
+ * most the hours in which it was wrong.
  */
 
 export { type DayPoint, type Growth, growthOf, reachedAt } from './growth.ts';

@@ -53,8 +53,8 @@ function hoursBack(count: number, hour: number, step: number): number {
 }
 
 /**
- * The last recorded hour of each `step`, oldest first. Of an owner only what there is since the first record of it, and what
- * held until the next one; without `ofOwner` that of all owners.
+ * The last recorded hour of each `step`, oldest first. Of an owner only what there is since the first record
+ * of it, and what held until the next one; without `ofOwner` that of all owners.
  */
 export function pointsOf(
   { hours, steps }: PastUsage,

@@ -1,9 +1,9 @@
 /**
  * Slows those who try wrong credentials.
  *
- * Past so many wrong ones from one network, each further one is answered by when to try again. What is right is not slowed,
- * whoever else is behind the same address: to look costs a hash, and nobody guesses 160 bits however often they try. What is
- * remembered is bounded, however many addresses an attacker has.
+ * Past so many wrong ones from one network, each further one is answered by when to try again. What is right
+ * is not slowed, whoever else is behind the same address: to look costs a hash, and nobody guesses 160 bits
+ * however often they try. What is remembered is bounded, however many addresses an attacker has.
  */
 
 import { hash, randomBytes } from 'node:crypto';

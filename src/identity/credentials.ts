@@ -1,8 +1,8 @@
 /** The token in an `Authorization` header. */
 
 /**
- * `token T`, `Bearer T`, or Basic with the token as password, whatever the user name. Null where it is nothing of
- * that; schemes are compared without case.
+ * `token T`, `Bearer T`, or Basic with the token as password, whatever the user name. Null where it is
+ * nothing of that; schemes are compared without case.
  */
 export function tokenIn(authorization: string): string | null {
   const [, scheme = '', credentials = ''] = /^([^ ]+) +([^ ]+) *$/.exec(authorization) ?? [];

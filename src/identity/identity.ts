@@ -71,8 +71,8 @@ export class Identity {
   }
 
   /**
-   * Looks at an `Authorization` header: `token T`, `Bearer T`, or Basic with the token as password. Each wrong one
-   * counts against the address that it came from, and too many are slowed; a right one never is.
+   * Looks at an `Authorization` header: `token T`, `Bearer T`, or Basic with the token as password. Each
+   * wrong one counts against the address that it came from, and too many are slowed; a right one never is.
    */
   async authenticate(authorization: string | undefined, address: string): Promise<Authentication> {
     if (authorization === undefined) return { is: 'none' };
@@ -86,9 +86,9 @@ export class Identity {
   }
 
   /**
-   * Looks at what a browser holds as its session. A wrong one does not count against anybody: it cannot be guessed, and
-   * pages that stay open after their session has ended bring it again and again. Rejects with `store_away` where it
-   * cannot be told whether it was stolen.
+   * Looks at what a browser holds as its session. A wrong one does not count against anybody: it cannot be
+   * guessed, and pages that stay open after their session has ended bring it again and again. Rejects with
+   * `store_away` where it cannot be told whether it was stolen.
    */
   async authenticateSession(value: string): Promise<Authentication> {
     const letIn = await this.#signedIn.letIn(value);
@@ -98,8 +98,8 @@ export class Identity {
   }
 
   /**
-   * Starts a session, in place of the one that the browser holds. What is wrong counts against the address as it does
-   * with `authenticate`. Rejects with `store_away`.
+   * Starts a session, in place of the one that the browser holds. What is wrong counts against the address as
+   * it does with `authenticate`. Rejects with `store_away`.
    */
   async signIn(by: SignIn, address: string, held: string | null): Promise<SignInResult> {
     const wanted = await this.#attempt(

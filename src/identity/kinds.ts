@@ -1,4 +1,7 @@
-/** The documents of identity: who somebody is, who belongs to an organization, tokens, and sessions in browsers. */
+/**
+ * The documents of identity: who somebody is, who belongs to an organization, tokens, and sessions in
+ * browsers.
+ */
 
 import { z } from 'zod';
 import type { Kind } from '../documents/index.ts';
@@ -61,8 +64,8 @@ const token = withoutLastUse({
 export type TokenDocument = Readonly<z.infer<typeof token>>;
 
 /**
- * By the SHA-256 of the token, in hexadecimal digits: whoever brings one is found in one step, and what is kept does
- * not let anybody in.
+ * By the SHA-256 of the token, in hexadecimal digits: whoever brings one is found in one step, and what is
+ * kept does not let anybody in.
  */
 export const tokenKind: Kind<TokenDocument> = {
   name: 'token',
@@ -108,8 +111,8 @@ const session = withoutLastUse({
 export type SessionDocument = Readonly<z.infer<typeof session>>;
 
 /**
- * By the SHA-256 of the session's handle, in hexadecimal digits. The handle stays the same while the secrets beside it
- * come and go, so that one that was replaced is told from one that never was.
+ * By the SHA-256 of the session's handle, in hexadecimal digits. The handle stays the same while the secrets
+ * beside it come and go, so that one that was replaced is told from one that never was.
  */
 export const sessionKind: Kind<SessionDocument> = {
   name: 'session',
@@ -140,8 +143,8 @@ const link = z.strictObject({
 });
 
 /**
- * `owner` is an owner's id. `administrationBy` is the id of the source that made the owner an administrator, null where
- * none did; `createdAt` is milliseconds since 1970.
+ * `owner` is an owner's id. `administrationBy` is the id of the source that made the owner an administrator,
+ * null where none did; `createdAt` is milliseconds since 1970.
  */
 export type LinkDocument = Readonly<z.infer<typeof link>>;
 

@@ -1,6 +1,6 @@
 /**
- * Who somebody is at a provider: an issuer and a subject there are bound to one user here, whatever either side calls
- * them later. A user has at most one subject at each issuer.
+ * Who somebody is at a provider: an issuer and a subject there are bound to one user here, whatever either
+ * side calls them later. A user has at most one subject at each issuer.
  */
 
 import { hash } from 'node:crypto';
@@ -40,8 +40,8 @@ export function hasLinks(snapshot: Snapshot, ownerId: number): boolean {
 }
 
 /**
- * Binds a subject to a user. Throws `invalid` where it is no user or no subject, `conflict` where the subject is somebody
- * else, or the user is another subject at this issuer.
+ * Binds a subject to a user. Throws `invalid` where it is no user or no subject, `conflict` where the subject
+ * is somebody else, or the user is another subject at this issuer.
  */
 export function putLink(changes: ChangeSet, user: OwnerRecord, who: Subject, now: number): LinkDocument {
   const shown = printable(user.name);
@@ -74,7 +74,9 @@ export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sour
   changes.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
 }
 
-/** Whoever says by hand whether a user is an administrator has the last word until a source says otherwise. */
+/**
+ * Whoever says by hand whether a user is an administrator has the last word until a source says otherwise.
+ */
 export function forgetAdministrationBy(changes: ChangeSet, ownerId: number): void {
   for (const link of linksOf(changes, ownerId)) {
     if (link.administrationBy !== null) setAdministrationBy(changes, link, null);

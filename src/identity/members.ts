@@ -23,7 +23,10 @@ export function organizationsOf(snapshot: Snapshot, userId: number): readonly nu
   );
 }
 
-/** Takes a user in, or gives another role; throws `not_found` where it is no organization, `invalid` where it is no user. */
+/**
+ * Takes a user in, or gives another role; throws `not_found` where it is no organization, `invalid` where it
+ * is no user.
+ */
 export function setMember(
   changes: ChangeSet,
   organization: OwnerRecord,

@@ -1,8 +1,8 @@
 /**
  * What a token's scopes let it do.
  *
- * `all` gives everything, `read:AREA` and `write:AREA` an area (writing includes reading), and `public-only` takes the
- * area of administrators away again. Any other scope is taken, and gives nothing here.
+ * `all` gives everything, `read:AREA` and `write:AREA` an area (writing includes reading), and `public-only`
+ * takes the area of administrators away again. Any other scope is taken, and gives nothing here.
  */
 
 export const areas = ['admin', 'user', 'organization'] as const;

@@ -1,9 +1,9 @@
 /**
  * Sessions of browsers, as documents.
  *
- * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Of both only the SHA-256 is kept. The secret is
- * replaced once a day: whoever brings one that was replaced has it from somebody else, or somebody else has the newer
- * one, so the session is over for both.
+ * A browser holds a handle and a secret, `HANDLE.SECRET`, both random. Of both only the SHA-256 is kept. The
+ * secret is replaced once a day: whoever brings one that was replaced has it from somebody else, or somebody
+ * else has the newer one, so the session is over for both.
  */
 
 import { hash, randomBytes, randomInt } from 'node:crypto';
@@ -69,8 +69,8 @@ export function broughtIn(value: string): Brought | null {
 }
 
 /**
- * Signs somebody in: always with a handle of its own, so that nothing that was known before is good afterwards. Throws
- * `invalid` for an organization.
+ * Signs somebody in: always with a handle of its own, so that nothing that was known before is good
+ * afterwards. Throws `invalid` for an organization.
  */
 export function startSession(
   changes: ChangeSet,
@@ -189,7 +189,9 @@ export function lastUseOf(
   return Math.max(createdAt, rotatedAt, keptUseOf(snapshot, key) ?? 0);
 }
 
-/** Takes out those that let nobody in any more, and uses of what is gone; `isThere` tells of an owner's id. */
+/**
+ * Takes out those that let nobody in any more, and uses of what is gone; `isThere` tells of an owner's id.
+ */
 export function sweepSessions(changes: ChangeSet, isThere: (ownerId: number) => boolean, now: number): void {
   for (const [key, session] of [...changes.all(sessionKind)]) {
     const isUsed = isThere(session.owner) && !isOver(changes, session, lastUseOf(changes, key, session), now);

@@ -1,6 +1,6 @@
 /**
- * Links that sign somebody in once, and soon: codes that are kept in memory only, so that nothing of them survives
- * the daemon. There are only so many at a time; the oldest makes room.
+ * Links that sign somebody in once, and soon: codes that are kept in memory only, so that nothing of them
+ * survives the daemon. There are only so many at a time; the oldest makes room.
  */
 
 import { hash, randomBytes } from 'node:crypto';

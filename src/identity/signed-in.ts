@@ -1,9 +1,9 @@
 /**
- * Who is signed in, by what a browser brings: looked up in what is in force, so that nothing that was ended anywhere
- * lets in any more.
+ * Who is signed in, by what a browser brings: looked up in what is in force, so that nothing that was ended
+ * anywhere lets in any more.
  *
- * A new secret may get lost on its way, where somebody leaves a page at that moment. So it is remembered for as long as
- * the one before is taken, and given again to who brings that.
+ * A new secret may get lost on its way, where somebody leaves a page at that moment. So it is remembered for
+ * as long as the one before is taken, and given again to who brings that.
  */
 
 import type { Documents } from '../documents/index.ts';

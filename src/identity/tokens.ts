@@ -46,8 +46,9 @@ export function tokensOf(snapshot: Snapshot, ownerId: number): readonly TokenDoc
 }
 
 /**
- * Makes a token for a user: 40 hexadecimal digits. Throws `not_permitted` where it would give more than its maker
- * has, in scope or in time, `conflict` where the user has one of that name or as many as can be, else `invalid` with the faults.
+ * Makes a token for a user: 40 hexadecimal digits. Throws `not_permitted` where it would give more than its
+ * maker has, in scope or in time, `conflict` where the user has one of that name or as many as can be, else
+ * `invalid` with the faults.
  */
 export function createToken(
   changes: ChangeSet,

@@ -1,8 +1,8 @@
 /**
  * Owners as users and organizations: made known, changed, renamed, deleted.
  *
- * Everything about an owner hangs on its id, so that it goes along through a change of name, and a name that is used
- * anew inherits nothing.
+ * Everything about an owner hangs on its id, so that it goes along through a change of name, and a name that
+ * is used anew inherits nothing.
  */
 
 import type { Snapshot, Transaction } from '../documents/index.ts';
@@ -50,8 +50,8 @@ export function createUser(
 }
 
 /**
- * Throws `not_found`; `invalid` with every fault; `conflict` where somebody has the new name who is not only known from
- * the disk, or where an owner has what the other type cannot have.
+ * Throws `not_found`; `invalid` with every fault; `conflict` where somebody has the new name who is not only
+ * known from the disk, or where an owner has what the other type cannot have.
  */
 export function editUser(transaction: Transaction, name: string, edit: UserEdit): OwnerRecord {
   const { name: newName = name, type, ...fields } = edit;
@@ -70,7 +70,10 @@ export function editUser(transaction: Transaction, name: string, edit: UserEdit)
   return transaction.renameOwner(name, newName, owner => isOnlyFound(changes, owner));
 }
 
-/** With groups, tokens, sessions and memberships. Throws `not_found`, and `conflict` where the owner has units. */
+/**
+ * With groups, tokens, sessions and memberships. Throws `not_found`, and `conflict` where the owner has
+ * units.
+ */
 export function deleteUser(transaction: Transaction, name: string): OwnerRecord {
   const owner = transaction.deleteOwner(name);
   const { changes } = transaction;

@@ -1,6 +1,6 @@
 /**
- * When tokens and sessions were last used: known at once, written now and then and all together, so that no request waits for a
- * write or makes one.
+ * When tokens and sessions were last used: known at once, written now and then and all together, so that no
+ * request waits for a write or makes one.
  */
 
 import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';

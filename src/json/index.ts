@@ -1,6 +1,6 @@
 /**
- * JSON that strangers send, to values: exact in its numbers, bounded in depth and number of values, and a slice at a
- * time, so that no document holds the event loop.
+ * JSON that strangers send, to values: exact in its numbers, bounded in depth and number of values, and a
+ * slice at a time, so that no document holds the event loop.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,8 +1,8 @@
 /**
  * Numbers that are what their text says.
  *
- * JSON.parse rounds 9007199254740993 and 1.0000000000000000001 without a word. Here such a number comes back as
- * something that no schema takes for a number, so that it is refused where it matters, by its field.
+ * JSON.parse rounds 9007199254740993 and 1.0000000000000000001 without a word. Here such a number comes back
+ * as something that no schema takes for a number, so that it is refused where it matters, by its field.
  */
 
 /** Stands where a number cannot be represented. */
@@ -28,7 +28,10 @@ export function exactNumber(source: string): number | Inexact {
   return isExact ? value : new Inexact(source);
 }
 
-/** The digits of a number without outer zeros, and the power of ten behind them: the same for 100, 1e2 and 100.0. */
+/**
+ * The digits of a number without outer zeros, and the power of ten behind them: the same for 100, 1e2 and
+ * 100.0.
+ */
 function decimal(text: string): string {
   const isNegative = text.startsWith('-');
   const [mantissa = '', exponent = '0'] = text

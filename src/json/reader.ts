@@ -1,10 +1,11 @@
 /**
  * Reads one JSON document (RFC 8259), a slice at a time.
  *
- * JSON.parse is one step, and with a reviver 1 MiB of small numbers holds the event loop for half a second. This reader
- * does so many values and characters and stops, so that others get their turn. It takes what JSON.parse takes, but for what
- * only an attacker sends: documents with more than `mostDepth` levels, objects with more than `mostNames`, texts with more than
- * `mostCharacters`, numbers and blanks with more than `mostInARow`, and more values than the caller allows.
+ * JSON.parse is one step, and with a reviver 1 MiB of small numbers holds the event loop for half a second.
+ * This reader does so many values and characters and stops, so that others get their turn. It takes what
+ * JSON.parse takes, but for what only an attacker sends: documents with more than `mostDepth` levels, objects
+ * with more than `mostNames`, texts with more than `mostCharacters`, numbers and blanks with more than
+ * `mostInARow`, and more values than the caller allows.
  */
 
 /** What cannot be read. The message holds nothing of the text, which may be a secret. */
@@ -27,7 +28,10 @@ export const mostCharacters = 256 * 1024;
 /** Digits or blanks, which are passed over in one step. */
 export const mostInARow = 1024 * 1024;
 
-/** Of one object, with those that come again: each time that the engine enlarges an object, it does so in one step. */
+/**
+ * Of one object, with those that come again: each time that the engine enlarges an object, it does so in one
+ * step.
+ */
 export const mostNames = 10_000;
 
 /** A step reads no more characters, but for the value that it is at. */
@@ -68,7 +72,10 @@ export class JsonReader {
     return this.#result;
   }
 
-  /** Reads up to so many values more, or fewer long ones. Returns true at the end of the document. Throws `JsonFault`. */
+  /**
+   * Reads up to so many values more, or fewer long ones. Returns true at the end of the document. Throws
+   * `JsonFault`.
+   */
   read(values: number): boolean {
     const end = this.#values + values;
     const endAt = this.#at + charactersAtOnce;
@@ -170,7 +177,9 @@ export class JsonReader {
     }
   }
 
-  /** Where the text ends that starts here: behind the first quote that no odd number of backslashes is before. */
+  /**
+   * Where the text ends that starts here: behind the first quote that no odd number of backslashes is before.
+   */
   #endOfString(start: number): number {
     for (let from = start + 1; ; ) {
       const quote = this.#text.indexOf('"', from);

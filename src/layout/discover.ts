@@ -1,10 +1,10 @@
 /**
  * Finds all units of a layout by walking the directories above them.
  *
- * One walk serves all templates: each directory is listed once, and only where some template that
- * is walked here can still match below. Never follows a link, never looks into a unit for more than the literal
- * places that other templates name, and never throws for what is on the disk. Synchronous, for
- * worker threads; a caller that wants to stop stops taking values.
+ * One walk serves all templates: each directory is listed once, and only where some template that is walked
+ * here can still match below. Never follows a link, never looks into a unit for more than the literal places
+ * that other templates name, and never throws for what is on the disk. Synchronous, for worker threads; a
+ * caller that wants to stop stops taking values.
  */
 
 import { directoriesIn, entryAt } from './disk.ts';
@@ -79,7 +79,10 @@ function* walk(layout: Layout, root: string): Generator<Found, void> {
   }
 }
 
-/** A directory in one that was looked through; null where no template that is walked here can match it or below. */
+/**
+ * A directory in one that was looked through; null where no template that is walked here can match it or
+ * below.
+ */
 export function childOf(layout: Layout, { path, states }: Directory, name: string): Directory | null {
   const next = advance(layout, states, name);
   return next.some(({ track }) => track.isWalked) ? { path: below(path, name), states: next } : null;

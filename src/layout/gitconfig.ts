@@ -22,7 +22,8 @@ const variable =
 
 /** The last value of `section.key` or `section.subsection.key` in a configuration file's text. */
 export function configValue(text: string, key: string): ConfigValue {
-  // To git, \r\n is \n everywhere, a byte order mark at the start is nothing, and the end of the file ends a line.
+  // To git, \r\n is \n everywhere, a byte order mark at the start is nothing, and the end of the file ends a
+  // line.
   const source = `${text.replace(/^\ufeff/, '').replaceAll('\r\n', '\n')}\n`;
   const wanted = foldKey(key);
   let result: ConfigValue = { found: 'nothing' };

@@ -152,7 +152,8 @@ function stateAt(path: string, to: Destination | null): Pick<Root, 'state'> & Pa
   try {
     beforeLook(path);
     const { dev: device, ino: inode } = lstatSync(encodePath(path), { bigint: true });
-    // Listed and passed through, rather than asked about by access(2), which leaves out what a process may by capability.
+    // Listed and passed through, rather than asked about by access(2), which leaves out what a process may by
+    // capability.
     opendirSync(encodePath(path)).closeSync();
     lstatSync(encodePath(`${path}/.`));
     return { state: 'present', device, inode };

@@ -1,8 +1,9 @@
 /**
  * One directory's entries, whatever bytes their names are.
  *
- * Names are strings as in path.ts: bytes that are not UTF-8 stand as lone surrogates. A large directory is read in
- * pieces, so that a million entries are never in memory at once; for small ones that would take twice as long.
+ * Names are strings as in path.ts: bytes that are not UTF-8 stand as lone surrogates. A large directory is
+ * read in pieces, so that a million entries are never in memory at once; for small ones that would take twice
+ * as long.
  */
 
 import { type Dir, Dirent, opendirSync, readdirSync, statSync } from 'node:fs';
@@ -23,7 +24,9 @@ const replacement = '\ufffd';
 
 const attempts = 5;
 
-/** The size of a directory from which on it is read in pieces: of some thousand entries on most file systems. */
+/**
+ * The size of a directory from which on it is read in pieces: of some thousand entries on most file systems.
+ */
 const largeBytes = 64 * 1024;
 
 const entriesPerPiece = 1024;
@@ -36,7 +39,10 @@ export function list(location: string | Buffer, sizeBytes: number): Listing {
   return (sizeBytes >= largeBytes ? listInPieces(location) : null) ?? listWhole(location);
 }
 
-/** Null where the file system does not tell what its entries are: then one that vanishes would cost its whole piece. */
+/**
+ * Null where the file system does not tell what its entries are: then one that vanishes would cost its whole
+ * piece.
+ */
 function listInPieces(location: string | Buffer): Listing | null {
   const directory = openBuffered(location);
   let first: BufferEntry | null;

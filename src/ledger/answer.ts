@@ -11,7 +11,10 @@ export interface OwnerUsage {
   readonly name: string;
   readonly type: OwnerRecord['type'];
   readonly usage: Usage;
-  /** When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was measured. */
+  /**
+   * When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was
+   * measured.
+   */
   readonly measuredAt: number | null;
   /** Some bytes are last known ones, or no sweep has ended yet. */
   readonly partial: boolean;

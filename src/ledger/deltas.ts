@@ -56,7 +56,10 @@ export class LeafDeltas {
     }
   }
 
-  /** Drops those that walks have overtaken and, where nothing is walked, those that have lapsed. Gives the dropped. */
+  /**
+   * Drops those that walks have overtaken and, where nothing is walked, those that have lapsed. Gives the
+   * dropped.
+   */
   settle(units: Iterable<UnitRecord>, monotonicNow: number): readonly DeltaRecord[] {
     if (this.#behind > 0) return [];
     const oldestWalk = this.#oldestWalk(units);

@@ -133,7 +133,9 @@ export class Ledger {
     return { owner, decision: this.deciderFor(owner)(subject, addingBytes) };
   }
 
-  /** Decides of one subject after the other, by the policy of now: what bears on the owner is looked up once. */
+  /**
+   * Decides of one subject after the other, by the policy of now: what bears on the owner is looked up once.
+   */
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const settings = this.#settings;
     const standing = this.#standing(owner);

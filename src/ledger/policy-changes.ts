@@ -6,7 +6,9 @@ import { assignmentKind, groupKind, policyKinds, ruleKind } from '../policy/inde
 /** Kinds that bear on owners whom their documents do not name. */
 const forAnybody = [ruleKind, groupKind];
 
-/** Gives whether the policy has changed, and the keys of the owners affected; null among them: anybody may be. */
+/**
+ * Gives whether the policy has changed, and the keys of the owners affected; null among them: anybody may be.
+ */
 export function affectedBy(
   { documents, owners, renewedOwners, goneOwners }: Applied,
   known: Owners,

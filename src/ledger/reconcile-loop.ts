@@ -1,6 +1,6 @@
 /**
- * Reconciles owners whose decisions may have changed: not at once, but in rounds, so that many changes are one round, and
- * a slice at a time, so that everybody can be reconciled while all else goes on.
+ * Reconciles owners whose decisions may have changed: not at once, but in rounds, so that many changes are
+ * one round, and a slice at a time, so that everybody can be reconciled while all else goes on.
  */
 
 import { inSlices } from '../slices.ts';
@@ -14,7 +14,10 @@ export interface ReconcileLoopOptions {
   readonly retryMs?: number | undefined;
   /** Reconciles an owner whose decisions may have changed. The owner may be gone. */
   reconcile(ownerKey: string): void;
-  /** Ends a round; `everybody` has been reconciled, or some. Where it rejects it is called again, at the latest after `retryMs`. */
+  /**
+   * Ends a round; `everybody` has been reconciled, or some. Where it rejects it is called again, at the
+   * latest after `retryMs`.
+   */
   finish(everybody: boolean): Promise<void>;
   /** Called when a round could not be ended. */
   onFailed(error: unknown): void;

@@ -35,9 +35,9 @@ export class Reports {
   }
 
   /**
-   * Adds bytes that came or went between walks, as a trusted program tells. They count once they are kept, until every
-   * walked unit of that owner and leaf was walked anew, or, without any, for an hour. Rejects with `store_away` or
-   * `sum_too_large`, and then they do not count.
+   * Adds bytes that came or went between walks, as a trusted program tells. They count once they are kept,
+   * until every walked unit of that owner and leaf was walked anew, or, without any, for an hour. Rejects
+   * with `store_away` or `sum_too_large`, and then they do not count.
    */
   async addDelta(ownerName: string, leaf: Leaf, bytes: number): Promise<void> {
     const { usage, writeBehind, clock, nextSeq } = this.#options;
@@ -53,8 +53,8 @@ export class Reports {
   }
 
   /**
-   * Sets a reported unit's size in place of what was reported before; 0 takes the unit out. Rejects with `store_away` or
-   * `sum_too_large`, and then nothing is changed.
+   * Sets a reported unit's size in place of what was reported before; 0 takes the unit out. Rejects with
+   * `store_away` or `sum_too_large`, and then nothing is changed.
    */
   async reportUnit(ownerName: string, leaf: Leaf, name: string, bytes: number): Promise<void> {
     const { usage, writeBehind, clock, host, nextSeq } = this.#options;
@@ -111,7 +111,10 @@ export class Reports {
     return usage.owners.named(name) ?? usage.owners.expect(name, now);
   }
 
-  /** An hour after it came, as far as the clock can tell: it may have been set, so never later than an hour from now. */
+  /**
+   * An hour after it came, as far as the clock can tell: it may have been set, so never later than an hour
+   * from now.
+   */
   #lapsesAt({ at }: DeltaRecord): number {
     const { clock } = this.#options;
     const passedMs = Math.min(Math.max(clock.wall() - at, 0), deltaLapseMs);

@@ -1,8 +1,9 @@
 /**
- * Usage where several hosts share one quota: what this host says of its own, and what it knows of the others'.
+ * Usage where several hosts share one quota: what this host says of its own, and what it knows of the
+ * others'.
  *
- * What others say counts at once and is written behind into this host's own store, so that it is known at the next start
- * whether or not the shared one can be reached.
+ * What others say counts at once and is written behind into this host's own store, so that it is known at the
+ * next start whether or not the shared one can be reached.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -27,7 +28,10 @@ export interface KnownUnit extends LargeUnit {
   readonly files: number | null;
   /** Of a unit of another host: whether any there is. */
   readonly partial: boolean;
-  /** In milliseconds since 1970. Of a unit of another host: when the oldest there was walked; null without any. */
+  /**
+   * In milliseconds since 1970. Of a unit of another host: when the oldest there was walked; null without
+   * any.
+   */
   readonly measuredAt: number | null;
 }
 
@@ -35,7 +39,10 @@ export interface KnownUnit extends LargeUnit {
 export interface StoredOnHost {
   readonly owners: number;
   readonly bytes: number;
-  /** The newest that was said of when something was walked there, in milliseconds since 1970; null: nothing was. */
+  /**
+   * The newest that was said of when something was walked there, in milliseconds since 1970; null: nothing
+   * was.
+   */
   readonly measuredAt: number | null;
 }
 
@@ -74,8 +81,8 @@ export class UsageShares {
   }
 
   /**
-   * What this host has to say of these owners, in their order; null: it stores nothing here, or more than can be added up.
-   * The units that sources put are read for it.
+   * What this host has to say of these owners, in their order; null: it stores nothing here, or more than can
+   * be added up. The units that sources put are read for it.
    */
   async sharesOf(ownerKeys: readonly string[]): Promise<readonly (ShareRecord | null)[]> {
     const { usage } = this.#options;
@@ -111,8 +118,8 @@ export class UsageShares {
   }
 
   /**
-   * An owner's units of these leaves, as they come: all that this host knows of, the largest `most` of each source, and
-   * the larger ones of other hosts. `more`: how many the sources have besides.
+   * An owner's units of these leaves, as they come: all that this host knows of, the largest `most` of each
+   * source, and the larger ones of other hosts. `more`: how many the sources have besides.
    */
   async someUnitsOf(
     ownerName: string,

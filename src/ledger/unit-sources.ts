@@ -1,8 +1,9 @@
 /**
  * Sources: programs that report units in whole sets, each set in place of the one before.
  *
- * A set is kept first and counts then, an owner at a time, each owner's figures at once. Only sums are in memory; the units
- * themselves stay in the store. A set that becomes older than its source said it may makes the figures of its owners stale.
+ * A set is kept first and counts then, an owner at a time, each owner's figures at once. Only sums are in
+ * memory; the units themselves stay in the store. A set that becomes older than its source said it may makes
+ * the figures of its owners stale.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -136,9 +137,9 @@ export class UnitSources {
   }
 
   /**
-   * Puts a set in place of all that the source ever reported; `body` is its lines. Rejects with `bad_parameter` (naming the
-   * line), `sum_too_large`, `conflict` while another set of this source is under way, `store_away`, or as the body does:
-   * then nothing is changed.
+   * Puts a set in place of all that the source ever reported; `body` is its lines. Rejects with
+   * `bad_parameter` (naming the line), `sum_too_large`, `conflict` while another set of this source is under
+   * way, `store_away`, or as the body does: then nothing is changed.
    */
   put(name: string, staleAfterMs: number, body: AsyncIterable<Uint8Array>): Promise<SourceReport> {
     return this.#alone(name, async store => {

@@ -15,7 +15,10 @@ export class UsageIndex {
   readonly #accounts = new Map<string, Account>();
   readonly #units = new Map<string, UnitRecord>();
 
-  /** `onChange` is called, in the midst of it, when an owner's units or what is reported on top of them have changed. */
+  /**
+   * `onChange` is called, in the midst of it, when an owner's units or what is reported on top of them have
+   * changed.
+   */
   constructor(owners: OwnerRegistry, onChange: (ownerKey: string) => void) {
     this.owners = owners;
     this.#onChange = onChange;

@@ -1,8 +1,8 @@
 /**
  * What walks found: units as they are measured, units that are gone, and the sweeps that all that belongs to.
  *
- * The order of walks is told by the place that each took before it began (`seq`), so the late result of an earlier
- * walk changes nothing. All of it counts at once and is written behind.
+ * The order of walks is told by the place that each took before it began (`seq`), so the late result of an
+ * earlier walk changes nothing. All of it counts at once and is written behind.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -82,7 +82,9 @@ export class Walks {
     reports.settleOwnersOf(unit);
   }
 
-  /** Drops what walks found of these leaves: it counts here no more, nor does what a walk under way will find. */
+  /**
+   * Drops what walks found of these leaves: it counts here no more, nor does what a walk under way will find.
+   */
   async drop(leaves: ReadonlySet<Leaf>): Promise<void> {
     const seq = this.nextSeq();
     const dropped = [...this.#options.usage.units].filter(
@@ -100,7 +102,10 @@ export class Walks {
     this.#options.writeBehind.unit(marked);
   }
 
-  /** A sweep has ended. `present` replaces what is remembered of those roots; `isConfigured` says which to forget. */
+  /**
+   * A sweep has ended. `present` replaces what is remembered of those roots; `isConfigured` says which to
+   * forget.
+   */
   recordSweep(
     sweep: SweepRecord,
     present: readonly RootRecord[],
@@ -120,7 +125,10 @@ export class Walks {
     this.#options.usage.put(unit);
   }
 
-  /** The owner's account; where there is none it is opened, and an owner who is not known yet is put on record. */
+  /**
+   * The owner's account; where there is none it is opened, and an owner who is not known yet is put on
+   * record.
+   */
   accountFor(ownerName: string): Account {
     const { usage, writeBehind, now } = this.#options;
     const known = usage.account(ownerName);

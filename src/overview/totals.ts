@@ -13,7 +13,10 @@ export interface TotalsOptions {
 
 export interface TotalFigures {
   readonly owners: number;
-  /** Owners of whom some kind of data is refused by a limit. Who may store nothing of a kind, and does not, is not among them. */
+  /**
+   * Owners of whom some kind of data is refused by a limit. Who may store nothing of a kind, and does not, is
+   * not among them.
+   */
   readonly over: number;
   /** Owners who are not, and have come to the lowest of WARN_AT somewhere. */
   readonly near: number;
@@ -76,8 +79,8 @@ export class Totals {
   }
 
   /**
-   * The figures of now; where all have to be counted anew and that takes longer than `mostMs`, those of a moment before.
-   * Of before all were counted once there are none.
+   * The figures of now; where all have to be counted anew and that takes longer than `mostMs`, those of a
+   * moment before. Of before all were counted once there are none.
    */
   async lately(mostMs: number): Promise<TotalFigures> {
     const { promise: late, resolve } = Promise.withResolvers<void>();

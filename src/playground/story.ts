@@ -14,7 +14,9 @@ export interface Scene {
   readonly shows: RegExp;
 }
 
-/** `command`: how this softquota is called. Paths are relative to the current directory where that is shorter. */
+/**
+ * `command`: how this softquota is called. Paths are relative to the current directory where that is shorter.
+ */
 export function story(world: World, command: string): readonly Scene[] {
   const beside = relative(process.cwd(), world.directory);
   const at = shellQuoted(beside.startsWith('..') || beside === '' ? world.directory : beside);

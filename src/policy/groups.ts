@@ -30,7 +30,10 @@ export function groupWithRules(snapshot: Snapshot, name: string): Group {
   return groupOf(snapshot, name, mustBeGroup(snapshot, name));
 }
 
-/** Throws `conflict` where there is one of that name, else `invalid` with every fault of the name and the new rules. */
+/**
+ * Throws `conflict` where there is one of that name, else `invalid` with every fault of the name and the new
+ * rules.
+ */
 export function createGroup(changes: ChangeSet, { name, rules }: NewGroup): void {
   if (changes.get(groupKind, name) !== undefined) {
     throw new SoftquotaError('conflict', `the group ${printable(name)} exists already`);

@@ -38,7 +38,10 @@ export function ruleFaults({ name, limitBytes, subjects }: Rule): readonly strin
   ];
 }
 
-/** Behind all others unless a place is given. Throws `conflict` where there is one of that name, else `invalid` with every fault. */
+/**
+ * Behind all others unless a place is given. Throws `conflict` where there is one of that name, else
+ * `invalid` with every fault.
+ */
 export function createRule(
   changes: ChangeSet,
   rule: Rule,

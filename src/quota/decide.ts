@@ -193,7 +193,10 @@ export function minHeadroom(
   return found === null ? null : { group: group.name, rule: found, used: foundUsed, headroom: foundHeadroom };
 }
 
-/** Of the groups' deciding rules the one with the most headroom, ties by the group's name; null: no group has one. */
+/**
+ * Of the groups' deciding rules the one with the most headroom, ties by the group's name; null: no group has
+ * one.
+ */
 function maxHeadroom(
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   asked: number,

@@ -49,7 +49,9 @@ export interface ExplainedGroup {
   readonly decided: boolean;
 }
 
-/** A step that was come to: the last one answered, those before it had no rule that covers it, or no groups. */
+/**
+ * A step that was come to: the last one answered, those before it had no rule that covers it, or no groups.
+ */
 export interface ExplainedStep {
   readonly step: PrecedenceStep;
   readonly groups: readonly ExplainedGroup[];

@@ -101,7 +101,9 @@ function countedWords(mask: number): string {
   return told;
 }
 
-/** The rule behind it: `Decided by rule "total" of group "free".`; null where none of a named group decided. */
+/**
+ * The rule behind it: `Decided by rule "total" of group "free".`; null where none of a named group decided.
+ */
 export function decidedBy(decision: Decision): string | null {
   if (decision.rule === null || decision.group === null) return null;
   return `Decided by rule "${printable(decision.rule)}" of group "${printable(decision.group)}".`;

@@ -1,8 +1,8 @@
 /**
  * Asking desks around the disks that hang.
  *
- * Where a disk does not answer, the desk that asks it is left behind, and another one is asked the same, which keeps
- * away from there. So what lies on all other disks is found out, however many hang.
+ * Where a disk does not answer, the desk that asks it is left behind, and another one is asked the same,
+ * which keeps away from there. So what lies on all other disks is found out, however many hang.
  */
 
 import { SoftquotaError } from '../errors.ts';

@@ -1,11 +1,11 @@
 /**
  * What of a repository's files a gc at work may be holding twice.
  *
- * A gc copies objects into new packs, puts these in place together, and only then removes what they were copied from. So
- * of all packs that came while it has been at work, only some that came within the same moment can be its copy: all
- * others are pushes, and the largest such moment is more than its copy. It also takes objects that nothing refers to out of packs,
- * and gives them the time of their pack, which those of a push do not have. Everything else that came meanwhile
- * is no copy of anything.
+ * A gc copies objects into new packs, puts these in place together, and only then removes what they were
+ * copied from. So of all packs that came while it has been at work, only some that came within the same
+ * moment can be its copy: all others are pushes, and the largest such moment is more than its copy. It also
+ * takes objects that nothing refers to out of packs, and gives them the time of their pack, which those of a
+ * push do not have. Everything else that came meanwhile is no copy of anything.
  *
  * A pack came when its oldest file did: a push of an object that is there already changes the times of the
  * pack that has it, but not those of its index.

@@ -76,8 +76,8 @@ export interface Cache {
   /** Remembers it; writes only what changed. */
   write(unit: string, sums: Sums): void;
   /**
-   * Remembers whose a unit is, by the identity of its directory; gives whose it was before, if that seems to have been
-   * the same owner by another name. See `former-owners.ts`.
+   * Remembers whose a unit is, by the identity of its directory; gives whose it was before, if that seems to
+   * have been the same owner by another name. See `former-owners.ts`.
    */
   formerOwners(unit: string, identity: string, owner: string): readonly FormerOwner[];
   /** Forgets the units that are not among these. */

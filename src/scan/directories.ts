@@ -1,9 +1,9 @@
 /**
  * The directories above the units, and what became another in them since they were last looked at.
  *
- * Whatever is made, removed or renamed in a directory changes its status, so a look costs one question for each
- * directory, and a listing only for those that did. What is told is where something may have changed: only a walk says
- * what is there. Synchronous, for a thread of its own.
+ * Whatever is made, removed or renamed in a directory changes its status, so a look costs one question for
+ * each directory, and a listing only for those that did. What is told is where something may have changed:
+ * only a walk says what is there. Synchronous, for a thread of its own.
  */
 
 import { lstatSync, type Stats } from 'node:fs';
@@ -34,7 +34,10 @@ interface Watched {
 }
 
 const separator = '/';
-/** Of more directories in one their inodes are not asked for: one that took another's name is found by the next sweep. */
+/**
+ * Of more directories in one their inodes are not asked for: one that took another's name is found by the
+ * next sweep.
+ */
 const mostIdentified = 1000;
 /** File systems keep times to the second at least. */
 const youngMs = 2000;

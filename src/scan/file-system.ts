@@ -1,9 +1,10 @@
 /**
  * What tells a file system from another one in its place.
  *
- * Device numbers are given anew at every mount, and the first directory of every ext4 is inode 2. What stays with a file
- * system is its UUID. It is known to udev, where that runs; of many file systems statfs(2) tells a number that is made
- * of it, which Node does not pass on, but stat(1) does. What lies on a server is known by the server's name for it.
+ * Device numbers are given anew at every mount, and the first directory of every ext4 is inode 2. What stays
+ * with a file system is its UUID. It is known to udev, where that runs; of many file systems statfs(2) tells
+ * a number that is made of it, which Node does not pass on, but stat(1) does. What lies on a server is known
+ * by the server's name for it.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -15,8 +16,8 @@ const byUuid = '/dev/disk/by-uuid';
 const statMs = 5000;
 
 /**
- * The marks of the file system at a path, links resolved, on this device: words of the form `kind=mark`. Null where
- * nothing is known. Asks the disk, so it is for worker threads.
+ * The marks of the file system at a path, links resolved, on this device: words of the form `kind=mark`. Null
+ * where nothing is known. Asks the disk, so it is for worker threads.
  */
 export function fileSystemAt(path: string, device: bigint, mountAt: MountTable): string | null {
   beforeLook(path);

@@ -1,9 +1,10 @@
 /**
- * Who a unit's directory belonged to before: a table of the scan cache, by what tells the directory from all others.
+ * Who a unit's directory belonged to before: a table of the scan cache, by what tells the directory from all
+ * others.
  *
- * Somebody who renames themselves in a forge is a new owner on the disk, and has the directories of the old one. A directory
- * keeps device, inode and time of birth through a rename; one that is made anew has another time of birth, whatever its
- * inode is.
+ * Somebody who renames themselves in a forge is a new owner on the disk, and has the directories of the old
+ * one. A directory keeps device, inode and time of birth through a rename; one that is made anew has another
+ * time of birth, whatever its inode is.
  */
 
 import type { DatabaseSync } from 'node:sqlite';
@@ -35,18 +36,22 @@ export interface FoundUnit {
   readonly now: number;
 }
 
-/** Who is renamed again and again is known by so many names before: the first ones, which may have had a quota, and the last. */
+/**
+ * Who is renamed again and again is known by so many names before: the first ones, which may have had a
+ * quota, and the last.
+ */
 const mostFormer = 4;
 
 /**
- * An owner is new for so long after the first of their units was met: what was pushed under the new name may be walked
- * before what came along.
+ * An owner is new for so long after the first of their units was met: what was pushed under the new name may
+ * be walked before what came along.
  */
 const newForMs = 600_000;
 
 /**
- * Remembers whose a directory is, and gives those whose it was before that of a new owner, the first one first. None where
- * the owner had others before: then the directory was only handed over. Writes only what changed.
+ * Remembers whose a directory is, and gives those whose it was before that of a new owner, the first one
+ * first. None where the owner had others before: then the directory was only handed over. Writes only what
+ * changed.
  */
 export type FormerOwners = (found: FoundUnit) => readonly FormerOwner[];
 

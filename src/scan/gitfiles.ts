@@ -53,8 +53,8 @@ export function packsOf(repository: string, now: number): Packs {
   const pack = statusOf(`${repository}/objects/pack`);
   const isWithin = (stats: BigIntStats | null, milliseconds: number): boolean =>
     stats !== null && Math.abs(now - Number(stats.mtimeMs)) < milliseconds;
-  // Each push changes `objects` by its quarantine, whatever becomes of it: only the directories of loose objects tell,
-  // which go for a while after a new pack has come.
+  // Each push changes `objects` by its quarantine, whatever becomes of it: only the directories of loose
+  // objects tell, which go for a while after a new pack has come.
   const fanOut = isWithin(pack, 60 * second) ? fanOutOf(`${repository}/objects`) : '';
   return {
     identity: [

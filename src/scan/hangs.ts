@@ -1,8 +1,9 @@
 /**
  * The disks that do not answer.
  *
- * A thread that waits for a disk cannot be ended. What waits for long is noted here by its path, until the disk answers
- * after all; meanwhile everybody keeps away from the file system that the path lies on, so that it holds no other thread.
+ * A thread that waits for a disk cannot be ended. What waits for long is noted here by its path, until the
+ * disk answers after all; meanwhile everybody keeps away from the file system that the path lies on, so that
+ * it holds no other thread.
  */
 
 import { isWithin } from '../layout/index.ts';
@@ -44,7 +45,10 @@ export class Hangs {
     this.#options = options;
   }
 
-  /** Notes a thread that waits since then, on the monotonic clock; gives what is to be called when it has come back. */
+  /**
+   * Notes a thread that waits since then, on the monotonic clock; gives what is to be called when it has come
+   * back.
+   */
   note(path: string, since: number): () => void {
     const { hungAfterMs, mounts } = this.#options;
     const noted: Noted = { path, since, isTold: false };

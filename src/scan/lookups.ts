@@ -1,10 +1,10 @@
 /**
  * Looking up the unit of a path on the disk, within a deadline.
  *
- * A file server that hangs takes the desk that asks it with it, but no answer: whoever asked is told
- * so in time, the desk is left behind, and the next question goes to another one. Where two of them wait for one file
- * system, no other looks at it, and after a while nobody; as long as `mostDesks` hang, nothing is looked up, and
- * every question is told so at once.
+ * A file server that hangs takes the desk that asks it with it, but no answer: whoever asked is told so in
+ * time, the desk is left behind, and the next question goes to another one. Where two of them wait for one
+ * file system, no other looks at it, and after a while nobody; as long as `mostDesks` hang, nothing is looked
+ * up, and every question is told so at once.
  *
  * The first desk stands ready from the beginning on: starting one may take longer than who asks can wait.
  */

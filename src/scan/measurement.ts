@@ -29,8 +29,8 @@ export interface MeasuredUnit {
   readonly leftovers: readonly Leftover[];
   readonly leftoverCount: number;
   /**
-   * Those whose its directory was before, the first one first. Only where the owner had no unit then that did not
-   * come from them.
+   * Those whose its directory was before, the first one first. Only where the owner had no unit then that did
+   * not come from them.
    */
   readonly formerOwners: readonly FormerOwner[];
   /** The sum passes 2^53 - 1: `bytes` is what it was known with before, and no truth. */

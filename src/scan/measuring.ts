@@ -195,7 +195,8 @@ export class Measuring {
       return 'unread';
     }
     report({ gone: path, seq });
-    // Asked for one by one: to go through all that is known, once for each of the many units of an owner, takes long.
+    // Asked for one by one: to go through all that is known, once for each of the many units of an owner,
+    // takes long.
     const inner = tracks
       .flatMap(({ continuations }) => continuations.map(({ names }) => [path, ...names].join('/')))
       .filter(place => knownBytes(place) !== undefined);

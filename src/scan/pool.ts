@@ -5,8 +5,9 @@
  * at the moment. A walker that dies, out of memory for example, takes no other task with it: what it
  * had not answered is tried once more, each alone.
  *
- * A walker that does not get on for a while is not counted, so that another one walks on other devices; its own
- * device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told so.
+ * A walker that does not get on for a while is not counted, so that another one walks on other devices; its
+ * own device gets no further walker until it answers. After `hungAfterMs` what waits for that device is told
+ * so.
  */
 
 import { messageOf } from '../errors.ts';

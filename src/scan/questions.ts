@@ -1,6 +1,6 @@
 /**
- * A desk, seen from the one who asks: one question at a time, each answered or rejected, unless a disk hangs. Then it
- * can be seen where.
+ * A desk, seen from the one who asks: one question at a time, each answered or rejected, unless a disk hangs.
+ * Then it can be seen where.
  */
 
 import { messageOf, SoftquotaError } from '../errors.ts';
@@ -18,8 +18,8 @@ export interface AskOptions {
 
 export interface Desk {
   /**
-   * Asks; `found` is given what a `discover` finds, as it is found. Nothing below the directories `avoided` is
-   * looked at. Rejects with `internal` where the thread failed or ended.
+   * Asks; `found` is given what a `discover` finds, as it is found. Nothing below the directories `avoided`
+   * is looked at. Rejects with `internal` where the thread failed or ended.
    */
   ask<Ask extends Asked>(
     question: Extract<Question, { readonly ask: Ask }>,

@@ -26,7 +26,10 @@ export class Queue<Entry> {
     return count;
   }
 
-  /** The urgent before all others, and of several devices the one at which the least is done; null where there is none. */
+  /**
+   * The urgent before all others, and of several devices the one at which the least is done; null where there
+   * is none.
+   */
   next(isOpen: (device: string) => boolean, walkersAt: (device: string) => number): Next | null {
     for (const urgency of urgencies) {
       let best: { readonly device: string; readonly walkers: number } | null = null;
@@ -41,8 +44,8 @@ export class Queue<Entry> {
   }
 
   /**
-   * Takes entries out: the first urgent one, or a share of a sweep's, the last ones first, since which way a sweep goes
-   * does not matter, and what was handed back is there. One that is to be alone is taken alone.
+   * Takes entries out: the first urgent one, or a share of a sweep's, the last ones first, since which way a
+   * sweep goes does not matter, and what was handed back is there. One that is to be alone is taken alone.
    */
   take(
     { urgency, device }: Next,

@@ -1,14 +1,14 @@
 /**
  * What several walks of a unit that does not settle say together: how many bytes are certainly there.
  *
- * Bytes that git holds twice are held twice for a moment, and pushes only add. So the least that was read in some
- * seconds counts:
+ * Bytes that git holds twice are held twice for a moment, and pushes only add. So the least that was read in
+ * some seconds counts:
  *
  * - of two seconds, unless packs or loose objects became fewer meanwhile, which says that somebody still tidies up;
  * - of six seconds in any case, since pushes can start one tidying up after the other.
  *
- * Neither counts where one gc was at work all the time: its moment may last. There the bytes count that a walk found
- * beside all that this gc may be holding twice (see `Arrivals`), of two walks the fewer.
+ * Neither counts where one gc was at work all the time: its moment may last. There the bytes count that a
+ * walk found beside all that this gc may be holding twice (see `Arrivals`), of two walks the fewer.
  */
 
 import type { Walked } from './outcome.ts';
@@ -34,7 +34,9 @@ export class Readings {
     this.#readings.splice(0, Math.max(0, this.#indexAt(reading.at - longSpanMs)));
   }
 
-  /** The bytes that are certainly there at the time of the last reading; null where that cannot be said yet. */
+  /**
+   * The bytes that are certainly there at the time of the last reading; null where that cannot be said yet.
+   */
   certainBytes(): number | null {
     const short = this.#ofLast(shortSpanMs);
     const long = this.#ofLast(longSpanMs);

@@ -1,8 +1,8 @@
 /**
  * How the storage roots stand at the moment, asked when a single known unit is not there any more.
  *
- * A sweep sees all units; here a sample of them is looked for. So one repository that was deleted is told from a disk
- * that was taken away or replaced, by the very decision that a sweep makes.
+ * A sweep sees all units; here a sample of them is looked for. So one repository that was deleted is told
+ * from a disk that was taken away or replaced, by the very decision that a sweep makes.
  */
 
 import { walkedRoots } from '../layout/index.ts';
@@ -28,7 +28,9 @@ const mostLookedFor = 100;
 
 export class RootCheck {
   readonly #options: RootCheckOptions;
-  /** The thread that asks. One that hangs stands here until the disk answers, and nobody else asks meanwhile. */
+  /**
+   * The thread that asks. One that hangs stands here until the disk answers, and nobody else asks meanwhile.
+   */
   #desk: Desk | null = null;
   #last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
 

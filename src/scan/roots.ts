@@ -1,9 +1,10 @@
 /**
  * How the known units stand after a sweep: what may be dropped, and what is only out of sight.
  *
- * A unit may be dropped only where the directories above it were read and it was not there. Where a storage root is
- * missing, went away meanwhile, or is another file system than before, its units are out of sight; and so they are where
- * most of them are missing at once, whatever the reason is. Nobody deletes so much by the way; who does says so.
+ * A unit may be dropped only where the directories above it were read and it was not there. Where a storage
+ * root is missing, went away meanwhile, or is another file system than before, its units are out of sight;
+ * and so they are where most of them are missing at once, whatever the reason is. Nobody deletes so much by
+ * the way; who does says so.
  */
 
 import { isWithin, type Root } from '../layout/index.ts';
@@ -71,17 +72,23 @@ function doubtOf(isOtherNow: boolean, known: readonly string[], { seen, absent }
   return `${vanished} of its ${known.length} known units are missing at once`;
 }
 
-/** Fewer are told from a replaced disk by the file system alone: who has three repositories may delete them. */
+/**
+ * Fewer are told from a replaced disk by the file system alone: who has three repositories may delete them.
+ */
 const leastVanished = 10;
 
-/** Whether so many of the units that are known below a root are missing that it looks like a disk, and not like deletions. */
+/**
+ * Whether so many of the units that are known below a root are missing that it looks like a disk, and not
+ * like deletions.
+ */
 export function haveMostVanished(vanished: number, known: number): boolean {
   return vanished >= leastVanished && 2 * vanished > known;
 }
 
 /**
- * Whether a directory is another one on another file system. Where the file systems' own marks do not tell, its numbers
- * do: the device alone may change with a restart of the machine, the inode alone with a directory made anew.
+ * Whether a directory is another one on another file system. Where the file systems' own marks do not tell,
+ * its numbers do: the device alone may change with a restart of the machine, the inode alone with a directory
+ * made anew.
  */
 export function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
   if (record === undefined) return false;

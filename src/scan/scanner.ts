@@ -46,7 +46,10 @@ export interface Scanner {
   measureSoon(path: string): Promise<TargetOutcome>;
   /** The unit that a path is or lies in. Rejects with `not_ready` where the disk does not answer in time. */
   locate(path: string, deadlineMs: number): Promise<Located>;
-  /** The file systems that the storage lies on, as they answer in time; none before the storage is resolved. Never rejects. */
+  /**
+   * The file systems that the storage lies on, as they answer in time; none before the storage is resolved.
+   * Never rejects.
+   */
   disks(deadlineMs: number): Promise<readonly Disk[]>;
   /** Where the directories are that the templates begin with; none before that was found out. */
   places(): readonly Place[];

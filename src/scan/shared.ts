@@ -1,9 +1,9 @@
 /**
- * What a thread shares with the main thread while it is too busy for messages: whether to go on, how far it is, since
- * when it has been at its present unit, and where and when it last looked at the disk.
+ * What a thread shares with the main thread while it is too busy for messages: whether to go on, how far it
+ * is, since when it has been at its present unit, and where and when it last looked at the disk.
  *
- * The counts only grow over the thread's life. They are for showing; nothing is decided by them. By the time of the last
- * look it is decided that a disk hangs.
+ * The counts only grow over the thread's life. They are for showing; nothing is decided by them. By the time
+ * of the last look it is decided that a disk hangs.
  */
 
 import { DiskHangs, isWithin, watchLooks } from '../layout/index.ts';
@@ -71,7 +71,10 @@ export function rest({ counts }: Shared): void {
   counts[count.moved] = 0;
 }
 
-/** From now on this thread says where it looks, and looks at nothing below the directories that `avoided` gives. */
+/**
+ * From now on this thread says where it looks, and looks at nothing below the directories that `avoided`
+ * gives.
+ */
 export function shareLooks(shared: Shared, avoided: () => readonly string[]): void {
   watchLooks(path => {
     if (avoided().some(place => isWithin(path, place))) throw new DiskHangs(path);

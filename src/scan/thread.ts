@@ -3,8 +3,8 @@
 import { Worker } from 'node:worker_threads';
 
 /**
- * A unit's directories are all in memory until it is walked: a million take some 200 MB. Past the limit the thread
- * ends, and not the daemon.
+ * A unit's directories are all in memory until it is walked: a million take some 200 MB. Past the limit the
+ * thread ends, and not the daemon.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 1024 };
 

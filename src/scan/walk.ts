@@ -60,7 +60,10 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   };
 }
 
-/** All that were at work at any time of the walk; those without another sign, since their packs can have been begun. */
+/**
+ * All that were at work at any time of the walk; those without another sign, since their packs can have been
+ * begun.
+ */
 function collectorsMet(state: Walk, before: readonly Collector[]): readonly Collector[] {
   const writing = state.packsBeingWritten.map(name => ({ id: name, since: state.now - writingMs }));
   const now = collectorsOf(state.request.unit.path, Date.now());

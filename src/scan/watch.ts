@@ -1,9 +1,10 @@
 /**
  * Notices units that are made, removed or renamed between two sweeps, by the directories above them.
  *
- * A thread for each disk looks at these (see `Directories`). What it tells is where something may have changed; each such
- * place is walked like a unit that somebody said has changed, and the walk decides. Where most of a root's units go at once, that
- * is left to a sweep, which can tell a deletion from a disk that is away.
+ * A thread for each disk looks at these (see `Directories`). What it tells is where something may have
+ * changed; each such place is walked like a unit that somebody said has changed, and the walk decides. Where
+ * most of a root's units go at once, that is left to a sweep, which can tell a deletion from a disk that is
+ * away.
  */
 
 import { isDeepStrictEqual } from 'node:util';

@@ -1,8 +1,9 @@
 /**
  * A watcher: the thread that looks at the directories above the units again and again.
  *
- * It begins a pass every two seconds and works for a twentieth of the time, for a quarter in the first pass: with so many
- * directories that a pass takes longer, it takes longer. A disk that hangs holds up this thread and no other one.
+ * It begins a pass every two seconds and works for a twentieth of the time, for a quarter in the first pass:
+ * with so many directories that a pass takes longer, it takes longer. A disk that hangs holds up this thread
+ * and no other one.
  */
 
 import { once } from 'node:events';

@@ -11,7 +11,10 @@ const tagBytes = 16;
 export interface SecretKeys {
   /** With the newest key. `purpose` is what it is for, and has to be the same to open it. */
   seal(text: string, purpose: string): string;
-  /** Null where none of the keys opens it: it was sealed with another one, for another purpose, or is no sealed text. */
+  /**
+   * Null where none of the keys opens it: it was sealed with another one, for another purpose, or is no
+   * sealed text.
+   */
   open(sealed: string, purpose: string): string | null;
   /** Whether the newest key was used. */
   isNewest(sealed: string): boolean;
@@ -22,7 +25,10 @@ interface Key {
   readonly bytes: Buffer;
 }
 
-/** `texts` are what the keys are derived from, the newest first and at least one; each of at least 32 characters. */
+/**
+ * `texts` are what the keys are derived from, the newest first and at least one; each of at least 32
+ * characters.
+ */
 export function secretKeysOf(texts: readonly string[]): SecretKeys {
   const keys = texts.map(derived);
   const [newest] = keys;

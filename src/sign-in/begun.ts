@@ -1,7 +1,7 @@
 /**
- * A sign-in that was begun, kept by the browser that began it, in a cookie that nobody but this installation can read or
- * make. So nothing fills up here, whoever begins however many, each tab has its own, and any machine of several can
- * finish it.
+ * A sign-in that was begun, kept by the browser that began it, in a cookie that nobody but this installation
+ * can read or make. So nothing fills up here, whoever begins however many, each tab has its own, and any
+ * machine of several can finish it.
  */
 
 import { hash } from 'node:crypto';
@@ -26,8 +26,9 @@ const begun = z.strictObject({
 export type Begun = Readonly<z.infer<typeof begun>>;
 
 /**
- * The cookies of sign-ins for pages below this base URL. At https without a path browsers take them only from this very
- * host (`__Host-`, RFC 6265bis), so that no other host of the domain can plant a sign-in that somebody else began.
+ * The cookies of sign-ins for pages below this base URL. At https without a path browsers take them only from
+ * this very host (`__Host-`, RFC 6265bis), so that no other host of the domain can plant a sign-in that
+ * somebody else began.
  */
 export class BegunCookies {
   readonly #keys: SecretKeys;
@@ -56,7 +57,10 @@ export class BegunCookies {
     ];
   }
 
-  /** The one with this state; null: this browser did not begin it, or too long ago. `now`: milliseconds since 1970. */
+  /**
+   * The one with this state; null: this browser did not begin it, or too long ago. `now`: milliseconds since
+   * 1970.
+   */
   find(header: string | undefined, state: string, now: number): Begun | null {
     const name = this.#nameOf(state);
     for (const [other, sealed] of this.#pairsIn(header)) {

@@ -1,4 +1,6 @@
-/** Asking a provider: nothing in the clear but to this machine itself, and never more than a bounded answer. */
+/**
+ * Asking a provider: nothing in the clear but to this machine itself, and never more than a bounded answer.
+ */
 
 import type { CustomFetch } from 'openid-client';
 import { isSafe } from '../sources/index.ts';

@@ -1,6 +1,6 @@
 /**
- * Signing in at a provider and coming back: authorization code with PKCE, state and nonce (OpenID Connect Core,
- * RFC 7636, RFC 9207), by openid-client. Whatever goes wrong rejects with a `SignInFault`.
+ * Signing in at a provider and coming back: authorization code with PKCE, state and nonce (OpenID Connect
+ * Core, RFC 7636, RFC 9207), by openid-client. Whatever goes wrong rejects with a `SignInFault`.
  */
 
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
@@ -86,7 +86,9 @@ export class SignInFlow {
     return new URL(`sign-in/oauth2/${sourceId}/callback`, this.#options.baseUrl()).href;
   }
 
-  /** Where a provider is to send browsers back to that signed out there: what has to be entered there as well. */
+  /**
+   * Where a provider is to send browsers back to that signed out there: what has to be entered there as well.
+   */
   get postLogoutRedirectUri(): string {
     return new URL('sign-in', this.#options.baseUrl()).href;
   }
@@ -97,11 +99,11 @@ export class SignInFlow {
   }
 
   /**
-   * Why nobody could sign in by this source now, or sign out at the provider where that is wanted; null: they could. Waits
-   * for the provider, but not for long.
+   * Why nobody could sign in by this source now, or sign out at the provider where that is wanted; null: they
+   * could. Waits for the provider, but not for long.
    *
-   * Whatever lies at the address, the words are the same: else who may write sources could look around in the network
-   * that this machine is in. The log has the reason.
+   * Whatever lies at the address, the words are the same: else who may write sources could look around in the
+   * network that this machine is in. The log has the reason.
    */
   async trouble(source: SourceDocument): Promise<string | null> {
     const { keys, log } = this.#options;
@@ -122,14 +124,17 @@ export class SignInFlow {
     }
   }
 
-  /** Where a browser with this session goes to sign out, relative to the base URL; null: there is no such place. */
+  /**
+   * Where a browser with this session goes to sign out, relative to the base URL; null: there is no such
+   * place.
+   */
   signOutHref(session: SessionDocument): string | null {
     return signOutHref(this.#options.documents.snapshot, session);
   }
 
   /**
-   * Ends a session here, where `mark` shows that the browser comes from a page of ours. False: it does not, and nothing
-   * has changed. Rejects with a `SignInFault`.
+   * Ends a session here, where `mark` shows that the browser comes from a page of ours. False: it does not,
+   * and nothing has changed. Rejects with a `SignInFault`.
    */
   async endHere(
     session: SessionDocument,
@@ -150,7 +155,9 @@ export class SignInFlow {
     }
   }
 
-  /** Where a browser whose session has ended here ends the one at the provider. Rejects with a `SignInFault`. */
+  /**
+   * Where a browser whose session has ended here ends the one at the provider. Rejects with a `SignInFault`.
+   */
   async endThere(sourceId: string): Promise<string> {
     try {
       const source = this.#activeSource(sourceId);
@@ -162,7 +169,10 @@ export class SignInFlow {
     }
   }
 
-  /** Sends a browser to the provider. `returnTo` is where it wants to be afterwards; what is no page of ours does not count. */
+  /**
+   * Sends a browser to the provider. `returnTo` is where it wants to be afterwards; what is no page of ours
+   * does not count.
+   */
   async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
     const source = this.#activeSource(sourceId);
     const provider = await this.#providers.of(source);
@@ -219,7 +229,8 @@ export class SignInFlow {
         'this browser has begun no such sign-in, or it is too long ago',
       );
     }
-    // Each source has a redirect URI of its own, so what comes to another one's was sent astray (RFC 9700, 4.4).
+    // Each source has a redirect URI of its own, so what comes to another one's was sent astray (RFC 9700,
+    // 4.4).
     if (begun.sourceId !== String(source.id) || begun.issuer !== issuerOf(source.discoveryUrl)) {
       throw new SignInFault(
         'not_believed',
@@ -239,7 +250,10 @@ export class SignInFlow {
     return arrivalBy(provider, address, begun);
   }
 
-  /** All of it is one change: who comes, what the claims make of that, and the session in place of the browser's last. */
+  /**
+   * All of it is one change: who comes, what the claims make of that, and the session in place of the
+   * browser's last.
+   */
   async #signedIn(source: SourceDocument, arrival: Arrival, held: string | null): Promise<Held> {
     const { documents, log } = this.#options;
     const at = this.#options.now();

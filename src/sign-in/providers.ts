@@ -1,8 +1,8 @@
 /**
  * Providers as their discovery documents have them, each remembered for a while.
  *
- * A signature is believed only where it takes a private key to make it: nothing is signed with a secret that others know
- * as well, or not at all. That an ID token came over TLS is not taken for a signature either.
+ * A signature is believed only where it takes a private key to make it: nothing is signed with a secret that
+ * others know as well, or not at all. That an ID token came over TLS is not taken for a signature either.
  */
 
 import {
@@ -99,9 +99,9 @@ export class Providers {
   }
 
   /**
-   * Without keys of the provider, so that one sign-in is never looked at with keys that an earlier one had fetched: they may
-   * have been rotated since. They are fetched only once the provider took a code, so nobody has them fetched at will.
-   * Rejects with a `SignInFault`: `provider_away` or `misconfigured`.
+   * Without keys of the provider, so that one sign-in is never looked at with keys that an earlier one had
+   * fetched: they may have been rotated since. They are fetched only once the provider took a code, so nobody
+   * has them fetched at will. Rejects with a `SignInFault`: `provider_away` or `misconfigured`.
    */
   async of(source: SourceDocument): Promise<Provider> {
     const { id, discoveryUrl, clientId, clientSecret } = source;
@@ -222,7 +222,10 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
   return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
 }
 
-/** Whether a browser, or what we ask, may go there: in the clear only where the provider is at this machine itself. */
+/**
+ * Whether a browser, or what we ask, may go there: in the clear only where the provider is at this machine
+ * itself.
+ */
 export function isSafeFor(source: SourceDocument, url: URL): boolean {
   return url.protocol === 'https:' || (isPlain(source) && isSafe(url));
 }

@@ -1,8 +1,8 @@
 /**
  * Signing out at the provider as well (OpenID Connect RP-Initiated Logout 1.0).
  *
- * Browsers bring their cookies along with whatever link of another site leads here. So the address has the number of the
- * session in it, which no other site knows: who comes without it is signed out of nothing.
+ * Browsers bring their cookies along with whatever link of another site leads here. So the address has the
+ * number of the session in it, which no other site knows: who comes without it is signed out of nothing.
  */
 
 import { buildEndSessionUrl } from 'openid-client';
@@ -25,8 +25,8 @@ export function isSignOutOf(session: SessionDocument, source: string, mark: stri
 }
 
 /**
- * Where a browser ends its session at the provider, which sends it to `back` then. No token is kept that could say whose
- * session it is, so most providers ask the person. Throws a `SignInFault`.
+ * Where a browser ends its session at the provider, which sends it to `back` then. No token is kept that
+ * could say whose session it is, so most providers ask the person. Throws a `SignInFault`.
  */
 export function endSessionAddress([configuration]: Provider, source: SourceDocument, back: string): URL {
   const address = addressAt(configuration, back);

@@ -1,8 +1,8 @@
 /**
  * Ends a server so that whoever had connected is answered.
  *
- * Connections wait in the system's queue until they are accepted. A listening socket that closes resets all of them, and
- * who is reset takes it for a daemon that fell over.
+ * Connections wait in the system's queue until they are accepted. A listening socket that closes resets all
+ * of them, and who is reset takes it for a daemon that fell over.
  */
 
 import type { Server } from 'node:http';
@@ -12,7 +12,10 @@ import type { Connections } from './connections.ts';
 export interface Closing {
   readonly server: Server;
   readonly connections: Connections;
-  /** Has nobody connect any more who has not begun to; false: it cannot, others go on handing connections over. */
+  /**
+   * Has nobody connect any more who has not begun to; false: it cannot, others go on handing connections
+   * over.
+   */
   readonly withdraw: () => boolean;
   /** For what is under way, in milliseconds. */
   readonly drainMs: number;

@@ -2,7 +2,8 @@
  * The connections of a server: bounded in number, and when there are too many, the one that has been
  * without a whole request for longest makes room.
  *
- * Whoever connects and asks at once is answered, however many others only hold connections, or send a body drop by drop.
+ * Whoever connects and asks at once is answered, however many others only hold connections, or send a body
+ * drop by drop.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -16,7 +17,9 @@ export interface ConnectionLimits {
 
 export class Connections {
   readonly #limits: ConnectionLimits;
-  /** In the order in which they were last asked something; what was asked is answered, or has not come whole. */
+  /**
+   * In the order in which they were last asked something; what was asked is answered, or has not come whole.
+   */
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
   readonly #busy = new Map<Socket, number>();

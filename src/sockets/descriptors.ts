@@ -1,6 +1,7 @@
 /**
- * Descriptors: each connection takes one of those that the system gives the process, and where none is left, the system
- * closes what comes, without a word to anybody. So servers share them, and none takes those of another.
+ * Descriptors: each connection takes one of those that the system gives the process, and where none is left,
+ * the system closes what comes, without a word to anybody. So servers share them, and none takes those of
+ * another.
  */
 
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -51,7 +52,10 @@ export function connectionShares(limit: number | null): ConnectionShares {
 }
 
 export interface DescriptorWatchOptions {
-  /** Called with the system's code where no file can be opened any more, and at most once a minute while that lasts. */
+  /**
+   * Called with the system's code where no file can be opened any more, and at most once a minute while that
+   * lasts.
+   */
   readonly exhausted: (code: string) => void;
   /** Called each second while no file can be opened. */
   readonly makeRoom: () => void;
@@ -61,7 +65,10 @@ export interface DescriptorWatchOptions {
 const usualEveryMs = 1000;
 const tellEveryMs = 60_000;
 
-/** Looks whether a file can still be opened: of connections that could not be accepted, the system tells nothing. */
+/**
+ * Looks whether a file can still be opened: of connections that could not be accepted, the system tells
+ * nothing.
+ */
 export function watchDescriptors({
   exhausted,
   makeRoom,

@@ -1,6 +1,6 @@
 /**
- * Who else could put a socket where ours is to be: anybody who may write its directory, or change on the way there
- * which directory that is.
+ * Who else could put a socket where ours is to be: anybody who may write its directory, or change on the way
+ * there which directory that is.
  */
 
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
@@ -21,10 +21,10 @@ export interface Exposure {
 }
 
 /**
- * Why everybody could put a socket of their own at an absolute path; null where only root, this process's user, and
- * whoever they let can. Each directory on the way counts, links followed. In a sticky directory such as /tmp nobody
- * can replace what belongs to root or to us, so that one may lie on the way; the socket itself may not lie there,
- * since whoever comes first makes it.
+ * Why everybody could put a socket of their own at an absolute path; null where only root, this process's
+ * user, and whoever they let can. Each directory on the way counts, links followed. In a sticky directory
+ * such as /tmp nobody can replace what belongs to root or to us, so that one may lie on the way; the socket
+ * itself may not lie there, since whoever comes first makes it.
  */
 export function exposureOf(path: string): Exposure | null {
   const pending = stepsOf(normalize(path)).reverse();

@@ -20,8 +20,8 @@ export interface SocketPlace {
 
 export interface Listening {
   /**
-   * Has nobody connect any more who has not begun to. False: it cannot, since the socket is the service manager's, and
-   * waits for the next daemon.
+   * Has nobody connect any more who has not begun to. False: it cannot, since the socket is the service
+   * manager's, and waits for the next daemon.
    */
   withdraw(): boolean;
 }

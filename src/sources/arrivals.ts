@@ -1,9 +1,10 @@
 /**
  * Somebody signs in at a provider: who that is here, and what becomes of it.
  *
- * Whoever came before is known by issuer and subject. Who comes for the first time is created by the name that the provider
- * tells, and bound. A name that somebody has here already is another one's, unless the source says that names at this
- * provider are the same people; and never that of an administrator, or of one with tokens.
+ * Whoever came before is known by issuer and subject. Who comes for the first time is created by the name
+ * that the provider tells, and bound. A name that somebody has here already is another one's, unless the
+ * source says that names at this provider are the same people; and never that of an administrator, or of one
+ * with tokens.
  */
 
 import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';
@@ -41,7 +42,10 @@ export type Arrived =
     }
   | { readonly is: 'refused'; readonly why: RefusedArrival; readonly name: string | null };
 
-/** `nameless`: no claim tells a name; `name_unusable`: nobody could have it here; `name_taken`: it is another's. */
+/**
+ * `nameless`: no claim tells a name; `name_unusable`: nobody could have it here; `name_taken`: it is
+ * another's.
+ */
 export type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
 
 /** With one event, also where nothing becomes another. `now`: milliseconds since 1970. */

@@ -1,8 +1,9 @@
 /**
- * OAuth2 sources: what administrators lay down of providers of identities, and what becomes of those who sign in there.
+ * OAuth2 sources: what administrators lay down of providers of identities, and what becomes of those who sign
+ * in there.
  *
- * Nothing here talks to a provider. Whatever claims say is one change, in force as a whole, with one event that says from
- * which source.
+ * Nothing here talks to a provider. Whatever claims say is one change, in force as a whole, with one event
+ * that says from which source.
  */
 
 export { type Administration, administrationBy } from './administration.ts';

@@ -30,8 +30,8 @@ const source = z.strictObject({
 });
 
 /**
- * `clientSecret` is sealed, null where the provider asks for none; `clientSecretAt` is when it was given. Times are
- * milliseconds since 1970.
+ * `clientSecret` is sealed, null where the provider asks for none; `clientSecretAt` is when it was given.
+ * Times are milliseconds since 1970.
  */
 export type SourceDocument = Readonly<z.infer<typeof source>>;
 

@@ -93,9 +93,9 @@ export function factsOf(
 }
 
 /**
- * The synchronisation of a sign-in, where a program tells the claims. Never makes anybody an administrator: that is
- * between the provider and the one who signs in there. Throws `not_found`, and `conflict` where the source is not
- * active or the user is none.
+ * The synchronisation of a sign-in, where a program tells the claims. Never makes anybody an administrator:
+ * that is between the provider and the one who signs in there. Throws `not_found`, and `conflict` where the
+ * source is not active or the user is none.
  */
 export async function synchronizeClaimed(
   { documents, autoCreate, log }: ClaimedOptions,

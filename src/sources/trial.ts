@@ -28,8 +28,8 @@ type Trying = Pick<Documents, 'owners' | 'snapshot'>;
 const noId = 0;
 
 /**
- * `user` null: whose claims they are, by subject or else by name, if that is anybody. What is drafted is a change to the source
- * of that name, if there is one. Throws `invalid` where a draft could not be saved.
+ * `user` null: whose claims they are, by subject or else by name, if that is anybody. What is drafted is a
+ * change to the source of that name, if there is one. Throws `invalid` where a draft could not be saved.
  */
 export function tryClaims(
   documents: Trying,

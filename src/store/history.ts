@@ -1,9 +1,9 @@
 /**
  * Usage as it was. Each machine keeps its own, of all that it knew of an owner, whoever measured it.
  *
- * Hours are counted in UTC since 1970. An hour was recorded once there is an `HourRecord` of it: what owners used is
- * written before, in as many writes as it takes, so an hour is there whole or not at all. Of an owner there is a record
- * only for an hour in which the usage was another than before; it holds until the next one.
+ * Hours are counted in UTC since 1970. An hour was recorded once there is an `HourRecord` of it: what owners
+ * used is written before, in as many writes as it takes, so an hour is there whole or not at all. Of an owner
+ * there is a record only for an hour in which the usage was another than before; it holds until the next one.
  */
 
 import type { Usage } from '../quota/index.ts';
@@ -59,16 +59,16 @@ export type ThinnedOwners = readonly number[];
 /** Rejects as `Store` does; every write is atomic. */
 export interface HistoryStore {
   /**
-   * Puts in those whose usage is another than what held at that hour. Hours that were recorded later stay as they
-   * are, whatever is put in before them.
+   * Puts in those whose usage is another than what held at that hour. Hours that were recorded later stay as
+   * they are, whatever is put in before them.
    */
   recordOwners(hour: number, owners: readonly OwnerUsageRecord[]): Promise<void>;
   /** Ends an hour. */
   recordHour(record: HourRecord): Promise<void>;
   history(query: HistoryQuery): Promise<PastUsage>;
   /**
-   * Thins a few owners. It reckons from the 25th hour recorded before now, so that a clock that is wrong for some
-   * hours costs nothing.
+   * Thins a few owners. It reckons from the 25th hour recorded before now, so that a clock that is wrong for
+   * some hours costs nothing.
    */
   thinHistory(thinning: Thinning): Promise<ThinnedOwners>;
   forgetHistory(ownerIds: readonly number[]): Promise<void>;

@@ -1,8 +1,8 @@
 /**
  * What waits to be written to the store: of each thing its newest state, `null` where it is gone.
  *
- * So what waits is never more than what is in memory, what has gone from it meanwhile, and `mostEvents`. Documents that
- * are replicated go into one write, with their owners.
+ * So what waits is never more than what is in memory, what has gone from it meanwhile, and `mostEvents`.
+ * Documents that are replicated go into one write, with their owners.
  */
 
 import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, ShareRecord } from './register.ts';

@@ -1,9 +1,10 @@
 /**
- * What is known of owners, whoever measured it: who they are, what is laid down for them, what each machine says they
- * store, and what happened. It is what machines with one quota keep together.
+ * What is known of owners, whoever measured it: who they are, what is laid down for them, what each machine
+ * says they store, and what happened. It is what machines with one quota keep together.
  *
- * A register holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL among
- * them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes test/store/contract.ts.
+ * A register holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
+ * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes
+ * test/store/contract.ts.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -101,7 +102,10 @@ export interface Position {
   readonly mark: string;
 }
 
-/** All that is loaded, in no order: everything that a register holds but events and levels, which are asked for. */
+/**
+ * All that is loaded, in no order: everything that a register holds but events and levels, which are asked
+ * for.
+ */
 export interface Registered {
   readonly owners: readonly OwnerRecord[];
   readonly documents: readonly DocumentRecord[];
@@ -136,8 +140,8 @@ export interface Register {
   /** In no order. */
   levels(): Promise<readonly LevelRecord[]>;
   /**
-   * Writes all of it or nothing; writes take effect in the order in which they are asked for. Of a shared register
-   * the shares are apart from all else, and those of each owner apart from one another.
+   * Writes all of it or nothing; writes take effect in the order in which they are asked for. Of a shared
+   * register the shares are apart from all else, and those of each owner apart from one another.
    *
    * Rejects with `store_away` where the store cannot take it at the moment (disk full, no
    * connection), and with `invalid` where a record is none (a size below 0, a fraction, an

@@ -1,4 +1,7 @@
-/** Records of a register as they come from outside: from a file, from another machine. Times are milliseconds since 1970. */
+/**
+ * Records of a register as they come from outside: from a file, from another machine. Times are milliseconds
+ * since 1970.
+ */
 
 import { z } from 'zod';
 

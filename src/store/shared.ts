@@ -1,8 +1,8 @@
 /**
  * The register that several machines keep together, and what keeps them apart.
  *
- * Its policy (owners and documents) is changed as a whole, each change upon the one before, and every change has a
- * number in a log that is followed. What is published besides only makes following quicker.
+ * Its policy (owners and documents) is changed as a whole, each change upon the one before, and every change
+ * has a number in a log that is followed. What is published besides only makes following quicker.
  */
 
 import type {
@@ -16,8 +16,9 @@ import type {
 } from './register.ts';
 
 /**
- * The lines of versions: what decisions are made by, and who people are. Both are in one log and have one count of versions;
- * each has its own head, so that a change of one line does not make a change of the other be drafted again.
+ * The lines of versions: what decisions are made by, and who people are. Both are in one log and have one
+ * count of versions; each has its own head, so that a change of one line does not make a change of the other
+ * be drafted again.
  */
 export const lines = ['policy', 'account'] as const;
 
@@ -45,7 +46,9 @@ export interface SharedState {
   readonly supersedes: readonly string[];
   /** The number of the last change in the log; 0 before the first. */
   readonly lastChange: number;
-  /** The server that has it, in this life of its own; null where it does not say. It had it then or before. */
+  /**
+   * The server that has it, in this life of its own; null where it does not say. It had it then or before.
+   */
   readonly server: string | null;
 }
 
@@ -104,9 +107,9 @@ export interface HostClaim {
 }
 
 /**
- * `regained`: it has the name, which a daemon that began later had until now, and does not know yet. `taken`: another one
- * that lives has it. `former_life`: whether the daemon that had it before lives is not known yet. `young_store`: nor
- * whether there was one, as the store may have lost that.
+ * `regained`: it has the name, which a daemon that began later had until now, and does not know yet. `taken`:
+ * another one that lives has it. `former_life`: whether the daemon that had it before lives is not known yet.
+ * `young_store`: nor whether there was one, as the store may have lost that.
  */
 export type ClaimOutcome = 'kept' | 'regained' | 'taken' | 'former_life' | 'young_store';
 
@@ -136,11 +139,11 @@ export interface SharedStore extends Register {
   /** The policy, and how the store stands with it. */
   policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }>;
   /**
-   * Makes one change of documents and owners, as a whole, upon `basis`, and has as many replicas acknowledge it as the
-   * settings ask for. Gives where the store stands with it. Null, and nothing is written: another change of one of its
-   * lines came first, the store lacks a change of the other line that the basis has, it has another owner under a key, or
-   * another server than the one named has its place. Rejects with `store_away`, also where replicas did not acknowledge it in
-   * time: then it may be in force all the same.
+   * Makes one change of documents and owners, as a whole, upon `basis`, and has as many replicas acknowledge
+   * it as the settings ask for. Gives where the store stands with it. Null, and nothing is written: another
+   * change of one of its lines came first, the store lacks a change of the other line that the basis has, it
+   * has another owner under a key, or another server than the one named has its place. Rejects with
+   * `store_away`, also where replicas did not acknowledge it in time: then it may be in force all the same.
    */
   commit(change: PolicyChange, basis: Basis, mark: string, server?: string | null): Promise<Position | null>;
   /** Puts and takes out volatile documents, whatever is there. */
@@ -148,8 +151,8 @@ export interface SharedStore extends Register {
   /** Those of these volatile documents that are there; all without names. Null: none were ever written. */
   volatile(names: readonly DocumentNames[] | null): Promise<readonly DocumentRecord[] | null>;
   /**
-   * Changes that the store had, and has lost, in one: from `basis` to the last of the positions, whoever was put on record
-   * since. `behind` where `commit` gives null.
+   * Changes that the store had, and has lost, in one: from `basis` to the last of the positions, whoever was
+   * put on record since. `behind` where `commit` gives null.
    */
   restore(
     change: Omit<PolicyChange, 'events'>,
@@ -157,8 +160,8 @@ export interface SharedStore extends Register {
     positions: readonly Position[],
   ): Promise<'kept' | 'behind'>;
   /**
-   * Puts a whole policy in place of what is there, as the first of a generation. `behind`: the store does not stand
-   * at `basis` (null: is not empty) any more.
+   * Puts a whole policy in place of what is there, as the first of a generation. `behind`: the store does not
+   * stand at `basis` (null: is not empty) any more.
    */
   replace(
     policy: Policy,
@@ -175,8 +178,8 @@ export interface SharedStore extends Register {
   /** The shares of these owners, of all machines. */
   sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]>;
   /**
-   * All shares, some owners at a time, those whose shares were changed last at the end. What is changed while they are
-   * read may be among them or not, and is in the log. Rejects as `load` does.
+   * All shares, some owners at a time, those whose shares were changed last at the end. What is changed while
+   * they are read may be among them or not, and is in the log. Rejects as `load` does.
    */
   sharePages(): AsyncIterable<SharesPage>;
   /** Puts shares where nothing was ever said of that owner by that machine, as far as the store knows. */
@@ -185,19 +188,26 @@ export interface SharedStore extends Register {
   mark(host: string, mark: string): Promise<void>;
   /** Whether each of these parts has that mark; true where the store is lost as a whole only. */
   isMarked(host: string, mark: string): Promise<boolean>;
-  /** Calls when there may be something new, a connection that is back included, until what it gives is called. */
+  /**
+   * Calls when there may be something new, a connection that is back included, until what it gives is called.
+   */
   follow(told: () => void): () => void;
-  /** Takes the machine's name, or keeps it. Of two daemons that live both, the one that began first has it. */
+  /**
+   * Takes the machine's name, or keeps it. Of two daemons that live both, the one that began first has it.
+   */
   claim(claim: HostClaim): Promise<ClaimOutcome>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
-  /** Takes a task that one machine has at a time, or keeps it for as long as it would keep its name. False: another has it. */
+  /**
+   * Takes a task that one machine has at a time, or keeps it for as long as it would keep its name. False:
+   * another has it.
+   */
   takeTask(task: string, host: string): Promise<boolean>;
   /** Gives it up, where the machine has it. */
   leaveTask(task: string, host: string): Promise<void>;
   /**
-   * Who walks what several machines mount, by its name. Whoever has taken it walks it until it is left, or the machine
-   * forgotten.
+   * Who walks what several machines mount, by its name. Whoever has taken it walks it until it is left, or
+   * the machine forgotten.
    */
   walkers(): Promise<ReadonlyMap<string, string>>;
   /** Takes it for a machine that has its name, unless another has it; gives the one that has it now. */
@@ -209,7 +219,10 @@ export interface SharedStore extends Register {
   /** Calls with what is said, as far as it arrives, until what it gives is called. */
   listen(heard: (text: string) => void): () => void;
   hosts(): Promise<readonly HostRecord[]>;
-  /** Takes a machine out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is none. */
+  /**
+   * Takes a machine out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is
+   * none.
+   */
   forgetHost(host: string): Promise<void>;
   advice(): Promise<readonly ServerAdvice[]>;
 }

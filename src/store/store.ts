@@ -1,9 +1,9 @@
 /**
  * Where the ledger of this machine is kept.
  *
- * It holds the register (register.ts), as this machine last knew it, and what the machine measured. `write` is one
- * atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise resolves it
- * is on the disk. Every implementation passes test/store/contract.ts.
+ * It holds the register (register.ts), as this machine last knew it, and what the machine measured. `write`
+ * is one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
+ * resolves it is on the disk. Every implementation passes test/store/contract.ts.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -15,7 +15,10 @@ export interface UnitRecord {
   readonly id: string;
   readonly kind: 'walked' | 'reported';
   readonly host: string;
-  /** Path of a walked unit (bytes that are not UTF-8 stand as lone surrogates, see layout/path.ts), name of a reported one. */
+  /**
+   * Path of a walked unit (bytes that are not UTF-8 stand as lone surrogates, see layout/path.ts), name of a
+   * reported one.
+   */
   readonly name: string;
   /** The owner's name as found; null where nobody could be told. */
   readonly owner: string | null;
@@ -68,8 +71,8 @@ export interface VersionRecord {
 /** Where the policy stood that was taken over, and what led there. */
 export interface Adopted extends Position {
   /**
-   * Written: the versions that come, and the oldest that stays of those that were written before; without it none stays.
-   * Read: all, in their order.
+   * Written: the versions that come, and the oldest that stays of those that were written before; without it
+   * none stays. Read: all, in their order.
    */
   readonly lineage?: { readonly since: number; readonly versions: readonly VersionRecord[] };
 }

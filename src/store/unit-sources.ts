@@ -1,9 +1,10 @@
 /**
  * What programs report in whole sets: each source has one set of units, and puts another in its place.
  *
- * A set is a file of its own, which is made aside and then takes the place of the one before in one step. So a set that
- * breaks off leaves no trace, after a crash either the old one or the new one is there, and a damaged one harms nothing
- * but itself. Units stay on the disk until somebody looks at them; only sums are handed over.
+ * A set is a file of its own, which is made aside and then takes the place of the one before in one step. So
+ * a set that breaks off leaves no trace, after a crash either the old one or the new one is there, and a
+ * damaged one harms nothing but itself. Units stay on the disk until somebody looks at them; only sums are
+ * handed over.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -37,7 +38,9 @@ export interface KeptSet {
   readonly sums: readonly UnitSum[];
 }
 
-/** A set that could not be read at the start: its units count for nothing until its source puts them again. */
+/**
+ * A set that could not be read at the start: its units count for nothing until its source puts them again.
+ */
 export interface LostSet {
   readonly file: string;
   readonly why: string;
@@ -55,20 +58,25 @@ export interface UnitQuery {
 /** A set that is being made. */
 export interface UnitSetWriter {
   /**
-   * Takes what comes next of the body: lines of JSON. Rejects with `bad_parameter`, naming the line and what is expected,
-   * and with `store_away`. After a rejection only `discard` may follow.
+   * Takes what comes next of the body: lines of JSON. Rejects with `bad_parameter`, naming the line and what
+   * is expected, and with `store_away`. After a rejection only `discard` may follow.
    */
   take(chunk: Uint8Array): Promise<void>;
   /** Ends the body; gives the sums. Rejects as `take` does, and with `sum_too_large`. */
   finish(record: UnitSetRecord): Promise<readonly UnitSum[]>;
-  /** Puts it in the place of the one before; once this resolves, it is on the disk. Rejects with `store_away`. */
+  /**
+   * Puts it in the place of the one before; once this resolves, it is on the disk. Rejects with `store_away`.
+   */
   keep(): Promise<void>;
   /** Leaves nothing of it. Never rejects. */
   discard(): Promise<void>;
 }
 
 export interface UnitSourceStore {
-  /** Everything that is kept, but for what is `lost`. Rejects with `store_refused` where it cannot even be looked for. */
+  /**
+   * Everything that is kept, but for what is `lost`. Rejects with `store_refused` where it cannot even be
+   * looked for.
+   */
   load(): Promise<readonly KeptSet[]>;
   /** Until they are put again, or taken out. */
   readonly lost: readonly LostSet[];

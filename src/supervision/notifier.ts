@@ -2,8 +2,8 @@
  * Tells the service manager, by the program systemd-notify: Node has no datagram sockets of this kind.
  *
  * One telling at a time, in the order of what happened, each bounded. What waits behind one is replaced by
- * what is newer, so that a manager who does not listen never makes a queue. A telling that fails is logged, once,
- * and has no other consequence here.
+ * what is newer, so that a manager who does not listen never makes a queue. A telling that fails is logged,
+ * once, and has no other consequence here.
  */
 
 import { runProgram } from '../bounded/index.ts';

@@ -15,7 +15,10 @@ export function physical(path: string): string {
   return ifReadable(() => realpathSync(path)) ?? path;
 }
 
-/** A small file's text; null where there is none that can be read. With `follow`, also of one that a link leads to. */
+/**
+ * A small file's text; null where there is none that can be read. With `follow`, also of one that a link
+ * leads to.
+ */
 export function textOf(path: string, { follow = false } = {}): string | null {
   const file = ifReadable(() => readBounded(path, { follow }));
   return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;

@@ -82,7 +82,10 @@ export function isForgejo(texts: readonly (string | null)[]): boolean {
   return texts.some(text => text !== null && /forgejo/i.test(text));
 }
 
-/** A container's file names the paths inside: `/data/gitea` may be `/srv/forge/gitea` out here, where the file is. */
+/**
+ * A container's file names the paths inside: `/data/gitea` may be `/srv/forge/gitea` out here, where the file
+ * is.
+ */
 function mapped(file: string, data: string): (path: string) => string {
   const home = dirname(dirname(file));
   const isInside =

@@ -2,7 +2,8 @@
  * GitLab: repositories under the hash of their project's number, `@hashed/aa/bb/HASH.git`.
  *
  * Whose they are is in GitLab's database. Older versions also wrote the project's full path into each
- * repository's config, as gitlab.fullpath; the whole path is taken for the owner's name, so that each project is one.
+ * repository's config, as gitlab.fullpath; the whole path is taken for the owner's name, so that each project
+ * is one.
  */
 
 import { join } from 'node:path';

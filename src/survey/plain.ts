@@ -1,4 +1,6 @@
-/** Bare repositories as an administrator makes them, in directories of owners or all in one, and gitolite's. */
+/**
+ * Bare repositories as an administrator makes them, in directories of owners or all in one, and gitolite's.
+ */
 
 import { dirname, join, relative } from 'node:path';
 import type { OwnerSource } from '../layout/index.ts';
@@ -51,7 +53,10 @@ export function plain(
   };
 }
 
-/** LFS objects that lie in the repositories themselves; without a suffix a repository could be named lfs itself. */
+/**
+ * LFS objects that lie in the repositories themselves; without a suffix a repository could be named lfs
+ * itself.
+ */
 function lfsInside(
   template: string,
   suffix: string,

@@ -12,7 +12,10 @@ export interface Store extends StorePlace {
   readonly whole: boolean;
 }
 
-/** Sizes each within its share of `budgetMs`, since a store may have millions of files and the figure only informs. */
+/**
+ * Sizes each within its share of `budgetMs`, since a store may have millions of files and the figure only
+ * informs.
+ */
 export function sizeStores(places: readonly StorePlace[], budgetMs: number): readonly Store[] {
   return places.map(place => ({
     ...place,

@@ -44,8 +44,8 @@ export interface SurveyOptions {
 const storesMs = 10_000;
 
 /**
- * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of repositories,
- * `not_found` where it holds none, `not_permitted` where it may not be looked into.
+ * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of
+ * repositories, `not_found` where it holds none, `not_permitted` where it may not be looked into.
  */
 export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
   const gid = groupOf(given);

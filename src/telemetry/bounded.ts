@@ -1,6 +1,7 @@
 /**
- * A writer of lines that never waits: what its sink has not taken yet is kept up to a bound, and what comes on top
- * is counted instead. The count is told once there is room again, at the place where the lines are missing.
+ * A writer of lines that never waits: what its sink has not taken yet is kept up to a bound, and what comes
+ * on top is counted instead. The count is told once there is room again, at the place where the lines are
+ * missing.
  */
 
 /** Takes some lines at once, and calls back when they are written, or with why they are not. */
@@ -40,7 +41,8 @@ export class BoundedWriter {
 
   write(text: string): void {
     const bytes = Buffer.byteLength(text);
-    // Once lines are lost, those behind them are too until there is room for many: so one count tells of them all.
+    // Once lines are lost, those behind them are too until there is room for many: so one count tells of them
+    // all.
     if (this.#lost > 0 || this.#bytes + bytes > this.#options.mostBytes) this.#lost++;
     else this.#put({ text, bytes });
     this.#advance();

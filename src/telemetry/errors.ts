@@ -1,8 +1,8 @@
 /**
  * Errors as the log shows them: their type, message, code, stack and cause, and nothing else.
  *
- * Libraries hang on their errors what they were doing: a command with its arguments, a request with its headers. A
- * password may be among those, so that no field is taken which is not named here.
+ * Libraries hang on their errors what they were doing: a command with its arguments, a request with its
+ * headers. A password may be among those, so that no field is taken which is not named here.
  */
 
 import { systemCode } from '../errors.ts';

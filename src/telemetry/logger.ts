@@ -1,7 +1,8 @@
 /**
  * The log: lines of JSON, or for people, on standard error.
  *
- * Written without waiting, so that a reader of the log who stands still never holds up an answer, nor the end.
+ * Written without waiting, so that a reader of the log who stands still never holds up an answer, nor the
+ * end.
  */
 
 import pino from 'pino';
@@ -25,8 +26,8 @@ export interface Log {
 }
 
 /**
- * `left`: nobody reads, and the process would wait for that until `process.exit`. `hangs`: a thread hangs in the system, and
- * only a signal ends the process.
+ * `left`: nobody reads, and the process would wait for that until `process.exit`. `hangs`: a thread hangs in
+ * the system, and only a signal ends the process.
  */
 export type Flushed = 'written' | 'left' | 'hangs';
 

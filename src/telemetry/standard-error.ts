@@ -15,8 +15,9 @@ export interface StandardError {
 }
 
 /**
- * A pipe or socket, such as the journal's, is written to as Node itself does: without waiting, and told when there is room. A
- * file or a terminal has no such way: a thread writes it, and a thread that hangs in the system cannot be ended.
+ * A pipe or socket, such as the journal's, is written to as Node itself does: without waiting, and told when
+ * there is room. A file or a terminal has no such way: a thread writes it, and a thread that hangs in the
+ * system cannot be ended.
  */
 export function standardError(): StandardError {
   if (isByThread())

@@ -1,8 +1,8 @@
 /**
  * Text for people: harmless on a terminal, and the same for the same thing everywhere.
  *
- * Names shown, sizes read and written, counts, words for a shell, faults of a document. Pure functions that know nothing of
- * quotas.
+ * Names shown, sizes read and written, counts, words for a shell, faults of a document. Pure functions that
+ * know nothing of quotas.
  */
 
 export { counted, formatCount } from './counts.ts';

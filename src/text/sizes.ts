@@ -10,7 +10,9 @@ export type ParsedSize =
   /** `reason` completes `TOTAL = "10 gigs": …`; what is expected instead is for the asker to say. */
   | { readonly ok: false; readonly reason: string };
 
-/** Digits with commas before groups of three, a fraction, blanks, a unit; one side of the point may be empty. */
+/**
+ * Digits with commas before groups of three, a fraction, blanks, a unit; one side of the point may be empty.
+ */
 const sizePattern = /^(?:(\d+(?:,\d{3})*)(?:\.(\d*))?|\.(\d+))[ \t]*(?:([kmgtpe])(i?)b?|b)?$/i;
 const prefixes = 'kmgtpe';
 
@@ -71,7 +73,10 @@ function rounded(bytes: number, digits: number): string {
 
 const binaryUnits = ['PiB', 'TiB', 'GiB', 'MiB', 'KiB'] as const;
 
-/** A size that `parseSize` reads as exactly these bytes, as short as can be: `10 GB`, `1.5 GiB`, `12345678 B`; `-1`. */
+/**
+ * A size that `parseSize` reads as exactly these bytes, as short as can be: `10 GB`, `1.5 GiB`, `12345678 B`;
+ * `-1`.
+ */
 export function writeSize(bytes: number): string {
   if (bytes === -1) return '-1';
   const binary = binaryUnits
@@ -115,7 +120,8 @@ function toldApart(usedBytes: number, limitBytes: number): [string, string] {
 }
 
 function percentOf(usedBytes: number, limitBytes: number): string {
-  // Rounded down, so that a threshold is never shown before it is reached; exact, in big integers where it must be.
+  // Rounded down, so that a threshold is never shown before it is reached; exact, in big integers where it
+  // must be.
   const hundredfold = usedBytes * 100;
   const whole = Number.isSafeInteger(hundredfold)
     ? (hundredfold - (hundredfold % limitBytes)) / limitBytes

@@ -1,6 +1,6 @@
 /**
- * The pages of the web UI: which paths are pages, for the daemon that serves them, and which page a path is, for the
- * app in the browser. Without dependencies, so that it can be loaded there by itself.
+ * The pages of the web UI: which paths are pages, for the daemon that serves them, and which page a path is,
+ * for the app in the browser. Without dependencies, so that it can be loaded there by itself.
  */
 
 /** Paths below the base URL; `{name}` is one segment, percent-encoded. */

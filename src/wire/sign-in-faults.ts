@@ -1,8 +1,11 @@
-/** Why signing in or out by a source did not come to it. Without dependencies, so that the app in the browser has the same words. */
+/**
+ * Why signing in or out by a source did not come to it. Without dependencies, so that the app in the browser
+ * has the same words.
+ */
 
 /**
- * What the page /sign-in shows for `?fault=CODE`, and nothing else: no text from outside is ever shown there. The log has
- * the details.
+ * What the page /sign-in shows for `?fault=CODE`, and nothing else: no text from outside is ever shown there.
+ * The log has the details.
  */
 export const signInFaults = {
   unknown_source: 'There is no such way to sign in.',

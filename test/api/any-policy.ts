@@ -1,4 +1,6 @@
-/** Policies and usage for laws over HTTP: few names and small numbers, so that ties and overlaps are common. */
+/**
+ * Policies and usage for laws over HTTP: few names and small numbers, so that ties and overlaps are common.
+ */
 
 import fc from 'fast-check';
 import { leaves } from '../../src/quota/index.ts';

@@ -6,7 +6,10 @@ import type { Document } from '../../src/api/openapi.ts';
 const schemaObject = z.record(z.string(), z.unknown());
 type SchemaObject = z.infer<typeof schemaObject>;
 
-/** Lists, texts and objects with any names that a request may hold and that may be of any length, each by where it is. */
+/**
+ * Lists, texts and objects with any names that a request may hold and that may be of any length, each by
+ * where it is.
+ */
 export function unboundedIn(document: Document): readonly string[] {
   const { paths, components } = z
     .object({

@@ -1,6 +1,6 @@
 /**
- * The API's own description as the judge of its answers: every status, header, content type and body that a test sees
- * is one that the OpenAPI document of the same daemon tells of, or the test fails.
+ * The API's own description as the judge of its answers: every status, header, content type and body that a
+ * test sees is one that the OpenAPI document of the same daemon tells of, or the test fails.
  */
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

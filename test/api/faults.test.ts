@@ -1,4 +1,7 @@
-/** What is never in an answer or a log: a stack, a secret, leave for a browser to do what an answer never does. */
+/**
+ * What is never in an answer or a log: a stack, a secret, leave for a browser to do what an answer never
+ * does.
+ */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * One request for each operation of the API, by its id, that succeeds. In this order they are a story: each finds what
- * those before it left.
+ * One request for each operation of the API, by its id, that succeeds. In this order they are a story: each
+ * finds what those before it left.
  */
 
 import { z } from 'zod';

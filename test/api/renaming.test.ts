@@ -1,4 +1,6 @@
-/** Owners who get another name or another type, or go: what goes along with them, and what nobody inherits. */
+/**
+ * Owners who get another name or another type, or go: what goes along with them, and what nobody inherits.
+ */
 
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -45,7 +45,10 @@ async function told(followed: Followed, id: number): Promise<readonly ScanReport
   }
 }
 
-/** Repositories that take a while to be walked; gives what they hold. Connections that are kept are looked after meanwhile. */
+/**
+ * Repositories that take a while to be walked; gives what they hold. Connections that are kept are looked
+ * after meanwhile.
+ */
 async function forest(world: World, name = 'repo'): Promise<Holding> {
   const units = 12;
   const filesOfEach = 300;
@@ -131,7 +134,8 @@ t.test('whoever follows sees all that is known first, then each scan as it goes 
   const listed = z.array(scanReport).parse((await world.must(200, 'GET', path)).json);
   for (const known of listed)
     t.match((await followed.events.next()).value, { event: 'scan', id: String(known.id) });
-  // How far it is when it is looked at is chance; so there is ever more to do, until it was seen in the midst.
+  // How far it is when it is looked at is chance; so there is ever more to do, until it was seen in the
+  // midst.
   let [units, files, bytes] = [0, 0, 0];
   let reports: readonly ScanReport[] = [];
   const isInTheMidst = ({ state, progress }: ScanReport) =>

@@ -1,4 +1,7 @@
-/** The web UI as it is served: what is a page, what is a file, what is neither, and what browsers are told of each. */
+/**
+ * The web UI as it is served: what is a page, what is a file, what is neither, and what browsers are told of
+ * each.
+ */
 
 import { once } from 'node:events';
 import { symlinkSync, utimesSync, writeFileSync } from 'node:fs';

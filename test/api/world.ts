@@ -1,9 +1,9 @@
 /**
  * A daemon with its accounts, asked over HTTP.
  *
- * It is the daemon itself, in this process, with a configuration of its own, on a free port. There are admin1, an
- * administrator; alice, owner of the organization acme; bob; and carol, a member of acme. Every answer is checked
- * against the description that the daemon gives of itself.
+ * It is the daemon itself, in this process, with a configuration of its own, on a free port. There are
+ * admin1, an administrator; alice, owner of the organization acme; bob; and carol, a member of acme. Every
+ * answer is checked against the description that the daemon gives of itself.
  */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,10 @@ const people = ['admin1', 'alice', 'bob', 'carol'] as const;
 export type Person = (typeof people)[number];
 
 export interface Asked {
-  /** Whose token of scope `all` is sent; `machine` asks over ADMIN_SOCKET; `nobody` sends none. admin1 unless given. */
+  /**
+   * Whose token of scope `all` is sent; `machine` asks over ADMIN_SOCKET; `nobody` sends none. admin1 unless
+   * given.
+   */
   readonly as?: Person | 'machine' | 'nobody';
   /** A token to send instead. */
   readonly token?: string;
@@ -117,7 +120,10 @@ export class World {
     return { admin: of('admin'), gate: of('gate'), trusted: of('trusted') };
   }
 
-  /** Starts the daemon again on what it left; with settings besides those of the first start, where some are given. */
+  /**
+   * Starts the daemon again on what it left; with settings besides those of the first start, where some are
+   * given.
+   */
   async restart(settings?: Settings): Promise<void> {
     await this.close();
     if (settings !== undefined) this.#settings = mergedSettings(this.#first, settings);
@@ -151,8 +157,8 @@ export class World {
   }
 
   /**
-   * Asks, and rejects where the answer is not as the daemon's description has it. `path` is below /api/v1 and goes out
-   * as it stands.
+   * Asks, and rejects where the answer is not as the daemon's description has it. `path` is below /api/v1 and
+   * goes out as it stands.
    */
   async call(method: string, path: string, asked: Asked = {}): Promise<Answer> {
     const answer = await answerIn(await this.#send(method, path, asked));

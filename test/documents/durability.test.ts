@@ -1,4 +1,7 @@
-/** What each class of documents promises: of policy and accounts a version, of volatile ones that they hold nobody up. */
+/**
+ * What each class of documents promises: of policy and accounts a version, of volatile ones that they hold
+ * nobody up.
+ */
 
 import t, { type Test } from 'tap';
 import type { Documents } from '../../src/documents/index.ts';

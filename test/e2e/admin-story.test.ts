@@ -1,4 +1,7 @@
-/** docs/api.md, typed as it stands on a server that docs/install.md has made: curl rules, and the next push obeys. */
+/**
+ * docs/api.md, typed as it stands on a server that docs/install.md has made: curl rules, and the next push
+ * obeys.
+ */
 
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -14,7 +14,9 @@ t.setTimeout(120_000);
 
 const nobody = 65534;
 
-/** Not by way of `softquota()`: what tap puts into a process of Node's cannot bear that it changes its user. */
+/**
+ * Not by way of `softquota()`: what tap puts into a process of Node's cannot bear that it changes its user.
+ */
 function untapped(server: Server, args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const command = ['-u', 'NODE_OPTIONS', process.execPath, launcher, ...args];
   return run('env', command, { ...options, env: { SOFTQUOTA_CONFIG: server.config } });

@@ -66,7 +66,10 @@ export class Tab {
   readonly page: Page;
   /** Every address that was asked for, in order. */
   readonly requests: string[] = [];
-  /** What a person would find in red in the console: errors, warnings, what the page's own policy blocked, what did not come. */
+  /**
+   * What a person would find in red in the console: errors, warnings, what the page's own policy blocked,
+   * what did not come.
+   */
   readonly complaints: string[] = [];
 
   constructor(page: Page) {

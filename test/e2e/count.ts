@@ -2,7 +2,10 @@
 
 import { must } from './run.ts';
 
-/** The bytes of regular files below a directory, one with several names once; what lies below `without` is not counted. */
+/**
+ * The bytes of regular files below a directory, one with several names once; what lies below `without` is not
+ * counted.
+ */
 export async function counted(directory: string, without: readonly string[] = []): Promise<number> {
   const pruned = without.flatMap(path => ['-path', path, '-prune', '-o']);
   const args = [directory, ...pruned, '-type', 'f', '-printf', '%D:%i %s\\n'];

@@ -87,7 +87,10 @@ export class Daemon {
     return this.written.join('\n');
   }
 
-  /** The first line like this, now or later; rejects where it ends without. Give `from` a length of `lines` to look behind that only. */
+  /**
+   * The first line like this, now or later; rejects where it ends without. Give `from` a length of `lines` to
+   * look behind that only.
+   */
   logged(matches: RegExp | ((line: LogLine) => boolean), from = 0): Promise<LogLine> {
     const isIt = matches instanceof RegExp ? (line: LogLine) => matches.test(line.msg) : matches;
     const found = this.lines.slice(from).find(isIt);

@@ -44,11 +44,16 @@ interface Container {
   /** Mounts and what else root prepares, before the root becomes read-only. */
   readonly prepare?: string;
   readonly groups?: string;
-  /** Capabilities that may be taken, as setpriv names them; a user other than root has none of them at first. */
+  /**
+   * Capabilities that may be taken, as setpriv names them; a user other than root has none of them at first.
+   */
   readonly bounding?: string;
 }
 
-/** Runs a shell's lines as the image's user, on a root that is only read, as the engine would start a container. */
+/**
+ * Runs a shell's lines as the image's user, on a root that is only read, as the engine would start a
+ * container.
+ */
 function inContainer(
   stage: Stage,
   script: string,
@@ -111,7 +116,10 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
   const { services } = compose.parse(parse(await text('compose.yaml')));
   const { softquota: service } = services;
   const ini = /```ini\n(.*?)```/s.exec(await text('docs/docker.md'))?.[1] ?? '';
-  /** The container of compose.yaml: sockets' directory, configuration, and repositories of others, of mode 0700. */
+  /**
+   * The container of compose.yaml: sockets' directory, configuration, and repositories of others, of mode
+   * 0700.
+   */
   const prepare = [
     'mount -t tmpfs -o uid=10001,gid=10001,mode=755 sockets /run/softquota',
     'mkdir -p /etc/softquota',

@@ -1,4 +1,7 @@
-/** A server of a Cluster loses what owners store, and not the policy: within seconds it is told again by everybody. */
+/**
+ * A server of a Cluster loses what owners store, and not the policy: within seconds it is told again by
+ * everybody.
+ */
 
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,7 @@
-/** The server that has all of it is killed under load: another one takes its place, and nobody notices but those who rule. */
+/**
+ * The server that has all of it is killed under load: another one takes its place, and nobody notices but
+ * those who rule.
+ */
 
 import t, { type Test } from 'tap';
 import { comes, type Server, startCluster, startSentinels } from '../store/redis-servers.ts';

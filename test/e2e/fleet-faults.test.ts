@@ -1,4 +1,7 @@
-/** The shared store fails for a while: machines serve what they know, and then all is as the disks and the rulers say. */
+/**
+ * The shared store fails for a while: machines serve what they know, and then all is as the disks and the
+ * rulers say.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';

@@ -1,6 +1,6 @@
 /**
- * The shared store comes back without what it had, or with something else: the policy that is known stays in force until
- * somebody decides, and usage is told again by everybody.
+ * The shared store comes back without what it had, or with something else: the policy that is known stays in
+ * force until somebody decides, and usage is told again by everybody.
  */
 
 import { copyFile, readdir, rm } from 'node:fs/promises';

@@ -1,4 +1,6 @@
-/** Daemons with the same HOST_ID: the one that serves goes on, and the other one tells nothing in its name. */
+/**
+ * Daemons with the same HOST_ID: the one that serves goes on, and the other one tells nothing in its name.
+ */
 
 import { Redis } from 'ioredis';
 import t from 'tap';
@@ -26,7 +28,8 @@ t.test(
       admin.disconnect();
       monitor.disconnect();
     });
-    // Whoever comes looks at that first: it is emptied in front of the newcomer, before the living one looks again.
+    // Whoever comes looks at that first: it is emptied in front of the newcomer, before the living one looks
+    // again.
     const emptied = () =>
       new Promise<void>(resolve => {
         const look = (_: string, [name = '', key = '']: string[]) => {

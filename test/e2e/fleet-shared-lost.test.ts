@@ -1,4 +1,7 @@
-/** Who walks what several machines mount, where Redis is away or was emptied, and where app.ini says something else. */
+/**
+ * Who walks what several machines mount, where Redis is away or was emptied, and where app.ini says something
+ * else.
+ */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

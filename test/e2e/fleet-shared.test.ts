@@ -1,4 +1,7 @@
-/** A file system that several machines mount: one of them walks it, it counts once, and all of them answer for it. */
+/**
+ * A file system that several machines mount: one of them walks it, it counts once, and all of them answer for
+ * it.
+ */
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

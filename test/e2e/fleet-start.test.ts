@@ -1,4 +1,7 @@
-/** A machine that starts while the shared store is away, or is killed in the midst of work, goes on with what it knew. */
+/**
+ * A machine that starts while the shared store is away, or is killed in the midst of work, goes on with what
+ * it knew.
+ */
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';

@@ -1,4 +1,6 @@
-/** The way to the shared store is bad: machines serve what they know, and lose nothing that was acknowledged. */
+/**
+ * The way to the shared store is bad: machines serve what they know, and lose nothing that was acknowledged.
+ */
 
 import t, { type Test } from 'tap';
 import { startSingle } from '../store/redis-servers.ts';

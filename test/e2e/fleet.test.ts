@@ -1,4 +1,7 @@
-/** Several machines with one quota: what is stored on them adds up, what one rules the others do, and who is who. */
+/**
+ * Several machines with one quota: what is stored on them adds up, what one rules the others do, and who is
+ * who.
+ */
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';

@@ -1,4 +1,7 @@
-/** A client for Forgejo as it is published, on a running daemon: nothing of it is changed, and it knows nothing of softquota. */
+/**
+ * A client for Forgejo as it is published, on a running daemon: nothing of it is changed, and it knows
+ * nothing of softquota.
+ */
 
 import * as forgejo from '@llamaduck/forgejo-ts';
 import { createClient, createConfig } from '@llamaduck/forgejo-ts/client';

@@ -1,4 +1,6 @@
-/** gitolite3 over ssh: what its users read, who they are to softquota, and the hooks in repositories to come. */
+/**
+ * gitolite3 over ssh: what its users read, who they are to softquota, and the hooks in repositories to come.
+ */
 
 import { chmod, lstat, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,6 @@
-/** Pages of the manual as what they are: commands in order; docs/install.md for each way to run a git server. */
+/**
+ * Pages of the manual as what they are: commands in order; docs/install.md for each way to run a git server.
+ */
 
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +10,9 @@ import { identity, type Run } from './run.ts';
 import type { Ini } from './server.ts';
 
 export interface Block {
-  /** What stands behind its opening fence: `sh` is typed by root, `sh alice` by alice, `text` is to be seen. */
+  /**
+   * What stands behind its opening fence: `sh` is typed by root, `sh alice` by alice, `text` is to be seen.
+   */
   readonly kind: string;
   /** The nearest heading above it. */
   readonly heading: string;
@@ -131,7 +135,9 @@ export class Site {
   }
 }
 
-/** Her key, which the guide has sent to the administrator; that she trusts the server, and knows her password. */
+/**
+ * Her key, which the guide has sent to the administrator; that she trusts the server, and knows her password.
+ */
 const prepareAlice = `
 install -d -m 700 .ssh
 ssh-keygen -q -t ed25519 -N '' -C alice -f .ssh/id_ed25519

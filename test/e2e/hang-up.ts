@@ -13,7 +13,10 @@ export interface HangUp {
   readonly refused: boolean;
 }
 
-/** Pushes `commit` as a new branch to a repository on this machine, as `git push` speaks, but reads nothing back. */
+/**
+ * Pushes `commit` as a new branch to a repository on this machine, as `git push` speaks, but reads nothing
+ * back.
+ */
 export async function pushAndHangUp(
   clone: Clone,
   repository: string,

@@ -1,4 +1,6 @@
-/** `softquota init`: from a server's tree to a configuration that measures what lies there and refuses nobody. */
+/**
+ * `softquota init`: from a server's tree to a configuration that measures what lies there and refuses nobody.
+ */
 
 import { mkdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * A whole installation of softquota, as its manual has it: on a machine of its own, the daemon as a service with a
- * user of its own, two people's repositories that belong to git, and the hooks in them.
+ * A whole installation of softquota, as its manual has it: on a machine of its own, the daemon as a service
+ * with a user of its own, two people's repositories that belong to git, and the hooks in them.
  */
 
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * A daemon that was killed, and hooks that go by what it last published: owners known to be over the limit are
- * refused, others pass, and the daemon that is started again hears of each.
+ * A daemon that was killed, and hooks that go by what it last published: owners known to be over the limit
+ * are refused, others pass, and the daemon that is started again hears of each.
  */
 
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** Machines at work: on each of them disks grow, pushes come, and administrators rule, all the time until it is ended. */
+/**
+ * Machines at work: on each of them disks grow, pushes come, and administrators rule, all the time until it
+ * is ended.
+ */
 
 import { join } from 'node:path';
 import { until } from './ask.ts';

@@ -1,7 +1,7 @@
 /**
- * A whole machine to install on: a copy-on-write copy of this one, with processes, mounts, users, name and network
- * of its own. What a manual tells an administrator to do is done there as it stands, as root and at the usual
- * places and ports, and nothing of this machine changes.
+ * A whole machine to install on: a copy-on-write copy of this one, with processes, mounts, users, name and
+ * network of its own. What a manual tells an administrator to do is done there as it stands, as root and at
+ * the usual places and ports, and nothing of this machine changes.
  *
  * It is not booted: nothing runs at first, and `systemctl` is the stand-in beside this file.
  */
@@ -31,8 +31,8 @@ const environment: Readonly<Record<string, string>> = {
 /**
  * Becomes the machine's first process, and ends with it all others, when standard input closes.
  *
- * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for systemctl;
- * $4 is its network, "own" or "shared"; $5 is this checkout, which is there wherever it lies.
+ * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for
+ * systemctl; $4 is its network, "own" or "shared"; $5 is this checkout, which is there wherever it lies.
  */
 const boot = `
 set -e

@@ -1,4 +1,7 @@
-/** Repositories that a server removes, forks and renames: usage follows, though nobody says so and no sweep runs. */
+/**
+ * Repositories that a server removes, forks and renames: usage follows, though nobody says so and no sweep
+ * runs.
+ */
 
 import { cp, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';

@@ -1,4 +1,7 @@
-/** Names that strangers choose: nothing they write becomes a unit, somebody else's bytes, or an order to a terminal. */
+/**
+ * Names that strangers choose: nothing they write becomes a unit, somebody else's bytes, or an order to a
+ * terminal.
+ */
 
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

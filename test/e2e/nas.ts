@@ -66,7 +66,9 @@ export async function isCountedOnce(disk: string, ...machines: readonly Mounting
   for (const { server } of machines) await server.usageIs('alice', known => known === bytes);
 }
 
-/** Tells a machine that something changed there; gives the status. A disk that answers late is asked again. */
+/**
+ * Tells a machine that something changed there; gives the status. A disk that answers late is asked again.
+ */
 export async function tell({ server, place }: Mounting, name: string): Promise<number> {
   return until(async () => {
     const { status } = await server.ask('gate', '/v1/changed', { body: { path: join(place, name) } });
@@ -82,7 +84,10 @@ export async function asked({ server, place }: Mounting, name: string): Promise<
   });
 }
 
-/** As `isCountedOnce`, once something changed there of which this machine was told; a message may be lost, and is sent again. */
+/**
+ * As `isCountedOnce`, once something changed there of which this machine was told; a message may be lost, and
+ * is sent again.
+ */
 export async function isPassedOn(
   disk: string,
   through: Mounting,

@@ -1,4 +1,7 @@
-/** The package as it is published, with the packages that it needs inside, so that it installs without a registry. */
+/**
+ * The package as it is published, with the packages that it needs inside, so that it installs without a
+ * registry.
+ */
 
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -12,7 +15,10 @@ const lock = z.object({
   packages: z.record(z.string(), z.object({ dev: z.boolean().optional(), optional: z.boolean().optional() })),
 });
 
-/** Packs this checkout into `folder`; gives the tarball's path. The checkout's own dist/ is neither used nor changed. */
+/**
+ * Packs this checkout into `folder`; gives the tarball's path. The checkout's own dist/ is neither used nor
+ * changed.
+ */
 export async function packed(folder: string): Promise<string> {
   const place = join(folder, 'package');
   await mkdir(place);

@@ -5,9 +5,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import type { Test } from 'tap';
 
 /**
- * `passes`: all goes through at once. `swallows`: connections open, and nothing comes through. `cuts`: each connection
- * ends before the piece that brings more than so many bytes back. `delays`: each piece comes so much later. `refuses`: connections
- * are ended at once. `says`: where an answer has certain words, others of the same length come in their place.
+ * `passes`: all goes through at once. `swallows`: connections open, and nothing comes through. `cuts`: each
+ * connection ends before the piece that brings more than so many bytes back. `delays`: each piece comes so
+ * much later. `refuses`: connections are ended at once. `says`: where an answer has certain words, others of
+ * the same length come in their place.
  */
 export type Way =
   | { readonly does: 'passes' | 'swallows' | 'refuses' }

@@ -1,4 +1,6 @@
-/** docs/redis.md: its lines of redis.conf, of access lists and of app.ini, and its commands, as they stand. */
+/**
+ * docs/redis.md: its lines of redis.conf, of access lists and of app.ini, and its commands, as they stand.
+ */
 
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

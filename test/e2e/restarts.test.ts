@@ -1,8 +1,8 @@
 /**
  * Restarts under a socket that the service manager holds open: who asks meanwhile waits, and is answered.
  *
- * Each push proves that it was asked about: its owner is near the limit, so that the daemon's answer is a warning
- * that the pusher reads.
+ * Each push proves that it was asked about: its owner is near the limit, so that the daemon's answer is a
+ * warning that the pusher reads.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -23,8 +23,9 @@ const usualTimeoutMs = 2000;
 t.setTimeout(isLong ? 1_200_000 : 240_000);
 
 /**
- * The service manager's part between two lives of the daemon, which systemd-socket-activate has none of: whenever
- * it ends, it is started again on the same sockets, until SIGTERM. $0 is the file for the daemon's process id.
+ * The service manager's part between two lives of the daemon, which systemd-socket-activate has none of:
+ * whenever it ends, it is started again on the same sockets, until SIGTERM. $0 is the file for the daemon's
+ * process id.
  */
 const again = `
 trap 'ended=yes; kill "$daemon"' TERM

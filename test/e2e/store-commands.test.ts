@@ -1,4 +1,6 @@
-/** The commands that move a quota between one machine's own store and a shared one, and that look after that. */
+/**
+ * The commands that move a quota between one machine's own store and a shared one, and that look after that.
+ */
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';

@@ -1,4 +1,7 @@
-/** The page of /api/swagger as somebody uses it: in Chromium, on a running daemon, also behind nginx below a path. */
+/**
+ * The page of /api/swagger as somebody uses it: in Chromium, on a running daemon, also behind nginx below a
+ * path.
+ */
 
 import t from 'tap';
 import { z } from 'zod';

@@ -1,9 +1,9 @@
 /**
  * A stand-in for systemctl on a machine that no systemd has booted.
  *
- * Starts, stops and reloads what unit files say, those of Debian's packages too: as their user and groups, with
- * their capabilities, folders, environment and socket, and waits for READY=1 where they promise it. It supervises
- * nothing, hardens nothing, and knows no dependency but that between a service and its socket.
+ * Starts, stops and reloads what unit files say, those of Debian's packages too: as their user and groups,
+ * with their capabilities, folders, environment and socket, and waits for READY=1 where they promise it. It
+ * supervises nothing, hardens nothing, and knows no dependency but that between a service and its socket.
  *
  * In: VERB [--now] UNIT...; verbs: daemon-reload, enable, disable, start, stop, restart, reload, is-active.
  * Out: what a service writes is in /run/systemctl/UNIT.log, and shown where it does not come up.
@@ -154,7 +154,9 @@ class Service {
     return readFileSync(`${state}/${this.#name}.log`, 'utf8');
   }
 
-  /** Those that it cannot do without; where it is to wait for somebody to ask, the one of its own name too. */
+  /**
+   * Those that it cannot do without; where it is to wait for somebody to ask, the one of its own name too.
+   */
   #sockets(asked: boolean) {
     const own = socketOf(this.#name);
     const required = new Section(this.#name, 'Unit').words('Requires').includes(own) || !asked ? [own] : [];

@@ -234,7 +234,10 @@ async function cgi(
   response.end(output.subarray(end + 4));
 }
 
-/** nginx and fcgiwrap, with the settings that docs/receive-pack.md shows; all of their files in the server's folder. */
+/**
+ * nginx and fcgiwrap, with the settings that docs/receive-pack.md shows; all of their files in the server's
+ * folder.
+ */
 async function openNginx(t: Test, server: Server, { programs }: TransportOptions = {}): Promise<Transport> {
   const folder = join(server.folder, 'nginx');
   await mkdir(folder, { recursive: true });
@@ -273,7 +276,10 @@ async function openNginx(t: Test, server: Server, { programs }: TransportOptions
   return { url: bare => `http://127.0.0.1:${port}${bare.slice(root.length)}`, env: {} };
 }
 
-/** An nginx on a loopback port, which it gives: `server` says what is served there, and all of its files are in the folder. */
+/**
+ * An nginx on a loopback port, which it gives: `server` says what is served there, and all of its files are
+ * in the folder.
+ */
 export async function startNginx(t: Test, folder: string, server: string): Promise<number> {
   await mkdir(folder, { recursive: true });
   const port = await freePort();

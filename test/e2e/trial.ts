@@ -1,6 +1,6 @@
 /**
- * Machines whose shared store is about to fail: what grows on their disks and is ruled on them meanwhile, and whether
- * at the end all of them know the disks as they are, and the policy as it was acknowledged.
+ * Machines whose shared store is about to fail: what grows on their disks and is ruled on them meanwhile, and
+ * whether at the end all of them know the disks as they are, and the policy as it was acknowledged.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -31,7 +31,10 @@ export class Trial {
   refusal = '';
   readonly #t: Test;
   readonly #options: TrialOptions;
-  /** What the limit of the one rule may be: what was acknowledged last, then what nobody knows whether it was made. */
+  /**
+   * What the limit of the one rule may be: what was acknowledged last, then what nobody knows whether it was
+   * made.
+   */
   #limits: number[] = [];
   /** Rules whose making was acknowledged. */
   readonly #rules = new Set<string>();
@@ -129,7 +132,10 @@ export class Trial {
     await this.settled(what);
   }
 
-  /** While the store is away: everybody is answered, and says how it stands; nothing is ruled, from the first moment on. */
+  /**
+   * While the store is away: everybody is answered, and says how it stands; nothing is ruled, from the first
+   * moment on.
+   */
   async serves(what: string): Promise<void> {
     for (const server of this.servers) await this.#refuses(server, `${what}, at once`);
     for (const server of this.servers) {
@@ -159,7 +165,9 @@ export class Trial {
     }
   }
 
-  /** Resolves once all know the disks as they are, and the same policy, with all that was acknowledged in it. */
+  /**
+   * Resolves once all know the disks as they are, and the same policy, with all that was acknowledged in it.
+   */
   async settled(what: string): Promise<void> {
     for (const server of this.servers) await server.ready();
     for (const owner of owners) {

@@ -7,7 +7,10 @@ import { readGuide } from './guide.ts';
 import type { Server } from './server.ts';
 import { freePort, startNginx } from './transports.ts';
 
-/** Starts a server that was opened and not started; gives the address that the daemon is told, with a slash at its end. */
+/**
+ * Starts a server that was opened and not started; gives the address that the daemon is told, with a slash at
+ * its end.
+ */
 export type WayIn = (t: Test, server: Server) => Promise<string>;
 
 /** By what they are; nginx has the settings that the page of the manual shows. */

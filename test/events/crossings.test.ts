@@ -6,7 +6,10 @@ import { leaves } from '../../src/quota/index.ts';
 import { lfs, repos, settings, walk } from '../ledger/world.ts';
 import { World } from './world.ts';
 
-/** What was told so far, in short. The limit is 10,000 and the thresholds are 80 and 90 unless a test says otherwise. */
+/**
+ * What was told so far, in short. The limit is 10,000 and the thresholds are 80 and 90 unless a test says
+ * otherwise.
+ */
 async function crossings(world: World, owner?: string): Promise<readonly unknown[]> {
   const told = await world.told('threshold', owner === undefined ? {} : { owner });
   return told.map(({ owner, from, to, used, limit }) => [owner, from, to, used, limit]);

@@ -1,4 +1,7 @@
-/** Refusals are added up by owner, actor, kind of data and hour; none is lost, and nobody can flood the record. */
+/**
+ * Refusals are added up by owner, actor, kind of data and hour; none is lost, and nobody can flood the
+ * record.
+ */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

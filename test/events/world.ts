@@ -1,6 +1,6 @@
 /**
- * The record of events on a real ledger and a real store, which can be opened again and again, and a store that takes
- * nothing while the test says so.
+ * The record of events on a real ledger and a real store, which can be opened again and again, and a store
+ * that takes nothing while the test says so.
  */
 
 import { join } from 'node:path';

@@ -11,7 +11,10 @@ t.setTimeout(600_000);
 
 type Fate = 'answered' | 'nobody there' | string;
 
-/** One connection with one question, as a hook makes it. Whatever is not an answer once there was a connection is told. */
+/**
+ * One connection with one question, as a hook makes it. Whatever is not an answer once there was a connection
+ * is told.
+ */
 function askOnce(path: string): Promise<Fate> {
   return new Promise(resolve => {
     let isConnected = false;

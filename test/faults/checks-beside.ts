@@ -1,8 +1,9 @@
 /**
- * A thread that asks the gate again and again, each time on a connection of its own as hooks do, until it is told to end.
+ * A thread that asks the gate again and again, each time on a connection of its own as hooks do, until it is
+ * told to end.
  *
- * Of each check it notes what a clock says, and how long the daemon's main thread ran on a processor meanwhile: that is how
- * long the check waited for the daemon, whatever else wants the processors.
+ * Of each check it notes what a clock says, and how long the daemon's main thread ran on a processor
+ * meanwhile: that is how long the check waited for the daemon, whatever else wants the processors.
  */
 
 import { readFileSync } from 'node:fs';
@@ -21,7 +22,10 @@ parentPort?.once('message', () => {
   isOver = true;
 });
 
-/** In milliseconds, since the process began: proc_pid_schedstat(5), of the thread that has the process's number. */
+/**
+ * In milliseconds, since the process began: proc_pid_schedstat(5), of the thread that has the process's
+ * number.
+ */
 function ranMs(): number {
   const [nanoseconds] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ');
   return Number(nanoseconds) / 1_000_000;

@@ -1,4 +1,7 @@
-/** A daemon that may open few files, and others that hold connections: those who ask are answered all the same. */
+/**
+ * A daemon that may open few files, and others that hold connections: those who ask are answered all the
+ * same.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';

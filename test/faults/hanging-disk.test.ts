@@ -1,4 +1,6 @@
-/** A file server that does not answer any more: it is told, everything else goes on, and nothing waits for it. */
+/**
+ * A file server that does not answer any more: it is told, everything else goes on, and nothing waits for it.
+ */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,9 +1,10 @@
 /**
- * What the daemon remembers has an end: four hours of mixed work in fast motion, and the live heap after each.
+ * What the daemon remembers has an end: four hours of mixed work in fast motion, and the live heap after
+ * each.
  *
- * A minute's work is done as quickly as it is answered, then both clocks of the daemon go on by the rest of the minute
- * (libfaketime), so that every timer comes to its turn. The heap is read after all garbage was collected, so the figure is
- * of what is held and of nothing else, on a busy machine as on a quiet one.
+ * A minute's work is done as quickly as it is answered, then both clocks of the daemon go on by the rest of
+ * the minute (libfaketime), so that every timer comes to its turn. The heap is read after all garbage was
+ * collected, so the figure is of what is held and of nothing else, on a busy machine as on a quiet one.
  */
 
 import { globSync } from 'node:fs';
@@ -19,7 +20,9 @@ const isLong = process.env.SOFTQUOTA_LONG === '1';
 const minutes = isLong ? 240 : 24;
 /** Between two looks at the heap. */
 const apart = isLong ? 10 : 3;
-/** What the second half of the time may add: some lists are still filling up to their bounds in a short run. */
+/**
+ * What the second half of the time may add: some lists are still filling up to their bounds in a short run.
+ */
 const mostGrowthBytes = isLong ? 1_000_000 : 4_000_000;
 
 t.setTimeout(isLong ? 7_200_000 : 600_000);

@@ -1,6 +1,7 @@
 /**
- * Thousands of requests that nobody sends who means well, over every route of the API and the gate, each shape up to its
- * largest size: none is answered by a mistake of softquota's own, none holds the event loop, and checks go on beside them.
+ * Thousands of requests that nobody sends who means well, over every route of the API and the gate, each
+ * shape up to its largest size: none is answered by a mistake of softquota's own, none holds the event loop,
+ * and checks go on beside them.
  *
  * The order comes from a seed that is printed; `SOFTQUOTA_SEED` plays the same one again.
  */
@@ -23,11 +24,14 @@ const sampler = new URL('loop-sampler.ts', import.meta.url).href;
 const checksUrl = new URL('checks-beside.ts', import.meta.url);
 
 /**
- * What a check may wait for the daemon's own work. In the short run, which has other tests beside it, work that the daemon does
- * after its answer is counted as well where this process is late to read that.
+ * What a check may wait for the daemon's own work. In the short run, which has other tests beside it, work
+ * that the daemon does after its answer is counted as well where this process is late to read that.
  */
 const mostCheckMs = isLong ? 20 : 60;
-/** A request holds the loop where it does so each time: what is compiled or collected meanwhile does not come again. */
+/**
+ * A request holds the loop where it does so each time: what is compiled or collected meanwhile does not come
+ * again.
+ */
 const tries = 3;
 
 t.setTimeout(isLong ? 3_600_000 : 240_000);

@@ -1,4 +1,7 @@
-/** kill -9 at random moments, while pushes and reports go on: what was acknowledged is there, and the figures are the disk's. */
+/**
+ * kill -9 at random moments, while pushes and reports go on: what was acknowledged is there, and the figures
+ * are the disk's.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';

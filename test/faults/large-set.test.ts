@@ -1,8 +1,8 @@
 /**
  * A set with as many units as there may be: it holds up nobody who asks meanwhile.
  *
- * What is measured is the processor time of this thread between two turns of its event loop, which other programs on the
- * machine do not change.
+ * What is measured is the processor time of this thread between two turns of its event loop, which other
+ * programs on the machine do not change.
  */
 
 import { join } from 'node:path';

@@ -1,8 +1,10 @@
 /**
- * Loaded into a daemon (`--import`): tells on standard error, as a line like those of the log, whenever the event loop was held.
+ * Loaded into a daemon (`--import`): tells on standard error, as a line like those of the log, whenever the
+ * event loop was held.
  *
- * What counts is the processor's time of the main thread between two looks, some milliseconds apart where nothing holds them up.
- * Other processes that want the processor make that no longer, as they make all that a clock tells.
+ * What counts is the processor's time of the main thread between two looks, some milliseconds apart where
+ * nothing holds them up. Other processes that want the processor make that no longer, as they make all that a
+ * clock tells.
  */
 
 import { writeSync } from 'node:fs';

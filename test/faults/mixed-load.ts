@@ -1,6 +1,6 @@
 /**
- * All that a daemon is asked and told in a day's work, mixed, by names that are others each time: what it would remember of
- * them must have an end.
+ * All that a daemon is asked and told in a day's work, mixed, by names that are others each time: what it
+ * would remember of them must have an end.
  *
  * Everything that is made is taken away again, so that what the daemon has to know stays as much as it was.
  */
@@ -41,7 +41,10 @@ export class MixedLoad {
     this.#clone = clone;
   }
 
-  /** On a server with the repositories `alice/app`, which has room, and `bob/app`, whose owner is over the limit. */
+  /**
+   * On a server with the repositories `alice/app`, which has room, and `bob/app`, whose owner is over the
+   * limit.
+   */
   static async on(server: Server): Promise<MixedLoad> {
     const answers = await server.daemon.logged(/^softquota answers/);
     const clone = await Clone.of(server, server.path('alice/app'));

@@ -1,4 +1,6 @@
-/** A full disk under DATA_PATH, while administrators change what is ruled: what is refused changes nothing. */
+/**
+ * A full disk under DATA_PATH, while administrators change what is ruled: what is refused changes nothing.
+ */
 
 import { join } from 'node:path';
 import t from 'tap';

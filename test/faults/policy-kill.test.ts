@@ -1,4 +1,7 @@
-/** kill -9 at random moments, while administrators change what is ruled: what was answered is there, and nothing is there by half. */
+/**
+ * kill -9 at random moments, while administrators change what is ruled: what was answered is there, and
+ * nothing is there by half.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -95,7 +98,9 @@ function entriesOf({ rules, groups, users }: State): readonly (readonly [string,
   ];
 }
 
-/** Tokens that are there let in whoever was shown them; those that are revoked, or whose user is gone, nobody. */
+/**
+ * Tokens that are there let in whoever was shown them; those that are revoked, or whose user is gone, nobody.
+ */
 async function tryTokens(t: Test, server: Server, realms: readonly Realm[]): Promise<void> {
   const statusOf = (secret: string) => statusWith(server, secret, '/user/quota');
   const revoked: string[] = [];

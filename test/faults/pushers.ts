@@ -1,4 +1,6 @@
-/** People who push, and hooks that ask, all the time: what each was answered, by whom, and how long it took. */
+/**
+ * People who push, and hooks that ask, all the time: what each was answered, by whom, and how long it took.
+ */
 
 import { basename, join } from 'node:path';
 import { Clone } from '../e2e/clone.ts';
@@ -43,7 +45,10 @@ export class Pushers {
     );
   }
 
-  /** Each of `names` is a repository of its own with somebody who pushes there; `overName` is the one of the owner over the limit. */
+  /**
+   * Each of `names` is a repository of its own with somebody who pushes there; `overName` is the one of the
+   * owner over the limit.
+   */
   static async on(server: Server, names: readonly string[], overName: string): Promise<Pushers> {
     const overPath = server.path(overName);
     const clones = await Promise.all(

@@ -1,8 +1,9 @@
 /**
- * One administrator's own part of what is ruled, changed at random over HTTP, with what has to be there after each answer.
+ * One administrator's own part of what is ruled, changed at random over HTTP, with what has to be there after
+ * each answer.
  *
- * Nobody else touches it, and it asks for one change at a time. So whatever happens to the daemon, only two states are
- * right: the one with the change that was not answered, whole, and the one without it.
+ * Nobody else touches it, and it asks for one change at a time. So whatever happens to the daemon, only two
+ * states are right: the one with the change that was not answered, whole, and the one without it.
  */
 
 import { isDeepStrictEqual } from 'node:util';

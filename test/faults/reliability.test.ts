@@ -1,8 +1,10 @@
 /**
- * Pushes and checks while one fault after the other befalls the daemon: each gets its decision in time, and the right one.
+ * Pushes and checks while one fault after the other befalls the daemon: each gets its decision in time, and
+ * the right one.
  *
- * A check is the pre-receive hook itself, as it runs before an upload; a push is git's, with both hooks. What a hook decides
- * by what the daemon last published counts as answered, what it lets through because nobody knows does not.
+ * A check is the pre-receive hook itself, as it runs before an upload; a push is git's, with both hooks. What
+ * a hook decides by what the daemon last published counts as answered, what it lets through because nobody
+ * knows does not.
  */
 
 import { readdir, readFile, readlink } from 'node:fs/promises';

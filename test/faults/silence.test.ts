@@ -1,4 +1,6 @@
-/** Nobody answers, or somebody answers nonsense: the hook's declared policy, within its time-out, in one line. */
+/**
+ * Nobody answers, or somebody answers nonsense: the hook's declared policy, within its time-out, in one line.
+ */
 
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** Nobody reads what the daemon logs: it answers as before, ends in time, and tells what is missing once somebody reads. */
+/**
+ * Nobody reads what the daemon logs: it answers as before, ends in time, and tells what is missing once
+ * somebody reads.
+ */
 
 import { Agent, request } from 'node:http';
 import t, { type Test } from 'tap';

@@ -1,4 +1,7 @@
-/** The policy of a shared store in memory, as far as one server has it: what is promised of it, in the shortest words. */
+/**
+ * The policy of a shared store in memory, as far as one server has it: what is promised of it, in the
+ * shortest words.
+ */
 
 import { SoftquotaError } from '../../src/errors.ts';
 import {

@@ -1,6 +1,6 @@
 /**
- * Whatever happens to the store, to the way there and to daemons, at most one of them tells under a name, none that serves
- * ends, and in the end the one that began first has it.
+ * Whatever happens to the store, to the way there and to daemons, at most one of them tells under a name,
+ * none that serves ends, and in the end the one that began first has it.
  */
 
 import fc from 'fast-check';
@@ -37,8 +37,9 @@ class World {
   readonly #waits: { readonly until: number; readonly go: () => void }[] = [];
 
   start(token: string): void {
-    // One that runs has its disk to itself, unless somebody copied it; a copy that starts just when a failover undoes the
-    // claims of seconds is told from its original only by the next claim, so the two are not played together.
+    // One that runs has its disk to itself, unless somebody copied it; a copy that starts just when a
+    // failover undoes the claims of seconds is told from its original only by the next claim, so the two are
+    // not played together.
     const isCopy = this.daemons.some(
       each => each.token === token && ['starting', 'serving'].includes(each.is),
     );

@@ -1,4 +1,7 @@
-/** The names of hosts as the shared store keeps them, in memory and by a clock of the test's own: what `claim` promises. */
+/**
+ * The names of hosts as the shared store keeps them, in memory and by a clock of the test's own: what `claim`
+ * promises.
+ */
 
 import type { ClaimOutcome, HostClaim } from '../../src/store/index.ts';
 

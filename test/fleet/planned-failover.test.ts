@@ -1,4 +1,7 @@
-/** A planned `SENTINEL FAILOVER` while policy changes are under way ends by itself, with every change that was acknowledged. */
+/**
+ * A planned `SENTINEL FAILOVER` while policy changes are under way ends by itself, with every change that was
+ * acknowledged.
+ */
 
 import t, { type Test } from 'tap';
 import { createRule, ruleNamed } from '../../src/policy/index.ts';

@@ -1,4 +1,6 @@
-/** What happens at the same time, in another order, or while a machine is away, comes to the same in the end. */
+/**
+ * What happens at the same time, in another order, or while a machine is away, comes to the same in the end.
+ */
 
 import t from 'tap';
 import type { Ledger } from '../../src/ledger/index.ts';

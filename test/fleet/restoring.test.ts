@@ -1,4 +1,7 @@
-/** What a shared store has lost of the policy is written again by whoever knows it, with its owners and its events. */
+/**
+ * What a shared store has lost of the policy is written again by whoever knows it, with its owners and its
+ * events.
+ */
 
 import t, { type Test } from 'tap';
 import { createRule, ruleNamed } from '../../src/policy/index.ts';

@@ -1,4 +1,7 @@
-/** Machines with one quota, without their disks and their daemons: ledgers that keep company over a real Redis. */
+/**
+ * Machines with one quota, without their disks and their daemons: ledgers that keep company over a real
+ * Redis.
+ */
 
 import { join } from 'node:path';
 import type { Test } from 'tap';

@@ -1,4 +1,7 @@
-/** `/v1/claims`, asked of a whole daemon: what a program tells of somebody has the results of the shared cases. */
+/**
+ * `/v1/claims`, asked of a whole daemon: what a program tells of somebody has the results of the shared
+ * cases.
+ */
 
 import { Agent } from 'node:http';
 import t, { type Test } from 'tap';

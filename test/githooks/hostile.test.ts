@@ -1,4 +1,7 @@
-/** Repositories whose users put something else where root looks: nothing is followed, and nothing is waited for. */
+/**
+ * Repositories whose users put something else where root looks: nothing is followed, and nothing is waited
+ * for.
+ */
 
 import { chmod, chown, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -87,7 +87,10 @@ class World {
     });
   }
 
-  /** Has the hour recorded that it is; resolves once it is, or could not be. A history that is begun anew does so at once. */
+  /**
+   * Has the hour recorded that it is; resolves once it is, or could not be. A history that is begun anew does
+   * so at once.
+   */
   async recorded(): Promise<void> {
     const { store, ledger, totals } = this.now;
     const hour = Math.floor(this.clock.wallMs / hourMs);

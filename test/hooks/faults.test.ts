@@ -1,4 +1,7 @@
-/** A daemon that is away, slow, stopped or talks nonsense: the hook does what it is told to, in time, in one line. */
+/**
+ * A daemon that is away, slow, stopped or talks nonsense: the hook does what it is told to, in time, in one
+ * line.
+ */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** Unless onError says otherwise, without the daemon the hooks go by what it published last, beside its socket. */
+/**
+ * Unless onError says otherwise, without the daemon the hooks go by what it published last, beside its
+ * socket.
+ */
 
 import { chmod, chown, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

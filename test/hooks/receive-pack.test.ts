@@ -1,4 +1,7 @@
-/** A push through receive-pack/git: what brings much to an owner over the limit ends at once, all else is git's. */
+/**
+ * A push through receive-pack/git: what brings much to an owner over the limit ends at once, all else is
+ * git's.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,7 @@
-/** JSON from strangers: the same values as JSON.parse gives, within bounds, and without a step that takes long. */
+/**
+ * JSON from strangers: the same values as JSON.parse gives, within bounds, and without a step that takes
+ * long.
+ */
 
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import fc from 'fast-check';

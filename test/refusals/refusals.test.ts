@@ -1,4 +1,6 @@
-/** What is refused now, published for hooks: the right lines, the right rights, in time, and whatever happens. */
+/**
+ * What is refused now, published for hooks: the right lines, the right rights, in time, and whatever happens.
+ */
 
 import {
   chmodSync,

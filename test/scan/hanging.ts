@@ -1,4 +1,7 @@
-/** Disks that really do not answer: a FUSE file system, whose server is stopped, and goes on when it is told to. */
+/**
+ * Disks that really do not answer: a FUSE file system, whose server is stopped, and goes on when it is told
+ * to.
+ */
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

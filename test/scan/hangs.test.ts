@@ -1,4 +1,6 @@
-/** A disk that does not answer costs no other disk its measuring, and no more threads than it holds already. */
+/**
+ * A disk that does not answer costs no other disk its measuring, and no more threads than it holds already.
+ */
 
 import { mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,7 @@
-/** A desk thread that comes back from a path that ends with `hang` only when somebody has opened the pipe beside it to write. */
+/**
+ * A desk thread that comes back from a path that ends with `hang` only when somebody has opened the pipe
+ * beside it to write.
+ */
 
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

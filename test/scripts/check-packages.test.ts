@@ -20,7 +20,10 @@ interface Entry {
 const about = { name: 'thing', version: '1.0.0', dist: { tarball: 'http://127.0.0.1:2/thing.tgz' } };
 const packument = { name: 'thing', 'dist-tags': { latest: '1.0.0' }, versions: { '1.0.0': about } };
 
-/** A project that needs the package `thing`, at a registry that knows these advisories of it; null: it is out of order. */
+/**
+ * A project that needs the package `thing`, at a registry that knows these advisories of it; null: it is out
+ * of order.
+ */
 async function checked(t: Test, thing: Entry, severities: readonly string[] | null) {
   const registry = createServer((request, response) => {
     request.resume().on('end', () => {

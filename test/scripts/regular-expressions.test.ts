@@ -1,8 +1,8 @@
 /**
  * Every regular expression takes time in proportion to the text, whatever the text is.
  *
- * JavaScript's engine steps back. Where two repetitions can take the same characters, or a search can begin anywhere in what a
- * repetition takes, a text of some 100 kB takes minutes, and meanwhile nobody is answered.
+ * JavaScript's engine steps back. Where two repetitions can take the same characters, or a search can begin
+ * anywhere in what a repetition takes, a text of some 100 kB takes minutes, and meanwhile nobody is answered.
  */
 
 import { globSync, readFileSync } from 'node:fs';
@@ -17,7 +17,9 @@ interface Found {
   readonly expression: RegExp;
 }
 
-/** Regular expressions in a source text, and the places where one is made of something else than a literal. */
+/**
+ * Regular expressions in a source text, and the places where one is made of something else than a literal.
+ */
 function expressionsIn(file: string, source: string): { found: Found[]; made: string[] } {
   const found: Found[] = [];
   const made: string[] = [];

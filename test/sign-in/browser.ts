@@ -1,4 +1,7 @@
-/** A browser as far as signing in goes: it follows redirects one by one, and keeps cookies by host, port and path. */
+/**
+ * A browser as far as signing in goes: it follows redirects one by one, and keeps cookies by host, port and
+ * path.
+ */
 
 interface Cookie {
   readonly value: string;

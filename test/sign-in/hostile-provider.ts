@@ -1,6 +1,6 @@
 /**
- * A provider that lies in whatever way a test asks for. Where it is not told to lie it is a good one: whoever comes is
- * signed in at once.
+ * A provider that lies in whatever way a test asks for. Where it is not told to lie it is a good one: whoever
+ * comes is signed in at once.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -23,7 +23,10 @@ export interface Lies {
   readonly discovery?: Readonly<Record<string, unknown>>;
   /** Instead of what the ID token claims; undefined leaves a claim out. */
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** `none`: it is not signed; `public`: HS256 with the public key as the secret; `other`: with a key that is not published. */
+  /**
+   * `none`: it is not signed; `public`: HS256 with the public key as the secret; `other`: with a key that is
+   * not published.
+   */
   readonly signature?: 'none' | 'public' | 'other';
   /** Instead of the parameters that a browser brings back; null leaves one out. */
   readonly back?: Readonly<Record<string, string | null>>;

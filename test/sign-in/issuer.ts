@@ -1,4 +1,7 @@
-/** What every provider of tests has: a server on the loopback, which ends with the test, and a client that it knows. */
+/**
+ * What every provider of tests has: a server on the loopback, which ends with the test, and a client that it
+ * knows.
+ */
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';

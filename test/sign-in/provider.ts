@@ -1,4 +1,7 @@
-/** A real provider, by oidc-provider, on the loopback: whoever comes is signed in at once as the user that is set. */
+/**
+ * A real provider, by oidc-provider, on the loopback: whoever comes is signed in at once as the user that is
+ * set.
+ */
 
 import { Provider } from 'oidc-provider';
 import type { Test } from 'tap';

@@ -1,6 +1,6 @@
 /**
- * Listens on the socket `gate` that the service manager hands over, tells each who connects its names, and ends
- * when told to by a byte.
+ * Listens on the socket `gate` that the service manager hands over, tells each who connects its names, and
+ * ends when told to by a byte.
  */
 
 import { createServer } from 'node:net';

@@ -44,7 +44,8 @@ t.test('kill -9 while the file is made leaves nothing, or a store', async t => {
     const file = join(directory, 'store.db');
     const writer = startWriter(file);
     let events = 0;
-    // Making a file takes some ten changes of its directory; each is a moment to die at, the first write the last.
+    // Making a file takes some ten changes of its directory; each is a moment to die at, the first write the
+    // last.
     const watcher = watch(directory, () => {
       if (++events > round % 12) writer.kill('SIGKILL');
     });

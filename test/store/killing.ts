@@ -21,7 +21,9 @@ export function refusedWriter(file: string, runner: readonly string[] = []) {
   return { status, words: String(stderr) };
 }
 
-/** Kills (kill -9) the writer when it has acknowledged so many writes; the first and the last that it said. */
+/**
+ * Kills (kill -9) the writer when it has acknowledged so many writes; the first and the last that it said.
+ */
 export async function killAfter(acknowledgements: number, writer: ChildProcess) {
   if (writer.stdout === null) throw new Error('the writer has no stdout');
   const exited = once(writer, 'exit');

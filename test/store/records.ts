@@ -50,7 +50,10 @@ export function share(ownerKey: string, host: string, differing: Partial<ShareRe
   };
 }
 
-/** Strings that stores get wrong: NUL, surrogates alone, paired and the wrong way round, two forms of one letter. */
+/**
+ * Strings that stores get wrong: NUL, surrogates alone, paired and the wrong way round, two forms of one
+ * letter.
+ */
 export const oddStrings: readonly string[] = [
   '',
   '\0',

@@ -1,4 +1,6 @@
-/** Replicas: who must have a change before it is acknowledged, and takes the place of a master that is lost. */
+/**
+ * Replicas: who must have a change before it is acknowledged, and takes the place of a master that is lost.
+ */
 
 import { once } from 'node:events';
 import t, { type Test } from 'tap';

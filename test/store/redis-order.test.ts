@@ -1,4 +1,7 @@
-/** What reaches Redis late, from a connection that broke or a daemon that ended, undoes nothing of what was said since. */
+/**
+ * What reaches Redis late, from a connection that broke or a daemon that ended, undoes nothing of what was
+ * said since.
+ */
 
 import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';

@@ -12,7 +12,10 @@ export function placeIn(address: string, prefix = `place-${++prefixes}`): Shared
   return { prefix, open: settings => openRedisStore({ address, prefix, ...settings }) };
 }
 
-/** Keys of a store besides those of the policy, `{PREFIX}:NAME` each; there are more of walkers and of machines. */
+/**
+ * Keys of a store besides those of the policy, `{PREFIX}:NAME` each; there are more of walkers and of
+ * machines.
+ */
 export const usageKeys = [
   'owners',
   'events',

@@ -1,9 +1,9 @@
 /**
- * Redis servers of a test's own, on free ports of the loopback: alone, with TLS and a user, behind Sentinels, as a
- * Cluster.
+ * Redis servers of a test's own, on free ports of the loopback: alone, with TLS and a user, behind Sentinels,
+ * as a Cluster.
  *
- * Each keeps its data in the test's temporary folder, so that one which was killed comes back with what it had. They
- * end with the test that started them, and only they.
+ * Each keeps its data in the test's temporary folder, so that one which was killed comes back with what it
+ * had. They end with the test that started them, and only they.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -23,7 +23,10 @@ export interface Server {
   readonly directory: string;
   /** What redis-cli prints. */
   cli(...words: readonly string[]): Promise<string>;
-  /** Starts it where it does not run, with more settings where there are any; resolves when it takes connections. */
+  /**
+   * Starts it where it does not run, with more settings where there are any; resolves when it takes
+   * connections.
+   */
   start(...more: readonly string[]): Promise<void>;
   /** Resolves when the process is gone: in order by default. */
   end(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
@@ -171,8 +174,8 @@ export interface Watched extends Servers {
 }
 
 /**
- * A master, two replicas, and three Sentinels that notice within a second that the master is gone. With a password all
- * of them want it.
+ * A master, two replicas, and three Sentinels that notice within a second that the master is gone. With a
+ * password all of them want it.
  */
 export async function startSentinels(t: Test, password?: string): Promise<Watched> {
   const directory = folder(t);

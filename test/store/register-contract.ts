@@ -1,6 +1,6 @@
 /**
- * What every register promises, as tests that any of them can be put through: the store of one machine, and what
- * several machines share.
+ * What every register promises, as tests that any of them can be put through: the store of one machine, and
+ * what several machines share.
  *
  * A place is where one register is kept: nothing is in it at first, and opening it again after
  * `close` gives the same one. Only one is open at a place at a time.

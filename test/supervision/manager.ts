@@ -5,7 +5,10 @@ import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 
-/** Writes a line of JSON for each datagram. The descriptor that systemd-notify waits for is dropped: it was heard. */
+/**
+ * Writes a line of JSON for each datagram. The descriptor that systemd-notify waits for is dropped: it was
+ * heard.
+ */
 const ear = `
 import json, socket, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -1,4 +1,6 @@
-/** The units of systemd/: that systemd takes them, how exposed they leave the daemon, and that they fit it. */
+/**
+ * The units of systemd/: that systemd takes them, how exposed they leave the daemon, and that they fit it.
+ */
 
 import { cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

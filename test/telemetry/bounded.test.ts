@@ -1,4 +1,7 @@
-/** The writer behind the log: it never waits, keeps what it can, and tells how many lines it lost, where they are missing. */
+/**
+ * The writer behind the log: it never waits, keeps what it can, and tells how many lines it lost, where they
+ * are missing.
+ */
 
 import t from 'tap';
 import { BoundedWriter, type Sink } from '../../src/telemetry/bounded.ts';

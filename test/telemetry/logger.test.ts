@@ -1,4 +1,7 @@
-/** The log of a process whose standard error is a pipe: what it shows of errors, and what it does while nobody reads. */
+/**
+ * The log of a process whose standard error is a pipe: what it shows of errors, and what it does while nobody
+ * reads.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,7 @@
-/** What an administrator and an owner do with the pages beside a git server, from a limit to a push that passes again. */
+/**
+ * What an administrator and an owner do with the pages beside a git server, from a limit to a push that
+ * passes again.
+ */
 
 import { rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -126,8 +129,8 @@ t.test(
 );
 
 t.test('the browser complained of nothing in all this', async t => {
-  // It asks for an icon of the address that signing in begins at, which has none; who is not signed in yet is told so; and
-  // pages give up what they no longer need.
+  // It asks for an icon of the address that signing in begins at, which has none; who is not signed in yet is
+  // told so; and pages give up what they no longer need.
   t.same(
     [...admin.complaints, ...alice.complaints].filter(
       complaint => !/status of 40[14]|net::ERR_ABORTED/.test(complaint),

@@ -39,7 +39,10 @@ async function labelled(tab: Tab, label: string): Promise<string> {
 
 const fill = async (tab: Tab, label: string, text: string) => tab.fill(await labelled(tab, label), text);
 
-/** Whether the page has it anywhere, seen or not: as it stands there, in what is typed, or in what it remembers. */
+/**
+ * Whether the page has it anywhere, seen or not: as it stands there, in what is typed, or in what it
+ * remembers.
+ */
 async function shows(tab: Tab, text: string): Promise<boolean> {
   const has = await tab.page.evaluate(
     `[document.documentElement.outerHTML, JSON.stringify([localStorage, sessionStorage, history.state, document.cookie]),

@@ -1,4 +1,7 @@
-/** A world with something on every page of the administrators, and with names that would do harm if they were not only text. */
+/**
+ * A world with something on every page of the administrators, and with names that would do harm if they were
+ * not only text.
+ */
 
 import type { Test } from 'tap';
 import { leaves } from '../../src/quota/index.ts';

@@ -80,7 +80,8 @@ t.test('a page of somebody else’s changes nothing, frames nothing, and signs n
   const at = elsewhere.address();
   const port = typeof at === 'object' && at !== null ? at.port : 0;
 
-  // Another port of the same host is the same site, so that SameSite alone would let it through; another name is not.
+  // Another port of the same host is the same site, so that SameSite alone would let it through; another name
+  // is not.
   for (const host of ['127.0.0.1', 'localhost']) {
     const tab = await web.signedIn(new URL(address), token);
     await reads(tab, 'root');

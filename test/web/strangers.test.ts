@@ -81,7 +81,8 @@ t.test('a page of another site changes nothing in the name of who is signed in h
 
   const tab = await web.signedIn(world.url, admin, 'owners');
   await isLoaded(tab);
-  // Another port is of the same site, another name is not: cookies come along with the one, but not with the other.
+  // Another port is of the same site, another name is not: cookies come along with the one, but not with the
+  // other.
   for (const host of ['127.0.0.1', 'localhost']) {
     await tab.go(`http://${host}:${address.port}/`);
     await tab.page.waitForFunction('document.title === "sent"');

@@ -1,4 +1,6 @@
-/** Sign-ins of Chromium at a real provider: what its claims make of quota groups is what the shared cases say. */
+/**
+ * Sign-ins of Chromium at a real provider: what its claims make of quota groups is what the shared cases say.
+ */
 
 import t from 'tap';
 import { groupsOf, userOf } from '../api/people.ts';

@@ -1,6 +1,6 @@
 /**
- * The web UI as people have it: Chromium on a daemon's own address. Whose page it is was signed in from that very
- * address, as the sign-in page does it.
+ * The web UI as people have it: Chromium on a daemon's own address. Whose page it is was signed in from that
+ * very address, as the sign-in page does it.
  */
 
 import { execFile } from 'node:child_process';
@@ -32,7 +32,10 @@ export class Web {
     return this.#browser.tab();
   }
 
-  /** A tab in which whoever has this token is signed in, at a page of the daemon at `url`, an address below that. */
+  /**
+   * A tab in which whoever has this token is signed in, at a page of the daemon at `url`, an address below
+   * that.
+   */
   async signedIn(url: URL, token: string, path = ''): Promise<Tab> {
     const tab = await this.tab();
     // Any address will do; this one asks nothing that is refused.

@@ -1,4 +1,6 @@
-/** Where the app is: pages by their paths below the base URL, and links between them that load nothing anew. */
+/**
+ * Where the app is: pages by their paths below the base URL, and links between them that load nothing anew.
+ */
 
 import { navigate as push, usePathname, useSearch } from 'wouter-preact/use-browser-location';
 import { addressOf, type PageId, type Place, placeAt } from '../../src/wire/pages.ts';

@@ -1,4 +1,7 @@
-/** `/hosts` and `/store`: the machines that share this quota, and what they share. There only where there are such. */
+/**
+ * `/hosts` and `/store`: the machines that share this quota, and what they share. There only where there are
+ * such.
+ */
 
 import { z } from 'zod';
 import { bringHome } from '../../backup/index.ts';

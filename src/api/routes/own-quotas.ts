@@ -1,4 +1,6 @@
-/** `/user/quota` and `/orgs/{org}/quota`: what owners see of their own, without the names of rules and groups. */
+/**
+ * `/user/quota` and `/orgs/{org}/quota`: what owners see of their own, without the names of rules and groups.
+ */
 
 import { z } from 'zod';
 import type { KnownUnit } from '../../ledger/index.ts';

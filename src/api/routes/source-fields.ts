@@ -38,7 +38,9 @@ export function wantedSource(body: NewSource): WantedSource {
   return { ...editIn(body), name, discoveryUrl, clientId };
 }
 
-/** Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource` does. */
+/**
+ * Null is as good as left out, an empty text takes out what may be missing. Throws as `wantedSource` does.
+ */
 export function editIn(body: SourceEdit): Partial<SourceFields> {
   const mapping = mappingOf(body.quota_group_map);
   return {

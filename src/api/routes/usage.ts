@@ -106,7 +106,10 @@ function byName(a: Ranked, b: Ranked): number {
   return a.owner.name < b.owner.name ? -1 : Number(a.owner.name > b.owner.name);
 }
 
-/** The percentage, where it can be told; who stores something where nothing may be stored is fuller than all others. */
+/**
+ * The percentage, where it can be told; who stores something where nothing may be stored is fuller than all
+ * others.
+ */
 function fullness(filling: Filling): number {
   const isOverNothing = filling.limit === 0 && (filling.used ?? 0) > 0;
   return isOverNothing ? Number.MAX_VALUE : (percentOf(filling) ?? -1);

@@ -99,8 +99,8 @@ function pause(attempts: number): number {
 }
 
 /**
- * What keeps a command from being sent twice, or late: one that finds no connection fails, and so does one whose
- * connection breaks. Only the caller knows whether it is still wanted.
+ * What keeps a command from being sent twice, or late: one that finds no connection fails, and so does one
+ * whose connection breaks. Only the caller knows whether it is still wanted.
  */
 const once = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, autoResubscribe: false };
 
@@ -159,7 +159,10 @@ export function clientFor(address: Address): Client {
   }
 }
 
-/** Sentinels are asked without a password first, as most have none; where they want one, it is the store's own. */
+/**
+ * Sentinels are asked without a password first, as most have none; where they want one, it is the store's
+ * own.
+ */
 function knocking(client: Redis, user: string, password: string | null): Redis {
   if (password === null) return client;
   client.on('sentinelError', (error: Error) => {

@@ -1,9 +1,9 @@
 /**
  * One way to Redis, which is made anew whenever it breaks.
  *
- * While it is away for a moment, questions wait; from `patienceMs` after the loss on they fail at once, until it is
- * back. A question that is not answered within `patienceMs` fails too, and the connection with it: whatever hangs
- * there would hold up all that comes later.
+ * While it is away for a moment, questions wait; from `patienceMs` after the loss on they fail at once, until
+ * it is back. A question that is not answered within `patienceMs` fails too, and the connection with it:
+ * whatever hangs there would hold up all that comes later.
  */
 
 import { Cluster } from 'ioredis';
@@ -24,7 +24,10 @@ export interface SharedStoreLog extends StoreLog {
 export interface ConnectionSettings {
   readonly address: Address;
   readonly log?: SharedStoreLog | undefined;
-  /** Asked on every new connection, before anything else; throws `store_refused` where nothing must be touched. */
+  /**
+   * Asked on every new connection, before anything else; throws `store_refused` where nothing must be
+   * touched.
+   */
   readonly examine?: (client: Client) => Promise<void>;
   /** Told whenever it can be used again. */
   readonly ready?: (client: Client) => void;
@@ -78,8 +81,8 @@ export class Connection {
   }
 
   /**
-   * Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the network's.
-   * A long answer may be given more time; that Redis answers at all has to be known then.
+   * Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the
+   * network's. A long answer may be given more time; that Redis answers at all has to be known then.
    */
   async run<T>(act: (client: Client) => Promise<T>, answerMs: number = patienceMs): Promise<T> {
     if (!(await this.#gate.promise)) throw this.#away();
@@ -179,7 +182,8 @@ export class Connection {
         this.#anew();
         reject(this.#fault);
       };
-      // Where this process itself was held up, the answer lies there already, and is read before what is immediate.
+      // Where this process itself was held up, the answer lies there already, and is read before what is
+      // immediate.
       const timer = setTimeout(() => setImmediate(giveUp), answerMs);
       answer.finally(settle).then(resolve, reject);
     });

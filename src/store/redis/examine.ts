@@ -1,4 +1,7 @@
-/** Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of a known schema. */
+/**
+ * Looks, before anything is touched, at whether what lies under the prefix is softquota's, and of a known
+ * schema.
+ */
 
 import type { Address, Client } from './address.ts';
 import { nameOf } from './address.ts';

@@ -1,6 +1,6 @@
 /**
- * Being told of changes as they are made, and of what others say, as far as messages arrive: whoever must not miss a
- * change reads the log too.
+ * Being told of changes as they are made, and of what others say, as far as messages arrive: whoever must not
+ * miss a change reads the log too.
  */
 
 import type { Address, Client } from './address.ts';

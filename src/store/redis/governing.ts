@@ -1,4 +1,6 @@
-/** Changing the policy: as a whole, each change upon the one before, and on as many replicas as are asked for. */
+/**
+ * Changing the policy: as a whole, each change upon the one before, and on as many replicas as are asked for.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { SoftquotaError } from '../../errors.ts';
@@ -23,7 +25,10 @@ export interface GoverningSettings {
   readonly governing: Connection;
   readonly waitReplicas: number;
   readonly mostEvents: number;
-  /** Who writes events and levels, so that they are written in the order in which they were; null: they are written once. */
+  /**
+   * Who writes events and levels, so that they are written in the order in which they were; null: they are
+   * written once.
+   */
   readonly writer: string | null;
 }
 

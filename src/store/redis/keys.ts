@@ -22,19 +22,21 @@
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
  *     PREFIX:mark:{NUMBER}   hash    HOST -> its mark, in a Cluster: see marks.ts
  *
- * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has neither
- * spaces nor braces, and the hash tags are what they seem: all but shares and marks lie in one slot, each owner's shares in one.
+ * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
+ * neither spaces nor braces, and the hash tags are what they seem: all but shares and marks lie in one slot,
+ * each owner's shares in one.
  *
  * Redis's access lists may keep who measures only from writing the policy: that role reads `{PREFIX}:policy`,
- * `{PREFIX}:documents` and `{PREFIX}:volatile`, and reads and writes all else but `{PREFIX}:staged:*`. Scripts do not name a key that the role
- * only reads, for naming it in EVAL counts as writing it.
+ * `{PREFIX}:documents` and `{PREFIX}:volatile`, and reads and writes all else but `{PREFIX}:staged:*`.
+ * Scripts do not name a key that the role only reads, for naming it in EVAL counts as writing it.
  *
- * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN, HLEN, HEXISTS, HSET,
- * HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE, XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST,
- * PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER INFO, CLUSTER KEYSLOT and ASKING. Of who governs also
- * UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and CLIENT SETNAME are of use, and not needed. The channel is
- * `{PREFIX}:news`; without a right to it, changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed
- * to a file system that another machine walks is measured at that one's next sweep.
+ * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN,
+ * HLEN, HEXISTS, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
+ * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER
+ * INFO, CLUSTER KEYSLOT and ASKING. Of who governs also UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG
+ * GET and CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
+ * changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed to a file system that
+ * another machine walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';

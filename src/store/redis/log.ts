@@ -36,7 +36,9 @@ function entriesIn(reply: unknown): readonly Entry[] {
   });
 }
 
-/** Null: there is a gap. The newest number is read first, so that what comes meanwhile is not taken for one. */
+/**
+ * Null: there is a gap. The newest number is read first, so that what comes meanwhile is not taken for one.
+ */
 export async function changesAfter(
   connection: Connection,
   { policy, log }: Keys,

@@ -1,13 +1,13 @@
 /**
  * What Redis does in one step, in Lua: what all scripts have in common.
  *
- * Every script looks first and writes then, so that one which stops has written nothing; and it puts in before it takes
- * out, as Redis asks whether there is memory left only before the first write. They answer with a word:
- * `kept`, `behind`, `late` with the number of what was later (see order.ts), or `another` or `schema` with what is in the
- * way (see asked.ts).
+ * Every script looks first and writes then, so that one which stops has written nothing; and it puts in
+ * before it takes out, as Redis asks whether there is memory left only before the first write. They answer
+ * with a word: `kept`, `behind`, `late` with the number of what was later (see order.ts), or `another` or
+ * `schema` with what is in the way (see asked.ts).
  *
- * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a few
- * thousand values at a time.
+ * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a
+ * few thousand values at a time.
  */
 
 import { createHash } from 'node:crypto';
@@ -54,8 +54,8 @@ local function strange_schema(policy)
 end`;
 
 /**
- * Numbers are microseconds, as far as the clock goes forward, and each entry names the one before: so one that was
- * lost shows, also where Redis fell back to an earlier state and has gone on from there.
+ * Numbers are microseconds, as far as the clock goes forward, and each entry names the one before: so one
+ * that was lost shows, also where Redis fell back to an earlier state and has gone on from there.
  */
 export const logging = `
 local function append(log, news, ...)
@@ -73,7 +73,9 @@ local function append(log, news, ...)
   return number
 end`;
 
-/** See order.ts. Numbers are microseconds here, too, and go on from the last one where the clock goes back. */
+/**
+ * See order.ts. Numbers are microseconds here, too, and go on from the last one where the clock goes back.
+ */
 export const ordering = `
 local function next_number(order, least)
   local now = redis.call('TIME')
@@ -84,8 +86,8 @@ local function next_number(order, least)
 end`;
 
 /**
- * Which server this is, in this life of its own: one that takes another's place, or was started again, may have lost what
- * was acknowledged. Empty where it does not say.
+ * Which server this is, in this life of its own: one that takes another's place, or was started again, may
+ * have lost what was acknowledged. Empty where it does not say.
  */
 export const serverOf = `
 local function server()

@@ -1,14 +1,15 @@
 /**
  * The order of what is said again and again.
  *
- * What was sent over a connection that broke may reach Redis after what was said later over the next one, or by the
- * daemon that was started next. So whatever may be said twice has a number, which Redis was asked for before it was sent,
- * and is refused as `late` where Redis has heard something later: of the same owner and machine, of events and levels by
- * the same writer, or of owners whom a change of policy took out. Who lives says it again with a greater number.
+ * What was sent over a connection that broke may reach Redis after what was said later over the next one, or
+ * by the daemon that was started next. So whatever may be said twice has a number, which Redis was asked for
+ * before it was sent, and is refused as `late` where Redis has heard something later: of the same owner and
+ * machine, of events and levels by the same writer, or of owners whom a change of policy took out. Who lives
+ * says it again with a greater number.
  *
- * In `{PREFIX}:order` stand `last`, the number that was given last; `departed`, that of the last change that took owners
- * out; and `recorded WRITER`, that of the events and levels that came last. Changes of policy need no number: each is
- * made upon the one before, or not at all.
+ * In `{PREFIX}:order` stand `last`, the number that was given last; `departed`, that of the last change that
+ * took owners out; and `recorded WRITER`, that of the events and levels that came last. Changes of policy
+ * need no number: each is made upon the one before, or not at all.
  */
 
 import type { Client } from './address.ts';
@@ -29,7 +30,9 @@ export async function nextNumber(connection: Connection, { order }: Keys, least 
 /** So often others may come between at most. */
 const mostTries = 20;
 
-/** Says each of them, and again what others came before; one answer each, in their order, none of them `late`. */
+/**
+ * Says each of them, and again what others came before; one answer each, in their order, none of them `late`.
+ */
 export async function saidInOrder<T>(
   connection: Connection,
   keys: Keys,

@@ -3,8 +3,9 @@
 import { logging, ordering, reading, replicasOf, script, serverOf } from './lua.ts';
 
 /**
- * Events: in one sorted set stand their places in every order that is asked for, "LABEL TIME ID", the label \`all\` among
- * them; the first line of an event itself is "TIME LABEL LABEL ...". Expects KEYS 1 to 3 to be events, places, levels.
+ * Events: in one sorted set stand their places in every order that is asked for, "LABEL TIME ID", the label
+ * \`all\` among them; the first line of an event itself is "TIME LABEL LABEL ...". Expects KEYS 1 to 3 to be
+ * events, places, levels.
  */
 const records = `
 local events, places, levels = KEYS[1], KEYS[2], KEYS[3]
@@ -74,7 +75,10 @@ local before, most = word(), tonumber(word())
 return {'kept', drop_oldest('(all ' .. before, most)}`,
 );
 
-/** What too few replicas would get is not written at all: a master that was cut off, or was one, goes on alone. */
+/**
+ * What too few replicas would get is not written at all: a master that was cut off, or was one, goes on
+ * alone.
+ */
 const enoughReplicas = `
 local wanted, there = tonumber(word()), replicas()
 if there and there < wanted then return {'few', there} end`;
@@ -132,8 +136,8 @@ local gone_owners, new_owners = words(), words()`,
 export const server = script(serverOf, `return {'kept', server()}`);
 
 /**
- * A change that goes on from the heads of its lines, of owners that are who they are taken for, on the server that is
- * meant. It takes the version after the one that the store stands at.
+ * A change that goes on from the heads of its lines, of owners that are who they are taken for, on the server
+ * that is meant. It takes the version after the one that the store stands at.
  */
 export const commit = script(
   reading,
@@ -168,7 +172,8 @@ end`,
 );
 
 /**
- * Changes that were lost, in one; each of the positions that it leads through is told, so that whoever knows one finds it.
+ * Changes that were lost, in one; each of the positions that it leads through is told, so that whoever knows
+ * one finds it.
  */
 export const restore = script(
   reading,
@@ -197,8 +202,9 @@ return {'kept'}`,
 );
 
 /**
- * What a user may not be allowed to is tried first, on a key that is never there: else a policy would have a place, and not
- * its documents. KEYS: policy, documents, owners, log, staged documents, staged owners, order, a key that is not there.
+ * What a user may not be allowed to is tried first, on a key that is never there: else a policy would have a
+ * place, and not its documents. KEYS: policy, documents, owners, log, staged documents, staged owners, order,
+ * a key that is not there.
  */
 export const replace = script(
   reading,
@@ -262,8 +268,8 @@ return {'kept'}`,
 );
 
 /**
- * Gives who was there before, names and records by turns. \`late\`: owners were taken out since the number was given, these
- * perhaps among them. KEYS: owners, log, order.
+ * Gives who was there before, names and records by turns. \`late\`: owners were taken out since the number
+ * was given, these perhaps among them. KEYS: owners, log, order.
  */
 export const enroll = script(
   reading,

@@ -31,7 +31,9 @@ function positionIn(where: string, key: string, hash: Readonly<Record<string, Bu
   });
 }
 
-/** A store without heads was written before there were any: then each line was changed last with the whole. */
+/**
+ * A store without heads was written before there were any: then each line was changed last with the whole.
+ */
 function headsIn(where: string, key: string, hash: Readonly<Record<string, Buffer>>, whole: Position): Heads {
   return understood(where, key, 'the heads', () => {
     const heads = lines.map(line => {
@@ -66,7 +68,8 @@ type Hash = Readonly<Record<string, Buffer>>;
 
 export async function readState(connection: Connection, keys: Keys): Promise<SharedState> {
   return connection.run(async client => {
-    // Asked first: where another server comes in between, the one before is named, and nothing is changed there.
+    // Asked first: where another server comes in between, the one before is named, and nothing is changed
+    // there.
     const [server, [hash, newest]] = await Promise.all([
       serverThere(client, keys),
       unchanged(client, keys, all => all.xrevrange(keys.log, '+', '-', 'COUNT', 1)),
@@ -89,8 +92,8 @@ const pageSize = 1000;
 /**
  * The policy's hash, and what else is asked, as of one moment.
  *
- * Every change moves the policy on, so what is read between two equal looks at its place has not changed meanwhile.
- * Only where it changes all the time is it read in a transaction.
+ * Every change moves the policy on, so what is read between two equal looks at its place has not changed
+ * meanwhile. Only where it changes all the time is it read in a transaction.
  */
 async function unchanged(
   client: Client,
@@ -117,8 +120,9 @@ export async function readPolicy(connection: Connection, keys: Keys): Promise<Po
 }
 
 /**
- * So that nobody waits for a long answer. Null: it was changed meanwhile, or another server has taken the place of the
- * one that was asked; with as many records at the end as there were at first, and all along, none was left out.
+ * So that nobody waits for a long answer. Null: it was changed meanwhile, or another server has taken the
+ * place of the one that was asked; with as many records at the end as there were at first, and all along,
+ * none was left out.
  */
 async function readInPages(connection: Connection, keys: Keys): Promise<PolicyRead | null> {
   const look = async () => {

@@ -1,9 +1,9 @@
 /**
  * What machines say that owners store.
  *
- * A change goes to the owners' hashes first and into the log then, so that who reads after the log told of it finds
- * it. Who is listed as measured has been told of in the same way: so a share whose writing broke off may be read
- * late, and is written again by the machine that had no answer.
+ * A change goes to the owners' hashes first and into the log then, so that who reads after the log told of it
+ * finds it. Who is listed as measured has been told of in the same way: so a share whose writing broke off
+ * may be read late, and is written again by the machine that had no answer.
  */
 
 import { type Leaf, leaves } from '../../quota/index.ts';
@@ -189,8 +189,8 @@ interface Measured {
 }
 
 /**
- * Every owner of whom there may be shares, in the order in which these were last changed: so whoever comes in between
- * comes later, and no server that takes another's place in between leaves anybody out.
+ * Every owner of whom there may be shares, in the order in which these were last changed: so whoever comes in
+ * between comes later, and no server that takes another's place in between leaves anybody out.
  */
 async function* measuredPages(
   connection: Connection,

@@ -1,9 +1,9 @@
 /**
  * The store that several machines share: Redis, alone, with TLS, behind Sentinels, or as a Cluster.
  *
- * What is acknowledged has been written to the master; a change of policy also by as many replicas as WAIT_REPLICAS
- * says. While Redis is away everything fails with `store_away`, within about 1.5 s at first and then at once, and it
- * is looked for until it is back. See keys.ts for what is kept where.
+ * What is acknowledged has been written to the master; a change of policy also by as many replicas as
+ * WAIT_REPLICAS says. While Redis is away everything fails with `store_away`, within about 1.5 s at first and
+ * then at once, and it is looked for until it is back. See keys.ts for what is kept where.
  */
 
 import { SoftquotaError } from '../../errors.ts';
@@ -63,20 +63,23 @@ export interface RedisSettings {
   /** For how long a machine that is not heard of keeps its name, in milliseconds; 10 s by default. */
   readonly aliveMs?: number;
   /**
-   * For how long a name is left to the daemon that may have it, where the store may have lost that, in milliseconds: 3 s by
-   * default. Living ones keep their names more often.
+   * For how long a name is left to the daemon that may have it, where the store may have lost that, in
+   * milliseconds: 3 s by default. Living ones keep their names more often.
    */
   readonly renewalMs?: number;
   /** Events that are kept at most; of more, the oldest go. */
   readonly mostEvents?: number;
   /**
-   * Who writes events and levels, by a name that it has after a restart, too: what it sent before, and comes later, is
-   * refused. Unless given, they are written as they come.
+   * Who writes events and levels, by a name that it has after a restart, too: what it sent before, and comes
+   * later, is refused. Unless given, they are written as they come.
    */
   readonly writer?: string;
 }
 
-/** Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not for us. */
+/**
+ * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not
+ * for us.
+ */
 export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
   if (!/^[\w-]+$/.test(settings.prefix)) {
     throw new SoftquotaError(
@@ -285,7 +288,8 @@ class RedisStore implements SharedStore {
 
   async claim(claim: HostClaim): Promise<ClaimOutcome> {
     const { main, keys } = this.#open();
-    // Asked for before the name is taken for the first time, so that of two lives it tells which is the later one.
+    // Asked for before the name is taken for the first time, so that of two lives it tells which is the later
+    // one.
     const since = this.#lives.get(claim.life) ?? (await nextNumber(main, keys));
     this.#lives.set(claim.life, since);
     return claimHost(main, keys, claim, { since, aliveMs: this.#aliveMs, renewalMs: this.#renewalMs });

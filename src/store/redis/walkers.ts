@@ -1,6 +1,6 @@
 /**
- * Who walks what several machines mount: the machine that took it first, as long as it is on the list of machines. So
- * whoever takes a machine off that list has what it walked taken by another.
+ * Who walks what several machines mount: the machine that took it first, as long as it is on the list of
+ * machines. So whoever takes a machine off that list has what it walked taken by another.
  */
 
 import { runScript, sound } from './asked.ts';

@@ -1,5 +1,6 @@
 /**
- * Usage as it was, as rows: a column for each leaf, since SQLite keeps a 0 in no byte and a size in as many as it takes.
+ * Usage as it was, as rows: a column for each leaf, since SQLite keeps a 0 in no byte and a size in as many
+ * as it takes.
  */
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';

@@ -66,7 +66,9 @@ CREATE TABLE levels (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What other machines say of owners, and where the policy stood that was taken over from the shared store. */
+/**
+ * What other machines say of owners, and where the policy stood that was taken over from the shared store.
+ */
 const shared = `
 CREATE TABLE shares (
   owner_key BLOB NOT NULL,
@@ -93,7 +95,10 @@ CREATE TABLE lineage (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** When tokens and sessions were last used is a document of its own, which is volatile; JSON stays as it was written. */
+/**
+ * When tokens and sessions were last used is a document of its own, which is volatile; JSON stays as it was
+ * written.
+ */
 const uses = `
 INSERT OR REPLACE INTO documents (kind, key, text)
   SELECT CAST('use' AS BLOB), key, CAST(json_object('at', json_extract(CAST(text AS TEXT), '$.lastUsedAt')) AS BLOB)
@@ -105,7 +110,10 @@ UPDATE documents SET text = CAST(json_remove(CAST(text AS TEXT), '$.lastUsedAt')
 
 const leafSizes = leaves.map(leaf => size(`"${leaf}"`)).join(',\n  ');
 
-/** Usage as it was (see history.ts): of all owners together at every hour that was recorded, and of an owner from an hour on. */
+/**
+ * Usage as it was (see history.ts): of all owners together at every hour that was recorded, and of an owner
+ * from an hour on.
+ */
 const history = `
 CREATE TABLE history_hours (
   ${size('hour')} PRIMARY KEY,

@@ -1,8 +1,8 @@
 /**
  * The files that sets are in: one for each source, named after it, in a directory of their own.
  *
- * A set is made under another name, and gets its own when it is whole and on the disk. What a daemon left that was killed
- * meanwhile is told by its name.
+ * A set is made under another name, and gets its own when it is whole and on the disk. What a daemon left
+ * that was killed meanwhile is told by its name.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -22,7 +22,9 @@ export function unfinishedFile(directory: string, source: string): string {
   return `${setFile(directory, source)}.new-${randomBytes(6).toString('hex')}`;
 }
 
-/** The directory, made where there is none, without what was never finished; gives the files of sets in it. */
+/**
+ * The directory, made where there is none, without what was never finished; gives the files of sets in it.
+ */
 export function readyFiles(directory: string): readonly string[] {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const names = readdirSync(directory);

@@ -1,4 +1,7 @@
-/** The lines of a set, one after the other, from a body that comes in pieces: each is a JSON object that is one unit. */
+/**
+ * The lines of a set, one after the other, from a body that comes in pieces: each is a JSON object that is
+ * one unit.
+ */
 
 import { isUtf8 } from 'node:buffer';
 import { SoftquotaError } from '../../errors.ts';
@@ -29,7 +32,10 @@ export class Lines {
   #line = 0;
   #units = 0;
 
-  /** Units whose lines have ended; throws `bad_parameter`, naming the line. Lines with nothing in them are passed over. */
+  /**
+   * Units whose lines have ended; throws `bad_parameter`, naming the line. Lines with nothing in them are
+   * passed over.
+   */
   *take(chunk: Uint8Array): Generator<{ readonly line: number; readonly unit: ReportedUnit }> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {

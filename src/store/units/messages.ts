@@ -23,8 +23,8 @@ export type Question =
   | { readonly ask: 'units'; readonly query: UnitQuery };
 
 /**
- * `more` asks for what comes after a chunk: whoever takes them is never given more than one at a time. `close` has no
- * answer but the thread's end.
+ * `more` asks for what comes after a chunk: whoever takes them is never given more than one at a time.
+ * `close` has no answer but the thread's end.
  */
 export type Request =
   | (Question & { readonly id: number })

@@ -7,8 +7,8 @@ const most = Number.MAX_SAFE_INTEGER;
 const size = (column: string) => `${column} INTEGER NOT NULL CHECK (${column} BETWEEN 0 AND ${most})`;
 
 /**
- * Owners and leaves have numbers of the set's own, since a million units are sorted by them. Owners are told apart as names
- * compare when the set is made; `folded` finds them when `[users] CASE` has changed since.
+ * Owners and leaves have numbers of the set's own, since a million units are sorted by them. Owners are told
+ * apart as names compare when the set is made; `folded` finds them when `[users] CASE` has changed since.
  */
 export const schema = `
 PRAGMA user_version = 1;

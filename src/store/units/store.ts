@@ -1,7 +1,7 @@
 /**
- * The sets that sources put, seen from the outside. A thread of its own makes and reads them, started when it is needed
- * first. Where it ends unexpectedly, what it had not answered is rejected with
- * `store_away`, and the next request starts another.
+ * The sets that sources put, seen from the outside. A thread of its own makes and reads them, started when it
+ * is needed first. Where it ends unexpectedly, what it had not answered is rejected with `store_away`, and
+ * the next request starts another.
  */
 
 import { readdirSync } from 'node:fs';

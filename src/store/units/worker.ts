@@ -1,7 +1,8 @@
 /**
  * The thread that makes and reads sets: reading a million lines, and node:sqlite, would hold up every check.
  *
- * Requests are served in the order in which they come; pieces of several sets may come in between one another.
+ * Requests are served in the order in which they come; pieces of several sets may come in between one
+ * another.
  */
 
 import type { DatabaseSync } from 'node:sqlite';

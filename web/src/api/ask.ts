@@ -24,21 +24,22 @@ export interface Page<Entry> {
 const patienceMs = 60_000;
 
 /**
- * What the daemon answers; undefined where it answers nothing. `segments` are the path below api/v1, each as it is.
- * Rejects with `AskFailed`, and as `signal` does.
+ * What the daemon answers; undefined where it answers nothing. `segments` are the path below api/v1, each as
+ * it is. Rejects with `AskFailed`, and as `signal` does.
  */
 export async function ask<Answer = void>(
   segments: readonly string[],
   question: Question = {},
 ): Promise<Answer> {
   const response = await send(segments, question);
-  // Its own shapes: the daemon that answers is the one that brought this app, and describes them with these types.
+  // Its own shapes: the daemon that answers is the one that brought this app, and describes them with these
+  // types.
   return (response.status === 204 ? undefined : await response.json()) as Answer;
 }
 
 /**
- * The same of what may be long and seldom changes: where the daemon still has the version that is `held`, that very object
- * is given.
+ * The same of what may be long and seldom changes: where the daemon still has the version that is `held`,
+ * that very object is given.
  */
 export async function askUnless<Answer extends { readonly version: string }>(
   held: Answer | undefined,
@@ -58,7 +59,10 @@ export async function askPage<Entry>(segments: readonly string[], question: Ques
   return { entries, total: Number(response.headers.get('X-Total-Count') ?? entries.length) };
 }
 
-/** One page of a list that goes on from a mark, and the mark of the next one; null: it is the last. Rejects as `ask` does. */
+/**
+ * One page of a list that goes on from a mark, and the mark of the next one; null: it is the last. Rejects as
+ * `ask` does.
+ */
 export async function askStretch<Entry>(
   segments: readonly string[],
   question: Question,

@@ -1,6 +1,7 @@
 /**
- * Answers as the pages share them: each is asked once however many parts show it, kept while it is asked anew, and asked
- * anew when the daemon is back or lets in again. Nothing is tried again by itself; `connection.ts` sees to that.
+ * Answers as the pages share them: each is asked once however many parts show it, kept while it is asked
+ * anew, and asked anew when the daemon is back or lets in again. Nothing is tried again by itself;
+ * `connection.ts` sees to that.
  */
 
 import { QueryClient } from '@tanstack/preact-query';

@@ -1,8 +1,8 @@
 /**
  * Whether the daemon answers, and whether it knows who asks.
  *
- * Every question tells here how it went. While nobody answers, the daemon's version is asked for again and again, less and
- * less often; `onReturn` is called once it answers, so that pages recover by themselves.
+ * Every question tells here how it went. While nobody answers, the daemon's version is asked for again and
+ * again, less and less often; `onReturn` is called once it answers, so that pages recover by themselves.
  */
 
 import { Watched } from './watched.ts';

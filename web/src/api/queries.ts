@@ -1,4 +1,7 @@
-/** What administrators' pages ask: each question with its key, by which it is kept, and how often it is asked anew. */
+/**
+ * What administrators' pages ask: each question with its key, by which it is kept, and how often it is asked
+ * anew.
+ */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';
 import type {

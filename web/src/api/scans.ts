@@ -6,7 +6,10 @@ import { apiUrl, ask } from './ask.ts';
 import { reach, signedOut } from './connection.ts';
 import { useWatched } from './watched.ts';
 
-/** Newest first; null before the first is told. A scan that the daemon has forgotten stays until the page is left. */
+/**
+ * Newest first; null before the first is told. A scan that the daemon has forgotten stays until the page is
+ * left.
+ */
 export function useScans(): readonly ScanReport[] | null {
   const [scans, setScans] = useState<ReadonlyMap<number, ScanReport> | null>(null);
   const isAway = useWatched(reach).is === 'away';

@@ -36,8 +36,8 @@ export async function signIn(
 }
 
 /**
- * Leaves for where the session ends here and at the provider. What this page shows is somebody's: the browser's way back
- * does not bring it up again.
+ * Leaves for where the session ends here and at the provider. What this page shows is somebody's: the
+ * browser's way back does not bring it up again.
  */
 export function signOutAt(href: string): void {
   window.addEventListener('pageshow', ({ persisted }) => {

@@ -1,9 +1,9 @@
 /**
  * Where everything in a plot of usage over time stands, in pixels from its upper left corner.
  *
- * Two pictures of the same figures: by kind, areas on top of each other; and against the limit, a line for all kinds
- * together, with the limit and, dashed, the present growth up to the day on which the limit is reached, where that day is
- * not farther off than half of the time that is shown.
+ * Two pictures of the same figures: by kind, areas on top of each other; and against the limit, a line for
+ * all kinds together, with the limit and, dashed, the present growth up to the day on which the limit is
+ * reached, where that day is not farther off than half of the time that is shown.
  */
 
 import { scaleLinear, scaleTime } from 'd3-scale';

@@ -1,4 +1,7 @@
-/** One owner: what is stored, what may start and why, what it consists of, and everything that can be ruled of it. */
+/**
+ * One owner: what is stored, what may start and why, what it consists of, and everything that can be ruled of
+ * it.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { OwnerReport } from '../../../src/wire/index.ts';

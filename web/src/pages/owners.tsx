@@ -1,4 +1,7 @@
-/** All owners: searched as one types, sorted by what they use, a page at a time. The address has what is asked. */
+/**
+ * All owners: searched as one types, sorted by what they use, a page at a time. The address has what is
+ * asked.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useState } from 'preact/hooks';

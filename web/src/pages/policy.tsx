@@ -1,4 +1,7 @@
-/** The policy as a whole: what of it is hardly meant, taken out as a file, another one tried and put in its place. */
+/**
+ * The policy as a whole: what of it is hardly meant, taken out as a file, another one tried and put in its
+ * place.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

@@ -89,7 +89,10 @@ function List({ scans }: { scans: readonly ScanReport[] }) {
   );
 }
 
-/** Says aloud, once of each, what has ended of what was seen under way or ordered here: a short one is over before it is seen. */
+/**
+ * Says aloud, once of each, what has ended of what was seen under way or ordered here: a short one is over
+ * before it is seen.
+ */
 function useEndings(scans: readonly ScanReport[] | null, ordered: ReadonlySet<number>): void {
   const underWay = useRef(new Set<number>());
   const told = useRef(new Set<number>());

@@ -1,4 +1,7 @@
-/** What has to be known whichever page is open: nobody answers, one is signed out, the store is away, another version runs. */
+/**
+ * What has to be known whichever page is open: nobody answers, one is signed out, the store is away, another
+ * version runs.
+ */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { daemonVersion, reach, signedOut, storeAwaySince } from '../api/connection.ts';

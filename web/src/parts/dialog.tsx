@@ -1,4 +1,7 @@
-/** Questions that have to be answered before anything else: the browser's own dialogs, which keep the focus in. */
+/**
+ * Questions that have to be answered before anything else: the browser's own dialogs, which keep the focus
+ * in.
+ */
 
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -24,7 +27,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     const before = document.activeElement;
     element?.showModal();
     return () => {
-      // While it is open nothing else takes the focus; closing gives it back by itself only where it was inside.
+      // While it is open nothing else takes the focus; closing gives it back by itself only where it was
+      // inside.
       element?.close();
       if (before instanceof HTMLElement) before.focus();
     };

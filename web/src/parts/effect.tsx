@@ -1,4 +1,7 @@
-/** What another policy would change: who would newly be refused or allowed what, and what of it is hardly meant. */
+/**
+ * What another policy would change: who would newly be refused or allowed what, and what of it is hardly
+ * meant.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { Subject } from '../../../src/quota/index.ts';
@@ -105,7 +108,10 @@ export function Changed({
   );
 }
 
-/** `private repositories: 1.2 GB of 1 GB`, each use once with all the kinds that it is said of, in the fewest words. */
+/**
+ * `private repositories: 1.2 GB of 1 GB`, each use once with all the kinds that it is said of, in the fewest
+ * words.
+ */
 function changeWords({ changes }: ChangedOwner, side: ChangedProps['side']): string {
   const kinds = new Map<string, Subject[]>();
   for (const change of changes) {

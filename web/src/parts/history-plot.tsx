@@ -1,4 +1,7 @@
-/** The plot of a history, with a line that reads it: moved by the pointer or by arrow keys, and read out as it moves. */
+/**
+ * The plot of a history, with a line that reads it: moved by the pointer or by arrow keys, and read out as it
+ * moves.
+ */
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';

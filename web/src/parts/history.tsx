@@ -1,4 +1,7 @@
-/** Usage as it was, of an owner or of all together: a plot, what its growth leads to in words, and the figures themselves. */
+/**
+ * Usage as it was, of an owner or of all together: a plot, what its growth leads to in words, and the figures
+ * themselves.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,7 @@
-/** A name that a stranger may have chosen: as text, apart from what it stands in, with nothing in it that misleads. */
+/**
+ * A name that a stranger may have chosen: as text, apart from what it stands in, with nothing in it that
+ * misleads.
+ */
 
 import { printable } from '../../../src/text/index.ts';
 

@@ -1,4 +1,6 @@
-/** One page: its heading, which has the focus when one comes there from another, and what can be done on it. */
+/**
+ * One page: its heading, which has the focus when one comes there from another, and what can be done on it.
+ */
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';

@@ -1,7 +1,8 @@
 /**
  * An edit of the policy: a form, what it would change as it is typed, and the saving of exactly that.
  *
- * The edit is made anew on whatever policy is in force, so that a change by somebody else is seen before it is saved over.
+ * The edit is made anew on whatever policy is in force, so that a change by somebody else is seen before it
+ * is saved over.
  */
 
 import { keepPreviousData, useQuery } from '@tanstack/preact-query';

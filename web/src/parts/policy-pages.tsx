@@ -1,4 +1,7 @@
-/** What the pages of groups and of rules are alike in: a list in which a new one is made, and one of them, changed and deleted. */
+/**
+ * What the pages of groups and of rules are alike in: a list in which a new one is made, and one of them,
+ * changed and deleted.
+ */
 
 import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';

@@ -1,4 +1,7 @@
-/** The whole reasoning of a decision: which groups were asked in turn, what each rule counted, and which one decided. */
+/**
+ * The whole reasoning of a decision: which groups were asked in turn, what each rule counted, and which one
+ * decided.
+ */
 
 import { subjectWords } from '../../../src/quota/index.ts';
 import type { Explanation } from '../../../src/wire/index.ts';

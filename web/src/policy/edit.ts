@@ -1,6 +1,6 @@
 /**
- * Edits of a whole policy, as documents: what is looked at is what is saved, and nobody saves over what another has
- * changed meanwhile, since a policy goes back with the version that it was made from.
+ * Edits of a whole policy, as documents: what is looked at is what is saved, and nobody saves over what
+ * another has changed meanwhile, since a policy goes back with the version that it was made from.
  */
 
 import type { DraftPolicy, NewWholePolicy, Rule, WholePolicy } from '../../../src/wire/index.ts';

@@ -31,7 +31,9 @@ export function tickOf(chosen: readonly RuleSubject[], subject: Subject): Tick {
   return (all & own) === 0 ? 'off' : 'partly';
 }
 
-/** With all of a subject, or where all of it was there, without any of it; in the fewest subjects that say so. */
+/**
+ * With all of a subject, or where all of it was there, without any of it; in the fewest subjects that say so.
+ */
 export function toggled(chosen: readonly RuleSubject[], subject: Subject): readonly Subject[] {
   const own = leafMask(subject);
   const all = maskOf(chosen);

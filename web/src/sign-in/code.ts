@@ -1,4 +1,7 @@
-/** The code of a sign-in link: behind the `#`, which browsers send to nobody, and taken out of the address at once. */
+/**
+ * The code of a sign-in link: behind the `#`, which browsers send to nobody, and taken out of the address at
+ * once.
+ */
 
 import { useEffect, useState } from 'preact/hooks';
 

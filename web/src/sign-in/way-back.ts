@@ -3,8 +3,8 @@
 import { placeAt } from '../../../src/wire/pages.ts';
 
 /**
- * The page that was asked for, below the base URL as `href` has it; the first page for what is none of ours, so that no
- * address that somebody was given leads elsewhere.
+ * The page that was asked for, below the base URL as `href` has it; the first page for what is none of ours,
+ * so that no address that somebody was given leads elsewhere.
  */
 export function wayBack(asked: string | null, base: URL): string {
   const first = './';
