@@ -18,55 +18,24 @@ import {
   lines,
   newGeneration,
   newMark,
-  type OwnerRecord,
   type PolicyChange,
   type Position,
   type VolatileChange,
-  type WriteBehind,
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet } from './change-set.ts';
 import { Deadline } from './deadline.ts';
 import { DocumentStore } from './document-store.ts';
 import type { Draft, Turn } from './draft.ts';
-import type { EventLog } from './event-log.ts';
 import type { Kind } from './kind.ts';
 import { LineQueues } from './line-queues.ts';
 import { Lineage } from './lineage.ts';
-import type { OwnerRegistry, Owners } from './owner-registry.ts';
+import type { DocumentsOptions } from './options.ts';
+import type { Owners } from './owner-registry.ts';
 import { RecentEvents } from './recent-events.ts';
 import { basisOf, type SharedDocuments, type Standing, split, standingAfter } from './shared-documents.ts';
 import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
-
-/** What the documents have to know of usage. */
-export interface UsageOfOwners {
-  /** How many units an owner has, on all hosts. */
-  unitCountOf(ownerKey: string): number;
-  /** Whether anything is stored or reported of an owner. */
-  hasUsage(ownerKey: string): boolean;
-}
-
-export interface DocumentsOptions {
-  readonly owners: OwnerRegistry;
-  readonly writeBehind: Pick<WriteBehind, 'now' | 'owner' | 'ownerGone' | 'applied'>;
-  readonly usage: UsageOfOwners;
-  readonly eventLog: Pick<EventLog, 'enqueue'>;
-  /** Milliseconds since 1970. */
-  now(): number;
-  /** Called when something has come into force. */
-  onApplied(applied: Applied): void;
-}
-
-/** What has come into force. */
-export interface Applied {
-  /** By the kind's name and the key. */
-  readonly documents: ReadonlyMap<string, ReadonlyMap<string, unknown>>;
-  readonly owners: readonly OwnerRecord[];
-  /** Owners who were to go and have usage: each is somebody new now. */
-  readonly renewedOwners: readonly OwnerRecord[];
-  readonly goneOwners: readonly string[];
-}
 
 /**
  * How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two

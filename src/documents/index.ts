@@ -10,10 +10,11 @@
 export type { AuditEntry, Author, PolicyEvent } from './audit-log.ts';
 export { ChangeSet } from './change-set.ts';
 export { DocumentStore } from './document-store.ts';
-export { type Applied, Documents, type DocumentsOptions } from './documents.ts';
+export { Documents } from './documents.ts';
 export { EventIds } from './event-ids.ts';
 export { EventLog, type EventStore } from './event-log.ts';
 export type { Description, Durability, Kind } from './kind.ts';
+export type { Applied, DocumentsOptions } from './options.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';
 export { DocumentReplica } from './replica.ts';
 export type { SharedDocuments, Standing } from './shared-documents.ts';
