@@ -1,4 +1,4 @@
-/** Whether a request comes from a page of this very origin, as the browser tells. */
+/** Tells whether a request comes from a page of this very origin, as the browser tells. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 

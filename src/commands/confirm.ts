@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline/promises';
 
-/** Whether the answer is yes. Where nobody can be asked, as in a script, it is. */
+/** Tells whether the answer is yes. Where nobody can be asked, as in a script, it is. */
 export async function confirmed(question: string): Promise<boolean> {
   const { stdin: input, stderr: output } = process;
   if (!input.isTTY || !output.isTTY) return true;

@@ -169,7 +169,7 @@ function isFault(result: { readonly repository: string }): result is Fault {
   return 'fault' in result;
 }
 
-/** Whether all was done there, and git runs it. */
+/** Tells whether all was done there, and git runs it. */
 function isReached(result: InstallResult): boolean {
   return !isFault(result) && result.hooksPath?.ours !== false;
 }

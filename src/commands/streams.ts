@@ -11,7 +11,7 @@ import { systemWords } from '../system-words.ts';
 const standardOutput = 1;
 const standardError = 2;
 
-/** Whether somebody waits for what was printed, and takes a fault of it. */
+/** Tells whether somebody waits for what was printed, and takes a fault of it. */
 let awaited = false;
 
 let errorFault: SoftquotaError | null = null;

@@ -19,7 +19,7 @@ export interface FromEnvironment {
   readonly faults: readonly ConfigFault[];
 }
 
-/** Whether any variable means to set something. */
+/** Tells whether any variable means to set something. */
 export function hasSettings(env: Readonly<Record<string, string | undefined>>): boolean {
   return Object.entries(env).some(([name, value]) => name.startsWith(prefix) && value !== undefined);
 }

@@ -17,7 +17,7 @@ export interface Key<T> {
   readonly doc: string;
   /** What one could write, where the default is empty. */
   readonly example: string | null;
-  /** Whether a reload takes it; else it takes a restart. */
+  /** Tells whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
   /** What to write, as a sentence. */
   readonly expected: string;

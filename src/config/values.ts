@@ -9,9 +9,9 @@ export interface Values {
    * is looked at too; a Config made of it must not be used.
    */
   readonly take: <T>(key: Key<T>) => T;
-  /** Whether a value was written. */
+  /** Tells whether a value was written. */
   readonly isGiven: (key: Key<unknown>) => boolean;
-  /** Whether a fault of it is noted, so that what it came to means nothing. */
+  /** Tells whether a fault of it is noted, so that what it came to means nothing. */
   readonly isFaulty: (key: Key<unknown>) => boolean;
   /** Notes a fault of what a key says; a key that is faulty in itself gets no second one. */
   readonly refuse: (key: Key<unknown>, message: string) => void;

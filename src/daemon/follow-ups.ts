@@ -20,7 +20,7 @@ export interface FollowUpClock {
 
 export interface FollowUpsOptions {
   readonly measure: (path: string) => void;
-  /** Whether others wait for the walkers. */
+  /** Tells whether others wait for the walkers. */
   readonly isBusy: () => boolean;
   readonly mostPaths?: number;
   readonly clock?: FollowUpClock;

@@ -10,7 +10,7 @@ import type { Installation } from './installation.ts';
 import { localized, restart, start } from './mend.ts';
 
 export interface DaemonCheck extends CheckResult {
-  /** Whether it told what it finds itself. */
+  /** Tells whether it told what it finds itself. */
   readonly heard: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Whether gc runs in repositories: without it nothing that was deleted ever frees space. */
+/** Tells whether gc runs in repositories: without it nothing that was deleted ever frees space. */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { beforeLook, encodePath } from '../layout/index.ts';

@@ -4,7 +4,7 @@ import { realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { beforeLook, encodePath } from '../layout/index.ts';
 
-/** Whether two absolute paths lead to the same place, links resolved as far as there is anything. */
+/** Tells whether two absolute paths lead to the same place, links resolved as far as there is anything. */
 export function isSamePath(one: string, other: string): boolean {
   return one === other || resolved(one) === resolved(other);
 }

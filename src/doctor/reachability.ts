@@ -1,5 +1,6 @@
 /**
- * Whether the users that git runs as get at what a push needs: the gate's socket, hook.conf, and the hooks.
+ * Tells whether the users that git runs as get at what a push needs: the gate's socket, hook.conf, and the
+ * hooks.
  */
 
 import { existsSync, statSync } from 'node:fs';

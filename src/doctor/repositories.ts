@@ -34,7 +34,7 @@ export interface Repositories {
   /** Repositories that no template matches. */
   readonly unmanaged: readonly string[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];
-  /** Whether the time was enough to find all. */
+  /** Tells whether the time was enough to find all. */
   readonly whole: boolean;
 }
 

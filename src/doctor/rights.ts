@@ -1,4 +1,4 @@
-/** Whether a user gets at files, and which place keeps them out. */
+/** Tells whether a user gets at files, and which place keeps them out. */
 
 import { realpathSync, statSync } from 'node:fs';
 import { dirname, extname } from 'node:path';
@@ -27,7 +27,7 @@ export interface Blocked {
 
 const impersonator = fileURLToPath(new URL(`impersonator${extname(import.meta.url)}`, import.meta.url));
 
-/** Whether `uid` may find out what `user` may do. */
+/** Tells whether `uid` may find out what `user` may do. */
 export function mayAskFor(uid: number, user: User): boolean {
   return uid === 0 || uid === user.uid;
 }

@@ -61,7 +61,7 @@ function exposed(installation: Installation): Finding[] {
   return [...told.values()];
 }
 
-/** Whether everybody may pass through all the directories above. */
+/** Tells whether everybody may pass through all the directories above. */
 function isReached(path: string): boolean {
   for (let at = dirname(path); at !== '/'; at = dirname(at)) {
     if (((modeOf(at) ?? 0) & 0o001) === 0) return false;

@@ -101,7 +101,7 @@ export class Documents {
     });
   }
 
-  /** Whether documents of that kind are volatile. */
+  /** Tells whether documents of that kind are volatile. */
   isVolatile(kind: string): boolean {
     return this.#store.kinds.get(kind)?.durability === 'volatile';
   }

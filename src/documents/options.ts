@@ -8,7 +8,7 @@ import type { OwnerRegistry } from './owner-registry.ts';
 export interface UsageOfOwners {
   /** How many units an owner has, on all hosts. */
   unitCountOf(ownerKey: string): number;
-  /** Whether anything is stored or reported of an owner. */
+  /** Tells whether anything is stored or reported of an owner. */
   hasUsage(ownerKey: string): boolean;
 }
 

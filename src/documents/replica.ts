@@ -67,7 +67,7 @@ export class DocumentReplica {
     return { owners: [...owners], documents: records };
   }
 
-  /** Whether somebody else's documents are the same as those in force, whoever the owners are. */
+  /** Tells whether somebody else's documents are the same as those in force, whoever the owners are. */
   async hasSameDocuments(policy: PolicyRecords): Promise<boolean> {
     const { documents, goneDocuments } = await differenceBetween(this.#inForce, this.#versioned(policy));
     return documents.length + goneDocuments.length === 0;
@@ -129,7 +129,7 @@ export class DocumentReplica {
     }
   }
 
-  /** Whether this host has somebody of this name, or knows this one by any name. */
+  /** Tells whether this host has somebody of this name, or knows this one by any name. */
   knows({ key, id }: OwnerRecord): boolean {
     const { owners } = this.#options;
     return owners.byKey(key) !== undefined || owners.byId(id) !== undefined;

@@ -29,7 +29,7 @@ import {
 
 /** Whose it is to tell. */
 export interface Turn {
-  /** Whether it is this machine's at the moment. */
+  /** Tells whether it is this machine's at the moment. */
   readonly isTelling: boolean;
 }
 

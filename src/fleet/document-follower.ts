@@ -56,7 +56,7 @@ export class DocumentFollower {
   #distrusted: Distrusted | null = null;
   /** Everything was read once, and nothing was missed since. */
   #isCurrent = false;
-  /** Whether this host was found to have no right to write documents. */
+  /** Tells whether this host was found to have no right to write documents. */
   #isReadOnly = false;
 
   constructor(options: DocumentFollowerOptions) {

@@ -11,7 +11,7 @@ import type { SharedStore } from '../store/index.ts';
 
 export interface ErrandsOptions {
   readonly store: Pick<SharedStore, 'listen' | 'say'>;
-  /** Whether this machine walks what has that name. */
+  /** Tells whether this machine walks what has that name. */
   isFor(name: string): boolean;
   /** Whoever said it may be wrong: the path is one below a directory, and no more is known of it. */
   heard(name: string, path: string): void;

@@ -195,7 +195,7 @@ export class Fleet implements SharedDocuments {
     this.#next();
   }
 
-  /** Whether it is this host that tells what all of them see. */
+  /** Tells whether it is this host that tells what all of them see. */
   get isTelling(): boolean {
     return this.#membership.isTelling;
   }

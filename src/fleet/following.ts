@@ -35,7 +35,7 @@ export class Following {
     this.#options = options;
   }
 
-  /** Whether everything was read once, and nothing was missed since. */
+  /** Tells whether everything was read once, and nothing was missed since. */
   get isComplete(): boolean {
     return this.#last !== null && !this.isReading;
   }

@@ -40,8 +40,8 @@ export class Marks {
   }
 
   /**
-   * Whether something was lost, and not all have had time to tell it again: true for whatever was read from
-   * the store before this was called and lacked it. Rejects with `store_away`.
+   * Tells whether something was lost, and not all have had time to tell it again: true for whatever was read
+   * from the store before this was called and lacked it. Rejects with `store_away`.
    */
   async isLacking(): Promise<boolean> {
     return this.#heldUntil !== null || (await this.#isAnyLost());

@@ -74,7 +74,7 @@ export class Membership {
     return this.#name.mayTell;
   }
 
-  /** Whether something may be told under the name, by the last claim. */
+  /** Tells whether something may be told under the name, by the last claim. */
   get hasName(): boolean {
     return this.#name.mayTell;
   }
@@ -84,7 +84,7 @@ export class Membership {
     return this.#name.taken;
   }
 
-  /** Whether it is this host that tells what all of them see. */
+  /** Tells whether it is this host that tells what all of them see. */
   get isTelling(): boolean {
     return this.#turn.isOwn;
   }

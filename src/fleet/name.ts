@@ -83,7 +83,7 @@ export class HostName {
     return this.#taken;
   }
 
-  /** Whether something may be told under the name, by the last claim. */
+  /** Tells whether something may be told under the name, by the last claim. */
   get mayTell(): boolean {
     return this.#isHeld && this.#clock >= this.#tellsFrom;
   }

@@ -24,7 +24,7 @@ export class Settling {
     return this.#server ?? null;
   }
 
-  /** Whether the store was on another server before. */
+  /** Tells whether the store was on another server before. */
   meet({ server }: Pick<SharedState, 'server'>): boolean {
     const before = this.#server;
     if (server === before) return false;

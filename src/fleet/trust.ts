@@ -1,5 +1,5 @@
 /**
- * Whether the policy in the store is the known one, or what followed from it.
+ * Tells whether the policy in the store is the known one, or what followed from it.
  *
  * A store may be emptied, put back from an old backup, or fall back by some changes when another server takes
  * over. What it then holds must not undo what administrators were told is in force. Where it only lacks the

@@ -28,7 +28,7 @@ export class Turn {
     this.#turned = turned;
   }
 
-  /** Whether it is this machine's. */
+  /** Tells whether it is this machine's. */
   get isOwn(): boolean {
     return performance.now() < this.#ownUntil;
   }

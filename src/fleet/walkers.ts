@@ -73,7 +73,7 @@ export class Walkers {
     this.#own = new Set([...this.#own, ...this.#counted()].filter(name => mounted.has(name)));
   }
 
-  /** Whether this machine walks it. */
+  /** Tells whether this machine walks it. */
   isOwn(name: string): boolean {
     return this.#own.has(name);
   }

@@ -28,7 +28,10 @@ export function addressOf(request: IncomingMessage): string {
   return end === -1 ? url : url.slice(0, end);
 }
 
-/** Whether the lines for a person are wanted. Programs that take anything readable, JSON first, want JSON. */
+/**
+ * Tells whether the lines for a person are wanted. Programs that take anything readable, JSON first, want
+ * JSON.
+ */
 export function wantsText(request: IncomingMessage): boolean {
   const accept = request.headers.accept ?? '';
   return accept.includes('text/plain') && !accept.includes('application/json');

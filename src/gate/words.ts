@@ -17,7 +17,7 @@ export interface RefusalWords {
   readonly decision: Extract<Decision, { readonly allowed: false }>;
   /** Bytes of the repository that is pushed to; null for anything but a push to a known one. */
   readonly repositoryBytes: number | null;
-  /** Whether git asks, or something that uploads. */
+  /** Tells whether git asks, or something that uploads. */
   readonly isPush: boolean;
   /** `[hooks] CONTACT`. */
   readonly contact: string | null;

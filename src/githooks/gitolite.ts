@@ -23,7 +23,7 @@ export interface Gitolite {
   readonly common: string;
   /** What is linked after `common` and in place of the same names; null where that is the only one. */
   readonly overriding: string | null;
-  /** Whether `common` is part of what administrators push to the repository gitolite-admin. */
+  /** Tells whether `common` is part of what administrators push to the repository gitolite-admin. */
   readonly isPushed: boolean;
   /** Has it link what lies there now into each repository; rejects with `conflict`. */
   link(): Promise<void>;

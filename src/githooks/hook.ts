@@ -20,7 +20,7 @@ export const previousFile = '50-previous';
 /** Where ours lies, below `hooks/NAME.d`, when another hook runs that folder: before all others. */
 export const folderFile = '00-softquota';
 
-/** Whether this is a hook of ours, of any version. */
+/** Tells whether this is a hook of ours, of any version. */
 export function isOurs(name: HookName, content: Uint8Array): boolean {
   const found = text(content);
   const firstEnd = found.indexOf('\n');
@@ -31,7 +31,7 @@ export function isOurs(name: HookName, content: Uint8Array): boolean {
 // ${0##*/}.d/. The hooks themselves tell it by patterns that match the same.
 const buildsName = [/\$[^$/\n]*\.d\//, /\$\{0##\*\/\}"*\.d\//];
 
-/** Whether a hook runs the folder `NAME.d` itself, as those do that forges put into repositories. */
+/** Tells whether a hook runs the folder `NAME.d` itself, as those do that forges put into repositories. */
 export function runsFolder(name: HookName, content: Uint8Array): boolean {
   const found = text(content);
   return found.includes(`${name}.d`) || buildsName.some(pattern => pattern.test(found));

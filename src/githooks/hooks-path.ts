@@ -17,7 +17,7 @@ export interface HooksPath {
   readonly from: string;
   /** The directory that it leads to; absolute. */
   readonly directory: string;
-  /** Whether this version's hooks lie there, so that pushes are asked about all the same. */
+  /** Tells whether this version's hooks lie there, so that pushes are asked about all the same. */
   readonly ours: boolean;
 }
 
@@ -89,7 +89,7 @@ async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
   return null;
 }
 
-/** Whether something else is there, such as a pipe, on which git would wait. */
+/** Tells whether something else is there, such as a pipe, on which git would wait. */
 function isNoFile(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === false;

@@ -14,9 +14,9 @@ export type HookState =
       readonly state: 'installed';
       /** Where ours lies, below the repository. */
       readonly file: string;
-      /** Whether it is this version's, and executable: git passes over one that is not. */
+      /** Tells whether it is this version's, and executable: git passes over one that is not. */
       readonly current: boolean;
-      /** Whether a hook that was there before goes on as `hooks/NAME.d/50-previous`. */
+      /** Tells whether a hook that was there before goes on as `hooks/NAME.d/50-previous`. */
       readonly previous: boolean;
     };
 
@@ -25,7 +25,7 @@ export interface Place {
   readonly name: HookName;
   /** hooks/NAME */
   readonly main: BoundedFile;
-  /** Whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
+  /** Tells whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
   readonly delegates: boolean;
   /** hooks/NAME.d, held open; null where it is not. */
   readonly folder: Folder | null;
@@ -95,7 +95,7 @@ async function folderThrough(hooks: Folder, name: string): Promise<Folder | null
   return aim instanceof Folder ? aim : null;
 }
 
-/** Whether this is another's hook that runs hooks/NAME.d by itself. */
+/** Tells whether this is another's hook that runs hooks/NAME.d by itself. */
 function runsItself(name: HookName, main: BoundedFile): boolean {
   return (
     main.kind === 'file' && isExecutable(main) && !isOurs(name, main.bytes) && runsFolder(name, main.bytes)
@@ -119,7 +119,7 @@ export function isOurEntry(name: HookName, entry: BoundedFile): boolean {
   return entry.kind === 'file' && isOurs(name, entry.bytes);
 }
 
-/** Whether it is this version's hook, byte by byte, and git would run it. */
+/** Tells whether it is this version's hook, byte by byte, and git would run it. */
 export async function isCurrent(name: HookName, entry: BoundedFile): Promise<boolean> {
   return (
     entry.kind === 'file' &&

@@ -172,7 +172,7 @@ export async function installIn(hooks: Folder): Promise<Record<HookName, Install
   }
 }
 
-/** Whether what is at hooks/NAME has to make room for ours. */
+/** Tells whether what is at hooks/NAME has to make room for ours. */
 export function givesWay({ name, main, delegates }: Place): boolean {
   return main.kind === 'file' && !delegates && !isOurEntry(name, main);
 }

@@ -13,7 +13,7 @@ export type RemoveResult =
   | {
       readonly repository: string;
       readonly hooks: Readonly<Record<HookName, RemovedHook>>;
-      /** Whether a setting softquota.socket was taken out. */
+      /** Tells whether a setting softquota.socket was taken out. */
       readonly socket: 'removed' | 'absent';
     }
   | { readonly repository: string; readonly fault: string };
@@ -61,7 +61,7 @@ export async function removeFrom(hooks: Folder): Promise<Record<HookName, Remove
   return removed;
 }
 
-/** Whether a link stands there that leads to none of ours. */
+/** Tells whether a link stands there that leads to none of ours. */
 async function isAnothersLink(hooks: Folder, name: HookName): Promise<boolean> {
   if (hooks.entry(name).kind !== 'link') return false;
   return (await stateThrough(hooks, name)).state !== 'installed';

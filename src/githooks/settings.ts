@@ -15,13 +15,13 @@ export const hookConfPath = '/etc/softquota/hook.conf';
 /** The socket that hooks ask where nothing names one. */
 export const defaultSocket = '/run/softquota/gate.sock';
 
-/** Whether the hooks take this for lastFor. */
+/** Tells whether the hooks take this for lastFor. */
 export function isLastFor(value: string): boolean {
   return /^[1-9]\d{0,2}[hd]$/.test(value);
 }
 
 export interface HookConf {
-  /** Whether the hooks read it: a file that all can read and only root can write. */
+  /** Tells whether the hooks read it: a file that all can read and only root can write. */
   readonly believed: boolean;
   /** The socket it names. */
   readonly socket: string | null;
@@ -69,8 +69,8 @@ export interface RepositorySettings {
   readonly timeout: string | null;
   readonly hooksPath: string | null;
   /**
-   * Whether it includes other files, which may say more: they are not read, since whoever wrote it chose
-   * them.
+   * Tells whether it includes other files, which may say more: they are not read, since whoever wrote it
+   * chose them.
    */
   readonly includes: boolean;
   /** The project that GitLab wrote there. */

@@ -7,7 +7,9 @@ import { asOwner, configOf, git } from './settings.ts';
 /** `receive.certNonceSeed` is a secret: only its name is looked for. */
 const asked = ['--no-includes', '--name-only', '-z', '--get-regexp', '^receive\\.certnonceseed$'];
 
-/** Whether the system's configuration says so, or that of a file; one that git cannot read says nothing. */
+/**
+ * Tells whether the system's configuration says so, or that of a file; one that git cannot read says nothing.
+ */
 export async function configAsksForSignedPushes(
   source: 'system' | { readonly file: string; readonly owner: NonNullable<ProgramOptions['user']> },
 ): Promise<boolean> {
@@ -16,7 +18,7 @@ export async function configAsksForSignedPushes(
   return (await git(['config', ...where, ...asked], reader).catch(() => '')) !== '';
 }
 
-/** Whether the repository's own configuration says so. */
+/** Tells whether the repository's own configuration says so. */
 export async function repositoryAsksForSignedPushes(repository: Folder): Promise<boolean> {
   const { bytes } = await configOf(repository);
   return (await git(['config', '--file', '-', ...asked], { input: bytes })) !== '';

@@ -24,7 +24,7 @@ export type RepositoryStatus =
       readonly settings: RepositorySettings;
       /** Where git runs other hooks than these. */
       readonly hooksPath: HooksPath | null;
-      /** Whether its own config file has clients asked for signed pushes. */
+      /** Tells whether its own config file has clients asked for signed pushes. */
       readonly signedPushes: boolean;
       /** Why git runs no hooks there at all, whatever lies in it; null where it does. */
       readonly gitlab: string | null;
@@ -36,7 +36,7 @@ export interface StatusReport {
   readonly hookConf: HookConf | null;
 }
 
-/** Whether pushes to it are asked about, and told, by this version's hooks. */
+/** Tells whether pushes to it are asked about, and told, by this version's hooks. */
 export function isProtected(status: RepositoryStatus): boolean {
   if ('fault' in status || status.gitlab !== null) return false;
   if (status.hooksPath !== null) return status.hooksPath.ours;

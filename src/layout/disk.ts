@@ -58,7 +58,7 @@ export interface Destination {
   readonly names: readonly string[];
   /** How many of the names exist. */
   readonly existing: number;
-  /** Whether the last existing one is a directory. */
+  /** Tells whether the last existing one is a directory. */
   readonly directory: boolean;
   /** The system's code where it would not say what the next name is; null where that is not there. */
   readonly error: string | null;
@@ -107,7 +107,7 @@ export function follow(path: string): Destination | null {
   return stoppedAt(null);
 }
 
-/** Whether these names lead from a directory to another one, over directories alone, no links. */
+/** Tells whether these names lead from a directory to another one, over directories alone, no links. */
 export function leadToDirectory(directory: string, names: readonly string[]): boolean {
   let path = directory;
   for (const name of names) {

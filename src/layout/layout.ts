@@ -41,7 +41,7 @@ export interface Track {
   readonly kind: StorageKind;
   readonly owner: OwnerSource;
   readonly visibility: Visibility;
-  /** Whether its units are looked for here. */
+  /** Tells whether its units are looked for here. */
   readonly isWalked: boolean;
   readonly template: Template;
   /** Its fixed part, as an index into the layout's roots. */
@@ -115,7 +115,7 @@ export function walkedRoots({ roots, tracks }: Layout): readonly Root[] {
   return roots.filter((_, index) => tracks.some(({ root, isWalked }) => root === index && isWalked));
 }
 
-/** Whether a root is still the directory that it was when the layout was made. */
+/** Tells whether a root is still the directory that it was when the layout was made. */
 export function isUnchanged(root: Root): boolean {
   if (root.state !== 'present') return false;
   beforeLook(root.path);

@@ -15,7 +15,7 @@ export type DirectoryEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory'>;
 export interface Listing {
   /** Can be gone through once. */
   readonly entries: Iterable<DirectoryEntry>;
-  /** Whether some names are not UTF-8, so that paths to them must be encoded. */
+  /** Tells whether some names are not UTF-8, so that paths to them must be encoded. */
   readonly odd: boolean;
 }
 

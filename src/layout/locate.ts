@@ -19,11 +19,11 @@ export type Located =
       readonly unit: Unit;
       /** The places inside that are not the unit's own. */
       readonly inner: readonly string[];
-      /** Whether the unit is there already. */
+      /** Tells whether the unit is there already. */
       readonly exists: boolean;
     }
   | { readonly found: 'none' }
-  /** Whether a unit is there could not be told. */
+  /** Tells whether a unit is there could not be told. */
   | ({ readonly found: 'unread' } & Unread);
 
 const none: Located = { found: 'none' };

@@ -33,7 +33,7 @@ export function statesAt(layout: Layout, names: readonly string[]): State[] {
   return names.reduce((states, name) => advance(layout, states, name), startStates(layout));
 }
 
-/** Whether the whole template is matched. */
+/** Tells whether the whole template is matched. */
 export function isComplete(state: State): boolean {
   return state.at === state.track.pattern.length;
 }

@@ -61,7 +61,7 @@ export function canonicalPath(path: string): string | null {
   return typeof encoded === 'string' ? encoded : decodePath(encoded);
 }
 
-/** Whether every name of the path is UTF-8. */
+/** Tells whether every name of the path is UTF-8. */
 export function isUtf8(path: string): boolean {
   return path.isWellFormed();
 }
@@ -71,7 +71,7 @@ export function below(directory: string, name: string): string {
   return directory === '/' ? `/${name}` : `${directory}/${name}`;
 }
 
-/** Whether `path` is `directory` or lies somewhere below it; both are normalized. */
+/** Tells whether `path` is `directory` or lies somewhere below it; both are normalized. */
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || directory === '/' || path.startsWith(`${directory}/`);
 }

@@ -36,7 +36,8 @@ export interface StorageSettings {
   /** What machines call the file system that several of them mount, and one of them walks. */
   readonly shared?: string;
   /**
-   * Whether it is this machine that walks it, as it is unless said otherwise; paths are told of in any case.
+   * Tells whether it is this machine that walks it, as it is unless said otherwise; paths are told of in any
+   * case.
    */
   readonly isWalked?: boolean;
 }

@@ -96,7 +96,7 @@ export class Account {
     return this.ownPartial || [...this.#shares.values()].some(({ partial }) => partial);
   }
 
-  /** Whether all of `usage` can be added up exactly. */
+  /** Tells whether all of `usage` can be added up exactly. */
   get fits(): boolean {
     try {
       bytesUnder(this.usage, leafMask('size:all'));

@@ -12,7 +12,7 @@ export class Tombstones {
     if (!this.after(path, seq)) this.#lately.set(path, seq);
   }
 
-  /** Whether a walk that began after `seq` found nothing there. */
+  /** Tells whether a walk that began after `seq` found nothing there. */
   after(path: string, seq: number): boolean {
     const departedAt = this.#lately.get(path) ?? this.#before.get(path);
     return departedAt !== undefined && departedAt > seq;

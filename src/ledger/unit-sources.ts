@@ -107,12 +107,12 @@ export class UnitSources {
     return this.#options.store?.lost ?? [];
   }
 
-  /** Whether some set is older than its source said it may become. */
+  /** Tells whether some set is older than its source said it may become. */
   get isStale(): boolean {
     return this.list.some(({ isStale }) => isStale);
   }
 
-  /** Whether some of an owner's figures are older than their source said they may become. */
+  /** Tells whether some of an owner's figures are older than their source said they may become. */
   makesStale({ sources }: Account): boolean {
     return sources.some(({ source }) => this.#isStale(source));
   }

@@ -44,7 +44,7 @@ export class UsageIndex {
     return this.#accounts.get(ownerKey);
   }
 
-  /** Whether anything is stored or reported of an owner. */
+  /** Tells whether anything is stored or reported of an owner. */
   hasUsage(ownerKey: string): boolean {
     return this.#accounts.get(ownerKey)?.isEmpty === false;
   }
@@ -63,7 +63,7 @@ export class UsageIndex {
     return [...(this.account(ownerName)?.units ?? [])].sort((a, b) => b.bytes - a.bytes);
   }
 
-  /** Whether walks of this host found units of an owner. */
+  /** Tells whether walks of this host found units of an owner. */
   hasWalked(ownerName: string): boolean {
     for (const { kind } of this.account(ownerName)?.units ?? []) if (kind === 'walked') return true;
     return false;

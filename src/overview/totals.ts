@@ -51,7 +51,7 @@ export class Totals {
   readonly #standings: Record<Standing, number> = { over: 0, near: 0, fine: 0 };
   /** Exact, whatever they come to. */
   readonly #sums = leaves.map(() => 0n);
-  /** Whether all have been counted in this life. */
+  /** Tells whether all have been counted in this life. */
   #isCounted = false;
   #moved = new Map<number, Usage>();
   #gone = new Set<number>();

@@ -28,7 +28,7 @@ export interface QuotaSettings {
   readonly refuseWhen: 'exceeded' | 'reached';
   /** What follows where every group of a step is silent: the next step, or a refusal. */
   readonly uncovered: 'default' | 'deny';
-  /** Whether the bytes about to be added count. */
+  /** Tells whether the bytes about to be added count. */
   readonly precise: boolean;
   /** With `report` the asker lets everything through; it is decided the same. */
   readonly mode: 'enforce' | 'report';
@@ -154,7 +154,9 @@ export function headroom(limitBytes: number, usedBytes: number): number {
   return limitBytes - usedBytes;
 }
 
-/** Whether so much headroom refuses so many bytes. Unlike usage + adding, both sides are always exact. */
+/**
+ * Tells whether so much headroom refuses so many bytes. Unlike usage + adding, both sides are always exact.
+ */
 export function refuses(settings: QuotaSettings, headroom: number, addingBytes: number): boolean {
   return settings.refuseWhen === 'reached' ? headroom <= addingBytes : headroom < addingBytes;
 }

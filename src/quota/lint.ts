@@ -125,7 +125,7 @@ function unreachableRule(
   return [{ code: 'unreachable_rule', group: group.name, rule: nameOf(rule), message }];
 }
 
-/** Whether `a` leaves no more headroom than `b`, whatever is stored. */
+/** Tells whether `a` leaves no more headroom than `b`, whatever is stored. */
 function neverMoreRoom(a: CompiledRule, b: CompiledRule): boolean {
   if (a.limitBytes === 0 || b.limitBytes === -1) return true;
   if (b.limitBytes === 0 || a.limitBytes === -1) return false;
@@ -133,7 +133,7 @@ function neverMoreRoom(a: CompiledRule, b: CompiledRule): boolean {
 }
 
 /**
- * Whether `b` is not needed beside `a` where both cover. Of two that always leave the same, exactly
+ * Tells whether `b` is not needed beside `a` where both cover. Of two that always leave the same, exactly
  * one is needed: the one that covers more, else the first by name.
  */
 function speaksBefore(a: CompiledRule, b: CompiledRule): boolean {
@@ -156,7 +156,7 @@ function shadowedDefault(group: CompiledGroup, defaults: readonly CompiledGroup[
   return [{ code: 'shadowed_default_group', group: group.name, message }];
 }
 
-/** Whether `a` covers all that `b` does, and there leaves no less headroom, whatever is stored. */
+/** Tells whether `a` covers all that `b` does, and there leaves no less headroom, whatever is stored. */
 function alwaysAllowsAsMuch(a: CompiledGroup, b: CompiledGroup): boolean {
   const subjects = covered(b);
   if ((covered(a) & subjects) !== subjects) return false;

@@ -66,7 +66,7 @@ export function isLeaf(text: string): text is Leaf {
   return leafIndexes.has(text);
 }
 
-/** Whether the units of a leaf are git repositories, which are pushed to. */
+/** Tells whether the units of a leaf are git repositories, which are pushed to. */
 export function isRepository(leaf: Leaf): boolean {
   return leaf === 'size:repos:public' || leaf === 'size:repos:private' || leaf === 'size:assets:wiki';
 }

@@ -24,7 +24,7 @@ export function headerLine(now: number, foldCase: boolean): string {
 /** What is read of the ledger. */
 export type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units'>;
 
-/** Whether the owner is refused anything now. */
+/** Tells whether the owner is refused anything now. */
 export function isRefused(ledger: RefusalLedger, ownerKey: string): boolean {
   return refusals(ledger, ownerKey).next().done !== true;
 }

@@ -31,12 +31,12 @@ export function isUnfinishedPack(name: string): boolean {
   return name.startsWith('tmp_') || name.startsWith('.tmp-');
 }
 
-/** Whether what is in the making still is, and has not been left behind. */
+/** Tells whether what is in the making still is, and has not been left behind. */
 export function isYoung(modifiedAt: number, now: number): boolean {
   return Math.abs(now - modifiedAt) < hour;
 }
 
-/** Whether a repack is writing to a file, which was changed at this time. */
+/** Tells whether a repack is writing to a file, which was changed at this time. */
 export function isBeingWritten(modifiedAt: number, now: number): boolean {
   return Math.abs(now - modifiedAt) < 60 * second;
 }
@@ -44,7 +44,7 @@ export function isBeingWritten(modifiedAt: number, now: number): boolean {
 /** What tells whether packs came or went. */
 export interface Packs {
   readonly identity: string;
-  /** Whether a repack may just have made one, and not have removed yet what is in it. */
+  /** Tells whether a repack may just have made one, and not have removed yet what is in it. */
   readonly fresh: boolean;
 }
 
@@ -101,7 +101,7 @@ export function collectorsOf(repository: string, now: number): Collector[] {
 /** A number and a name of a host. */
 const mostLockBytes = 1024;
 
-/** Whether the process that a gc.pid names lives, as far as this machine can tell. */
+/** Tells whether the process that a gc.pid names lives, as far as this machine can tell. */
 function isHeld(path: string): boolean {
   try {
     const file = readBounded(encodePath(path), { mostBytes: mostLockBytes });

@@ -68,7 +68,7 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
     }
   }
 
-  /** Whether a path lies where nobody is to look, and if so, answers that. */
+  /** Tells whether a path lies where nobody is to look, and if so, answers that. */
   function isAvoided(waiting: Waiting): boolean {
     const { path, answer, deadline } = waiting;
     if (!hangs.avoidedInHaste().includes(hangs.placeOf(path))) return false;
@@ -78,7 +78,9 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
     return true;
   }
 
-  /** Whether enough desks wait for the file system of a path: the others are for what lies elsewhere. */
+  /**
+   * Tells whether enough desks wait for the file system of a path: the others are for what lies elsewhere.
+   */
   function isCrowded(path: string): boolean {
     const where = hangs.placeOf(path);
     const waiting = [...places].filter(

@@ -78,7 +78,7 @@ export interface Sweep {
   readonly finishedAt: number;
   /** How many were found. */
   readonly units: number;
-  /** Whether the units of all owners were measured, and not only of some. */
+  /** Tells whether the units of all owners were measured, and not only of some. */
   readonly whole: boolean;
   readonly standing: (path: string) => Standing;
   readonly roots: readonly SweptRoot[];

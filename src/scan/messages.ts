@@ -49,7 +49,7 @@ export type TaskResult =
   | { readonly outcome: 'vanished' }
   /** No unit is at this path. */
   | { readonly outcome: 'none'; readonly layout: Layout }
-  /** Whether a unit is there could not be told. */
+  /** Tells whether a unit is there could not be told. */
   | { readonly outcome: 'unread'; readonly path: string; readonly error: string }
   /** A mistake of ours, or a thread that ended. */
   | { readonly outcome: 'failed'; readonly why: string; readonly stack?: string | undefined }

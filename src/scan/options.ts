@@ -39,7 +39,7 @@ export interface ScannerOptions extends ScanSettings {
   /** Called at the end of a sweep that got to its end. */
   readonly swept: (sweep: Sweep) => void | Promise<void>;
   readonly log: Log;
-  /** Whether units that are made, removed or renamed are noticed between sweeps. */
+  /** Tells whether units that are made, removed or renamed are noticed between sweeps. */
   readonly isWatched?: boolean;
   /** After how long a disk is taken not to answer, where that is not half a minute. */
   readonly hungAfterMs?: number;

@@ -32,7 +32,7 @@ export interface Leftover {
 }
 
 /**
- * Whether git may have held the same objects twice while the walk went by, so that a rise need not
+ * Tells whether git may have held the same objects twice while the walk went by, so that a rise need not
  * be one: `collected` by a gc or repack at work, `changed` meanwhile, or `fresh`, packs having come or gone
  * just before.
  */

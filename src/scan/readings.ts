@@ -77,7 +77,7 @@ function leastOf(readings: readonly Reading[]): number {
   return readings.reduce((least, { bytes }) => Math.min(least, bytes), Number.POSITIVE_INFINITY);
 }
 
-/** Whether one and the same was at work at each of them. */
+/** Tells whether one and the same was at work at each of them. */
 function isOneGc([first, ...others]: readonly Reading[]): boolean {
   return first?.collectors.some(id => others.every(({ collectors }) => collectors.includes(id))) === true;
 }

@@ -78,17 +78,17 @@ function doubtOf(isOtherNow: boolean, known: readonly string[], { seen, absent }
 const leastVanished = 10;
 
 /**
- * Whether so many of the units that are known below a root are missing that it looks like a disk, and not
- * like deletions.
+ * Tells whether so many of the units that are known below a root are missing that it looks like a disk, and
+ * not like deletions.
  */
 export function haveMostVanished(vanished: number, known: number): boolean {
   return vanished >= leastVanished && 2 * vanished > known;
 }
 
 /**
- * Whether a directory is another one on another file system. Where the file systems' own marks do not tell,
- * its numbers do: the device alone may change with a restart of the machine, the inode alone with a directory
- * made anew.
+ * Tells whether a directory is another one on another file system. Where the file systems' own marks do not
+ * tell, its numbers do: the device alone may change with a restart of the machine, the inode alone with a
+ * directory made anew.
  */
 export function isOther(root: RootIdentity, record: RootIdentity | undefined): boolean {
   if (record === undefined) return false;

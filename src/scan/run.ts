@@ -21,7 +21,7 @@ export interface Progress extends Counts {
   readonly units: number;
   /** Units that are to be measured, as far as they are found. */
   readonly unitsFound: number;
-  /** Whether more may be found. */
+  /** Tells whether more may be found. */
   readonly discovering: boolean;
   readonly entriesPerSecond: number;
   readonly bytesPerSecond: number;

@@ -298,7 +298,7 @@ function placesIn({ roots, tracks }: Layout): readonly Place[] {
   });
 }
 
-/** Whether a promise is fulfilled within the time. */
+/** Tells whether a promise is fulfilled within the time. */
 async function within(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<false>();
   const timer = setTimeout(resolve, milliseconds, false);

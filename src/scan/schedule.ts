@@ -102,7 +102,7 @@ function nextAfter(cron: Cron | null, time: number): number | null {
 }
 
 /**
- * Whether a tick can be let go by: a run that does all that it would do runs or waits already.
+ * Tells whether a tick can be let go by: a run that does all that it would do runs or waits already.
  */
 export function isCovered(
   kind: SweepKind,

@@ -46,7 +46,7 @@ interface Place {
   readonly name: string;
   /** A path that leads there, not always from `/`. */
   readonly path: string;
-  /** Whether the path may hold names that are not UTF-8. */
+  /** Tells whether the path may hold names that are not UTF-8. */
   readonly odd: boolean;
   readonly role: Role;
   /** What inside is not the unit's own. */

@@ -16,7 +16,7 @@ export interface SecretKeys {
    * sealed text.
    */
   open(sealed: string, purpose: string): string | null;
-  /** Whether the newest key was used. */
+  /** Tells whether the newest key was used. */
   isNewest(sealed: string): boolean;
 }
 

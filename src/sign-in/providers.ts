@@ -223,8 +223,8 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
 }
 
 /**
- * Whether a browser, or what we ask, may go there: in the clear only where the provider is at this machine
- * itself.
+ * Tells whether a browser, or what we ask, may go there: in the clear only where the provider is at this
+ * machine itself.
  */
 export function isSafeFor(source: SourceDocument, url: URL): boolean {
   return url.protocol === 'https:' || (isPlain(source) && isSafe(url));

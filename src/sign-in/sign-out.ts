@@ -19,7 +19,7 @@ export function signOutHref(snapshot: Snapshot, { id, via }: SessionDocument): s
   return `sign-in/oauth2/${source.id}/sign-out?session=${id}`;
 }
 
-/** Whether the address of this source with this mark is the one that this very session was given. */
+/** Tells whether the address of this source with this mark is the one that this very session was given. */
 export function isSignOutOf(session: SessionDocument, source: string, mark: string | null): boolean {
   return session.via.is === 'source' && String(session.via.source) === source && String(session.id) === mark;
 }

@@ -127,7 +127,7 @@ export class Connections {
   }
 }
 
-/** Whether a body follows. */
+/** Tells whether a body follows. */
 export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers['content-length'];
   return headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');

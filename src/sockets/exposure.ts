@@ -16,7 +16,7 @@ export interface Exposure {
   readonly words: string;
   /** The directory that everybody may write. */
   readonly directory: string;
-  /** Whether it is one like /tmp, which is meant to be so. */
+  /** Tells whether it is one like /tmp, which is meant to be so. */
   readonly isSticky: boolean;
 }
 
@@ -69,7 +69,7 @@ function isOpen({ mode }: Stats): boolean {
   return (mode & writeByAll) !== 0;
 }
 
-/** Whether only root and we can rename or remove it there. */
+/** Tells whether only root and we can rename or remove it there. */
 function isHeld(directory: Stats, entry: Stats): boolean {
   const owners = [0, process.geteuid?.() ?? 0];
   return isSticky(directory) && owners.includes(entry.uid);

@@ -20,7 +20,7 @@ export function addressFault(text: string): string | null {
     : 'expected https; plain http is only for an address of this machine itself, such as 127.0.0.1';
 }
 
-/** Whether what is sent there cannot be read on the way. */
+/** Tells whether what is sent there cannot be read on the way. */
 export function isSafe(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }

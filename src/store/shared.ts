@@ -88,7 +88,7 @@ export interface HostRecord {
   readonly host: string;
   /** When its daemon was last heard of, in milliseconds since 1970 by the store's clock. */
   readonly seenAt: number;
-  /** Whether its daemon is taken to be running. */
+  /** Tells whether its daemon is taken to be running. */
   readonly isAlive: boolean;
   /** Of the softquota that ran there last. */
   readonly version: string;
@@ -186,7 +186,7 @@ export interface SharedStore extends Register {
   restoreShares(shares: readonly ShareRecord[]): Promise<void>;
   /** Puts a mark of the machine into each part of the store that may lose by itself what machines said. */
   mark(host: string, mark: string): Promise<void>;
-  /** Whether each of these parts has that mark; true where the store is lost as a whole only. */
+  /** Tells whether each of these parts has that mark; true where the store is lost as a whole only. */
   isMarked(host: string, mark: string): Promise<boolean>;
   /**
    * Calls when there may be something new, a connection that is back included, until what it gives is called.

@@ -80,7 +80,7 @@ export interface UnitSourceStore {
   load(): Promise<readonly KeptSet[]>;
   /** Until they are put again, or taken out. */
   readonly lost: readonly LostSet[];
-  /** Whether the set of this source is among them. */
+  /** Tells whether the set of this source is among them. */
   isLost(source: string): boolean;
   /** Begins a set. Rejects with `store_away`. */
   begin(source: string): Promise<UnitSetWriter>;

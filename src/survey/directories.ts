@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
 
-/** Whether there is a directory, or a link to one. */
+/** Tells whether there is a directory, or a link to one. */
 export function isDirectory(path: string): boolean {
   return ifReadable(() => statSync(path).isDirectory()) ?? false;
 }
@@ -24,7 +24,7 @@ export function textOf(path: string, { follow = false } = {}): string | null {
   return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;
 }
 
-/** Whether a place is a directory or lies in it, links resolved. */
+/** Tells whether a place is a directory or lies in it, links resolved. */
 export function liesIn(path: string, directory: string): boolean {
   const way = relative(physical(directory), physical(path));
   return way !== '..' && !way.startsWith('../');

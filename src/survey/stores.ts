@@ -8,7 +8,7 @@ import type { StorePlace } from './recognised.ts';
 export interface Store extends StorePlace {
   /** Of the regular files that were looked at. */
   readonly bytes: number;
-  /** Whether all were: nothing was unreadable, and there was time. */
+  /** Tells whether all were: nothing was unreadable, and there was time. */
   readonly whole: boolean;
 }
 

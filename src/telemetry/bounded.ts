@@ -48,7 +48,7 @@ export class BoundedWriter {
     this.#advance();
   }
 
-  /** Whether all lines were written within this time; false also where the sink does not take them. */
+  /** Tells whether all lines were written within this time; false also where the sink does not take them. */
   async flush(withinMs: number): Promise<boolean> {
     if (this.#state === 'resting') this.#wake();
     this.#advance();
@@ -62,7 +62,7 @@ export class BoundedWriter {
     return this.#isWritten;
   }
 
-  /** Whether the sink has lines that it did not call back for. */
+  /** Tells whether the sink has lines that it did not call back for. */
   get isWriting(): boolean {
     return this.#state === 'writing';
   }

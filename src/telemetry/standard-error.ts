@@ -10,7 +10,7 @@ const againMs = 100;
 
 export interface StandardError {
   readonly sink: Sink;
-  /** Whether a write that hangs keeps the process from ending by itself. */
+  /** Tells whether a write that hangs keeps the process from ending by itself. */
   readonly holdsExit: boolean;
 }
 

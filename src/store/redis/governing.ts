@@ -42,7 +42,7 @@ const stagedMs = 60_000;
 /** So many owners are told in one entry of the log. */
 const enrolledAtOnce = 250;
 
-/** Whether all of it is in the log, or only that there was something. */
+/** Tells whether all of it is in the log, or only that there was something. */
 function told(change: Omit<PolicyChange, 'events'>): string {
   const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
   return tellable({ owners, goneOwners, documents, goneDocuments });

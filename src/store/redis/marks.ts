@@ -47,7 +47,7 @@ export async function putMarks(
   await askedOfEach(connection, markTags, (client, tag) => client.hset(keys.mark(tag), nameOf(host), mark));
 }
 
-/** Whether all are there, and this one. */
+/** Tells whether all are there, and this one. */
 export async function hasMarks(
   connection: Connection,
   keys: Keys,

@@ -30,12 +30,12 @@ function primaryCode(error: unknown): number | null {
   return code === null ? null : code & 0xff;
 }
 
-/** Whether the -shm file that a second look at a log needs could not be made for want of room. */
+/** Tells whether the -shm file that a second look at a log needs could not be made for want of room. */
 export function lacksIndexRoom(error: unknown): boolean {
   return resultCode(error) === noRoomForIndex || primaryCode(error) === sqlite.cannotOpen;
 }
 
-/** Whether it was a fault of the write itself, which would be the same another time. */
+/** Tells whether it was a fault of the write itself, which would be the same another time. */
 export function isFaultOfWrite(error: unknown): boolean {
   const code = primaryCode(error);
   return code === null || code === sqlite.constraint;

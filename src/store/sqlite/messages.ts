@@ -8,7 +8,7 @@ import type { HistoryAnswer, HistoryQuestion } from './history.ts';
 /** What a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
   readonly file: string;
-  /** Whether a file that is not there is made, or refused. */
+  /** Tells whether a file that is not there is made, or refused. */
   readonly missing: 'create' | 'refuse';
 }
 

@@ -1,5 +1,5 @@
 /**
- * Whether the daemon answers, and whether it knows who asks.
+ * Tells whether the daemon answers, and whether it knows who asks.
  *
  * Every question tells here how it went. While nobody answers, the daemon's version is asked for again and
  * again, less and less often; `onReturn` is called once it answers, so that pages recover by themselves.

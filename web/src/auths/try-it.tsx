@@ -12,7 +12,7 @@ import { claimsIn, fieldsOf, type TypedSource } from './typed.ts';
 
 export interface TryItProps {
   readonly typed: TypedSource;
-  /** Whether the source could be saved as it is typed. */
+  /** Tells whether the source could be saved as it is typed. */
   readonly isReady: boolean;
 }
 

@@ -1,4 +1,6 @@
-/** Whether an owner may go on storing, by which limits, how near they are, and why something is refused. */
+/**
+ * Tells whether an owner may go on storing, by which limits, how near they are, and why something is refused.
+ */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { leaves } from '../../../src/quota/index.ts';

@@ -85,7 +85,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, sorting, onSort }: T
   );
 }
 
-/** Whether there is more than fits, so that it is to be moved sideways, also with the keyboard. */
+/** Tells whether there is more than fits, so that it is to be moved sideways, also with the keyboard. */
 function useIsCut(place: RefObject<HTMLElement>): boolean {
   const [isCut, setCut] = useState(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Whether something may start, and by what. */
+/** Tells whether something may start, and by what. */
 
 import type { Verdict as Decided } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
