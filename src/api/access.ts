@@ -30,7 +30,7 @@ export type Authenticate = (
 ) => Authentication | Promise<Authentication>;
 
 /** A fault that takes headers of its own. */
-export class NotLetIn extends SoftquotaError {
+export class AuthError extends SoftquotaError {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -63,14 +63,14 @@ export function refuse(authentication: Exclude<Authentication, Admission>, gone?
     case 'slowed': {
       const seconds = Math.max(1, Math.ceil(authentication.retryAfterSeconds));
       const message = `too many wrong tokens came from your address; try again in ${seconds} s`;
-      throw new NotLetIn('slowed', message, { 'Retry-After': String(seconds) });
+      throw new AuthError('slowed', message, { 'Retry-After': String(seconds) });
     }
   }
 }
 
 /** Throws it, naming the one scheme that opens no browser's own window. */
 export function unauthenticated(message = 'the token is not known, or no longer good'): never {
-  throw new NotLetIn('unauthenticated', message, { 'WWW-Authenticate': 'Bearer realm="softquota"' });
+  throw new AuthError('unauthenticated', message, { 'WWW-Authenticate': 'Bearer realm="softquota"' });
 }
 
 /** Throws `not_permitted`. */

@@ -5,7 +5,7 @@
 
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import type { Caller, Held, Identity } from '../identity/index.ts';
+import type { Caller, Identity, SessionCookie } from '../identity/index.ts';
 import { type Authenticate, admitted, unauthenticated } from './access.ts';
 import { withoutPort } from './address.ts';
 import { sessionCookie } from './cookie.ts';
@@ -26,7 +26,7 @@ export interface Browser {
   /** What it holds as its session, good or not. */
   readonly held: string | null;
   /** It is to hold this from now on; null: nothing. */
-  hold(held: Held | null): void;
+  hold(held: SessionCookie | null): void;
 }
 
 export interface Asker {
@@ -46,7 +46,7 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
   const held = browsers === null ? null : cookie.read(request.headers.cookie);
   let again: (() => Caller | null) | null = null;
 
-  const hold = (next: Held | null) => {
+  const hold = (next: SessionCookie | null) => {
     response.append('Set-Cookie', next === null ? cookie.clear() : cookie.set(next));
   };
   const mustBeOurPage = () => {

@@ -1,12 +1,12 @@
 /** The cookie that a browser holds its session in. */
 
-import type { Held } from '../identity/index.ts';
+import type { SessionCookie } from '../identity/index.ts';
 
-export interface SessionCookie {
+export interface SessionCookieHeader {
   /** What a `Cookie` header holds; null: nothing. */
   read(header: string | undefined): string | null;
   /** A `Set-Cookie` header's value. */
-  set(held: Held): string;
+  set(held: SessionCookie): string;
   /** The same, for a browser that is to hold nothing any more. */
   clear(): string;
 }
@@ -16,7 +16,7 @@ export interface SessionCookie {
  * paths (`__Host-`, RFC 6265bis), so that no other host of the domain can plant one. No script sees it, and
  * other sites' requests come without it, but for following a link to here.
  */
-export function sessionCookie(baseUrl: string): SessionCookie {
+export function sessionCookie(baseUrl: string): SessionCookieHeader {
   const { protocol, pathname } = new URL(baseUrl);
   const isSecure = protocol === 'https:';
   const name = isSecure && pathname === '/' ? '__Host-softquota' : 'softquota-session';

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { Response } from 'express';
 import { type ErrorCode, errorCatalog, SoftquotaError, systemCode } from '../errors.ts';
 import type { Fault } from '../wire/index.ts';
-import { NotLetIn } from './access.ts';
+import { AuthError } from './access.ts';
 
 export interface FaultServices {
   /** Ends with a slash. */
@@ -17,7 +17,7 @@ export interface FaultServices {
 /** Nothing of an error's stack or cause gets out. */
 export function answerFault(response: Response, error: unknown, services: FaultServices): void {
   const { status, code, message } = told(error, services);
-  if (error instanceof NotLetIn) response.set(error.headers);
+  if (error instanceof AuthError) response.set(error.headers);
   response.status(status).json(faultOf(code, message, services));
 }
 

@@ -2,7 +2,7 @@
  * The hooks of repositories: there, this version's, executable, and the ones that git runs.
  *
  * How a repository stands is what `softquota hooks status` says; where that is not well, this tells why.
- * Hooks that git reaches through a link or through core.hooksPath are as good as any, if they are ours.
+ * Hooks that git reaches through a link or through core.hooksPath count like others, if they are ours.
  */
 
 import { readlinkSync, statSync } from 'node:fs';

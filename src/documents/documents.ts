@@ -26,7 +26,7 @@ import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet } from './change-set.ts';
 import { Deadline } from './deadline.ts';
 import { DocumentStore } from './document-store.ts';
-import type { Draft, Turn } from './draft.ts';
+import type { Attempt, Draft } from './draft.ts';
 import type { Kind } from './kind.ts';
 import { LineQueues } from './line-queues.ts';
 import { Lineage } from './lineage.ts';
@@ -215,7 +215,7 @@ export class Documents {
     redraft: () => Draft<T>,
     on: ReadonlySet<Line>,
     deadline: Deadline,
-  ): Promise<Turn<T>> {
+  ): Promise<Attempt<T>> {
     let draft = early;
     for (let tries = 0; tries < mostTries; tries += 1) {
       if (draft === null || !this.#isCurrent(draft, on)) draft = redraft();

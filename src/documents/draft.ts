@@ -18,9 +18,9 @@ export interface Draft<T> {
 }
 
 /**
- * What became of a transaction's turn; `wider`: it turned out to change more lines than it had its turn on,
- * and nothing is done.
+ * The outcome of one attempt at a transaction; `wider`: it turned out to change more lines than it had its
+ * turn on, and nothing is done.
  */
-export type Turn<T> =
+export type Attempt<T> =
   | { readonly is: 'done'; readonly result: T }
   | { readonly is: 'wider'; readonly lines: ReadonlySet<Line> };

@@ -28,7 +28,7 @@ import {
 } from './levels.ts';
 
 /** Whose it is to tell. */
-export interface Turn {
+export interface Telling {
   /** Tells whether it is this machine's at the moment. */
   readonly isTelling: boolean;
 }
@@ -44,7 +44,7 @@ export interface CrossingsOptions {
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
   /** Null: always this machine's. */
-  readonly turn: Turn | null;
+  readonly turn: Telling | null;
 }
 
 /** So much is handed over at once, and waited for. */

@@ -4,7 +4,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
 import { type Event, type EventKind, eventKinds, type RefusalsOfDay } from '../wire/index.ts';
-import { Crossings, type CrossingsOptions, type Turn } from './crossings.ts';
+import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
 import { eventOf, fieldsIn, isoOf } from './record.ts';
 import { dayKind, dayOf, Tally, type TallyLimits, type ToldRefusal } from './tally.ts';
 
@@ -23,7 +23,7 @@ export interface EventsOptions {
   readonly pauseMs?: number;
   readonly limits?: TallyLimits;
   /** Whose it is to tell of thresholds; null: this machine's, which has its quota for itself. */
-  readonly turn?: Turn | null;
+  readonly turn?: Telling | null;
 }
 
 export interface EventsQuery {

@@ -13,7 +13,7 @@ import type {
   SharedStore,
   VolatileChange,
 } from '../store/index.ts';
-import { Advised } from './advised.ts';
+import { AdviceWatch } from './advice-watch.ts';
 import { DocumentFollower } from './document-follower.ts';
 import { Following } from './following.ts';
 import { Marks } from './marks.ts';
@@ -81,7 +81,7 @@ export class Fleet implements SharedDocuments {
   readonly #outbox: Outbox;
   readonly #marks: Marks;
   readonly #following: Following;
-  readonly #advised: Advised;
+  readonly #adviceWatch: AdviceWatch;
   /** Null: none was told, or that it is over. */
   #toldDistrust: string | null = null;
   #away: Away | null = null;
@@ -116,7 +116,7 @@ export class Fleet implements SharedDocuments {
     this.#usage = usage;
     this.#outbox = new Outbox({ ledger, store, host, membership, tell });
     this.#following = new Following({ documents, usage, store, membership });
-    this.#advised = new Advised({ store, log, everyMs: adviceEveryMs });
+    this.#adviceWatch = new AdviceWatch({ store, log, everyMs: adviceEveryMs });
   }
 
   /** What follows from what the parts say. */
@@ -311,7 +311,7 @@ export class Fleet implements SharedDocuments {
     } catch (error) {
       this.#failed(error);
     }
-    await this.#advised.look();
+    await this.#adviceWatch.look();
   }
 
   /** One after the other; what asks for the next one meanwhile gets the same. */
@@ -379,6 +379,6 @@ export class Fleet implements SharedDocuments {
     this.#away = null;
     // Another server may answer in its place, which had not heard everything.
     this.#outbox.tellEverything();
-    this.#advised.anew();
+    this.#adviceWatch.anew();
   }
 }

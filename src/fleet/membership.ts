@@ -7,9 +7,9 @@ import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { HostRecord, SharedStore } from '../store/index.ts';
 import { Hosts } from './hosts.ts';
+import { Lease } from './lease.ts';
 import type { Tell } from './messages.ts';
 import { HostName, type NameTaken } from './name.ts';
-import { Turn } from './turn.ts';
 import { type Mounted, Walkers } from './walkers.ts';
 
 export interface MembershipOptions {
@@ -40,14 +40,14 @@ const beatMs = 2500;
 export class Membership {
   readonly walkers: Walkers;
   readonly #hosts: Hosts;
-  readonly #turn: Turn;
+  readonly #lease: Lease;
   readonly #name: HostName;
   #beat: NodeJS.Timeout | null = null;
 
   constructor({ ledger, store, host, mounted, log, now, tell, ...name }: MembershipOptions) {
     this.walkers = new Walkers({ ledger, store, host, mounted, log });
     this.#hosts = new Hosts({ shares: ledger.shares, store, host, begunAt: now() });
-    this.#turn = new Turn({ store, host });
+    this.#lease = new Lease({ store, host });
     // Who was forgotten meanwhile, and walks no more what it walked, must not tell of it.
     this.#name = new HostName({ ...name, store, host, log, now, tell, kept: () => this.walkers.look() });
   }
@@ -65,7 +65,7 @@ export class Membership {
 
   /** From now on it may become this host's turn; `turned` is called whenever it has. */
   start(turned: () => void): void {
-    this.#turn.start(turned);
+    this.#lease.start(turned);
   }
 
   /** Keeps the name; whether something may be told under it now. Rejects with `store_away`. */
@@ -86,17 +86,17 @@ export class Membership {
 
   /** Tells whether it is this host that tells what all of them see. */
   get isTelling(): boolean {
-    return this.#turn.isOwn;
+    return this.#lease.isOwn;
   }
 
   /** Takes the turn where no other host has it. Rejects with `store_away`. */
   takeTurn(): Promise<void> {
-    return this.#turn.take();
+    return this.#lease.take();
   }
 
   /** It is no longer sure whose turn it is. */
   dropTurn(): void {
-    this.#turn.drop();
+    this.#lease.drop();
   }
 
   /**
@@ -114,7 +114,7 @@ export class Membership {
 
   /** Leaves turn and name to others, where the store takes that. */
   async leave(): Promise<void> {
-    await this.#turn.leave().catch(() => {});
+    await this.#lease.leave().catch(() => {});
     await this.#name.release().catch(() => {});
   }
 }

@@ -10,7 +10,7 @@
 import type { Ledger } from '../ledger/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import type { SharedStore } from '../store/index.ts';
-import { Errands } from './errands.ts';
+import { ChangeHints } from './change-hints.ts';
 
 /** The names of what several machines mount, and the kinds of data that lie there. */
 export type Mounted = ReadonlyMap<string, ReadonlySet<Leaf>>;
@@ -41,7 +41,7 @@ const leftMs = 3000;
 
 export class Walkers {
   readonly #options: WalkersOptions;
-  readonly #errands: Errands;
+  readonly #changeHints: ChangeHints;
   #mounted: Mounted;
   #own: Set<string>;
   /** What other machines walk, as far as it is known. */
@@ -55,7 +55,7 @@ export class Walkers {
     this.#options = options;
     this.#mounted = options.mounted;
     this.#own = this.#counted();
-    this.#errands = new Errands({
+    this.#changeHints = new ChangeHints({
       store: options.store,
       isFor: name => this.isOwn(name),
       heard: (name, path) => this.#hooks?.heard(name, path),
@@ -64,7 +64,7 @@ export class Walkers {
 
   start(hooks: WalkersHooks): void {
     this.#hooks = hooks;
-    this.#errands.start();
+    this.#changeHints.start();
   }
 
   /** Takes what the configuration says now; who walks what is new in it is found out at the next look. */
@@ -94,7 +94,7 @@ export class Walkers {
 
   /** Tells the machine that walks it, as far as it can be told: what is lost its next sweep finds. */
   passOn(name: string, path: string): void {
-    this.#errands.passOn(name, path);
+    this.#changeHints.passOn(name, path);
   }
 
   /** Finds out who walks what, and takes what nobody does. To be called by a machine that has its name. */
@@ -124,7 +124,7 @@ export class Walkers {
   }
 
   close(): void {
-    this.#errands.close();
+    this.#changeHints.close();
   }
 
   /** The one who walks it now; null: it is left to the one who did. */

@@ -6,7 +6,7 @@ import { type Caller, callerWith } from './caller.ts';
 import { tokenIn } from './credentials.ts';
 import { type Role, type TokenDocument, tokenKind } from './kinds.ts';
 import { roleIn } from './members.ts';
-import { endBrought, type Held, type NewSession, type Started, startSession } from './sessions.ts';
+import { endBrought, type NewSession, type SessionCookie, type Started, startSession } from './sessions.ts';
 import { type SignInLink, SignInLinks } from './sign-in-links.ts';
 import { type KnownSession, SignedIn, type SignedInOptions } from './signed-in.ts';
 import { entriesOf, keyOfToken } from './tokens.ts';
@@ -20,20 +20,20 @@ export type Authentication =
       /** Who that is by now; null: it is good no longer. */
       again(): Caller | null;
       /** What the browser is to hold from now on, where that is something else. */
-      readonly renewed: Held | null;
+      readonly renewed: SessionCookie | null;
     }
   /** Nothing was brought. */
   | { readonly is: 'none' }
-  | NotLetIn;
+  | NotAuthenticated;
 
-type NotLetIn =
+type NotAuthenticated =
   /** Whatever is wrong with it: nothing tells what is unknown from what is revoked, expired or misspelt. */
   { readonly is: 'refused' } | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
 
 /** What somebody signs in by: a token of theirs, or the code in a link. */
 export type SignIn = { readonly token: string } | { readonly code: string };
 
-export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotLetIn;
+export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
 
 export interface IdentityOptions {
   readonly documents: SignedInOptions['documents'];
@@ -162,7 +162,7 @@ export class Identity {
   }
 
   /** What was found by the credentials; where that is nothing, it counts against the address. */
-  async #attempt<T extends object>(address: string, found: T | null): Promise<T | NotLetIn> {
+  async #attempt<T extends object>(address: string, found: T | null): Promise<T | NotAuthenticated> {
     if (found !== null) return found;
     const seconds = await this.#attempts.wrong(address);
     return seconds === null ? { is: 'refused' } : { is: 'slowed', retryAfterSeconds: seconds };

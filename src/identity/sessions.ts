@@ -44,25 +44,25 @@ export interface NewSession {
 }
 
 /** What a browser brought, as it is kept. */
-export interface Brought {
+export interface PresentedCookie {
   readonly key: string;
   readonly handle: string;
   readonly secret: string;
 }
 
 /** What a browser is to hold, and for how long at most. */
-export interface Held {
+export interface SessionCookie {
   readonly value: string;
   readonly seconds: number;
 }
 
-export interface Started extends Held {
+export interface Started extends SessionCookie {
   readonly key: string;
   readonly document: SessionDocument;
 }
 
 /** Null: no session ever looked like that. */
-export function broughtIn(value: string): Brought | null {
+export function broughtIn(value: string): PresentedCookie | null {
   const [, handle, secret] = held.exec(value) ?? [];
   if (handle === undefined || secret === undefined) return null;
   return { key: hash('sha256', handle), handle, secret: hash('sha256', secret) };
@@ -102,7 +102,7 @@ export function startSession(
 /** How what was brought stands to the session that it is for. */
 export function standingOf(
   { secret, previousSecret, rotatedAt }: SessionDocument,
-  brought: Brought,
+  brought: PresentedCookie,
   now: number,
 ): 'current' | 'previous' | 'replaced' {
   if (brought.secret === secret) return 'current';
@@ -111,7 +111,11 @@ export function standingOf(
 }
 
 /** Replaces the secret that was brought; null: it is not the one that is good now. */
-export function rotateSession(changes: ChangeSet, brought: Brought, now: number): Held | null {
+export function rotateSession(
+  changes: ChangeSet,
+  brought: PresentedCookie,
+  now: number,
+): SessionCookie | null {
   const session = changes.get(sessionKind, brought.key);
   if (session === undefined || standingOf(session, brought, now) !== 'current') return null;
   const secret = randomBytes(secretBytes).toString('base64url');
@@ -121,7 +125,11 @@ export function rotateSession(changes: ChangeSet, brought: Brought, now: number)
 }
 
 /** Ends it for everybody where what was brought was replaced; null: it was not. */
-export function markStolen(changes: ChangeSet, brought: Brought, now: number): SessionDocument | null {
+export function markStolen(
+  changes: ChangeSet,
+  brought: PresentedCookie,
+  now: number,
+): SessionDocument | null {
   const session = changes.get(sessionKind, brought.key);
   if (session === undefined || standingOf(session, brought, now) !== 'replaced') return null;
   const stolen = { ...session, stolenAt: now };

@@ -11,14 +11,14 @@ import { SoftquotaError } from '../errors.ts';
 import { type Caller, callerWith } from './caller.ts';
 import { type SessionDocument, sessionKind, tokenKind } from './kinds.ts';
 import {
-  type Brought,
   broughtIn,
   endOf,
-  type Held,
   isOver,
   lastUseOf,
   markStolen,
+  type PresentedCookie,
   rotateSession,
+  type SessionCookie,
   sessionEntriesOf,
   sessionLimits,
   standingOf,
@@ -47,7 +47,7 @@ interface LetIn {
   readonly key: string;
   readonly caller: Caller;
   /** What the browser is to hold from now on; null: what it has. */
-  readonly renewed: Held | null;
+  readonly renewed: SessionCookie | null;
 }
 
 const sweepEveryMs = 3_600_000;
@@ -55,9 +55,9 @@ const sweepEveryMs = 3_600_000;
 export class SignedIn {
   readonly #options: SignedInOptions;
   /** By keys, and until when. */
-  readonly #renewed = new Map<string, { readonly held: Held; readonly until: number }>();
+  readonly #renewed = new Map<string, { readonly held: SessionCookie; readonly until: number }>();
   /** Secrets that are being replaced, by keys. */
-  readonly #rotating = new Map<string, Promise<Held | null>>();
+  readonly #rotating = new Map<string, Promise<SessionCookie | null>>();
   #sweeping: NodeJS.Timeout | null = null;
 
   constructor(options: SignedInOptions) {
@@ -156,7 +156,7 @@ export class SignedIn {
   }
 
   /** False where another host replaced it just now. */
-  async #isStolen(brought: Brought): Promise<boolean> {
+  async #isStolen(brought: PresentedCookie): Promise<boolean> {
     const { documents, now, log } = this.#options;
     await documents.catchUp();
     const stolen = await documents.transact(({ changes }) => markStolen(changes, brought, now()));
@@ -168,7 +168,7 @@ export class SignedIn {
   }
 
   /** Requests that come together are renewed together. */
-  async #renewedWhenDue(brought: Brought, session: SessionDocument): Promise<Held | null> {
+  async #renewedWhenDue(brought: PresentedCookie, session: SessionDocument): Promise<SessionCookie | null> {
     if (this.#options.now() - session.rotatedAt < sessionLimits.rotateAfterMs) return null;
     const { key } = brought;
     const rotating =
@@ -184,7 +184,7 @@ export class SignedIn {
   }
 
   /** Of hosts that are brought the same secret at once one replaces it. */
-  async #rotate(brought: Brought): Promise<Held | null> {
+  async #rotate(brought: PresentedCookie): Promise<SessionCookie | null> {
     const { documents, now } = this.#options;
     await documents.catchUp();
     if (!(await documents.takeLease(`rotate-${brought.key}`))) return null;
@@ -194,12 +194,12 @@ export class SignedIn {
     return held;
   }
 
-  #lastRenewed(key: string): Held | null {
+  #lastRenewed(key: string): SessionCookie | null {
     const last = this.#renewed.get(key);
     return last === undefined || last.until <= this.#options.now() ? null : last.held;
   }
 
-  #remember(key: string, held: Held): void {
+  #remember(key: string, held: SessionCookie): void {
     const now = this.#options.now();
     for (const [known, { until }] of this.#renewed) if (until <= now) this.#renewed.delete(known);
     this.#renewed.set(key, { held, until: now + sessionLimits.graceMs });

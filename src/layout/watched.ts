@@ -3,7 +3,7 @@
  *
  * A call to a disk that hangs never comes back, and nobody can end it. So a thread says before each look
  * where it is about to look, and may be told to keep away from there: that is an error of the system, and is
- * told as any other. Each thread has its own watcher; without one nothing is said.
+ * told like all others. Each thread has its own watcher; without one nothing is said.
  */
 
 /** Called before each look at a path; throws the system's error for one that is not to be looked at. */

@@ -11,7 +11,7 @@ export function assignedGroups(snapshot: Snapshot, ownerId: number): readonly st
   return entriesOf(snapshot, ownerId).map(({ group }) => group);
 }
 
-/** The ids of those in each group that has any, as they came to it. */
+/** Gives the ids of those in each group, in the order in which they came to it; no group without anybody. */
 export function membersByGroup(snapshot: Snapshot): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, { id: number; place: number }[]>();
   for (const [owner, entries] of snapshot.all(assignmentKind)) {

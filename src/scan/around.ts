@@ -1,17 +1,17 @@
 /**
- * Asking desks around the disks that hang.
+ * Asking I/O workers around the disks that hang.
  *
- * Where a disk does not answer, the desk that asks it is left behind, and another one is asked the same,
- * which keeps away from there. So what lies on all other disks is found out, however many hang.
+ * Where a disk does not answer, the I/O worker that asks it is left behind, and another one is asked the
+ * same, which keeps away from there. So what lies on all other disks is found out, however many hang.
  */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Hangs } from './hangs.ts';
 import type { Answers, Question } from './messages.ts';
-import type { AskOptions, Desk } from './questions.ts';
+import type { AskOptions, WorkerClient } from './worker-client.ts';
 
 export interface AroundOptions {
-  readonly openDesk: () => Desk;
+  readonly openWorkerClient: () => WorkerClient;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
 }
@@ -23,54 +23,54 @@ const looksEach = 10;
 
 export class Around {
   readonly #options: AroundOptions;
-  #desk: Desk | null = null;
+  #client: WorkerClient | null = null;
   #isClosed = false;
 
   constructor(options: AroundOptions) {
     this.#options = options;
   }
 
-  /** As a desk's `ask`; what was found before a disk hung is found again. Rejects with `internal`. */
+  /** As an I/O worker's `ask`; what was found before a disk hung is found again. Rejects with `internal`. */
   async ask<Ask extends Question['ask']>(
     question: Extract<Question, { readonly ask: Ask }>,
     found?: AskOptions['found'],
   ): Promise<Answers[Ask]> {
-    const { openDesk, hangs } = this.#options;
+    const { openWorkerClient, hangs } = this.#options;
     for (let attempt = 0; attempt < mostHangs; attempt++) {
       // Who was stopped may ask once more before it notices: no thread is started for it.
       if (this.#isClosed) throw new SoftquotaError('internal', 'asking has ended');
-      this.#desk ??= openDesk();
-      const desk = this.#desk;
+      this.#client ??= openWorkerClient();
+      const client = this.#client;
       const avoided = hangs.avoided();
-      const watch = this.#watch(desk);
+      const watch = this.#watch(client);
       try {
-        const answer = desk.ask(question, { avoided, ...(found === undefined ? {} : { found }) });
+        const answer = client.ask(question, { avoided, ...(found === undefined ? {} : { found }) });
         const first = await Promise.race([answer.then(value => ({ value })), watch.hung]);
         if (first !== null) return first.value;
       } finally {
         watch.end();
       }
-      this.#desk = null;
+      this.#client = null;
     }
     throw new SoftquotaError('internal', `${mostHangs} disks do not answer`);
   }
 
-  /** Ends the desk; one that hangs in the system is left. */
+  /** Ends the I/O worker; one that hangs in the system is left. */
   close(): void {
     this.#isClosed = true;
-    void this.#desk?.close(0);
-    this.#desk = null;
+    void this.#client?.close(0);
+    this.#client = null;
   }
 
-  /** Looks from time to time whether the desk hangs, and then leaves it behind. */
-  #watch(desk: Desk): { readonly hung: Promise<null>; end(): void } {
+  /** Looks from time to time whether the I/O worker hangs, and then leaves it behind. */
+  #watch(client: WorkerClient): { readonly hung: Promise<null>; end(): void } {
     const { hangs, hungAfterMs } = this.#options;
     const { promise: hung, resolve } = Promise.withResolvers<null>();
     const timer = setInterval(() => {
-      const at = desk.at();
+      const at = client.at();
       if (at === null || at.path === '' || at.milliseconds < hungAfterMs) return;
       clearInterval(timer);
-      hangs.leave(desk);
+      hangs.leave(client);
       resolve(null);
     }, hungAfterMs / looksEach).unref();
     return { hung, end: () => clearInterval(timer) };

@@ -1,16 +1,16 @@
 /**
  * How full the file systems are that the storage lies on.
  *
- * A file server that hangs takes the desk that asks it with it, and no other disk's answer: it is told as
- * unknown, and is not asked again before that desk has come back.
+ * A file server that hangs takes the I/O worker that asks it with it, and no other disk's answer: it is told
+ * as unknown, and is not asked again before that I/O worker has come back.
  */
 
 import { isWithin, type Layout, leavesOf } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import type { Hangs } from './hangs.ts';
 import type { DiskSpace } from './messages.ts';
-import { type Desk, openDesk } from './questions.ts';
 import { monotonic } from './shared.ts';
+import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
 /** A file system with storage roots on it; a root of which nothing is known stands for itself. */
 export interface Disk {
@@ -26,29 +26,29 @@ export interface Disk {
 export interface Disks {
   /** Each file system once. Takes at most `deadlineMs` for each root that hangs, once. Never rejects. */
   spaces(layout: Layout, deadlineMs: number): Promise<readonly Disk[]>;
-  /** Ends the desks, and gives how many had to be left. */
+  /** Ends the I/O workers, and gives how many had to be left. */
   close(withinMs: number): Promise<number>;
 }
 
-/** So many desks may hang; then no other root is asked. */
+/** So many I/O workers may hang; then no other root is asked. */
 const mostHanging = 4;
 
 export function openDisks(hangs: Hangs, code?: URL): Disks {
-  let idle: Desk | null = null;
-  const desks = new Set<Desk>();
+  let idle: WorkerClient | null = null;
+  const clients = new Set<WorkerClient>();
   /** The roots that have not answered. */
   const hanging = new Set<string>();
   let asking: Promise<readonly Disk[]> | null = null;
   let isClosed = false;
 
-  function newDesk(): Desk {
-    const desk = openDesk('disks', code);
-    desks.add(desk);
-    desk.ended.then(() => {
-      desks.delete(desk);
-      if (idle === desk) idle = null;
+  function newClient(): WorkerClient {
+    const client = openWorkerClient('disks', code);
+    clients.add(client);
+    client.ended.then(() => {
+      clients.delete(client);
+      if (idle === client) idle = null;
     });
-    return desk;
+    return client;
   }
 
   function isBesideHanging(path: string): boolean {
@@ -57,31 +57,31 @@ export function openDisks(hangs: Hangs, code?: URL): Disks {
 
   async function spaceAt(path: string, deadlineMs: number): Promise<DiskSpace | null> {
     if (isClosed || hanging.has(path) || isBesideHanging(path) || hanging.size >= mostHanging) return null;
-    idle ??= newDesk();
-    const desk = idle;
+    idle ??= newClient();
+    const client = idle;
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
     const deadline = setTimeout(resolve, deadlineMs, 'late');
-    const asked = desk.ask({ ask: 'disk', path }, { avoided: hangs.avoided() }).catch(() => null);
+    const asked = client.ask({ ask: 'disk', path }, { avoided: hangs.avoided() }).catch(() => null);
     const answer = await Promise.race([asked, late]);
     clearTimeout(deadline);
     if (answer !== 'late') return answer;
     hanging.add(path);
     idle = null;
-    const at = desk.at();
+    const at = client.at();
     const release = at === null ? () => {} : hangs.note(path, monotonic() - at.milliseconds);
     void asked.then(() => {
       release();
-      comesBack(desk, path);
+      comesBack(client, path);
     });
     return null;
   }
 
   /** Late, but it answers: a disk that was only slow, or a thread that was long in starting. */
-  function comesBack(desk: Desk, path: string): void {
+  function comesBack(client: WorkerClient, path: string): void {
     hanging.delete(path);
-    if (!desks.has(desk)) return;
-    if (idle === null && !isClosed) idle = desk;
-    else void desk.close(0);
+    if (!clients.has(client)) return;
+    if (idle === null && !isClosed) idle = client;
+    else void client.close(0);
   }
 
   async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly Disk[]> {
@@ -113,7 +113,7 @@ export function openDisks(hangs: Hangs, code?: URL): Disks {
     },
     close: async withinMs => {
       isClosed = true;
-      const ended = await Promise.all([...desks].map(desk => desk.close(withinMs)));
+      const ended = await Promise.all([...clients].map(client => client.close(withinMs)));
       return ended.filter(hasEnded => !hasEnded).length;
     },
   };

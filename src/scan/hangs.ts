@@ -9,8 +9,8 @@
 import { isWithin } from '../layout/index.ts';
 import type { Mounts } from './mounts.ts';
 import type { Log } from './options.ts';
-import type { Desk } from './questions.ts';
 import { monotonic } from './shared.ts';
+import type { WorkerClient } from './worker-client.ts';
 
 /** A place at which a thread waits for a disk. */
 export interface Hang {
@@ -64,13 +64,15 @@ export class Hangs {
     };
   }
 
-  /** Leaves a desk that does not answer in time behind; until it has ended it is noted where it waits. */
-  leave(desk: Pick<Desk, 'at' | 'ended' | 'close'>): void {
-    const at = desk.at();
+  /**
+   * Leaves an I/O worker that does not answer in time behind; until it has ended it is noted where it waits.
+   */
+  leave(client: Pick<WorkerClient, 'at' | 'ended' | 'close'>): void {
+    const at = client.at();
     const isAtDisk = at !== null && at.path !== '';
     const release = isAtDisk ? this.note(at.path, monotonic() - at.milliseconds) : () => {};
-    void desk.ended.then(release);
-    void desk.close(0);
+    void client.ended.then(release);
+    void client.close(0);
   }
 
   #tell(noted: Noted): void {

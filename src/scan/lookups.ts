@@ -1,62 +1,63 @@
 /**
  * Looking up the unit of a path on the disk, within a deadline.
  *
- * A file server that hangs takes the desk that asks it with it, but no answer: whoever asked is told so in
- * time, the desk is left behind, and the next question goes to another one. Where two of them wait for one
- * file system, no other looks at it, and after a while nobody; as long as `mostDesks` hang, nothing is looked
- * up, and every question is told so at once.
+ * A file server that hangs takes the I/O worker that asks it with it, but no answer: whoever asked is told so
+ * in time, the I/O worker is left behind, and the next question goes to another one. Where two of them wait
+ * for one file system, no other looks at it, and after a while nobody; as long as `mostClients` hang, nothing
+ * is looked up, and every question is told so at once.
  *
- * The first desk stands ready from the beginning on: starting one may take longer than who asks can wait.
+ * The first I/O worker stands ready from the beginning on: starting one may take longer than who asks can
+ * wait.
  */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Located } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { type Hangs, mostImpatient } from './hangs.ts';
-import type { Grounds } from './messages.ts';
-import { type Desk, openDesk } from './questions.ts';
+import type { ScanContext } from './messages.ts';
+import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
 export interface LookupsOptions {
   readonly hangs: Hangs;
   readonly code?: URL | undefined;
-  readonly mostDesks?: number;
+  readonly mostClients?: number;
 }
 
 export interface Lookups {
   /** Rejects with `not_ready` where there is no answer after `deadlineMs`. */
-  locate(grounds: Grounds, path: string, deadlineMs: number): Promise<Located>;
-  /** How many desks hang. */
+  locate(grounds: ScanContext, path: string, deadlineMs: number): Promise<Located>;
+  /** How many I/O workers hang. */
   hanging(): number;
-  /** Ends the desks, and gives how many had to be left. */
+  /** Ends the I/O workers, and gives how many had to be left. */
   close(withinMs: number): Promise<number>;
 }
 
 interface Place {
-  readonly desk: Desk;
+  readonly client: WorkerClient;
   state: 'idle' | 'asked' | 'slow' | 'hanging';
   /** What it was asked last. */
   path: string;
 }
 
 interface Waiting {
-  readonly grounds: Grounds;
+  readonly grounds: ScanContext;
   readonly path: string;
   readonly answer: (located: Located) => void;
   readonly fail: (error: unknown) => void;
   readonly deadline: NodeJS.Timeout;
-  /** The desk that it was put to. */
+  /** The I/O worker that it was put to. */
   place: Place | null;
 }
 
-/** A desk that has not answered after this time does not keep others waiting. */
+/** An I/O worker that has not answered after this time does not keep others waiting. */
 const slowMs = 50;
 
-export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Lookups {
+export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): Lookups {
   const places = new Set<Place>();
   const queue = new Set<Waiting>();
   let isClosed = false;
 
-  /** Puts questions to desks, as long as there are both. */
+  /** Puts questions to I/O workers, as long as there are both. */
   function advance(): void {
     for (const waiting of queue) {
       if (isAvoided(waiting)) continue;
@@ -79,12 +80,14 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
   }
 
   /**
-   * Tells whether enough desks wait for the file system of a path: the others are for what lies elsewhere.
+   * Tells whether enough I/O workers wait for the file system of a path: the others are for what lies
+   * elsewhere.
    */
   function isCrowded(path: string): boolean {
     const where = hangs.placeOf(path);
     const waiting = [...places].filter(
-      ({ desk, state, path: asked }) => state !== 'idle' && hangs.placeOf(desk.at()?.path || asked) === where,
+      ({ client, state, path: asked }) =>
+        state !== 'idle' && hangs.placeOf(client.at()?.path || asked) === where,
     );
     return waiting.length >= mostImpatient;
   }
@@ -93,12 +96,12 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
     const all = [...places];
     const idle = all.find(({ state }) => state === 'idle');
     if (idle !== undefined) return idle;
-    if (isClosed || all.length >= mostDesks || all.some(({ state }) => state === 'asked')) return null;
+    if (isClosed || all.length >= mostClients || all.some(({ state }) => state === 'asked')) return null;
     return newPlace();
   }
 
   function newPlace(): Place {
-    const place: Place = { desk: openDesk('lookup', code), state: 'idle', path: '' };
+    const place: Place = { client: openWorkerClient('lookup', code), state: 'idle', path: '' };
     places.add(place);
     return place;
   }
@@ -112,7 +115,7 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
       advance();
     }, slowMs);
     const { grounds, path } = waiting;
-    place.desk
+    place.client
       .ask({ ask: 'locate', grounds, path }, { avoided: hangs.avoidedInHaste() })
       .then(waiting.answer, error => {
         waiting.fail(error);
@@ -126,11 +129,11 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
       });
   }
 
-  /** A desk that hangs counts until its thread has ended after all. */
+  /** An I/O worker that hangs counts until its thread has ended after all. */
   function leave(place: Place): void {
     place.state = 'hanging';
-    hangs.leave(place.desk);
-    place.desk.ended.then(() => {
+    hangs.leave(place.client);
+    place.client.ended.then(() => {
       places.delete(place);
       advance();
     });
@@ -145,7 +148,7 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
     hanging,
     locate: (grounds, path, deadlineMs) =>
       new Promise((answer, fail) => {
-        if (isClosed || hanging() >= mostDesks) {
+        if (isClosed || hanging() >= mostClients) {
           fail(
             new SoftquotaError(
               'not_ready',
@@ -176,7 +179,7 @@ export function openLookups({ hangs, code, mostDesks = 4 }: LookupsOptions): Loo
         fail(new SoftquotaError('not_ready', 'looking up has ended'));
       }
       queue.clear();
-      const ended = await Promise.all([...places].map(({ desk }) => desk.close(withinMs)));
+      const ended = await Promise.all([...places].map(({ client }) => client.close(withinMs)));
       return ended.filter(hasEnded => !hasEnded).length;
     },
   };

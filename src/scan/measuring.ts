@@ -5,24 +5,24 @@
 
 import { isWithin, type Layout } from '../layout/index.ts';
 import type { Hangs } from './hangs.ts';
-import { type Held, Holds, type Origin } from './holds.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
-import type { Grounds, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
+import type { ScanContext, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
 import type { Mounts } from './mounts.ts';
 import type { ScannerOptions } from './options.ts';
 import { Pool } from './pool.ts';
-import type { Desk } from './questions.ts';
+import { type HeldRise, type Origin, RiseConfirmation } from './rise-confirmation.ts';
 import { RootCheck } from './root-check.ts';
 import { standingAfter } from './roots.ts';
 import { monotonic } from './shared.ts';
 import { type TargetOutcome, Targets } from './targets.ts';
 import type { Start } from './walker-handle.ts';
+import type { WorkerClient } from './worker-client.ts';
 
 export interface MeasuringOptions {
   readonly scanner: ScannerOptions;
-  readonly grounds: () => Grounds;
+  readonly grounds: () => ScanContext;
   readonly cacheFile: () => string | null;
-  readonly openDesk: (name: string) => Desk;
+  readonly openWorkerClient: (name: string) => WorkerClient;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
   readonly mounts: Mounts;
@@ -35,7 +35,7 @@ const nothing: ReadonlySet<string> = new Set();
 export class Measuring {
   readonly pool: Pool;
   readonly #scanner: ScannerOptions;
-  readonly #holds: Holds;
+  readonly #riseConfirmation: RiseConfirmation;
   readonly #targets: Targets;
   readonly #rootCheck: RootCheck;
   readonly #onDoubt: () => void;
@@ -45,7 +45,7 @@ export class Measuring {
     scanner,
     grounds,
     cacheFile,
-    openDesk,
+    openWorkerClient,
     hangs,
     hungAfterMs,
     mounts,
@@ -54,7 +54,7 @@ export class Measuring {
     const { workers, knownBytes, nextSeq, log, code } = scanner;
     this.#scanner = scanner;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck({ questions: scanner, grounds, openDesk, hangs });
+    this.#rootCheck = new RootCheck({ questions: scanner, grounds, openWorkerClient, hangs });
     this.pool = new Pool({
       size: workers,
       cacheFile,
@@ -70,7 +70,7 @@ export class Measuring {
     this.#targets = new Targets(this.pool, (path, result, start, origin) =>
       this.#settle(path, result, start, origin),
     );
-    this.#holds = new Holds({
+    this.#riseConfirmation = new RiseConfirmation({
       walkAgain: (path, origin) => void this.measure(path, origin),
       log: (details, message) => log.info(details, message),
     });
@@ -103,17 +103,17 @@ export class Measuring {
   }
 
   /** The units of which not all counts, since it waits for git to finish in them. */
-  held(): readonly Held[] {
-    return this.#holds.all();
+  held(): readonly HeldRise[] {
+    return this.#riseConfirmation.all();
   }
 
-  heldAt(path: string): Held | undefined {
-    return this.#holds.at(path);
+  heldAt(path: string): HeldRise | undefined {
+    return this.#riseConfirmation.at(path);
   }
 
   /** Stops walking; gives how many threads had to be left. */
   close(withinMs: number): Promise<number> {
-    this.#holds.close();
+    this.#riseConfirmation.close();
     return this.pool.close(withinMs);
   }
 
@@ -130,30 +130,30 @@ export class Measuring {
         return fate === 'dropped' ? 'unread' : fate;
       }
       case 'none':
-        this.#holds.drop(path);
+        this.#riseConfirmation.drop(path);
         return this.#missing(path, result.layout, start);
       case 'vanished':
-        this.#holds.drop(path);
+        this.#riseConfirmation.drop(path);
         return 'unread';
       case 'unread':
-        this.#holds.drop(path);
+        this.#riseConfirmation.drop(path);
         log.warn({ path, place: result.path, error: result.error }, 'a unit could not be read');
         return 'unread';
       case 'failed':
-        this.#holds.drop(path);
+        this.#riseConfirmation.drop(path);
         log.error({ path, reason: result.why, stack: result.stack }, 'a unit could not be walked');
         return 'unread';
       case 'hung':
         // Told once for the disk, not for each unit on it.
-        this.#holds.drop(path);
+        this.#riseConfirmation.drop(path);
         return 'unread';
       case 'stopped':
-        this.#holds.drop(path);
+        this.#riseConfirmation.drop(path);
         return 'stopped';
     }
   }
 
-  #count(walked: WalkedUnit, start: Start, origin: Origin): ReturnType<Holds['take']> {
+  #count(walked: WalkedUnit, start: Start, origin: Origin): ReturnType<RiseConfirmation['take']> {
     const { knownBytes: known, report, log } = this.#scanner;
     const { path } = walked.unit;
     const knownBytes = known(path);
@@ -163,7 +163,7 @@ export class Measuring {
         'the files of a unit together pass 2^53 - 1 bytes; it keeps the bytes it was known with',
       );
     }
-    return this.#holds.take({
+    return this.#riseConfirmation.take({
       walked,
       origin,
       milliseconds: monotonic() - start.monotonicMs,

@@ -4,7 +4,7 @@ import type { Found, Layout, Located, Root, StorageSettings, Unit } from '../lay
 import type { Measure, Walked } from './outcome.ts';
 
 /** What is walked, and how: as configured, and as it lies on the disk. */
-export interface Grounds {
+export interface ScanContext {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
@@ -34,7 +34,7 @@ export interface NumberedTask {
 export type WalkerRequest =
   | {
       readonly type: 'batch';
-      readonly grounds: Grounds;
+      readonly grounds: ScanContext;
       readonly tasks: readonly NumberedTask[];
       /** The directories below which disks do not answer. */
       readonly avoided: readonly string[];
@@ -79,18 +79,18 @@ export interface DiskSpace {
   readonly freeBytes: number;
 }
 
-/** What a desk starts with. */
-export interface DeskStart {
+/** What an I/O worker starts with. */
+export interface IoWorkerStart {
   readonly shared: SharedArrayBuffer;
 }
 
-export interface DeskRequest {
+export interface IoWorkerRequest {
   readonly question: Question;
   /** The directories below which disks do not answer. */
   readonly avoided: readonly string[];
 }
 
-/** Questions to a desk, a thread that answers one at a time. */
+/** Questions to an I/O worker, a thread that answers one at a time. */
 export type Question =
   | { readonly ask: 'prepare cache'; readonly file: string }
   | {
@@ -101,10 +101,10 @@ export type Question =
   | { readonly ask: 'discover'; readonly layout: Layout }
   | { readonly ask: 'absent'; readonly paths: readonly string[] }
   | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
-  | { readonly ask: 'locate'; readonly grounds: Grounds; readonly path: string }
+  | { readonly ask: 'locate'; readonly grounds: ScanContext; readonly path: string }
   | { readonly ask: 'disk'; readonly path: string };
 
-/** What a desk answers, by the question. */
+/** What an I/O worker answers, by the question. */
 export interface Answers {
   /** Why the cache had to be made anew; null where it had not. */
   'prepare cache': string | null;
@@ -120,7 +120,7 @@ export interface Answers {
   disk: DiskSpace | null;
 }
 
-export type DeskReport =
+export type IoWorkerReport =
   | { readonly type: 'found'; readonly found: readonly Found[] }
   | { readonly type: 'answer'; readonly answer: Answers[keyof Answers] }
   | { readonly type: 'failed'; readonly why: string };

@@ -44,5 +44,5 @@ export interface ScannerOptions extends ScanSettings {
   /** After how long a disk is taken not to answer, where that is not half a minute. */
   readonly hungAfterMs?: number;
   /** The code of the threads, where it is not that of this room. */
-  readonly code?: { readonly walker?: URL; readonly desk?: URL };
+  readonly code?: { readonly walker?: URL; readonly ioWorker?: URL };
 }

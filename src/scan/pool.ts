@@ -12,7 +12,7 @@
 
 import { messageOf } from '../errors.ts';
 import type { Hangs } from './hangs.ts';
-import type { Grounds, Task, TaskResult, WalkerReport } from './messages.ts';
+import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
 import { begin, count, lookedAt, monotonic, signal, stuckMs } from './shared.ts';
 import { endThread } from './thread.ts';
@@ -44,7 +44,7 @@ export interface PoolOptions {
   readonly cacheFile: () => string | null;
   readonly code?: URL | undefined;
   /** What is walked; asked at each batch. */
-  readonly grounds: () => Grounds;
+  readonly grounds: () => ScanContext;
   readonly knownBytes: (path: string) => number | undefined;
   readonly nextSeq: () => number;
   readonly hangs: Hangs;
@@ -80,7 +80,7 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #walkers = new Set<WalkerHandle<Entry>>();
   readonly #queue = new Queue<Entry>();
-  /** Looks from time to time whether walkers get on, as long as any walks. */
+  /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
   /** What was counted by batches of sweeps that are over. */
   #sweptBefore: Counts = nothing;

@@ -1,7 +1,7 @@
 /** What a sweep met that a person should know: lists that are capped, with exact counts. */
 
-import type { Held } from './holds.ts';
 import type { Leftover, Unread } from './outcome.ts';
+import type { HeldRise } from './rise-confirmation.ts';
 
 /** Something that is not as it should be; `what` says it for a person. */
 export interface Fault {
@@ -21,7 +21,7 @@ export interface Problems {
   readonly faults: Listed<Fault>;
   readonly leftovers: Listed<Leftover>;
   /** Units of which not all counts, since it waits for git to finish in them. */
-  readonly held: Listed<Held>;
+  readonly held: Listed<HeldRise>;
 }
 
 const mostListed = 1000;

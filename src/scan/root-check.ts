@@ -8,15 +8,15 @@
 import { walkedRoots } from '../layout/index.ts';
 import type { Hangs } from './hangs.ts';
 import type { SweptRoot } from './measurement.ts';
-import type { Grounds } from './messages.ts';
-import type { Desk } from './questions.ts';
+import type { ScanContext } from './messages.ts';
 import { type RootQuestions, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
+import type { WorkerClient } from './worker-client.ts';
 
 export interface RootCheckOptions {
   readonly questions: RootQuestions;
-  readonly grounds: () => Grounds;
-  readonly openDesk: (name: string) => Desk;
+  readonly grounds: () => ScanContext;
+  readonly openWorkerClient: (name: string) => WorkerClient;
   readonly hangs: Hangs;
 }
 
@@ -31,7 +31,7 @@ export class RootCheck {
   /**
    * The thread that asks. One that hangs stands here until the disk answers, and nobody else asks meanwhile.
    */
-  #desk: Desk | null = null;
+  #client: WorkerClient | null = null;
   #last: { at: number; readonly roots: Promise<readonly SweptRoot[] | null> } | null = null;
 
   constructor(options: RootCheckOptions) {
@@ -50,31 +50,31 @@ export class RootCheck {
   }
 
   async #inTime(): Promise<readonly SweptRoot[] | null> {
-    if (this.#desk !== null) return null;
-    const desk = this.#options.openDesk('roots');
-    this.#desk = desk;
-    void desk.ended.then(() => {
-      this.#desk = null;
+    if (this.#client !== null) return null;
+    const client = this.#options.openWorkerClient('roots');
+    this.#client = client;
+    void client.ended.then(() => {
+      this.#client = null;
     });
     const { promise: late, resolve } = Promise.withResolvers<null>();
     const deadline = setTimeout(resolve, deadlineMs, null);
-    const roots = await Promise.race([this.#ask(desk).catch(() => null), late]);
+    const roots = await Promise.race([this.#ask(client).catch(() => null), late]);
     clearTimeout(deadline);
-    if (roots === null) this.#options.hangs.leave(desk);
-    else await desk.close(deadlineMs);
+    if (roots === null) this.#options.hangs.leave(client);
+    else await client.close(deadlineMs);
     return roots;
   }
 
-  async #ask(desk: Desk): Promise<readonly SweptRoot[]> {
+  async #ask(client: WorkerClient): Promise<readonly SweptRoot[]> {
     const { grounds, questions, hangs } = this.#options;
     const avoided = hangs.avoidedInHaste();
     const { storages, exclude } = grounds();
-    const roots = walkedRoots(await desk.ask({ ask: 'resolve', storages, exclude }, { avoided }));
+    const roots = walkedRoots(await client.ask({ ask: 'resolve', storages, exclude }, { avoided }));
     const samples = new Map(
       roots.map(({ path }) => [path, spread([...questions.knownBelow(path)], mostLookedFor)]),
     );
     const paths = [...new Set([...samples.values()].flat())];
-    const absent = new Set(await desk.ask({ ask: 'absent', paths }, { avoided }));
+    const absent = new Set(await client.ask({ ask: 'absent', paths }, { avoided }));
     const seen = new Set(paths.filter(path => !absent.has(path)));
     const sampled = { ...questions, knownBelow: (path: string) => samples.get(path) ?? [] };
     return sweptRoots(roots, roots, { seen, absent }, sampled, false);

@@ -1,10 +1,10 @@
 /** One sweep, from waiting to its end, as those who follow it see it. */
 
-import type { Held } from './holds.ts';
 import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
 import type { Leftover, Unread } from './outcome.ts';
 import { CountedList, type Fault, type Problems } from './problems.ts';
+import type { HeldRise } from './rise-confirmation.ts';
 import { monotonic } from './shared.ts';
 import type { Counts } from './walker-handle.ts';
 
@@ -51,7 +51,7 @@ export interface ScanRun {
 }
 
 /** How much an earlier sweep of all had to do. */
-export interface Extent {
+export interface WorkEstimate {
   readonly units: number;
   readonly entries: number;
 }
@@ -74,7 +74,7 @@ export class Run implements ScanRun {
     unread: new CountedList<Unread>(),
     faults: new CountedList<Fault>(),
     leftovers: new CountedList<Leftover>(),
-    held: new CountedList<Held>(),
+    held: new CountedList<HeldRise>(),
   };
   discovering = true;
   unitsFound = 0;
@@ -89,7 +89,7 @@ export class Run implements ScanRun {
   #after: Counts | null = null;
   #begunMs = 0;
   #overMs: number | null = null;
-  #expected: Extent | null = null;
+  #expected: WorkEstimate | null = null;
   #drift = { units: 0, bytes: 0, examples: [] as { path: string; knownBytes: number; bytes: number }[] };
 
   constructor(id: number, request: SweepRequest, counts: () => Counts) {
@@ -108,7 +108,7 @@ export class Run implements ScanRun {
     this.acceptMoved ||= request.acceptMoved ?? false;
   }
 
-  begin(expected: Extent | null): void {
+  begin(expected: WorkEstimate | null): void {
     this.state = 'running';
     this.startedAt = Date.now();
     this.#begunMs = monotonic();
@@ -159,7 +159,7 @@ export class Run implements ScanRun {
   }
 
   /** How much it had to do. */
-  extent(): Extent {
+  extent(): WorkEstimate {
     const { units, directories, files } = this.progress();
     return { units, entries: directories + files };
   }

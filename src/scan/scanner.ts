@@ -10,19 +10,19 @@ import { printable } from '../text/index.ts';
 import { Around } from './around.ts';
 import { type Disk, openDisks } from './disks.ts';
 import { type Hang, Hangs } from './hangs.ts';
-import type { Held } from './holds.ts';
 import { openLookups } from './lookups.ts';
 import { Measuring } from './measuring.ts';
-import type { Grounds } from './messages.ts';
+import type { ScanContext } from './messages.ts';
 import { Mounts } from './mounts.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
 import type { Busy } from './pool.ts';
-import { type Desk, openDesk } from './questions.ts';
-import { type Extent, Run, type ScanRun, type SweepRequest } from './run.ts';
+import type { HeldRise } from './rise-confirmation.ts';
+import { Run, type ScanRun, type SweepRequest, type WorkEstimate } from './run.ts';
 import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import type { TargetOutcome } from './targets.ts';
 import { Watch } from './watch.ts';
+import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
 export interface ScannerStatus {
   /** The units that are being walked. */
@@ -30,7 +30,7 @@ export interface ScannerStatus {
   /** Tasks that wait for a walker. */
   readonly waiting: { readonly soon: number; readonly sweep: number };
   /** The units of which not all counts, since it waits for git to finish in them. */
-  readonly held: readonly Held[];
+  readonly held: readonly HeldRise[];
   /** Lookups that a disk never answered. */
   readonly hangingLookups: number;
   /** Where disks do not answer, the longest first. */
@@ -79,9 +79,9 @@ const usualHungAfterMs = 30_000;
 export function createScanner(options: ScannerOptions): Scanner {
   const { log } = options;
   let settings: ScanSettings = options;
-  let grounds: Grounds | null = null;
+  let grounds: ScanContext | null = null;
   let cacheFile: string | null = null;
-  let extent: Extent | null = null;
+  let extent: WorkEstimate | null = null;
   let current: { readonly run: Run; readonly abort: AbortController } | null = null;
   let isClosed = false;
   let lastId = 0;
@@ -99,8 +99,8 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) request({ kind: 'sweep' });
     },
   });
-  const lookups = openLookups({ hangs, code: options.code?.desk });
-  const disks = openDisks(hangs, options.code?.desk);
+  const lookups = openLookups({ hangs, code: options.code?.ioWorker });
+  const disks = openDisks(hangs, options.code?.ioWorker);
   const measuring = new Measuring({
     scanner: options,
     grounds: () => {
@@ -109,7 +109,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       return grounds;
     },
     cacheFile: () => cacheFile,
-    openDesk: name => openCounted(name),
+    openWorkerClient: name => openCounted(name),
     hangs,
     hungAfterMs,
     mounts,
@@ -122,7 +122,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     knownBelow: options.knownBelow,
     log,
   });
-  const desks = new Set<Desk>();
+  const clients = new Set<WorkerClient>();
   const closed = Promise.withResolvers<void>();
   const ready = Promise.race([prepare(), closed.promise]);
 
@@ -130,15 +130,15 @@ export function createScanner(options: ScannerOptions): Scanner {
     if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
   }
 
-  function openCounted(name: string): Desk {
-    const desk = openDesk(name, options.code?.desk);
-    desks.add(desk);
-    desk.ended.then(() => desks.delete(desk));
-    return desk;
+  function openCounted(name: string): WorkerClient {
+    const client = openWorkerClient(name, options.code?.ioWorker);
+    clients.add(client);
+    client.ended.then(() => clients.delete(client));
+    return client;
   }
 
   function openAround(name: string): Around {
-    return new Around({ openDesk: () => openCounted(name), hangs, hungAfterMs });
+    return new Around({ openWorkerClient: () => openCounted(name), hangs, hungAfterMs });
   }
 
   function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
@@ -149,10 +149,10 @@ export function createScanner(options: ScannerOptions): Scanner {
   /** Before the first walk: the cache, and how the storage lies. Never rejects. */
   async function prepare(): Promise<void> {
     await mounts.refresh();
-    const desk = openCounted('prepare');
+    const client = openCounted('prepare');
     const around = openAround('prepare');
     try {
-      const fault = await desk.ask({ ask: 'prepare cache', file: options.cacheFile });
+      const fault = await client.ask({ ask: 'prepare cache', file: options.cacheFile });
       if (fault !== null)
         log.warn({ file: options.cacheFile, reason: fault }, 'the scan cache was made anew');
       cacheFile = options.cacheFile;
@@ -167,7 +167,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
     }
     around.close();
-    void desk.close(0);
+    void client.close(0);
   }
 
   function request(asked: SweepRequest): ScanRun {
@@ -278,9 +278,9 @@ export function createScanner(options: ScannerOptions): Scanner {
       current?.abort.abort();
       next();
       closed.resolve();
-      const desksLeft = Promise.all([...desks].map(desk => desk.close(closeMs)));
+      const clientsLeft = Promise.all([...clients].map(client => client.close(closeMs)));
       const left = await Promise.all([
-        desksLeft.then(ended => ended.filter(hasEnded => !hasEnded).length),
+        clientsLeft.then(ended => ended.filter(hasEnded => !hasEnded).length),
         measuring.close(closeMs),
         watch.close(closeMs),
         lookups.close(closeMs),

@@ -33,12 +33,12 @@ export interface SweepOptions {
 /** Makes the sweep; `run` tells how it ended. Never rejects. */
 export async function sweep(options: SweepOptions): Promise<void> {
   const { run, scanner, measuring, signal } = options;
-  const desks = options.openAround('survey');
+  const clients = options.openAround('survey');
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
   });
   try {
-    await Promise.race([stopped, options.ready.then(() => survey(options, desks))]);
+    await Promise.race([stopped, options.ready.then(() => survey(options, clients))]);
     run.end('done');
   } catch (error) {
     measuring.pool.stopSweep();
@@ -48,17 +48,17 @@ export async function sweep(options: SweepOptions): Promise<void> {
       run.end('failed', messageOf(error));
     }
   } finally {
-    desks.close();
+    clients.close();
   }
 }
 
-async function survey(options: SweepOptions, desks: Around): Promise<void> {
+async function survey(options: SweepOptions, clients: Around): Promise<void> {
   const { run, scanner, settings, measuring, signal } = options;
   if (signal.aborted) return;
   const startSeq = scanner.nextSeq();
   const startedAt = Date.now();
   const resolve = { ask: 'resolve', storages: settings.storages, exclude: settings.exclude } as const;
-  const layout = await desks.ask(resolve);
+  const layout = await clients.ask(resolve);
   if (signal.aborted) return;
   options.resolved(settings, layout);
 
@@ -66,7 +66,7 @@ async function survey(options: SweepOptions, desks: Around): Promise<void> {
   const unread = new Set<string>();
   const told = new Set<string>();
   const walks = counter();
-  await desks.ask({ ask: 'discover', layout }, found => {
+  await clients.ask({ ask: 'discover', layout }, found => {
     if (signal.aborted) return;
     for (const one of found) {
       // Where a disk hung meanwhile, what was found before is found again.
@@ -79,12 +79,12 @@ async function survey(options: SweepOptions, desks: Around): Promise<void> {
   run.discovering = false;
   await walks.none();
 
-  const { roots: rootsAfter } = await desks.ask(resolve);
+  const { roots: rootsAfter } = await clients.ask(resolve);
   const before = walkedRoots(layout);
   const unseen = new Set(
     before.flatMap(({ path }) => [...scanner.knownBelow(path)]).filter(path => !seen.has(path)),
   );
-  const absent = new Set(await desks.ask({ ask: 'absent', paths: [...unseen] }));
+  const absent = new Set(await clients.ask({ ask: 'absent', paths: [...unseen] }));
   const roots = sweptRoots(before, rootsAfter, { seen, absent }, scanner, run.acceptMoved);
   measuring.swept(roots);
   for (const { path, away } of roots) {
@@ -108,7 +108,7 @@ async function survey(options: SweepOptions, desks: Around): Promise<void> {
   if (file === null) return;
   try {
     const keep = [...seen, ...scanner.knownBelow('/')];
-    await desks.ask({ ask: 'prune cache', file, keep });
+    await clients.ask({ ask: 'prune cache', file, keep });
   } catch (error) {
     if (!signal.aborted) scanner.log.warn({ err: error }, 'the scan cache could not be pruned');
   }

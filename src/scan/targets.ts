@@ -7,9 +7,9 @@
  * again for a large one.
  */
 
-import type { Origin } from './holds.ts';
 import type { TaskResult } from './messages.ts';
 import type { Pool } from './pool.ts';
+import type { Origin } from './rise-confirmation.ts';
 import { monotonic } from './shared.ts';
 import type { Start } from './walker-handle.ts';
 

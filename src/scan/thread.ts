@@ -11,7 +11,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 1024 };
 const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
 /** Where the code of a thread is: TypeScript as it stands in the repository, or what was compiled from it. */
-export function codeOf(name: 'walker' | 'desk' | 'watcher'): URL {
+export function codeOf(name: 'walker' | 'io-worker' | 'watcher'): URL {
   return new URL(`./${name}${suffix}`, import.meta.url);
 }
 

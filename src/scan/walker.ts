@@ -9,8 +9,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { inspect, resolveLayout } from '../layout/index.ts';
 import { noCache, openCache } from './cache.ts';
 import type {
-  Grounds,
   NumberedTask,
+  ScanContext,
   TaskResult,
   UnitTask,
   WalkerReport,
@@ -77,7 +77,7 @@ function handOver(): void {
   sentAt = now;
 }
 
-function resultOf(numbered: NumberedTask, grounds: Grounds): TaskResult {
+function resultOf(numbered: NumberedTask, grounds: ScanContext): TaskResult {
   try {
     const { task } = numbered;
     if ('unit' in task) return walked(task, numbered, grounds);
@@ -101,7 +101,7 @@ function resultOf(numbered: NumberedTask, grounds: Grounds): TaskResult {
 function walked(
   { unit, inner }: UnitTask,
   { knownBytes }: NumberedTask,
-  { exclude, measure }: Grounds,
+  { exclude, measure }: ScanContext,
 ): TaskResult {
   const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes };
   const outcome = walk(request, cache, counting());

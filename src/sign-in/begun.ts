@@ -23,7 +23,7 @@ const begun = z.strictObject({
   at: z.number(),
 });
 
-export type Begun = Readonly<z.infer<typeof begun>>;
+export type PendingLogin = Readonly<z.infer<typeof begun>>;
 
 /**
  * The cookies of sign-ins for pages below this base URL. At https without a path browsers take them only from
@@ -47,7 +47,7 @@ export class BegunCookies {
   }
 
   /** `Set-Cookie` headers: the new one, and the end of the oldest where a browser has too many. */
-  begin(header: string | undefined, one: Begun): readonly string[] {
+  begin(header: string | undefined, one: PendingLogin): readonly string[] {
     const names = this.#pairsIn(header).map(([name]) => name);
     const sealed = this.#keys.seal(JSON.stringify(one), purpose);
     return [
@@ -61,7 +61,7 @@ export class BegunCookies {
    * The one with this state; null: this browser did not begin it, or too long ago. `now`: milliseconds since
    * 1970.
    */
-  find(header: string | undefined, state: string, now: number): Begun | null {
+  find(header: string | undefined, state: string, now: number): PendingLogin | null {
     const name = this.#nameOf(state);
     for (const [other, sealed] of this.#pairsIn(header)) {
       const text = other === name ? this.#keys.open(sealed, purpose) : null;

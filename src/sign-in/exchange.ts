@@ -10,14 +10,14 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { systemCode } from '../errors.ts';
-import type { Arrival } from '../sources/index.ts';
-import type { Begun } from './begun.ts';
+import type { LoginResult } from '../sources/index.ts';
+import type { PendingLogin } from './begun.ts';
 import { mergedClaims } from './claims.ts';
 import { SignInFault } from './fault.ts';
 import { type Provider, reasonOf } from './providers.ts';
 
 /** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
-export async function arrivalBy(provider: Provider, address: URL, begun: Begun): Promise<Arrival> {
+export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
   try {
     const { by, tokens } = await granted(provider, address, begun);
     const idToken = tokens.claims();
@@ -37,7 +37,7 @@ interface Granted {
 }
 
 /** By the first way to say who we are that the provider takes: one that it does not take uses up no code. */
-async function granted([by, next, ...others]: Provider, address: URL, begun: Begun): Promise<Granted> {
+async function granted([by, next, ...others]: Provider, address: URL, begun: PendingLogin): Promise<Granted> {
   const { verifier: pkceCodeVerifier, nonce: expectedNonce, state: expectedState } = begun;
   const checks = { pkceCodeVerifier, expectedNonce, expectedState, idTokenExpected: true };
   try {

@@ -9,18 +9,18 @@ import { SoftquotaError } from '../errors.ts';
 import {
   endBrought,
   endSessions,
-  type Held,
+  type SessionCookie,
   type SessionDocument,
   startSession,
   type Via,
 } from '../identity/index.ts';
 import type { SecretKeys } from '../secrets/index.ts';
 import {
-  type Arrival,
   type Arrived,
   arrive,
   clientSecretOf,
   issuerOf,
+  type LoginResult,
   type SourceDocument,
   type SynchronizingLog,
   sourceById,
@@ -30,7 +30,7 @@ import {
 import { printable } from '../text/index.ts';
 import { type OfferedSource, placeAt } from '../wire/index.ts';
 import { Authorizations } from './authorization.ts';
-import { type Begun, BegunCookies, begunSeconds } from './begun.ts';
+import { BegunCookies, begunSeconds, type PendingLogin } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
 import { SignInFault } from './fault.ts';
 import { lostSecret, Providers, reasonOf } from './providers.ts';
@@ -176,7 +176,7 @@ export class SignInFlow {
   async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
     const source = this.#activeSource(sourceId);
     const provider = await this.#providers.of(source);
-    const begun: Begun = {
+    const begun: PendingLogin = {
       state: randomState(),
       nonce: randomNonce(),
       verifier: randomPKCECodeVerifier(),
@@ -200,7 +200,7 @@ export class SignInFlow {
   async finish(
     sourceId: string,
     { query, cookies, held }: Finishing,
-  ): Promise<Onward & { readonly session: Held }> {
+  ): Promise<Onward & { readonly session: SessionCookie }> {
     const source = this.#activeSource(sourceId);
     const begun = this.#begun(source, query, cookies);
     const session = await this.#signedIn(source, await this.#asked(source, begun, query), held);
@@ -219,7 +219,7 @@ export class SignInFlow {
     throw new SignInFault('inactive_source', `the source ${printable(source.name)} is not active`);
   }
 
-  #begun(source: SourceDocument, query: string, cookies: string | undefined): Begun {
+  #begun(source: SourceDocument, query: string, cookies: string | undefined): PendingLogin {
     const state = new URLSearchParams(query).get('state') ?? '';
     const now = this.#options.now();
     const begun = this.#cookies.find(cookies, state, now);
@@ -243,7 +243,7 @@ export class SignInFlow {
     return begun;
   }
 
-  async #asked(source: SourceDocument, begun: Begun, query: string): Promise<Arrival> {
+  async #asked(source: SourceDocument, begun: PendingLogin, query: string): Promise<LoginResult> {
     const provider = await this.#providers.of(source);
     const address = new URL(this.redirectUri(source.id));
     address.search = query;
@@ -254,7 +254,7 @@ export class SignInFlow {
    * All of it is one change: who comes, what the claims make of that, and the session in place of the
    * browser's last.
    */
-  async #signedIn(source: SourceDocument, arrival: Arrival, held: string | null): Promise<Held> {
+  async #signedIn(source: SourceDocument, arrival: LoginResult, held: string | null): Promise<SessionCookie> {
     const { documents, log } = this.#options;
     const at = this.#options.now();
     const via: Via = {
@@ -293,7 +293,7 @@ const onlyHere =
 function refusedText(
   source: SourceDocument,
   { why, name }: Extract<Arrived, { readonly is: 'refused' }>,
-  { subject }: Arrival,
+  { subject }: LoginResult,
 ): string {
   const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links who that is to a user`;
   switch (why) {

@@ -26,7 +26,7 @@ import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
 import { applyClaims, factsOf, type SignInFacts, signInKind } from './synchronization.ts';
 
-export interface Arrival {
+export interface LoginResult {
   /** Who it is at the provider, never given to anybody else there. */
   readonly subject: string;
   /** Of the ID token and of userinfo. */
@@ -52,7 +52,7 @@ export type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
 export function arrive(
   transaction: Transaction,
   source: SourceDocument,
-  { subject, claims }: Arrival,
+  { subject, claims }: LoginResult,
   now: number,
 ): Arrived {
   const who = { issuer: issuerOf(source.discoveryUrl), subject };

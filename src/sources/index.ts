@@ -7,7 +7,7 @@
  */
 
 export { type Administration, administrationBy } from './administration.ts';
-export { type Arrival, type Arrived, arrive, type RefusedArrival } from './arrivals.ts';
+export { type Arrived, arrive, type LoginResult, type RefusedArrival } from './arrivals.ts';
 export { discoveryOf, isSafe, issuerOf } from './issuer.ts';
 export { type SourceDocument, sourceKinds } from './kinds.ts';
 export {

@@ -1,7 +1,7 @@
 /** Who walks what several machines mount, as the machines agree upon it. */
 
 import t, { type Test } from 'tap';
-import { Errands } from '../../src/fleet/errands.ts';
+import { ChangeHints } from '../../src/fleet/change-hints.ts';
 import type { Mounted } from '../../src/fleet/index.ts';
 import type { RegisterChanges, SharedStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
@@ -170,7 +170,7 @@ t.test(
   async t => {
     let tell: (text: string) => void = () => {};
     const heard: string[] = [];
-    const errands = new Errands({
+    const changeHints = new ChangeHints({
       store: {
         say: async () => {},
         listen: hear => {
@@ -181,7 +181,7 @@ t.test(
       isFor: name => name === 'nas',
       heard: (name, path) => heard.push(`${name}: ${path}`),
     });
-    errands.start();
+    changeHints.start();
     const say = (differing: object) =>
       tell(JSON.stringify({ is: 'changed', name: 'nas', path: 'a', ...differing }));
     const paths = ['alice/app.git', 'a..b/...', 'odd\udc80\n'];
@@ -203,7 +203,7 @@ t.test('the same path is said once while others are on their way, and no more th
   const saying: string[] = [];
   const { promise: gate, resolve: open } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  const errands = new Errands({
+  const changeHints = new ChangeHints({
     store: {
       say: async text => {
         saying.push(JSON.parse(text).path);
@@ -216,9 +216,9 @@ t.test('the same path is said once while others are on their way, and no more th
     isFor: () => true,
     heard: () => {},
   });
-  errands.passOn('nas', 'first');
+  changeHints.passOn('nas', 'first');
   for (let round = 0; round < 3; round++) {
-    for (let at = 0; at < 2000; at++) errands.passOn('nas', `${at}`);
+    for (let at = 0; at < 2000; at++) changeHints.passOn('nas', `${at}`);
   }
   t.strictSame(saying, ['first']);
   open();

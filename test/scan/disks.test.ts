@@ -10,7 +10,7 @@ import { openDisks } from '../../src/scan/disks.ts';
 import { hangs } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
-const code = new URL('odd-desk.ts', import.meta.url);
+const code = new URL('odd-io-worker.ts', import.meta.url);
 
 function world(t: Test, names: readonly string[]) {
   const root = temporary(t);

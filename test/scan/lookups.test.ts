@@ -7,7 +7,7 @@ import { openLookups } from '../../src/scan/lookups.ts';
 import { hangs } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
-function world(t: Test, mostDesks?: number, book = hangs()) {
+function world(t: Test, mostClients?: number, book = hangs()) {
   const root = temporary(t);
   fill(join(root, 'alice/store/file'), 1);
   const storages = [storage('lfs', `${root}/{owner}/store`)];
@@ -17,15 +17,15 @@ function world(t: Test, mostDesks?: number, book = hangs()) {
     measure: 'apparent',
     layout: resolveLayout(storages, []),
   } as const;
-  const code = new URL('odd-desk.ts', import.meta.url);
-  const lookups = openLookups({ hangs: book, code, ...(mostDesks === undefined ? {} : { mostDesks }) });
+  const code = new URL('odd-io-worker.ts', import.meta.url);
+  const lookups = openLookups({ hangs: book, code, ...(mostClients === undefined ? {} : { mostClients }) });
   const opened: FileHandle[] = [];
   t.teardown(async () => {
     await lookups.close(60_000);
     for (const pipe of opened) await pipe.close();
   });
   const locate = (path: string, deadlineMs: number) => lookups.locate(grounds, join(root, path), deadlineMs);
-  /** A path at which a desk hangs until it is let go, at the latest when the test ends. */
+  /** A path at which an I/O worker hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;
     execFileSync('mkfifo', [pipe]);
@@ -77,7 +77,7 @@ t.test('a disk that hangs keeps nobody waiting beyond the deadline, and no other
   t.match(await locate('alice/store/file', 60_000), { found: 'unit' });
 });
 
-t.test('where all desks hang every question is told so at once, until one comes back', async t => {
+t.test('where all clients hang every question is told so at once, until one comes back', async t => {
   const { locate, lookups, hangingAt } = world(t, 2);
   const places = [hangingAt('alice/store/one-'), hangingAt('alice/store/other-')];
   for (const [index, { path }] of places.entries()) {

@@ -71,7 +71,7 @@ t.test('a package with an install script is named, unless it is only for develop
 });
 
 t.test('an address that something was downloaded from is named', async t => {
-  const resolved = 'https://registry.example/thing.tgz';
+  const resolved = 'https://packages.example/thing.tgz';
   t.match(await checked(t, { resolved }, []), { code: 1, stdout: /says where it was downloaded from/ });
 });
 

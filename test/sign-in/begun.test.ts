@@ -1,13 +1,13 @@
 import t from 'tap';
 import { secretKeysOf } from '../../src/secrets/index.ts';
-import { type Begun, BegunCookies, begunSeconds } from '../../src/sign-in/begun.ts';
+import { BegunCookies, begunSeconds, type PendingLogin } from '../../src/sign-in/begun.ts';
 import { mergedClaims } from '../../src/sign-in/claims.ts';
 import { UsedOnce } from '../../src/sign-in/used-once.ts';
 
 const at = Date.parse('2026-11-21T09:00:00Z');
 const keys = secretKeysOf(['k'.repeat(32)]);
 
-function begunWith(state: string): Begun {
+function begunWith(state: string): PendingLogin {
   return {
     state,
     nonce: 'n',

@@ -1,17 +1,19 @@
 /**
  * The names of all that softquota keeps in Redis.
  *
- *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes; LINE_version and LINE_mark, of the last
- *                                    change of each line
+ *     {PREFIX}:policy        hash    schema, generation, version, mark, supersedes; for the last change of
+ *                                    each line LINE_version and LINE_mark
  *     {PREFIX}:documents     hash    KIND/KEY -> text
- *     {PREFIX}:volatile      hash    KIND/KEY -> text, of documents without a version; "." -> 1, since when there were any
+ *     {PREFIX}:volatile      hash    KIND/KEY -> text, for documents without a version; "." -> 1 once there
+ *                                    were any
  *     {PREFIX}:owners        hash    OWNER -> JSON
  *     {PREFIX}:events        hash    ID -> when, what and whom, then the text in the next line
  *     {PREFIX}:event-places  zset    "LABEL TIME ID", in their order
  *     {PREFIX}:levels        hash    an owner's id -> text
  *     {PREFIX}:measured      zset    OWNER -> the number of the last change of its shares
  *     {PREFIX}:log           stream  the changes, by number
- *     {PREFIX}:order         hash    what is said by numbers: see order.ts; `names`, the server on which they are kept, and since when
+ *     {PREFIX}:order         hash    what is said by numbers: see order.ts; `names`, the server on which they are
+ *                                    kept, and since when
  *     {PREFIX}:hosts         hash    HOST -> JSON
  *     {PREFIX}:walkers       hash    NAME, of a file system that several machines mount -> HOST
  *     {PREFIX}:alive:HOST    string  "token life number", with an expiry

@@ -2,7 +2,7 @@
 
 import type { SharedStore } from '../store/index.ts';
 
-export interface TurnOptions {
+export interface LeaseOptions {
   readonly store: Pick<SharedStore, 'leaveTask' | 'takeTask'>;
   readonly host: string;
 }
@@ -12,14 +12,14 @@ const task = 'thresholds';
 /** Less than the store keeps a task for a machine that is silent, so that no two think that they have it. */
 const ownMs = 8000;
 
-export class Turn {
-  readonly #options: TurnOptions;
+export class Lease {
+  readonly #options: LeaseOptions;
   /** Null: this machine does not tell yet. */
   #turned: (() => void) | null = null;
   /** On the monotonic clock. */
   #ownUntil = 0;
 
-  constructor(options: TurnOptions) {
+  constructor(options: LeaseOptions) {
     this.#options = options;
   }
 

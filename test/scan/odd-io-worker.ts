@@ -1,6 +1,6 @@
 /**
- * A desk thread that comes back from a path that ends with `hang` only when somebody has opened the pipe
- * beside it to write.
+ * An I/O worker thread that comes back from a path that ends with `hang` only when somebody has opened the
+ * pipe beside it to write.
  */
 
 import fs from 'node:fs';
@@ -15,4 +15,4 @@ Object.assign(fs, {
   },
 });
 syncBuiltinESMExports();
-await import('../../src/scan/desk.ts');
+await import('../../src/scan/io-worker.ts');

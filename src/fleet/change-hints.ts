@@ -27,7 +27,7 @@ const changed = z.strictObject({
   path: z.string().refine(path => path.split('/').every(name => !/^\.{0,2}$|\0/.test(name))),
 });
 
-export class Errands {
+export class ChangeHints {
   readonly #options: ErrandsOptions;
   /** What is said next, by its text. */
   readonly #waiting = new Set<string>();

@@ -1,7 +1,7 @@
 /** What the log says of how the server of a shared store is set up, with real servers. */
 
 import t from 'tap';
-import { Advised } from '../../src/fleet/advised.ts';
+import { AdviceWatch } from '../../src/fleet/advice-watch.ts';
 import { openRedisStore } from '../../src/store/index.ts';
 import { machine } from '../e2e/machines.ts';
 import { comes, startSingle } from '../store/redis-servers.ts';
@@ -36,7 +36,7 @@ t.test('each thing is told once, and that it is mended', async t => {
     t.match(details, { code: String });
     told.push(`${level}: ${message.replace(/127\.0\.0\.1:\d+/, 'X')}`);
   };
-  const advised = new Advised({ store, everyMs: 0, log: { warn: tell('warn'), info: tell('info') } });
+  const advised = new AdviceWatch({ store, everyMs: 0, log: { warn: tell('warn'), info: tell('info') } });
   const look = async () => {
     await advised.look();
     return told.splice(0);
@@ -79,6 +79,6 @@ t.test('a server that others reach without a password is told of', async t => {
   t.teardown(() => store.close());
   const told: string[] = [];
   const log = { warn: (_: object, message: string) => told.push(message), info: () => {} };
-  await new Advised({ store, everyMs: 0, log }).look();
+  await new AdviceWatch({ store, everyMs: 0, log }).look();
   t.match(told.join('\n'), /without a password.*requirepass A-LONG-RANDOM-PASSWORD/);
 });

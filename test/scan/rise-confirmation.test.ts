@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap';
-import { Holds, type Origin } from '../../src/scan/holds.ts';
 import type { WalkedUnit } from '../../src/scan/messages.ts';
+import { type Origin, RiseConfirmation } from '../../src/scan/rise-confirmation.ts';
 import { unitAt } from './world.ts';
 
 interface World {
   known: number | undefined;
-  readonly holds: Holds;
+  readonly holds: RiseConfirmation;
   /** The clock that decides, in milliseconds. */
   time: number;
   /** How often the unit was to be walked again, and why. */
@@ -24,7 +24,7 @@ interface World {
 function world(t: Test, known: number | undefined): World {
   const again: Origin[] = [];
   let waiting: ((origin: Origin) => void) | null = null;
-  const holds = new Holds({
+  const holds = new RiseConfirmation({
     walkAgain: (_, origin) => {
       again.push(origin);
       waiting?.(origin);

@@ -1,5 +1,5 @@
 /**
- * A desk: the thread that answers questions about the disk that are no walks, one at a time. A
+ * An I/O worker: the thread that answers questions about the disk that are no walks, one at a time. A
  * disk may hang, and a thread with it; whoever asks waits only as long as it wants to.
  */
 
@@ -22,25 +22,25 @@ import { openCache, prepareCache } from './cache.ts';
 import { fileSystemAt } from './file-system.ts';
 import type {
   Answers,
-  DeskReport,
-  DeskRequest,
-  DeskStart,
   DiskSpace,
-  Grounds,
+  IoWorkerReport,
+  IoWorkerRequest,
+  IoWorkerStart,
   Question,
+  ScanContext,
 } from './messages.ts';
 import { begin, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
 const port = parentPort;
-if (port === null) throw new Error('desk.ts is run as a worker thread');
+if (port === null) throw new Error('client.ts is run as a worker thread');
 
 // The one who starts this thread gives it nothing else.
-const { shared: buffer } = workerData as DeskStart;
+const { shared: buffer } = workerData as IoWorkerStart;
 const shared = viewOf(buffer);
 let avoided: readonly string[] = [];
 shareLooks(shared, () => avoided);
 
-port.on('message', ({ question, avoided: places }: DeskRequest) => {
+port.on('message', ({ question, avoided: places }: IoWorkerRequest) => {
   avoided = places;
   // What is asked of the cache is no look at the storage.
   if (question.ask !== 'prepare cache' && question.ask !== 'prune cache') begin(shared);
@@ -53,7 +53,7 @@ port.on('message', ({ question, avoided: places }: DeskRequest) => {
   }
 });
 
-function send(report: DeskReport): void {
+function send(report: IoWorkerReport): void {
   port?.postMessage(report);
 }
 
@@ -121,7 +121,7 @@ function find(layout: Layout): null {
   return null;
 }
 
-function unitOf(grounds: Grounds, path: string): Answers['locate'] {
+function unitOf(grounds: ScanContext, path: string): Answers['locate'] {
   const located = locate(grounds.layout, path);
   const isSure = located.found === 'unit' || grounds.layout.roots.every(root => root.state === 'present');
   // What was mounted since the layout was made is not missing any more.

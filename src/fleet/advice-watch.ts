@@ -12,7 +12,7 @@ export interface AdvisedOptions {
   readonly everyMs: number;
 }
 
-export class Advised {
+export class AdviceWatch {
   readonly #options: AdvisedOptions;
   /** What was told and still holds, by its message. */
   #told: ReadonlyMap<string, ServerAdvice> = new Map();

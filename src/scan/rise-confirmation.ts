@@ -42,7 +42,7 @@ export interface HoldsOptions {
 }
 
 /** A unit of which not all counts that a walk found. */
-export interface Held {
+export interface HeldRise {
   readonly path: string;
   /** What does not count yet. */
   readonly bytes: number;
@@ -53,17 +53,17 @@ export interface Held {
  * `counted`, or `held`: what is certain of it counts, the rest later, which may take as long as a gc; or
  * `dropped`, since the unit could not be walked again.
  */
-export type Fate = 'counted' | 'held' | 'dropped';
+export type RiseOutcome = 'counted' | 'held' | 'dropped';
 
 interface Hold {
   readonly since: number;
   readonly readings: Readings;
   /** What the packs are, and since when. */
   packs: { readonly identity: string; readonly since: number };
-  held: Held;
+  held: HeldRise;
   timer: NodeJS.Timeout | null;
   /** The longest first. */
-  readonly waiting: { readonly since: number; readonly resolve: (fate: Fate) => void }[];
+  readonly waiting: { readonly since: number; readonly resolve: (fate: RiseOutcome) => void }[];
 }
 
 const firstDelayMs = 100;
@@ -73,10 +73,10 @@ const restPerWalk = 4;
 const longestHoldMs = 3_600_000;
 const confirmAfterMs = 3000;
 
-export class Holds {
+export class RiseConfirmation {
   readonly #options: HoldsOptions;
   readonly #now: () => number;
-  readonly #holds = new Map<string, Hold>();
+  readonly #riseConfirmation = new Map<string, Hold>();
   readonly #confirmations = new Map<string, NodeJS.Timeout>();
 
   constructor(options: HoldsOptions) {
@@ -85,9 +85,9 @@ export class Holds {
   }
 
   /** Lets a result count, now or later; resolves once that is decided or has taken some seconds. */
-  take(candidate: Candidate): Promise<Fate> {
+  take(candidate: Candidate): Promise<RiseOutcome> {
     const { path } = candidate.walked.unit;
-    const hold = this.#holds.get(path);
+    const hold = this.#riseConfirmation.get(path);
     if (this.#isCredible(candidate, hold)) {
       this.#release(path, hold, candidate);
       return Promise.resolve('counted');
@@ -97,23 +97,23 @@ export class Holds {
 
   /** Forgets a unit that is gone, or that cannot be walked. */
   drop(path: string): void {
-    const hold = this.#holds.get(path);
+    const hold = this.#riseConfirmation.get(path);
     this.#end(path, hold, 'dropped');
     clearTimeout(this.#confirmations.get(path));
     this.#confirmations.delete(path);
   }
 
   /** The units of which something is held back. */
-  all(): Held[] {
-    return [...this.#holds.values()].map(({ held }) => held);
+  all(): HeldRise[] {
+    return [...this.#riseConfirmation.values()].map(({ held }) => held);
   }
 
-  at(path: string): Held | undefined {
-    return this.#holds.get(path)?.held;
+  at(path: string): HeldRise | undefined {
+    return this.#riseConfirmation.get(path)?.held;
   }
 
   close(): void {
-    for (const path of [...this.#holds.keys(), ...this.#confirmations.keys()]) this.drop(path);
+    for (const path of [...this.#riseConfirmation.keys(), ...this.#confirmations.keys()]) this.drop(path);
   }
 
   #isCredible({ walked, origin, knownBytes }: Candidate, hold: Hold | undefined): boolean {
@@ -142,11 +142,11 @@ export class Holds {
     if (isRise && origin === 'change' && walked.packs !== 'still') this.#confirm(path);
   }
 
-  #hold(path: string, found: Hold | undefined, candidate: Candidate): Promise<Fate> {
+  #hold(path: string, found: Hold | undefined, candidate: Candidate): Promise<RiseOutcome> {
     const { walked, count, knownBytes = 0 } = candidate;
     const now = this.#now();
     const hold = found ?? newHold(walked, now);
-    this.#holds.set(path, hold);
+    this.#riseConfirmation.set(path, hold);
     if (hold.packs.identity !== walked.packsIdentity)
       hold.packs = { identity: walked.packsIdentity, since: now };
     hold.readings.add({ ...walked, at: now });
@@ -165,7 +165,7 @@ export class Holds {
       this.#end(path, hold, 'held');
       return Promise.resolve('held');
     }
-    const { promise, resolve } = Promise.withResolvers<Fate>();
+    const { promise, resolve } = Promise.withResolvers<RiseOutcome>();
     hold.waiting.push({ since: now, resolve });
     tell(hold, 'held', now - shortSpanMs);
     if (hold.timer === null) {
@@ -178,10 +178,10 @@ export class Holds {
     return promise;
   }
 
-  #end(path: string, hold: Hold | undefined, fate: Fate): void {
+  #end(path: string, hold: Hold | undefined, fate: RiseOutcome): void {
     if (hold === undefined) return;
     clearTimeout(hold.timer ?? undefined);
-    this.#holds.delete(path);
+    this.#riseConfirmation.delete(path);
     tell(hold, fate);
   }
 
@@ -210,13 +210,13 @@ function newHold(walked: WalkedUnit, now: number): Hold {
   return { since: now, readings: new Readings(), packs, held: heldOf(walked, 0), timer: null, waiting: [] };
 }
 
-function heldOf({ unit: { path }, bytes, packs }: WalkedUnit, countedBytes: number): Held {
+function heldOf({ unit: { path }, bytes, packs }: WalkedUnit, countedBytes: number): HeldRise {
   const why = packs === 'collected' ? 'a gc is at work' : 'packs come and go';
   return { path, bytes: bytes - countedBytes, why };
 }
 
 /** Tells those who have waited since then or longer. */
-function tell(hold: Hold, fate: Fate, since = Number.POSITIVE_INFINITY): void {
+function tell(hold: Hold, fate: RiseOutcome, since = Number.POSITIVE_INFINITY): void {
   const others = hold.waiting.findIndex(waiting => waiting.since > since);
   for (const { resolve } of hold.waiting.splice(0, others < 0 ? hold.waiting.length : others)) resolve(fate);
 }

@@ -1,11 +1,11 @@
 /**
- * A desk, seen from the one who asks: one question at a time, each answered or rejected, unless a disk hangs.
- * Then it can be seen where.
+ * An I/O worker, seen from the one who asks: one question at a time, each answered or rejected, unless a disk
+ * hangs. Then it can be seen where.
  */
 
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Found } from '../layout/index.ts';
-import type { Answers, DeskReport, DeskRequest, DeskStart, Question } from './messages.ts';
+import type { Answers, IoWorkerReport, IoWorkerRequest, IoWorkerStart, Question } from './messages.ts';
 import { lookedAt, newShared, stuckMs } from './shared.ts';
 import { codeOf, endThread, startThread } from './thread.ts';
 
@@ -16,7 +16,7 @@ export interface AskOptions {
   readonly avoided?: readonly string[];
 }
 
-export interface Desk {
+export interface WorkerClient {
   /**
    * Asks; `found` is given what a `discover` finds, as it is found. Nothing below the directories `avoided`
    * is looked at. Rejects with `internal` where the thread failed or ended.
@@ -39,9 +39,9 @@ interface Open {
   readonly reject: (error: SoftquotaError) => void;
 }
 
-export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
+export function openWorkerClient(name: string, code: URL = codeOf('io-worker')): WorkerClient {
   const shared = newShared();
-  const start: DeskStart = { shared: shared.buffer };
+  const start: IoWorkerStart = { shared: shared.buffer };
   const thread = startThread(code, name, start);
   let open: Open | null = null;
   let fault: string | null = null;
@@ -52,7 +52,7 @@ export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
     open?.reject(new SoftquotaError('internal', `the thread ${name}: ${why}`));
     open = null;
   };
-  thread.on('message', (report: DeskReport) => {
+  thread.on('message', (report: IoWorkerReport) => {
     switch (report.type) {
       case 'found':
         open?.found(report.found);
@@ -84,9 +84,9 @@ export function openDesk(name: string, code: URL = codeOf('desk')): Desk {
         reject(new SoftquotaError('internal', `the thread ${name} has ended`));
         return promise;
       }
-      // A desk answers what was asked: the answer is of the question's type.
+      // An I/O worker answers what was asked: the answer is of the question's type.
       open = { found, resolve: resolve as Open['resolve'], reject };
-      const request: DeskRequest = { question, avoided };
+      const request: IoWorkerRequest = { question, avoided };
       thread.postMessage(request);
       return promise;
     },
