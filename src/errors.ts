@@ -223,7 +223,7 @@ export function systemCode(error: unknown): string | null {
   return null;
 }
 
-/** What was thrown, as a sentence. */
+/** Gives a sentence for whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,8 +4,8 @@ import { getSystemErrorMessage } from 'node:util';
 import { systemCode } from './errors.ts';
 
 /**
- * What the system says of a thrown value: `no space left on device (ENOSPC)`; null where it is none of the
- * system's.
+ * Gives the system's words for a thrown value: `no space left on device (ENOSPC)`; null where it is none of
+ * the system's.
  */
 export function systemWords(error: unknown): string | null {
   const code = systemCode(error);

@@ -4,8 +4,8 @@ import { SoftquotaError } from '../errors.ts';
 import type { Area, Authentication, Caller } from '../identity/index.ts';
 
 /**
- * What a route asks of its caller: nothing at all; that a page of ours asks, whoever it is; good credentials,
- * whatever they give; or that their scopes and their user's rank give this.
+ * Says what a route asks of its caller: nothing at all; that a page of ours asks, whoever it is; good
+ * credentials, whatever they give; or that their scopes and their user's rank give this.
  */
 export type Access =
   | 'anybody'
@@ -46,7 +46,8 @@ export class AuthError extends SoftquotaError {
 type Admission = Extract<Authentication, { is: 'caller' }>;
 
 /**
- * Who was let in; throws `unauthenticated` or `slowed`. `gone` says what is the matter with what was brought.
+ * Gives the caller; throws `unauthenticated` or `slowed`. `gone` says what is the matter with what was
+ * brought.
  */
 export function admitted(authentication: Authentication, gone?: string): Admission {
   if (authentication.is === 'caller') return authentication;

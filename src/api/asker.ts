@@ -1,5 +1,5 @@
 /**
- * Who sends a request: let in once, by a token or by the session of a browser, and looked at again when
+ * The sender of a request: let in once, by a token or by the session of a browser, and looked at again when
  * asked.
  */
 

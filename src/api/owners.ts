@@ -27,7 +27,7 @@ export function ownerToAssign(transaction: Transaction, name: string, create: bo
 }
 
 /**
- * What a user has is told to the user and to administrators. Throws `not_permitted` for anybody else, who
+ * Tells what a user has to the user and to administrators. Throws `not_permitted` for anybody else, who
  * learns nothing of who there is; then `not_found`.
  */
 export function mustBeOwnOrAdministered(

@@ -11,8 +11,8 @@ export interface Page {
 }
 
 /**
- * What says which page, on the addresses that Forgejo has too: as there, whatever is below 1 means the first
- * page or as many as usual, and more than can be means as many as can be.
+ * The parameters that say which page, on the addresses that Forgejo has too: as there, whatever is below 1
+ * means the first page or as many as usual, and more than can be means as many as can be.
  */
 export function forgivingPage({ usual, most }: { readonly usual: number; readonly most: number }) {
   const number = z.coerce.number<string>().int();

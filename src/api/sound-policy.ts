@@ -27,7 +27,7 @@ interface Named {
   readonly is: 'rule' | 'owner';
   readonly name: string;
   readonly where: string;
-  /** What the names before it stand for, in this list. */
+  /** The keys of the names before it in this list. */
   readonly seen: Set<string | number>;
 }
 

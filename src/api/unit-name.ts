@@ -1,5 +1,5 @@
 /**
- * What a unit is called where its owner reads it: where the server keeps things is nobody's business there.
+ * The name of a unit where its owner reads it: where the server keeps things is nobody's business there.
  */
 
 import { posix } from 'node:path';

@@ -19,7 +19,7 @@ type Path = readonly PropertyKey[];
 const sliceMs = 2;
 
 /**
- * What the value is by its schema; nothing that means anything where it has faults. `words` is what zod takes
+ * Gives the value by its schema; nothing that means anything where it has faults. `words` is what zod takes
  * as `error`.
  */
 export async function validated(

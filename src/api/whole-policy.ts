@@ -48,7 +48,7 @@ export function replaceWholePolicy(
   }));
   const groups = wanted.groups.map(({ name, rules: named, users }): WholeGroup => {
     const whole = { name, rules: (named ?? []).map(rule => ({ name: rule })) };
-    // Who was renamed meanwhile may be in it by both names.
+    // A user who was renamed meanwhile may be in it by both names.
     return users === undefined || users === null
       ? whole
       : { ...whole, ownerIds: [...new Set(users.map(idOf))] };

@@ -28,10 +28,10 @@ const { O_NOCTTY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 const chunkBytes = 64 * 1024;
 
 /**
- * What is at a path, with the first `mostBytes` of a regular file. A pipe or a device is never opened, so
- * that nothing waits and no device starts anything; should one take the place of a file meanwhile, opening it
- * does not wait. With `follow` a link stands for what it leads to. Throws the system's error where the file
- * is there and cannot be read.
+ * Gives what is at a path, with the first `mostBytes` of a regular file. A pipe or a device is never opened,
+ * so that nothing waits and no device starts anything; should one take the place of a file meanwhile, opening
+ * it does not wait. With `follow` a link stands for what it leads to. Throws the system's error where the
+ * file is there and cannot be read.
  */
 export function readBounded(
   path: string | Buffer,

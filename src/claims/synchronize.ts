@@ -37,7 +37,7 @@ export interface Synchronization {
 }
 
 /**
- * What is mapped and claimed is added; with removal on, what the mapping names and no claimed group maps to
+ * Adds what is mapped and claimed; with removal on, what the mapping names and no claimed group maps to
  * is removed. Groups outside the mapping are never touched, so a claimed group that is taken out of the
  * mapping removes nobody.
  *

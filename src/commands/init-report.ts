@@ -1,5 +1,6 @@
 /**
- * What `softquota init` tells: what was found, who is large, whom a limit would refuse, and what comes next.
+ * The report of `softquota init`: what was found, who is large, whom a limit would refuse, and what comes
+ * next.
  */
 
 import type { Layout, Store } from '../survey/index.ts';

@@ -31,7 +31,8 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * What could mislead a reader of the text stands as `\u202e`, which a program reads as the same character.
+ * Gives JSON in which anything that could mislead a reader stands as `\u202e`, which a program reads as the
+ * same character.
  */
 export function jsonText(value: unknown): string {
   return `${printableJson(JSON.stringify(value, null, 2))}\n`;

@@ -112,8 +112,9 @@ function pathOf({ user: name }: UserOption): string {
 }
 
 /**
- * What makes somebody an administrator, to be done once there is the token: a token that cannot be made must
- * not leave one behind. Null where there is nothing to do any more. What is done is told on standard error.
+ * Gives the change that makes somebody an administrator, to be done once there is the token: a token that
+ * cannot be made must not leave one behind. Null where there is nothing to do any more. What is done is told
+ * on standard error.
  */
 async function promotionOf(client: Client, name: string): Promise<(() => Promise<void>) | null> {
   const path = `/admin/users/${pathStep(name)}`;

@@ -22,7 +22,7 @@ export interface Key<T> {
   /** What to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
-  /** What the key came to. */
+  /** Gives the value of the key in a configuration. */
   readonly of: (config: Config) => Outcome<T>;
   /** What was written, sound or not, as it may be shown; null where nothing of it may. */
   readonly show: (text: string) => string | null;

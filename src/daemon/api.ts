@@ -43,8 +43,8 @@ export interface ApiParts extends ServedParts {
 }
 
 /**
- * What the API is built on. It takes longer to load than all else, and no check is answered meanwhile: it is
- * to be there before the gate opens.
+ * Loads the modules that the API is built on. It takes longer to load than all else, and no check is answered
+ * meanwhile: it is to be there before the gate opens.
  */
 export function loadApi() {
   return Promise.all([import('../api/index.ts'), import('../sign-in/index.ts')]);

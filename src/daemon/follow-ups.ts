@@ -99,7 +99,7 @@ export class FollowUps {
     for (const [path, { cancel }] of this.#followUps) {
       cancel?.();
       this.#followUps.delete(path);
-      // As many wait for a turn as are remembered: those that are forgotten once more than that find no
+      // No more wait for a turn than are remembered: those that are forgotten once more than that find no
       // place.
       if (this.#due.size < this.#mostPaths) this.#add(path);
       return;

@@ -7,8 +7,8 @@ import { keptOnce } from './kept-once.ts';
 const form = /^[A-Za-z0-9._-]{1,64}$/;
 
 /**
- * What `[server] HOST_ID` is unless it is given. Throws `configuration` where it can be neither read nor
- * made.
+ * Gives the host id where `[server] HOST_ID` is not given. Throws `configuration` where it can be neither
+ * read nor made.
  */
 export function hostIdIn(dataPath: string): string {
   return nameIn(join(dataPath, 'host.id'), ', or set [server] HOST_ID');

@@ -2,7 +2,7 @@
  * Owners who seem to have been renamed on the disk: a new owner has the very directories of one who has none
  * left.
  *
- * Whose a repository is says its path, so whoever renames themselves in a forge is somebody else here, in
+ * A repository's path says whose it is, so whoever renames themselves in a forge is somebody else here, in
  * none of the groups that they were put into. Only an administrator can say that it is the same person; so it
  * is told.
  */

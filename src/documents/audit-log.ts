@@ -47,7 +47,7 @@ export interface PolicyEvent extends AuditEntry {
 
 export interface AuditOptions {
   readonly owners: OwnerRegistry;
-  /** What is in force before the transaction. */
+  /** The documents in force before the transaction. */
   readonly snapshot: Snapshot;
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
 }
@@ -168,7 +168,7 @@ function* changedDocuments(
       const known = snapshot.get(kind, key);
       const before = known === undefined ? null : describe(key, known);
       const after = document === null ? null : describe(key, document);
-      // Of what is not described it is still said that it was changed.
+      // A document without a description is still told to have changed.
       const same = kind.describe === undefined ? isSame(known ?? null, document) : isSame(before, after);
       if (!same) yield { what, before, after };
     }

@@ -21,7 +21,7 @@ export class ChangeSet implements Snapshot {
     return [...this.#changed.values()].every(documents => documents.size === 0);
   }
 
-  /** What the store has to be told. */
+  /** The records that the store has to be told. */
   get records(): Pick<Changes, 'documents' | 'goneDocuments'> {
     const documents: DocumentRecord[] = [];
     const goneDocuments: { kind: string; key: string }[] = [];

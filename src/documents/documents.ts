@@ -72,7 +72,7 @@ export class Documents {
     this.#options = options;
   }
 
-  /** Who is known. */
+  /** The owners that are known. */
   get owners(): Owners {
     return this.#options.owners;
   }
@@ -110,7 +110,7 @@ export class Documents {
     return this.#standing?.position ?? null;
   }
 
-  /** What led to the position. */
+  /** The versions that led to the position. */
   get lineage(): Pick<Lineage, 'departedSince' | 'markOf' | 'since'> {
     return this.#lineage;
   }
@@ -273,7 +273,7 @@ export class Documents {
   }
 
   /**
-   * Whoever follows the store's changes may have brought this one already; where others are missing before
+   * Following the store's changes may have brought this one already; where others are missing before
    * it, they come first.
    */
   async #applyOwn(
@@ -289,7 +289,7 @@ export class Documents {
     } else if (this.#shared !== null) await deadline.wait(this.#shared.catchUp(), notHereYet);
   }
 
-  /** Of no line: nothing is waited for but the write. */
+  /** Writes a draft that is of no line; waits for nothing else. */
   async #writeVolatile<T>({ result, changes, records }: Draft<T>, deadline: Deadline): Promise<T> {
     if (records === null) return result;
     await this.#keepVolatile(records, deadline);
@@ -371,7 +371,7 @@ export class Documents {
     const { owners: known, writeBehind, usage, now, onApplied } = this.#options;
     for (const line of changed) this.#moves = { ...this.#moves, [line]: this.#moves[line] + 1 };
     this.#store.apply(changes);
-    // What waited to be written of these owners before is older than what is written now.
+    // Records of these owners that waited to be written are older than what is written now.
     const hasUsage = (key: string) => usage.hasUsage(key);
     const renewedOwners = known.change(owners, goneOwners, { now: now(), hasUsage });
     const written = [...owners, ...renewedOwners];

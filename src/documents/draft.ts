@@ -11,7 +11,7 @@ export interface Draft<T> {
   /** Null: there is nothing to write. */
   readonly records: PolicyChange | null;
   readonly lines: ReadonlySet<Line>;
-  /** What it was drafted on. */
+  /** The standing that it was drafted on. */
   readonly standing: Standing | null;
   /** How often each line had been changed by then. */
   readonly moves: Readonly<Record<Line, number>>;

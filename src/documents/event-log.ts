@@ -1,6 +1,6 @@
 /**
- * What happened, and how near to their limits owners are: in this host's own store, or in the one that it
- * shares with others.
+ * Keeps what happened, and how near to their limits owners are: in this host's own store, or in the one that
+ * it shares with others.
  */
 
 import type {

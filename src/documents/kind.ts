@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Line } from '../store/index.ts';
 
 /**
- * What is promised of a document.
+ * The promise that is made of a document.
  *
  * `policy`: what decisions are made by, and `account`: who people are and what they may. Both are versioned,
  * and a change is made upon the last one of its line, on as many replicas as are asked for; each has its own
@@ -28,12 +28,12 @@ export interface Kind<T> {
   ownerOf?(document: T): number;
 }
 
-/** What may be known of a document. */
+/** The parts of a document that may be known. */
 export interface Description {
-  /** What people call it. */
+  /** The name that people know it by. */
   readonly name: string | null;
-  /** Whose it is, where it is one owner's. */
+  /** The owner whose it is; null where it is nobody's. */
   readonly ownerId: number | null;
-  /** As JSON, an object. */
+  /** An object, as JSON has it. */
   readonly content: object;
 }

@@ -3,7 +3,7 @@
 import type { Line } from '../store/index.ts';
 
 export class LineQueues {
-  /** What ends last on each line; a line on which nothing is under way has none. */
+  /** The last of what is under way on each line; a line on which nothing is under way has none. */
   readonly #last = new Map<Line, Promise<unknown>>();
 
   /** Nothing is under way on any line. */
@@ -18,7 +18,7 @@ export class LineQueues {
   async run<T>(on: ReadonlySet<Line>, turn: (before: Promise<unknown>) => Promise<T>): Promise<T> {
     const before = Promise.all([...on].map(line => this.#last.get(line)));
     const done = turn(before);
-    // What turns gave is not kept: each would hold on to the one before.
+    // The results of turns are not kept: each would hold on to the one before.
     const last = Promise.allSettled([before, done]).then(() => {});
     for (const line of on) this.#last.set(line, last);
     void last.then(() => {

@@ -1,6 +1,6 @@
 /**
- * What led to the policy in force: the marks of the versions before it, and the owners whom these changes
- * took out.
+ * The line of changes that led to the policy in force: the marks of the versions before it, and the owners
+ * whom these changes took out.
  *
  * By that a store that has lost its last changes is told from one that has gone on otherwise: the one stands
  * at a version that the policy in force came from, the other does not.

@@ -1,10 +1,10 @@
-/** What the documents work with, and what they tell. */
+/** The documents' surroundings: what they work with, and whom they tell. */
 
 import type { OwnerRecord, WriteBehind } from '../store/index.ts';
 import type { EventLog } from './event-log.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
-/** What the documents have to know of usage. */
+/** The usage that documents have to know of. */
 export interface UsageOfOwners {
   /** How many units an owner has, on all hosts. */
   unitCountOf(ownerKey: string): number;
@@ -23,7 +23,7 @@ export interface DocumentsOptions {
   onApplied(applied: Applied): void;
 }
 
-/** What has come into force. */
+/** A change that has come into force. */
 export interface Applied {
   /** By the kind's name and the key. */
   readonly documents: ReadonlyMap<string, ReadonlyMap<string, unknown>>;

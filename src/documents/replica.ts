@@ -2,8 +2,8 @@
  * The documents and owners of this host as a replica of those in a shared store: where they stand, how they
  * differ, and what is applied of others' changes.
  *
- * What is applied counts at once and is written behind into this host's own store, so that it is known at the
- * next start whether or not the shared one can be reached.
+ * A change that is applied counts at once and is written behind into this host's own store, so that it is
+ * known at the next start whether or not the shared one can be reached.
  */
 
 import { inSlices } from '../slices.ts';
@@ -24,7 +24,7 @@ import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 import type { Standing } from './shared-documents.ts';
 
-/** What leads from older documents to those in force. */
+/** The difference between older documents and those in force. */
 export interface Lacked {
   readonly change: Omit<PolicyChange, 'events'>;
   /** The positions that it leads through, the one in force last. */
@@ -141,8 +141,8 @@ export class DocumentReplica {
   }
 
   /**
-   * What a stored policy lacks of the one in force, where it stands at a version that this one came from;
-   * null: what is in force has changed meanwhile. Owners whom others put on record since stay there.
+   * Gives what a stored policy lacks of the one in force, where it stands at a version that this one came
+   * from; null: what is in force has changed meanwhile. Owners whom others put on record since stay there.
    */
   async lackedBy({ version }: Position, stored: PolicyRecords): Promise<Lacked | null> {
     const { lineage, position } = this.#options.documents;

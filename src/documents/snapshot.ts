@@ -13,7 +13,7 @@ export interface Snapshot {
 
 export type DocumentsByKind = Map<string, Map<string, unknown>>;
 
-/** What stands under a kind's name was put there by `put`, or checked by the kind's own schema. */
+/** Gives the documents of a kind: they were put there by `put`, or checked by the kind's own schema. */
 export function documentsOf<T>(documents: DocumentsByKind, kind: Kind<T>): Map<string, T>;
 export function documentsOf(documents: DocumentsByKind, kind: Kind<unknown>): Map<string, unknown> {
   return documents.get(kind.name) ?? new Map();

@@ -11,16 +11,16 @@ import type { ChangeSet } from './change-set.ts';
 import type { Kind } from './kind.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
 
-/** What a transaction is for, where one event tells of all of it. */
+/** Says what a transaction is for, where one event tells of all of it. */
 export interface AuditContext {
   /** The kind of its event. */
   readonly kind: string;
   readonly owner: OwnerRecord;
-  /** What the event says, as JSON, besides who did it and what was changed. */
+  /** The facts of the event, as JSON, besides who did it and what was changed. */
   readonly facts: object;
 }
 
-/** What a transaction reads besides documents. */
+/** The things that a transaction reads besides documents. */
 export interface TransactionOptions {
   readonly owners: OwnerRegistry;
   /** How many units an owner has, on all hosts. */
@@ -145,7 +145,7 @@ export class Transaction {
     return this.changes.isEmpty && this.#owners.size === 0 && this.#context === null;
   }
 
-  /** What the store has to be told. */
+  /** The records that the store has to be told. */
   get records(): Changes {
     return { ...this.changes.records, owners: [...this.#present()], goneOwners: [...this.#gone()] };
   }

@@ -27,7 +27,7 @@ import {
   textOf,
 } from './levels.ts';
 
-/** Whose it is to tell. */
+/** Says whether this host is the one that tells. */
 export interface Telling {
   /** Tells whether it is this machine's at the moment. */
   readonly isTelling: boolean;

@@ -22,7 +22,7 @@ export interface EventsOptions {
   /** Milliseconds for which refusals are added up before they are written; a second unless given. */
   readonly pauseMs?: number;
   readonly limits?: TallyLimits;
-  /** Whose it is to tell of thresholds; null: this machine's, which has its quota for itself. */
+  /** Says whether this host tells of thresholds; null: this machine's, which has its quota for itself. */
   readonly turn?: Telling | null;
 }
 

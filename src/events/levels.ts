@@ -43,7 +43,8 @@ export function textOf(levels: Levels): string {
 }
 
 /**
- * What is no level, or of an unknown leaf, counts as the lowest: at the worst something is told once more.
+ * Reads levels. Anything that is no level, or of an unknown leaf, counts as the lowest: at the worst
+ * something is told once more.
  */
 export function levelsIn(text: string): Levels {
   const byLeaf = fieldsIn(text);

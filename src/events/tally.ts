@@ -1,8 +1,8 @@
 /**
  * Refusals, added up by owner, actor, subject and hour.
  *
- * Whoever can reach the gate can have something refused again and again, in whatever names. So an hour has
- * room for only so many sums, and an owner for only so many of them; all beyond are added up together.
+ * Everybody who can reach the gate can have something refused again and again, in whatever names. So an hour
+ * has room for only so many sums, and an owner for only so many of them; all beyond are added up together.
  */
 
 import { EventIds } from '../documents/index.ts';

@@ -82,11 +82,11 @@ export class DocumentFollower {
   /** A part of the log was missed: all has to be read. */
   missed(): void {
     this.#isCurrent = false;
-    // What the store lacks of its log it may lack of what this host said, too.
+    // A store that lacks some of its log may lack some of what this host said, too.
     this.#options.tell({ is: 'store fell back' });
   }
 
-  /** What this one was told last may not have come to the server that takes another's place. */
+  /** The last that this host said may not have come to the server that takes another's place. */
   meetServer(state: SharedState): void {
     if (this.#settling.meet(state)) this.#options.tell({ is: 'store fell back' });
   }
@@ -102,8 +102,8 @@ export class DocumentFollower {
   }
 
   /**
-   * What is in force, to be known before the store is looked at: what is changed here meanwhile is in the
-   * store first.
+   * Gives what is in force, to be known before the store is looked at: what is changed here meanwhile is in
+   * the store first.
    */
   known(): Known {
     const { replica } = this.#options;
@@ -150,14 +150,14 @@ export class DocumentFollower {
       const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
       // Something was changed here meanwhile: it is read again with that.
       if (!(await this.#takeWhole(known, read, isInstead))) return this.takeAll(triesLeft - 1);
-      // What was laid down for this host alone, or elsewhere, has other sessions.
+      // A policy that was made for this host alone, or elsewhere, has other sessions.
       await volatile.readAll({ hadOurs: !isInstead });
     }
     const wasDistrusted = this.#distrusted !== null;
     this.#distrusted = distrust === null ? null : { distrust, position: read.state.position };
     if (distrust !== null) this.#meetEnrolled(read.policy.owners);
     this.#isCurrent = true;
-    // What this host said meanwhile may have gone with what was repaired.
+    // The repair may have dropped what this host said meanwhile.
     if (wasDistrusted && distrust === null) tell({ is: 'store fell back' });
     return read.state.lastChange;
   }
@@ -253,7 +253,7 @@ export class DocumentFollower {
     const { replica, store, tell } = this.#options;
     const lacked = state.position === null ? null : await replica.lackedBy(state.position, policy);
     if (state.position === null || lacked === null || lacked.positions.length === 0) return;
-    // What this host said besides is lost as well. Whether it was written may not become known.
+    // The rest of what this host said is lost as well. Whether it was written may not become known.
     tell({ is: 'store fell back' });
     try {
       const outcome = await store.restore(lacked.change, state.position, lacked.positions);
@@ -265,7 +265,9 @@ export class DocumentFollower {
     }
   }
 
-  /** What the log has of the change that made the known version; null: nothing, or it does not matter. */
+  /**
+   * Gives what the log has of the change that made the known version; null: nothing, or it does not matter.
+   */
   async #markThere({ position }: Known, state: SharedState): Promise<string | null> {
     if (position === null || position.generation !== state.position?.generation) return null;
     return position.version < state.position.version ? this.#options.store.markOf(position) : null;

@@ -119,7 +119,7 @@ export class Fleet implements SharedDocuments {
     this.#adviceWatch = new AdviceWatch({ store, log, everyMs: adviceEveryMs });
   }
 
-  /** What follows from what the parts say. */
+  /** Does what follows from a part's message. */
   #on(message: FleetMessage): void {
     const { ledger, log } = this.#options;
     switch (message.is) {
@@ -200,7 +200,7 @@ export class Fleet implements SharedDocuments {
     return this.#membership.isTelling;
   }
 
-  /** Who walks what several hosts mount. */
+  /** The hosts that walk what several of them mount. */
   get walkers(): Walkers {
     return this.#membership.walkers;
   }

@@ -18,7 +18,7 @@ export interface MembershipOptions {
   readonly host: string;
   /** By which the host is known again after a restart, and which no other has. */
   readonly token: string;
-  /** Of softquota. */
+  /** The version of softquota. */
   readonly version: string;
   readonly mounted: Mounted;
   readonly log: {
@@ -48,7 +48,7 @@ export class Membership {
     this.walkers = new Walkers({ ledger, store, host, mounted, log });
     this.#hosts = new Hosts({ shares: ledger.shares, store, host, begunAt: now() });
     this.#lease = new Lease({ store, host });
-    // Who was forgotten meanwhile, and walks no more what it walked, must not tell of it.
+    // A host that was forgotten meanwhile, and walks no more what it walked, must not tell of it.
     this.#name = new HostName({ ...name, store, host, log, now, tell, kept: () => this.walkers.look() });
   }
 

@@ -1,4 +1,4 @@
-/** What the parts of a fleet say to one another. What follows from each is in `Fleet`, and nowhere else. */
+/** The messages between the parts of a fleet. What follows from each is in `Fleet`, and nowhere else. */
 
 import type { OwnerRecord, ShareRecord } from '../store/index.ts';
 
@@ -23,7 +23,7 @@ export type FleetMessage =
   | { readonly is: 'own shares asked' }
   /** All that the shared store was found to have of this host. */
   | { readonly is: 'own shares found'; readonly shares: readonly ShareRecord[] }
-  /** What could not be written is tried again. */
+  /** A write that failed is tried again. */
   | { readonly is: 'telling failed'; readonly error: unknown };
 
 export type Tell = (message: FleetMessage) => void;

@@ -1,8 +1,8 @@
 /**
- * What this machine says of its owners' usage, kept up to date in the shared store: what has changed, soon,
+ * Keeps what this host says of its owners' usage up to date in the shared store: what has changed, soon,
  * and all of it now and then, and whenever the store may have lost some.
  *
- * What has just changed goes before what is only told again, so that a push is heard of soon while a hundred
+ * A fresh change goes before what is only told again, so that a push is heard of soon while a hundred
  * thousand owners are told.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What other hosts say that owners store, as this host knows it: read as the log names it, or all of it, some
+ * The usage of owners on other hosts, as this host knows it: read as the log names it, or all of it, some
  * owners at a time, while the log is followed already.
  */
 
@@ -80,7 +80,7 @@ export class UsageReplica {
     while (this.#reading !== null) {
       const { pages, seen, own } = this.#reading;
       const { value: page } = await pages.next().catch((error: unknown) => {
-        // What broke off cannot be gone on with.
+        // A reading that broke off cannot be gone on with.
         this.begin();
         throw error;
       });
@@ -92,7 +92,7 @@ export class UsageReplica {
     }
   }
 
-  /** Of all other owners the store has nothing. */
+  /** Ends a reading: the store has nothing of all other owners. */
   async #finish({ seen, own }: Reading): Promise<void> {
     const { shares, tell } = this.#options;
     await this.#take(
@@ -110,7 +110,7 @@ export class UsageReplica {
     await inSlices(ownerKeys, ownerKey => known.takeShares(ownerKey, byOwner.get(ownerKey) ?? [], isHeld));
   }
 
-  /** What a host said is known here, and is not gone because the store has lost it. */
+  /** Gives the hosts whose words are known here: none is gone because the store has lost it. */
   async #heldHosts(): Promise<(host: string) => boolean> {
     const { marks, documents, store } = this.#options;
     if (await marks.isLacking()) return () => true;

@@ -40,7 +40,7 @@ export class VolatileDocuments {
   /** The write that takes what waits; null: nothing does. */
   #next: Promise<void> | null = null;
   #lastWrite: Promise<unknown> = Promise.resolve();
-  /** What was written lately, and when, on the monotonic clock. */
+  /** The names that were written lately, and when, on the monotonic clock. */
   readonly #recent = new Map<string, { readonly names: DocumentNames; at: number }>();
   #isLost = false;
 
@@ -154,7 +154,7 @@ export class VolatileDocuments {
     }
   }
 
-  /** Of these documents those that are not found are gone. */
+  /** Applies documents; those of the names that are not found are gone. */
   #apply(names: readonly DocumentNames[], found: readonly DocumentRecord[], asked: number): void {
     const isOlder = (one: DocumentNames) =>
       this.#waiting.has(nameOf(one)) || (this.#recent.get(nameOf(one))?.at ?? 0) >= asked;

@@ -2,9 +2,9 @@
  * Who walks what several machines mount: one of them, which the shared store names, so that it counts once.
  *
  * The machine that took it first keeps it until it is forgotten, or its configuration no longer has the name.
- * Who does not walk it has none of its units: what was counted before goes as soon as another walks it, and
- * before anything more is told. So while the store is away whoever has units of it walked it last, and goes
- * on.
+ * A host that does not walk it has none of its units: what was counted before goes as soon as another walks
+ * it, and before anything more is told. So while the store is away whoever has units of it walked it last,
+ * and goes on.
  */
 
 import type { Ledger } from '../ledger/index.ts';

@@ -126,8 +126,8 @@ export class Gate {
     });
     server.maxRequestsPerSocket = 0;
     server.timeout = idleMs;
-    // Who has nothing more to ask may say so and still wait for the answer. Node has the switch, its types do
-    // not.
+    // A client that has nothing more to ask may say so and still wait for the answer. Node has the switch,
+    // its types do not.
     Object.assign(server, { httpAllowHalfOpen: true });
     const connections = new Connections(server, { most: mostConnections });
     server.on('request', (request, response) => {

@@ -11,7 +11,8 @@ import type { Parameters } from './request.ts';
 const longestShown = 80;
 
 /**
- * What the system takes as a path, less its closing NUL. Looking one up takes a step for each of its names.
+ * The longest path that the system takes, less its closing NUL. Looking one up takes a step for each of its
+ * names.
  */
 const longestPathBytes = 4095;
 

@@ -1,5 +1,6 @@
 /**
- * What hooks and trusted programs tell: that a unit changed, by how much, and how large a reported unit is.
+ * The reports of hooks and trusted programs: that a unit changed, by how much, and how large a reported unit
+ * is.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -81,7 +82,8 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
 }
 
 /**
- * As administrators see a group: whoever reaches the trusted socket may know the names of groups and rules.
+ * Shows a group as administrators see it: whoever reaches the trusted socket may know the names of groups and
+ * rules.
  */
 function groupShown({ name, rules }: Group): object {
   return {

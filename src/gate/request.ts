@@ -69,8 +69,8 @@ export function parametersOf(request: IncomingMessage, body: Buffer | null): Par
 }
 
 /**
- * As `parametersOf`, for a body that may be long: where it is JSON, those in `nested` may be anything, and
- * stand as their JSON text. Rejects with `bad_parameter`.
+ * Does the same as `parametersOf` for a body that may be long: where it is JSON, those in `nested` may be
+ * anything, and stand as their JSON text. Rejects with `bad_parameter`.
  */
 export async function nestedParametersOf(
   request: IncomingMessage,

@@ -48,7 +48,7 @@ export interface UnaskedDecision {
 export interface Health {
   /** Empty: ready. Each says what is wrong, in words for an administrator. */
   readonly reasons: readonly string[];
-  /** What an administrator may want to know, though it makes nothing less ready. */
+  /** Notes that an administrator may want to know, though it makes nothing less ready. */
   readonly notes: readonly string[];
 }
 

@@ -1,8 +1,8 @@
 /**
  * `/v1/unasked`: what a hook decided while nobody could be asked, told at its next contact.
  *
- * Whoever may connect can say this, and whoever can write a repository can make its hook say it. So it is put
- * on record and nothing else: no decision and no figure depends on it.
+ * Everybody who may connect can say this, and everybody who can write a repository can make its hook say it.
+ * So it is put on record and nothing else: no decision and no figure depends on it.
  */
 
 import { SoftquotaError } from '../errors.ts';

@@ -31,8 +31,8 @@ export interface ObservedFleet {
   readonly advice: readonly ServerAdvice[];
   readonly hosts: readonly HostRecord[];
   /**
-   * What several machines mount and this one does not walk, and who does; null: nobody, as far as it is
-   * known.
+   * The storages that several hosts mount and this one does not walk, with the one that does; null: nobody,
+   * as far as it is known.
    */
   readonly elsewhere: readonly { readonly name: string; readonly walker: string | null }[];
   /** Storage roots on file systems that other machines may mount, for which no name is given. */

@@ -1,8 +1,8 @@
 /**
- * Who is who: users and organizations with what they say of themselves, members, tokens with what they let
+ * The people: users and organizations with what they say of themselves, members, tokens with what they let
  * do, and sessions in browsers.
  *
- * What is laid down stands in documents beside the policy's: plain functions read a snapshot, and change a
+ * All of it stands in documents beside the policy's: plain functions read a snapshot, and change a
  * change set or a transaction. It is in force at once, revocation included. A token itself is kept nowhere,
  * and neither is what a browser holds. However somebody signs in, `startSession` makes the session.
  */

@@ -1,5 +1,5 @@
 /**
- * Who somebody is at a provider: an issuer and a subject there are bound to one user here, whatever either
+ * The people at a provider: an issuer and a subject there are bound to one user here, whatever either
  * side calls them later. A user has at most one subject at each issuer.
  */
 
@@ -75,7 +75,7 @@ export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sour
 }
 
 /**
- * Whoever says by hand whether a user is an administrator has the last word until a source says otherwise.
+ * An administrator who says by hand whether a user is one has the last word until a source says otherwise.
  */
 export function forgetAdministrationBy(changes: ChangeSet, ownerId: number): void {
   for (const link of linksOf(changes, ownerId)) {

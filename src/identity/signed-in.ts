@@ -1,6 +1,6 @@
 /**
- * Who is signed in, by what a browser brings: looked up in what is in force, so that nothing that was ended
- * anywhere lets in any more.
+ * Finds who is signed in, by what a browser brings: looked up in what is in force, so that nothing that was
+ * ended anywhere lets in any more.
  *
  * A new secret may get lost on its way, where somebody leaves a page at that moment. So it is remembered for
  * as long as the one before is taken, and given again to who brings that.
@@ -183,7 +183,7 @@ export class SignedIn {
     }
   }
 
-  /** Of hosts that are brought the same secret at once one replaces it. */
+  /** Replaces the secret; of hosts that are brought the same one at once, one does it. */
   async #rotate(brought: PresentedCookie): Promise<SessionCookie | null> {
     const { documents, now } = this.#options;
     await documents.catchUp();

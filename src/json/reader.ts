@@ -22,15 +22,15 @@ export interface ReaderOptions {
 
 export const mostDepth = 200;
 
-/** Of one text, which is decoded in one step. */
+/** The longest text, since each is decoded in one step. */
 export const mostCharacters = 256 * 1024;
 
 /** Digits or blanks, which are passed over in one step. */
 export const mostInARow = 1024 * 1024;
 
 /**
- * Of one object, with those that come again: each time that the engine enlarges an object, it does so in one
- * step.
+ * The most names of one object, with those that come again: each time that the engine enlarges an object, it
+ * does so in one step.
  */
 export const mostNames = 10_000;
 
@@ -39,7 +39,7 @@ const charactersAtOnce = 64 * 1024;
 
 type Container = unknown[] | Record<string, unknown>;
 
-/** What stands for something else in a text, or must not stand there. */
+/** The characters that stand for something else in a text, or must not stand there. */
 const notPlain = /[\\\0-\x1f]/;
 
 const words: ReadonlyMap<string, boolean | null> = new Map([

@@ -36,7 +36,7 @@ export class Account {
   readonly #units = new Map<string, UnitRecord>();
   /** What sources put; most owners have none. */
   #sources: readonly SourceShare[] = [];
-  /** What other hosts say, by host. */
+  /** The shares of other hosts, by host. */
   readonly #shares = new Map<string, ShareRecord>();
   /** Only leaves that have any. */
   readonly #deltas = new Map<Leaf, LeafDeltas>();
@@ -82,7 +82,7 @@ export class Account {
     return this.#sources;
   }
 
-  /** Of other hosts. */
+  /** The shares of other hosts. */
   get shares(): Iterable<ShareRecord> {
     return this.#shares.values();
   }

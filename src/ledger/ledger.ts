@@ -31,15 +31,15 @@ import { Walks } from './walks.ts';
 import { type Watcher, Watchers } from './watchers.ts';
 
 export class Ledger {
-  /** What is laid down, the policy among it. */
+  /** The documents, the policy among them. */
   readonly documents: Documents;
   /** The same, as far as it is shared with other hosts. */
   readonly replica: DocumentReplica;
-  /** What happened. */
+  /** The events. */
   readonly eventLog: EventLog;
-  /** What walks find. */
+  /** Takes the results of walks. */
   readonly walks: Walks;
-  /** What trusted programs report a unit or a change at a time. */
+  /** Takes reports of trusted programs, a unit or a change at a time. */
   readonly reports: Reports;
   /** What programs report in whole sets. */
   readonly sources: UnitSources;

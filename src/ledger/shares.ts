@@ -2,8 +2,8 @@
  * Usage where several hosts share one quota: what this host says of its own, and what it knows of the
  * others'.
  *
- * What others say counts at once and is written behind into this host's own store, so that it is known at the
- * next start whether or not the shared one can be reached.
+ * The word of others counts at once and is written behind into this host's own store, so that it is known at
+ * the next start whether or not the shared one can be reached.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -26,7 +26,7 @@ export interface KnownUnit extends LargeUnit {
   readonly source: string | null;
   /** Null for a unit of another host. */
   readonly files: number | null;
-  /** Of a unit of another host: whether any there is. */
+  /** Tells whether there is such a unit on another host. */
   readonly partial: boolean;
   /**
    * In milliseconds since 1970. Of a unit of another host: when the oldest there was walked; null without
@@ -35,7 +35,7 @@ export interface KnownUnit extends LargeUnit {
   readonly measuredAt: number | null;
 }
 
-/** What a host stores, as far as it is known here. */
+/** The usage on a host, as far as it is known here. */
 export interface StoredOnHost {
   readonly owners: number;
   readonly bytes: number;
@@ -81,8 +81,8 @@ export class UsageShares {
   }
 
   /**
-   * What this host has to say of these owners, in their order; null: it stores nothing here, or more than can
-   * be added up. The units that sources put are read for it.
+   * Gives what this host has to say of these owners, in their order; null: it stores nothing here, or more
+   * than can be added up. The units that sources put are read for it.
    */
   async sharesOf(ownerKeys: readonly string[]): Promise<readonly (ShareRecord | null)[]> {
     const { usage } = this.#options;
@@ -168,7 +168,7 @@ export class UsageShares {
     return stored;
   }
 
-  /** What other hosts have said, as far as it is known here. */
+  /** Gives the usage on other hosts, as far as it is known here. */
   get sharesOfOthers(): readonly ShareRecord[] {
     return [...this.#options.usage.accounts].flatMap(({ shares }) => [...shares]);
   }

@@ -1,5 +1,5 @@
 /**
- * What every owner stores, and every unit, and the ways to find them.
+ * The usage of every owner, and every unit, and the ways to find them.
  *
  * Only memory: nothing here knows the store, a clock, or a rule. Who the owners are is known to the registry.
  */

@@ -1,8 +1,8 @@
 /**
  * Another policy in place of the one that a change set has.
  *
- * What stays as it is, is not written: the change set holds the difference and no more, however large the
- * policy is.
+ * Documents that stay as they are, are not written: the change set holds the difference and no more, however
+ * large the policy is.
  */
 
 import type { ChangeSet, Kind } from '../documents/index.ts';

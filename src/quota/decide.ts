@@ -173,7 +173,7 @@ interface DecidingRule {
   readonly headroom: number;
 }
 
-/** Of a group's covering rules the one with the least headroom, ties by name; null: none covers it. */
+/** Gives the covering rule of a group with the least headroom, ties by name; null: none covers it. */
 export function minHeadroom(
   group: CompiledGroup | BuiltinGroup,
   asked: number,
@@ -196,8 +196,8 @@ export function minHeadroom(
 }
 
 /**
- * Of the groups' deciding rules the one with the most headroom, ties by the group's name; null: no group has
- * one.
+ * Gives the one of the groups' deciding rules with the most headroom, ties by the group's name; null: no
+ * group has one.
  */
 function maxHeadroom(
   groups: readonly (CompiledGroup | BuiltinGroup)[],

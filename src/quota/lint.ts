@@ -95,8 +95,9 @@ function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Find
 }
 
 /**
- * Of rules that cover the same only the tightest can decide, so each rule is looked at beside those: of
- * thousands of rules there are few kinds. So many are named as it takes to limit all that the rule covers.
+ * Finds rules that never decide. Among rules that cover the same only the tightest can, so each rule is
+ * looked at beside those: of thousands of rules there are few kinds. So many are named as it takes to limit
+ * all that the rule covers.
  */
 function unreachable(group: CompiledGroup): readonly Finding[] {
   const tightest = new Map<number, CompiledRule>();

@@ -21,7 +21,7 @@ export function headerLine(now: number, foldCase: boolean): string {
   return `softquota refused\t1\t${time}\tCASE=${foldCase ? 'fold' : 'keep'}\n`;
 }
 
-/** What is read of the ledger. */
+/** The part of the ledger that is read. */
 export type RefusalLedger = Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'units'>;
 
 /** Tells whether the owner is refused anything now. */

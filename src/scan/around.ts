@@ -30,14 +30,17 @@ export class Around {
     this.#options = options;
   }
 
-  /** As an I/O worker's `ask`; what was found before a disk hung is found again. Rejects with `internal`. */
+  /**
+   * Asks as an I/O worker's `ask` does; what was found before a disk hung is found again. Rejects with
+   * `internal`.
+   */
   async ask<Ask extends Question['ask']>(
     question: Extract<Question, { readonly ask: Ask }>,
     found?: AskOptions['found'],
   ): Promise<Answers[Ask]> {
     const { openWorkerClient, hangs } = this.#options;
     for (let attempt = 0; attempt < mostHangs; attempt++) {
-      // Who was stopped may ask once more before it notices: no thread is started for it.
+      // A caller that was stopped may ask once more before it notices: no thread is started for it.
       if (this.#isClosed) throw new SoftquotaError('internal', 'asking has ended');
       this.#client ??= openWorkerClient();
       const client = this.#client;

@@ -35,8 +35,8 @@ interface Watched {
 
 const separator = '/';
 /**
- * Of more directories in one their inodes are not asked for: one that took another's name is found by the
- * next sweep.
+ * The most directories in one whose inodes are asked for; of more, one that took another's name is found by
+ * the next sweep.
  */
 const mostIdentified = 1000;
 /** File systems keep times to the second at least. */

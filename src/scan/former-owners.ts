@@ -1,6 +1,6 @@
 /**
- * Who a unit's directory belonged to before: a table of the scan cache, by what tells the directory from all
- * others.
+ * The owners that a unit's directory belonged to before: a table of the scan cache, by what tells the
+ * directory from all others.
  *
  * Somebody who renames themselves in a forge is a new owner on the disk, and has the directories of the old
  * one. A directory keeps device, inode and time of birth through a rename; one that is made anew has another
@@ -19,7 +19,7 @@ export const formerOwnersTable = `
   CREATE INDEX IF NOT EXISTS owners_by_key ON owners (key);
 `;
 
-/** Whose a directory was before. */
+/** An owner that a directory belonged to before. */
 export interface FormerOwner {
   readonly name: string;
   /** When it was first met as another one's, in milliseconds since 1970. */
@@ -37,8 +37,8 @@ export interface FoundUnit {
 }
 
 /**
- * Who is renamed again and again is known by so many names before: the first ones, which may have had a
- * quota, and the last.
+ * The most names that somebody who is renamed again and again is known by: the first ones, which may have had
+ * a quota, and the last.
  */
 const mostFormer = 4;
 
@@ -59,7 +59,7 @@ export function formerOwnersIn(database: DatabaseSync): FormerOwners {
   const rowOf = database.prepare('SELECT path, owner, key, former FROM owners WHERE identity = ?');
   const put = database.prepare('INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?, ?)');
   const move = database.prepare('UPDATE owners SET path = ? WHERE identity = ?');
-  // What came from the same owner came along.
+  // Directories that came from the same owner came along.
   const hadOthers = database.prepare(`
     SELECT 1 FROM owners
     WHERE key = ? AND since < ? AND NOT EXISTS (SELECT 1 FROM json_each(former) WHERE value ->> 'name' = ?)

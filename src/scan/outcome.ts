@@ -60,7 +60,7 @@ export interface Walked {
   readonly certainBytes: number;
   /** Of packs and loose objects: only what tidies up makes them fewer. */
   readonly objectBytes: number;
-  /** Whose its directory was before, where they seem to have been renamed; the first one first. */
+  /** The owners of its directory before, where they seem to have been renamed; the first one first. */
   readonly formerOwners: readonly FormerOwner[];
 }
 

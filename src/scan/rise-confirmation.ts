@@ -9,7 +9,7 @@
  * looked at a second time after a moment, and are then believed, and looked at once more when a
  * repack would be over.
  *
- * Who pushes without a pause keeps a unit from ever settling, and can start one gc after the other. So what
+ * Pushes without a pause keep a unit from ever settling, and can start one gc after the other. So what
  * of a rise is certain counts while the rest is held, at the latest after two seconds where a walk takes less
  * (see `Readings`). A gc alone raises nobody by that: nothing that it may be holding twice is certain. What
  * is left, at most what came within one moment, counts once the unit settles, or after an hour.
@@ -196,8 +196,8 @@ export class RiseConfirmation {
 }
 
 /**
- * As long again as nothing has changed: 100 ms, then twice as much each time, but not past the time when
- * somebody is to be told something.
+ * Waits as long again as nothing has changed: 100 ms, then twice as much each time, but not past the time
+ * when somebody is to be told something.
  */
 function delayOf({ since, packs, waiting: [longest] }: Hold, now: number): number {
   const again = Math.min(Math.max(now - packs.since, firstDelayMs), longestDelayMs);

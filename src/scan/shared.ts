@@ -1,6 +1,6 @@
 /**
- * What a thread shares with the main thread while it is too busy for messages: whether to go on, how far it
- * is, since when it has been at its present unit, and where and when it last looked at the disk.
+ * The memory that a thread shares with the main thread while it is too busy for messages: whether to go on,
+ * how far it is, since when it has been at its present unit, and where and when it last looked at the disk.
  *
  * The counts only grow over the thread's life. They are for showing; nothing is decided by them. By the time
  * of the last look it is decided that a disk hangs.

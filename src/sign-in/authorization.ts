@@ -59,7 +59,7 @@ async function pushedBy(
   }
 }
 
-/** What the provider sent goes nowhere, but for the name of its error. */
+/** Gives the fault; of what the provider sent only the name of its error goes on. */
 function faultOf(error: unknown): SignInFault {
   if (error instanceof SignInFault) return error;
   if (isUnknownClient(error)) {

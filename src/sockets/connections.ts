@@ -2,8 +2,8 @@
  * The connections of a server: bounded in number, and when there are too many, the one that has been
  * without a whole request for longest makes room.
  *
- * Whoever connects and asks at once is answered, however many others only hold connections, or send a body
- * drop by drop.
+ * A client that connects and asks at once is answered, however many others only hold connections, or send a
+ * body drop by drop.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -23,7 +23,7 @@ export class Connections {
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
   readonly #busy = new Map<Socket, number>();
-  /** Who has them; those that nobody in particular has are left out. */
+  /** The peers that have them; connections that nobody in particular has are left out. */
   readonly #peers = new Map<Socket, string>();
   /** How many each peer has. */
   readonly #counts = new Map<string, number>();

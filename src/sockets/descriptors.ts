@@ -41,7 +41,7 @@ export function openFilesLimit(file = '/proc/self/limits'): number | null {
   return Number.isSafeInteger(limit) ? limit : null;
 }
 
-/** What each server gets of so many descriptors; null: they are enough. */
+/** Gives what each server gets of so many descriptors; null: they are enough. */
 export function connectionShares(limit: number | null): ConnectionShares {
   if (limit === null || limit >= enoughDescriptors) return usualShares;
   const free = limit - Math.min(ownDescriptors, limit / 2);

@@ -1,6 +1,6 @@
 /**
- * Who else could put a socket where ours is to be: anybody who may write its directory, or change on the way
- * there which directory that is.
+ * Finds who else could put a socket where ours is to be: anybody who may write its directory, or change on
+ * the way there which directory that is.
  */
 
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';

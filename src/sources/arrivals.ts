@@ -1,10 +1,10 @@
 /**
  * Somebody signs in at a provider: who that is here, and what becomes of it.
  *
- * Whoever came before is known by issuer and subject. Who comes for the first time is created by the name
- * that the provider tells, and bound. A name that somebody has here already is another one's, unless the
- * source says that names at this provider are the same people; and never that of an administrator, or of one
- * with tokens.
+ * Somebody who came before is known by issuer and subject. Somebody who comes for the first time is created
+ * by the name that the provider tells, and bound. A name that somebody has here already is another one's,
+ * unless the source says that names at this provider are the same people; and never that of an administrator,
+ * or of one with tokens.
  */
 
 import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';

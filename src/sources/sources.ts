@@ -92,9 +92,9 @@ export function draftedSource(id: number, wanted: NewSource, now: number): Sourc
 }
 
 /**
- * What is left out stays. Who signed in by it is signed out where it is active no more, or at another
- * provider; who is administrator by it is none any more there, and where it looks for another group. Throws
- * `not_found`, `conflict` or `invalid`.
+ * Edits a source; a field that is left out stays. Everybody who signed in by it is signed out where it is
+ * active no more, or at another provider; who is administrator by it is none any more there, and where it
+ * looks for another group. Throws `not_found`, `conflict` or `invalid`.
  */
 export function editSource(
   transaction: Transaction,
@@ -121,8 +121,8 @@ export function editSource(
 }
 
 /**
- * Who is administrator by it is none any more, and who signed in by it is signed out. Links stay: they are
- * the issuer's, which another source may have, now or later. Throws `not_found`.
+ * Deletes a source. An administrator by it is none any more, and everybody who signed in by it is signed out.
+ * Links stay: they are the issuer's, which another source may have, now or later. Throws `not_found`.
  */
 export function deleteSource(transaction: Transaction, id: string): SourceDocument {
   const { changes } = transaction;

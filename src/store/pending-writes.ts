@@ -1,5 +1,5 @@
 /**
- * What waits to be written to the store: of each thing its newest state, `null` where it is gone.
+ * The writes that wait for the store: of each thing its newest state, `null` where it is gone.
  *
  * So what waits is never more than what is in memory, what has gone from it meanwhile, and `mostEvents`.
  * Documents that are replicated go into one write, with their owners.
@@ -24,7 +24,7 @@ export const mostEvents = 50_000;
 /** What happened, and how near to their limits owners are now. */
 export type PendingEvents = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
 
-/** What others changed, and where the documents stand with it. */
+/** The changes of others, and where the documents stand with it. */
 export type PendingReplica = Pick<
   Changes,
   'documents' | 'goneDocuments' | 'shares' | 'goneShares' | 'adopted'

@@ -1,6 +1,6 @@
 /**
- * What is known of owners, whoever measured it: who they are, what is laid down for them, what each machine
- * says they store, and what happened. It is what machines with one quota keep together.
+ * Everything that is known of owners, whoever measured it: who they are, what is laid down for them, what
+ * each machine says they store, and what happened. It is what machines with one quota keep together.
  *
  * A register holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
  * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes

@@ -29,7 +29,7 @@ export type Head = Pick<Position, 'version' | 'mark'>;
 
 export type Heads = Readonly<Record<Line, Head>>;
 
-/** What a change was drafted on, and the lines that it changes. */
+/** The version that a change was drafted on, and the lines that it changes. */
 export interface Basis {
   readonly generation: string;
   readonly heads: Heads;
@@ -54,7 +54,7 @@ export interface SharedState {
 
 export type Policy = Pick<Registered, 'owners' | 'documents'>;
 
-/** What a document is found by. */
+/** The names that a document is found by. */
 export type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
 
 /** Volatile documents, of which the last writer wins. */
@@ -206,8 +206,8 @@ export interface SharedStore extends Register {
   /** Gives it up, where the machine has it. */
   leaveTask(task: string, host: string): Promise<void>;
   /**
-   * Who walks what several machines mount, by its name. Whoever has taken it walks it until it is left, or
-   * the machine forgotten.
+   * Gives the hosts that walk what several of them mount, by its name. A host that has taken it walks it
+   * until it is left, or the machine forgotten.
    */
   walkers(): Promise<ReadonlyMap<string, string>>;
   /** Takes it for a machine that has its name, unless another has it; gives the one that has it now. */

@@ -1,6 +1,6 @@
 /**
- * What lies under a directory of a git server: which layout, whose repositories they are, what else is kept
- * there.
+ * Finds what lies under a directory of a git server: which layout, whose repositories they are, what else is
+ * kept there.
  *
  * Only looks: nothing is written and nobody is asked. What it finds is data: storage settings that a
  * configuration can take as they are, the evidence for them, and all that they leave without an owner.

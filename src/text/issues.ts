@@ -1,4 +1,4 @@
-/** What zod finds wrong, as text. */
+/** The faults that zod finds, as text. */
 
 interface Issues {
   readonly issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[];

@@ -1,7 +1,7 @@
 /** Any text, shown so that it cannot mislead. */
 
 /**
- * What moves the cursor, breaks the line, turns the reading direction, or cannot be seen at all:
+ * Characters that move the cursor, breaks the line, turns the reading direction, or cannot be seen at all:
  * controls, format characters, line and paragraph separators, halves of surrogate pairs, and all that
  * Unicode lets a font leave out. The zero-width joiners are among them: some scripts and emoji
  * need them, but between other letters they make one owner's name look like another's.

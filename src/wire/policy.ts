@@ -1,7 +1,7 @@
 /**
  * Rules, groups and what an owner has of them, in the JSON that Forgejo's clients know.
  *
- * What is asked for carries the checks, and their words are what the asker reads: each names what is
+ * Schemas of requests carry the checks, and their words are what the asker reads: each names what is
  * expected.
  */
 

@@ -4,8 +4,8 @@
  */
 
 /**
- * What the page /sign-in shows for `?fault=CODE`, and nothing else: no text from outside is ever shown there.
- * The log has the details.
+ * The sentences that the page /sign-in shows for `?fault=CODE`, and nothing else: no text from outside is
+ * ever shown there. The log has the details.
  */
 export const signInFaults = {
   unknown_source: 'There is no such way to sign in.',

@@ -1,5 +1,6 @@
 /**
- * What owners see of their own beyond Forgejo's addresses: all that a refused push is told, and more of it.
+ * The figures that owners see of their own beyond Forgejo's addresses: all that a refused push is told, and
+ * more of it.
  */
 
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** What the modules hold, as it stands on the wire, and back. */
+/** The modules' values, as they stand on the wire, and back. */
 
 import type { Snapshot } from '../../documents/index.ts';
 import { profileOf } from '../../identity/index.ts';

@@ -99,8 +99,8 @@ function pause(attempts: number): number {
 }
 
 /**
- * What keeps a command from being sent twice, or late: one that finds no connection fails, and so does one
- * whose connection breaks. Only the caller knows whether it is still wanted.
+ * Settings that keep a command from being sent twice, or late: one that finds no connection fails, and so
+ * does one whose connection breaks. Only the caller knows whether it is still wanted.
  */
 const once = { maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, autoResubscribe: false };
 

@@ -26,8 +26,8 @@ export interface GoverningSettings {
   readonly waitReplicas: number;
   readonly mostEvents: number;
   /**
-   * Who writes events and levels, so that they are written in the order in which they were; null: they are
-   * written once.
+   * The host that writes events and levels, so that they are written in the order in which they were; null:
+   * they are written once.
    */
   readonly writer: string | null;
 }

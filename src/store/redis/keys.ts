@@ -24,7 +24,7 @@
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
  *     PREFIX:mark:{NUMBER}   hash    HOST -> its mark, in a Cluster: see marks.ts
  *
- * What stands in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
+ * Anything in capitals is percent-encoded but for ASCII letters, digits and `.`, `_`, `~`, `-`; so it has
  * neither spaces nor braces, and the hash tags are what they seem: all but shares and marks lie in one slot,
  * each owner's shares in one.
  *

@@ -1,7 +1,7 @@
 /**
  * The order of what is said again and again.
  *
- * What was sent over a connection that broke may reach Redis after what was said later over the next one, or
+ * A message over a connection that broke may reach Redis after what was said later over the next one, or
  * by the daemon that was started next. So whatever may be said twice has a number, which Redis was asked for
  * before it was sent, and is refused as `late` where Redis has heard something later: of the same owner and
  * machine, of events and levels by the same writer, or of owners whom a change of policy took out. Who lives

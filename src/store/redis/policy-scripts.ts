@@ -76,8 +76,8 @@ return {'kept', drop_oldest('(all ' .. before, most)}`,
 );
 
 /**
- * What too few replicas would get is not written at all: a master that was cut off, or was one, goes on
- * alone.
+ * A change that too few replicas would get is not written at all: a master that was cut off, or was one, goes
+ * on alone.
  */
 const enoughReplicas = `
 local wanted, there = tonumber(word()), replicas()
@@ -202,9 +202,9 @@ return {'kept'}`,
 );
 
 /**
- * What a user may not be allowed to is tried first, on a key that is never there: else a policy would have a
- * place, and not its documents. KEYS: policy, documents, owners, log, staged documents, staged owners, order,
- * a key that is not there.
+ * A command that the user may not be allowed is tried first, on a key that is never there: else a policy
+ * would have a place, and not its documents. KEYS: policy, documents, owners, log, staged documents, staged
+ * owners, order, a key that is not there.
  */
 export const replace = script(
   reading,

@@ -16,8 +16,8 @@ return {'kept', next_number(KEYS[1], word())}`,
 const goneFor = 3_600_000_000;
 
 /**
- * What machines say of one owner, fields in and others out, unless one of them has said something later. The
- * number of what was said stands first in HOST/about, or alone in HOST/gone. KEYS: the owner's shares.
+ * Writes what hosts say of one owner, fields in and others out, unless one of them has said something later.
+ * The number of what was said stands first in HOST/about, or alone in HOST/gone. KEYS: the owner's shares.
  */
 export const share = script(
   reading,

@@ -1,7 +1,7 @@
 /**
  * The store that several machines share: Redis, alone, with TLS, behind Sentinels, or as a Cluster.
  *
- * What is acknowledged has been written to the master; a change of policy also by as many replicas as
+ * An acknowledged change has been written to the master; a change of policy also by as many replicas as
  * WAIT_REPLICAS says. While Redis is away everything fails with `store_away`, within about 1.5 s at first and
  * then at once, and it is looked for until it is back. See keys.ts for what is kept where.
  */
@@ -70,8 +70,8 @@ export interface RedisSettings {
   /** Events that are kept at most; of more, the oldest go. */
   readonly mostEvents?: number;
   /**
-   * Who writes events and levels, by a name that it has after a restart, too: what it sent before, and comes
-   * later, is refused. Unless given, they are written as they come.
+   * The host that writes events and levels, by a name that it has after a restart, too: what it sent before,
+   * and comes later, is refused. Unless given, they are written as they come.
    */
   readonly writer?: string;
 }

@@ -1,7 +1,7 @@
 /**
  * Records as values, and values as records.
  *
- * What goes in is checked before anything is sent (`invalid`); what is read is not trusted, and what no
+ * Values are checked before anything is sent (`invalid`); an answer is not trusted, and what no
  * record can have made is refused with the name of its key, never guessed.
  */
 

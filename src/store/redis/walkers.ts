@@ -1,6 +1,6 @@
 /**
- * Who walks what several machines mount: the machine that took it first, as long as it is on the list of
- * machines. So whoever takes a machine off that list has what it walked taken by another.
+ * The hosts that walk what several of them mount: the host that took it first, as long as it is on the list
+ * of machines. So whoever takes a machine off that list has what it walked taken by another.
  */
 
 import { runScript, sound } from './asked.ts';

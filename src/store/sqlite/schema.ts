@@ -67,7 +67,7 @@ CREATE TABLE levels (
 `;
 
 /**
- * What other machines say of owners, and where the policy stood that was taken over from the shared store.
+ * The words of other hosts on owners, and where the policy stood that was taken over from the shared store.
  */
 const shared = `
 CREATE TABLE shares (

@@ -24,8 +24,8 @@ export interface Page<Entry> {
 const patienceMs = 60_000;
 
 /**
- * What the daemon answers; undefined where it answers nothing. `segments` are the path below api/v1, each as
- * it is. Rejects with `AskFailed`, and as `signal` does.
+ * Gives the daemon's answer; undefined where it answers nothing. `segments` are the path below api/v1, each
+ * as it is. Rejects with `AskFailed`, and as `signal` does.
  */
 export async function ask<Answer = void>(
   segments: readonly string[],

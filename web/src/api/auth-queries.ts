@@ -44,7 +44,7 @@ export const linksQuery = (source: number) =>
     refetchInterval: live(seldomMs),
   });
 
-/** Of sign-ins by any source, so many of the latest. */
+/** The most of the latest sign-ins that are shown. */
 const latestSignIns = 200;
 
 /** The latest sign-ins, of which each tells what was claimed without a mapping. */

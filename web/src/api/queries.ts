@@ -1,6 +1,6 @@
 /**
- * What administrators' pages ask: each question with its key, by which it is kept, and how often it is asked
- * anew.
+ * The questions of administrators' pages: each question with its key, by which it is kept, and how often it
+ * is asked anew.
  */
 
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/preact-query';

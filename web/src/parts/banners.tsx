@@ -1,6 +1,6 @@
 /**
- * What has to be known whichever page is open: nobody answers, one is signed out, the store is away, another
- * version runs.
+ * Banners for what has to be known whichever page is open: nobody answers, one is signed out, the store is
+ * away, another version runs.
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';

@@ -1,5 +1,5 @@
 /**
- * What another policy would change: who would newly be refused or allowed what, and what of it is hardly
+ * The effect of another policy: who would newly be refused or allowed what, and what of it is hardly
  * meant.
  */
 

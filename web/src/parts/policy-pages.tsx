@@ -1,5 +1,5 @@
 /**
- * What the pages of groups and of rules are alike in: a list in which a new one is made, and one of them,
+ * The common part of the pages of groups and of rules: a list in which a new one is made, and one of them,
  * changed and deleted.
  */
 
