@@ -6,9 +6,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { History } from '../src/history/index.ts';
 import { Ledger } from '../src/ledger/index.ts';
-import { Totals } from '../src/overview/index.ts';
+import { History, Totals } from '../src/overview/index.ts';
 import { type HistoryStore, openStore } from '../src/store/index.ts';
 import { settings } from '../test/ledger/world.ts';
 import { count, type Figure, milliseconds, print, spread, tell } from './figures.ts';

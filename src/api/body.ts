@@ -2,8 +2,8 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Request } from 'express';
+import { exactNumber, JsonFault, readJsonInSlices } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { exactNumber, JsonFault, readJsonInSlices } from '../json/index.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;

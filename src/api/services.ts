@@ -4,14 +4,11 @@ import type { Backup } from '../backup/index.ts';
 import type { Documents } from '../documents/index.ts';
 import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
-import type { History } from '../history/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Totals } from '../overview/index.ts';
+import type { SecretKeys, SignInFlow, SynchronizingLog } from '../oauth/index.ts';
+import type { History, Totals } from '../overview/index.ts';
 import type { Scanner } from '../scan/index.ts';
-import type { SecretKeys } from '../secrets/index.ts';
-import type { SignInFlow } from '../sign-in/index.ts';
-import type { SynchronizingLog } from '../sources/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 

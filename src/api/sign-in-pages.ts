@@ -6,7 +6,7 @@
 
 import { type RequestHandler, type Response, Router } from 'express';
 import type { Identity } from '../identity/index.ts';
-import { SignInFault, type SignInFlow } from '../sign-in/index.ts';
+import { SignInFault, type SignInFlow } from '../oauth/index.ts';
 import { sessionCookie } from './cookie.ts';
 
 export interface SignInPagesOptions {

@@ -32,7 +32,7 @@ export async function measureFirst(
   account: { readonly uid: number; readonly gid: number } | null,
 ): Promise<Measured> {
   const { Daemon } = await import('../daemon/index.ts');
-  const { createLogger } = await import('../telemetry/index.ts');
+  const { createLogger } = await import('../service/index.ts');
   const folder = mkdtempSync(join(tmpdir(), 'softquota-'));
   const { log, flush } = createLogger({ level: 'error', format: 'pretty' });
   const own = onOwnSockets(config, folder);

@@ -4,19 +4,15 @@ import type { ApiServer, ApiServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
+import type { Refusals } from '../gate/index.ts';
 import { findings, type ObservedFleet } from '../health/index.ts';
-import type { History } from '../history/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Totals } from '../overview/index.ts';
-import type { Refusals } from '../refusals/index.ts';
-import type { SecretKeys } from '../secrets/index.ts';
-import type { SignInFlow } from '../sign-in/index.ts';
-import type { ConnectionShares, SocketPlace } from '../sockets/index.ts';
-import { sourcesWithLostSecrets } from '../sources/index.ts';
-import type { Logger } from '../telemetry/index.ts';
+import type { Measuring } from '../measuring/index.ts';
+import { type SecretKeys, type SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
+import type { History, Totals } from '../overview/index.ts';
+import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { Current } from './current.ts';
-import type { Measuring } from './measuring.ts';
 import type { Unasked } from './unasked.ts';
 
 /** What is asked and told by all that answers. */
@@ -47,7 +43,7 @@ export interface ApiParts extends ServedParts {
  * meanwhile: it is to be there before the gate opens.
  */
 export function loadApi() {
-  return Promise.all([import('../api/index.ts'), import('../sign-in/index.ts')]);
+  return Promise.all([import('../api/index.ts'), import('../oauth/index.ts')]);
 }
 
 /** On both or on neither; rejects with `configuration`. `url` is what HTTP is served at. */

@@ -3,11 +3,11 @@
 import type { Config } from '../config/index.ts';
 import { Fleet, type Mounted } from '../fleet/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import { leavesThere } from '../measuring/index.ts';
+import type { Logger } from '../service/index.ts';
 import { openRedisStore } from '../store/index.ts';
-import type { Logger } from '../telemetry/index.ts';
 import { version } from '../version.ts';
 import { hostTokenIn } from './host-id.ts';
-import { leavesThere } from './mounted.ts';
 
 export interface FleetParts {
   readonly config: Config;

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
-import { type SecretKeys, secretKeysOf } from '../secrets/index.ts';
+import { type SecretKeys, secretKeysOf } from '../oauth/index.ts';
 import { keptIn, keptOnce } from './kept-once.ts';
 
 const madeBytes = 48;

@@ -7,8 +7,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import { JsonFault, readJsonInSlices } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import { JsonFault, readJsonInSlices } from '../json/index.ts';
 import { decodePath } from '../layout/index.ts';
 
 export type Parameters = ReadonlyMap<string, string>;

@@ -2,8 +2,8 @@
 
 import type { Synchronization } from '../claims/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Claimed } from '../oauth/index.ts';
 import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
-import type { Claimed } from '../sources/index.ts';
 
 /** A unit that is known, or was found on the disk, or is about to be made. */
 export interface PlacedUnit {

@@ -5,8 +5,18 @@ import { counted, formatBytes, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
-import type { Listed, Observed, ObservedFleet, ObservedRename, TroubledPlace } from './observed.ts';
-import { doesNotAnswer, longWalks, notKept, sharedAway, sharedName } from './observed.ts';
+import {
+  doesNotAnswer,
+  type Listed,
+  longWalks,
+  notKept,
+  type Observed,
+  type ObservedFleet,
+  type ObservedRename,
+  sharedAway,
+  sharedName,
+  type TroubledPlace,
+} from './observed.ts';
 
 export function findings(observed: Observed): readonly Finding[] {
   return [

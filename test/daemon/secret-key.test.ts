@@ -2,8 +2,7 @@ import fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { Config } from '../../src/config/index.ts';
-import { loadConfig } from '../../src/config/index.ts';
+import { type Config, loadConfig } from '../../src/config/index.ts';
 import { secretKeysIn } from '../../src/daemon/secret-key.ts';
 
 function configFor(t: Test, secretKey = '', dataPath = fs.mkdtempSync(join(tmpdir(), 'sq-'))): Config {

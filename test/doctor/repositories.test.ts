@@ -5,8 +5,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { Config } from '../../src/config/index.ts';
-import { loadConfig } from '../../src/config/index.ts';
+import { type Config, loadConfig } from '../../src/config/index.ts';
 import { findRepositories } from '../../src/doctor/repositories.ts';
 import { folderFor, repositoryAt, write } from './folder.ts';
 

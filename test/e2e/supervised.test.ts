@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Manager } from '../supervision/manager.ts';
+import { Manager } from '../service/manager.ts';
 import { ask, until } from './ask.ts';
 import { Server } from './server.ts';
 

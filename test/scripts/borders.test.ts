@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { borderFaults, type ImportGraph, importGraph } from '../../scripts/borders.ts';
 import { modules } from '../../scripts/modules.ts';
@@ -47,4 +48,15 @@ t.test('imports of types, re-exports and imports at run time are all read', asyn
 
 t.test('the modules of src keep to their borders', async t => {
   t.same(borderFaults(importGraph(new URL('../../src', import.meta.url).pathname), modules), []);
+});
+
+t.test('every file that the flows of docs/architecture.md name is there', async t => {
+  const document = readFileSync(new URL('../../docs/architecture.md', import.meta.url), 'utf8');
+  const flows = document.slice(document.indexOf('## The three flows'), document.indexOf('## Modules'));
+  const named = [...flows.matchAll(/`([a-z-]+(?:\/[a-z-]+)+)`/g)].map(([, name]) => `${name}.ts`);
+  t.ok(named.length > 50);
+  t.same(
+    named.filter(name => !existsSync(new URL(name, new URL('../../src/', import.meta.url)))),
+    [],
+  );
 });

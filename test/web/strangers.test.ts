@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import t from 'tap';
 import { printable } from '../../src/text/index.ts';
-import { hostileProvider } from '../sign-in/hostile-provider.ts';
-import { SignInWorld } from '../sign-in/world.ts';
+import { hostileProvider } from '../oauth/hostile-provider.ts';
+import { SignInWorld } from '../oauth/world.ts';
 import { administratorsPages, oddNames } from './realm.ts';
 import { isLoaded, reads, Web } from './world.ts';
 

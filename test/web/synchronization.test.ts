@@ -6,8 +6,8 @@ import t from 'tap';
 import { groupsOf, userOf } from '../api/people.ts';
 import { vectors } from '../claims/shared.ts';
 import type { Tab } from '../e2e/browser.ts';
-import { realProvider } from '../sign-in/provider.ts';
-import { groups, SignInWorld } from '../sign-in/world.ts';
+import { realProvider } from '../oauth/provider.ts';
+import { groups, SignInWorld } from '../oauth/world.ts';
 import { Web } from './world.ts';
 
 t.setTimeout(1_200_000);

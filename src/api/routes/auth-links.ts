@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { linksAt, putLink } from '../../identity/index.ts';
-import { issuerOf, mustBeSource, unlink } from '../../sources/index.ts';
+import { issuerOf, mustBeSource, unlink } from '../../oauth/index.ts';
 import { knownName, link, mark, newLink } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';

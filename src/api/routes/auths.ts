@@ -10,7 +10,7 @@ import {
   type SourceDocument,
   sourcesIn,
   unknownQuotaGroups,
-} from '../../sources/index.ts';
+} from '../../oauth/index.ts';
 import { mark, newSource, type Source, savedSource, source, sourceEdit } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';

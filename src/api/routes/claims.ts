@@ -1,7 +1,7 @@
 /** What claims would make, or make, of a user's quota groups. */
 
 import { z } from 'zod';
-import { mustBeSource, synchronizeClaimed, tryClaims } from '../../sources/index.ts';
+import { mustBeSource, synchronizeClaimed, tryClaims } from '../../oauth/index.ts';
 import {
   claimed,
   mark,

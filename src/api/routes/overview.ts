@@ -1,7 +1,7 @@
 /** `/overview` and `/history`: all owners together, and usage as it was. */
 
 import { z } from 'zod';
-import { totalOf } from '../../history/index.ts';
+import { totalOf } from '../../overview/index.ts';
 import { asTree } from '../../quota/index.ts';
 import { history, historyRanges, knownName, overview } from '../../wire/index.ts';
 import { administrators } from '../access.ts';

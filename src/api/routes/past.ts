@@ -1,6 +1,6 @@
 /** Usage as it was, as it stands on the wire. */
 
-import { dailyDays, hourlyDays, type History as Past, type Range, reachedAt } from '../../history/index.ts';
+import { dailyDays, hourlyDays, type History as Past, type Range, reachedAt } from '../../overview/index.ts';
 import { leaves } from '../../quota/index.ts';
 import type { Growth, History } from '../../wire/index.ts';
 

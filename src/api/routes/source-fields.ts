@@ -2,7 +2,7 @@
 
 import { mappingIn } from '../../claims/index.ts';
 import { FaultList, SoftquotaError } from '../../errors.ts';
-import type { SourceDocument, SourceFields, NewSource as WantedSource } from '../../sources/index.ts';
+import type { SourceDocument, SourceFields, NewSource as WantedSource } from '../../oauth/index.ts';
 import { printable } from '../../text/index.ts';
 import type { NewSource, Source, SourceEdit } from '../../wire/index.ts';
 

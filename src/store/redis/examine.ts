@@ -3,8 +3,7 @@
  * schema.
  */
 
-import type { Address, Client } from './address.ts';
-import { nameOf } from './address.ts';
+import { type Address, type Client, nameOf } from './address.ts';
 import { inARow, strangeSchema } from './asked.ts';
 import { damaged } from './faults.ts';
 import type { Keys } from './keys.ts';

@@ -7,8 +7,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { SoftquotaError } from '../../errors.ts';
-import { messageOf } from '../../errors.ts';
+import { messageOf, type SoftquotaError } from '../../errors.ts';
 import { away, failureOf } from '../sqlite/faults.ts';
 import { faultOf } from '../sqlite/messages.ts';
 import type { UnitQuery, UnitSum } from '../unit-sources.ts';

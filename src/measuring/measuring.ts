@@ -1,0 +1,313 @@
+/**
+ * Between the scanner, which measures and knows no ledger, and the ledger, which records and knows no disk.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../config/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import type { Fleet } from '../fleet/index.ts';
+import type { PlacedUnit } from '../gate/index.ts';
+import type { Observed, ObservedFleet } from '../health/index.ts';
+import { isOfNetwork, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
+import type { Ledger } from '../ledger/index.ts';
+import type { Leaf } from '../quota/index.ts';
+import {
+  createScanner,
+  isCovered,
+  type Measurement,
+  type Scanner,
+  type Schedule,
+  type Sweep,
+  startSchedule,
+} from '../scan/index.ts';
+import type { Logger } from '../service/index.ts';
+import { printable } from '../text/index.ts';
+import { FollowUps } from './follow-ups.ts';
+import { tellLongWalks } from './long-walks.ts';
+import { leavesThere, pathsIn, pathsOf, unsharedIn } from './mounted.ts';
+import { Renames } from './renames.ts';
+
+/**
+ * How long a check waits for the disk to say what an unknown path is; less than a hook waits for the check.
+ */
+const locateDeadlineMs = 1000;
+
+/** The same for what another machine says, for which nobody waits. */
+const heardDeadlineMs = 15_000;
+
+/** So many walks that wait for a walker are enough; what only follows a check comes later. */
+const mostWaiting = 64;
+
+interface MeasuringParts {
+  readonly config: Config;
+  readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'units' | 'walks'>;
+  readonly log: Logger;
+  readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
+}
+
+export class Measuring {
+  readonly scanner: Scanner;
+  /** Resolves once a sweep of all there is has ended, in this life. */
+  readonly isMeasured: Promise<void>;
+  readonly #ledger: MeasuringParts['ledger'];
+  readonly #log: Logger;
+  /** Null: this machine walks all that it has. */
+  readonly #fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
+  #config: Config;
+  /** All that is configured, and what of it is walked here. */
+  #storages: readonly StorageSettings[] = [];
+  /** What other machines walk. */
+  #leavesElsewhere: ReadonlySet<Leaf> = new Set();
+  #schedule: Schedule | null = null;
+  /** On the monotonic clock. */
+  #sweptAt: number | null = null;
+  #rootsAway: Observed['rootsAway'] = [];
+  #hangingThreads = 0;
+  readonly #followUps = new FollowUps({
+    measure: path => this.measureSoon(path),
+    isBusy: () => this.scanner.status().waiting.soon >= mostWaiting,
+  });
+  #stopTelling = () => {};
+  readonly #measured = Promise.withResolvers<void>();
+  readonly #renames: Renames;
+
+  constructor({ config, ledger, log, fleet }: MeasuringParts) {
+    this.#config = config;
+    this.#ledger = ledger;
+    this.#log = log;
+    this.#renames = new Renames({ ledger, log });
+    this.isMeasured = this.#measured.promise;
+    this.#fleet = fleet;
+    this.#divide();
+    this.scanner = createScanner({
+      storages: this.#storages,
+      exclude: config.scan.exclude,
+      workers: config.scan.workers,
+      measure: config.scan.measure,
+      cacheFile: join(config.server.dataPath, 'scan.db'),
+      ownerKey: name => ledger.documents.owners.keyOf(name),
+      knownBytes: path => ledger.units.unit(path)?.bytes,
+      knownBelow: path => ledger.units.pathsBelow(path),
+      rootRecord: path => ledger.walks.root(path),
+      nextSeq: () => ledger.walks.nextSeq(),
+      report: measurement => this.#record(measurement),
+      swept: sweep => this.#swept(sweep),
+      isWatched: true,
+      log,
+    });
+  }
+
+  /** Measures everything now, and from now on as scheduled. */
+  start(): void {
+    this.#stopTelling = tellLongWalks({ status: () => this.status, log: this.#log });
+    this.scanner.sweep({ kind: 'sweep' });
+    this.#schedule = this.#startSchedule();
+  }
+
+  reconfigure(config: Config): void {
+    const before = this.#config;
+    this.#config = config;
+    this.#divide();
+    const { storages } = config;
+    const { exclude, measure, schedule, verify } = config.scan;
+    this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
+    if (schedule !== before.scan.schedule || verify !== before.scan.verify) {
+      this.#schedule?.close();
+      this.#schedule = this.#startSchedule();
+    }
+    const measuredOtherwise =
+      measure !== before.scan.measure ||
+      JSON.stringify([storages, exclude]) !== JSON.stringify([before.storages, before.scan.exclude]);
+    if (measuredOtherwise) this.scanner.sweep({ kind: 'sweep' });
+  }
+
+  /** It has become another machine that walks, or this one: all is measured that this one walks now. */
+  walkersChanged(): void {
+    this.#divide();
+    const { exclude, measure } = this.#config.scan;
+    this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
+  }
+
+  /** Measures the unit at this path, or has it measured by the machine that walks it. */
+  measureSoon(path: string): void {
+    const places = pathsOf(path, this.scanner.places(), this.#storages);
+    for (const { shared, below } of places.elsewhere) this.#fleet?.walkers.passOn(shared, below);
+    if (places.isHere || places.elsewhere.length === 0) this.#measureHere(path);
+  }
+
+  /** A check let something through into the unit at this path: it is measured when that may have come. */
+  letThrough(path: string): void {
+    this.#followUps.checked(path);
+  }
+
+  /**
+   * Another machine says that something changed at this path below where the templates of that name begin.
+   */
+  async heard(shared: string, below: string): Promise<void> {
+    for (const path of pathsIn(shared, below, this.scanner.places(), this.#storages)) {
+      try {
+        const known = this.#ledger.units.unitAt(path);
+        const unit =
+          known === null ? await this.locate(path, heardDeadlineMs) : { path: known.name, exists: true };
+        if (unit.exists) this.#measureHere(unit.path);
+      } catch {
+        // There may be none, or the disk does not answer: the next sweep finds what there is.
+      }
+    }
+  }
+
+  #measureHere(path: string): void {
+    this.scanner
+      .measureSoon(path)
+      .catch(error => this.#log.error({ err: error, path }, 'a unit could not be measured'));
+  }
+
+  /** As `GateServices.locate`. */
+  async locate(
+    path: string,
+    deadlineMs = locateDeadlineMs,
+  ): Promise<PlacedUnit & { readonly exists: boolean }> {
+    const located = await this.scanner.locate(path, deadlineMs);
+    switch (located.found) {
+      case 'none':
+        throw new SoftquotaError(
+          'unknown_path',
+          `${printable(path)} is under no storage template ([storage.*] PATH)`,
+        );
+      case 'unread':
+        throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
+      case 'unit': {
+        const { path: unitPath, owner, leaf } = located.unit;
+        const bytes = this.#ledger.units.unit(unitPath)?.bytes ?? null;
+        const exists = located.exists || this.#leavesElsewhere.has(leaf);
+        return { path: unitPath, owner, leaf, bytes, exists };
+      }
+    }
+  }
+
+  get status(): Pick<Observed, 'hangs' | 'walking'> {
+    return this.scanner.status();
+  }
+
+  get rootsAway(): Observed['rootsAway'] {
+    return this.#rootsAway;
+  }
+
+  observed(): Pick<
+    Observed,
+    | 'rootsAway'
+    | 'hangs'
+    | 'walking'
+    | 'sweptAgoMs'
+    | 'sweepEveryMs'
+    | 'sweepError'
+    | 'unread'
+    | 'faults'
+    | 'leftovers'
+    | 'renames'
+  > {
+    const whole = this.scanner.runs().filter(({ owners }) => owners === null);
+    const last = whole.find(({ state }) => state === 'done');
+    const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
+    const { unread, faults, leftovers } = last?.problems ?? noProblems;
+    const { hangs, walking } = this.status;
+    return {
+      hangs,
+      walking,
+      sweepError: ended?.error ?? null,
+      rootsAway: this.#rootsAway,
+      sweptAgoMs: this.#sweptAt === null ? null : performance.now() - this.#sweptAt,
+      sweepEveryMs: this.#schedule?.interval('sweep') ?? Number.POSITIVE_INFINITY,
+      unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
+      faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
+      leftovers,
+      renames: this.#renames.list(),
+    };
+  }
+
+  /** Roots on file systems that other machines may mount, for which no name is given. */
+  async unshared(): Promise<ObservedFleet['unshared']> {
+    const mountAt = mountTable(mountsIn(await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')));
+    return unsharedIn(this.scanner.places(), this.#storages, path => {
+      const mount = mountAt(path);
+      return mount !== null && isOfNetwork(mount) ? mount.type : null;
+    });
+  }
+
+  /** How many threads were left behind by `close`, because a disk never answered them. */
+  get hangingThreads(): number {
+    return this.#hangingThreads;
+  }
+
+  async close(): Promise<void> {
+    this.#schedule?.close();
+    this.#followUps.close();
+    this.#stopTelling();
+    this.#hangingThreads = await this.scanner.close();
+    this.#renames.close();
+  }
+
+  /** Finds out what of all that is configured this machine walks. */
+  #divide(): void {
+    this.#storages = this.#config.storages.map(storage => {
+      const isWalked = storage.shared === undefined || (this.#fleet?.walkers.isOwn(storage.shared) ?? true);
+      return { ...storage, isWalked };
+    });
+    const elsewhere = this.#storages.filter(({ isWalked }) => isWalked === false);
+    this.#leavesElsewhere = new Set(elsewhere.flatMap(leavesThere));
+  }
+
+  #startSchedule(): Schedule {
+    const { schedule: sweep, verify } = this.#config.scan;
+    return startSchedule({ sweep, verify }, kind => {
+      if (!isCovered(kind, this.scanner.runs())) this.scanner.sweep({ kind });
+    });
+  }
+
+  #record(measurement: Measurement): void {
+    if ('gone' in measurement) {
+      this.#ledger.walks.recordGone(measurement.gone, measurement.seq);
+      this.#renames.gone(measurement.gone);
+      return;
+    }
+    const { unit, bytes, files, partial, measuredAt, seq, formerOwners } = measurement;
+    const { path, owner, leaf } = unit;
+    // A walk may end when it is another machine's to walk there.
+    if (this.#leavesElsewhere.has(leaf)) return;
+    this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    this.#renames.measured(path, formerOwners);
+  }
+
+  /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
+  async #swept(sweep: Sweep): Promise<void> {
+    for (const unit of this.#ledger.units.walkedBefore(sweep.startSeq)) {
+      if (this.#leavesElsewhere.has(unit.leaf)) continue;
+      const standing = sweep.standing(unit.name);
+      if (standing === 'gone') {
+        this.#ledger.walks.recordGone(unit.name, sweep.startSeq);
+        this.#renames.gone(unit.name);
+      } else if (standing !== 'seen') this.#ledger.walks.recordUnread(unit.name);
+    }
+    this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
+    for (const root of this.#rootsAway) {
+      this.#log.error(root, 'a storage root is away; its units count as last known');
+    }
+    if (sweep.whole) this.#recordWhole(sweep);
+    await this.#ledger.kept();
+    if (sweep.whole && this.#rootsAway.length === 0) void this.#fleet?.swept();
+  }
+
+  #recordWhole({ startedAt, finishedAt, units, roots }: Sweep): void {
+    this.#sweptAt = performance.now();
+    const present = roots.flatMap(({ path, device, inode, fileSystem, away }) =>
+      away === null ? [{ path, device, inode, fileSystem }] : [],
+    );
+    const configured = new Set(roots.map(({ path }) => path));
+    this.#ledger.walks.recordSweep({ startedAt, finishedAt, units }, present, path => configured.has(path));
+    this.#measured.resolve();
+  }
+}
+
+const none = { first: [], count: 0 };
+const noProblems = { unread: none, faults: none, leftovers: none };

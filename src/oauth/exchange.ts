@@ -1,0 +1,70 @@
+/** What a provider says of somebody whom it sent back with a code. */
+
+import {
+  AuthorizationResponseError,
+  authorizationCodeGrant,
+  type Configuration,
+  fetchUserInfo,
+  ResponseBodyError,
+  type TokenEndpointResponse,
+  type TokenEndpointResponseHelpers,
+} from 'openid-client';
+import { systemCode } from '../errors.ts';
+import type { LoginResult } from './arrivals.ts';
+import type { PendingLogin } from './begun.ts';
+import { mergedClaims } from './claims.ts';
+import { SignInFault } from './fault.ts';
+import { type Provider, reasonOf } from './providers.ts';
+
+/** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
+export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
+  try {
+    const { by, tokens } = await granted(provider, address, begun);
+    const idToken = tokens.claims();
+    if (idToken === undefined) throw new SignInFault('not_believed', 'the provider gave no ID token');
+    const { sub: subject } = idToken;
+    const { userinfo_endpoint: more } = by.serverMetadata();
+    const userinfo = more === undefined ? {} : await fetchUserInfo(by, tokens.access_token, subject);
+    return { subject, claims: mergedClaims(idToken, userinfo) };
+  } catch (error) {
+    throw error instanceof SignInFault ? error : faultOf(error);
+  }
+}
+
+interface Granted {
+  readonly by: Configuration;
+  readonly tokens: TokenEndpointResponse & TokenEndpointResponseHelpers;
+}
+
+/** By the first way to say who we are that the provider takes: one that it does not take uses up no code. */
+async function granted([by, next, ...others]: Provider, address: URL, begun: PendingLogin): Promise<Granted> {
+  const { verifier: pkceCodeVerifier, nonce: expectedNonce, state: expectedState } = begun;
+  const checks = { pkceCodeVerifier, expectedNonce, expectedState, idTokenExpected: true };
+  try {
+    return { by, tokens: await authorizationCodeGrant(by, address, checks) };
+  } catch (error) {
+    if (next === undefined || !isUnknownClient(error)) throw error;
+    return granted([next, ...others], address, begun);
+  }
+}
+
+export const unknownClient = 'the provider does not know this client id with this secret';
+
+export function isUnknownClient(error: unknown): boolean {
+  return error instanceof ResponseBodyError && error.error === 'invalid_client';
+}
+
+/** What the provider sent goes nowhere, not even into the log, but for the name of its error. */
+function faultOf(error: unknown): SignInFault {
+  if (error instanceof AuthorizationResponseError) {
+    return new SignInFault('provider_refused', `the provider says ${JSON.stringify(error.error)}`);
+  }
+  if (isUnknownClient(error)) {
+    return new SignInFault('misconfigured', unknownClient);
+  }
+  if (error instanceof ResponseBodyError) {
+    return new SignInFault('not_believed', `the provider refuses the code: ${JSON.stringify(error.error)}`);
+  }
+  const isAway = error instanceof TypeError || systemCode(error) === 'OAUTH_TIMEOUT';
+  return new SignInFault(isAway ? 'provider_away' : 'not_believed', reasonOf(error));
+}

@@ -1,0 +1,300 @@
+/**
+ * Signing in at a provider and coming back: authorization code with PKCE, state and nonce (OpenID Connect
+ * Core, RFC 7636, RFC 9207), by openid-client. Whatever goes wrong rejects with a `SignInFault`.
+ */
+
+import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import type { Author, Documents, Snapshot } from '../documents/index.ts';
+import { SoftquotaError } from '../errors.ts';
+import {
+  endBrought,
+  endSessions,
+  type SessionCookie,
+  type SessionDocument,
+  startSession,
+  type Via,
+} from '../identity/index.ts';
+import { printable } from '../text/index.ts';
+import { type OfferedSource, placeAt } from '../wire/index.ts';
+import { type Arrived, arrive, type LoginResult } from './arrivals.ts';
+import { Authorizations } from './authorization.ts';
+import { BegunCookies, begunSeconds, type PendingLogin } from './begun.ts';
+import { arrivalBy } from './exchange.ts';
+import { SignInFault } from './fault.ts';
+import { issuerOf } from './issuer.ts';
+import type { SecretKeys } from './keys.ts';
+import type { SourceDocument } from './kinds.ts';
+import { lostSecret, Providers, reasonOf } from './providers.ts';
+import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
+import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
+import { type SynchronizingLog, warn } from './synchronization.ts';
+import { UsedOnce } from './used-once.ts';
+
+export interface SignInFlowOptions {
+  readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
+  readonly keys: SecretKeys;
+  readonly log: SynchronizingLog;
+  /** Ends with a slash. */
+  baseUrl(): string;
+  /** Milliseconds since 1970. */
+  now(): number;
+}
+
+/** What a browser is told. */
+export interface Onward {
+  readonly location: string;
+  /** `Set-Cookie` headers. */
+  readonly cookies: readonly string[];
+}
+
+export interface Finishing {
+  /** As it came, from the `?` on. */
+  readonly query: string;
+  /** The `Cookie` header. */
+  readonly cookies: string | undefined;
+  /** What the browser holds as its session; null: nothing. */
+  readonly held: string | null;
+}
+
+export class SignInFlow {
+  readonly #options: SignInFlowOptions;
+  readonly #providers: Providers;
+  readonly #used: UsedOnce;
+  readonly #authorizations = new Authorizations();
+
+  constructor(options: SignInFlowOptions) {
+    this.#options = options;
+    this.#providers = new Providers(options.keys, () => options.now());
+    this.#used = new UsedOnce(begunSeconds * 1000);
+  }
+
+  /** The active sources, for those who are not signed in. */
+  offered(): readonly OfferedSource[] {
+    const active = sourcesIn(this.#options.documents.snapshot).filter(({ isActive }) => isActive);
+    return active.map(({ id, name }) => ({ id: String(id), name, href: `sign-in/oauth2/${id}` }));
+  }
+
+  /** Where the provider is to send browsers back to: what has to be entered there. */
+  redirectUri(sourceId: number): string {
+    return new URL(`sign-in/oauth2/${sourceId}/callback`, this.#options.baseUrl()).href;
+  }
+
+  /**
+   * Where a provider is to send browsers back to that signed out there: what has to be entered there as well.
+   */
+  get postLogoutRedirectUri(): string {
+    return new URL('sign-in', this.#options.baseUrl()).href;
+  }
+
+  /** Where the page is that shows why somebody was not signed in or out. */
+  faultPage({ code }: SignInFault): string {
+    return new URL(`sign-in?fault=${code}`, this.#options.baseUrl()).href;
+  }
+
+  /**
+   * Why nobody could sign in by this source now, or sign out at the provider where that is wanted; null: they
+   * could. Waits for the provider, but not for long.
+   *
+   * Whatever lies at the address, the words are the same: else who may write sources could look around in the
+   * network that this machine is in. The log has the reason.
+   */
+  async trouble(source: SourceDocument): Promise<string | null> {
+    const { keys, log } = this.#options;
+    if (clientSecretOf(source, keys).is === 'lost')
+      return `nobody could sign in by it at the moment: ${lostSecret}`;
+    try {
+      const provider = await this.#providers.of(source);
+      if (source.signOutAtProvider) endSessionAddress(provider, source, this.postLogoutRedirectUri);
+      return null;
+    } catch (error) {
+      const reason = error instanceof SignInFault ? error.message : reasonOf(error);
+      const isOfSignOut = error instanceof SignInFault && error.code === 'still_signed_in_there';
+      log.warn(
+        { source: source.name, reason },
+        isOfSignOut ? 'signing out cannot end sessions at a provider' : 'nobody could sign in by a source',
+      );
+      return isOfSignOut ? onlyHere : unusable;
+    }
+  }
+
+  /**
+   * Where a browser with this session goes to sign out, relative to the base URL; null: there is no such
+   * place.
+   */
+  signOutHref(session: SessionDocument): string | null {
+    return signOutHref(this.#options.documents.snapshot, session);
+  }
+
+  /**
+   * Ends a session here, where `mark` shows that the browser comes from a page of ours. False: it does not,
+   * and nothing has changed. Rejects with a `SignInFault`.
+   */
+  async endHere(
+    session: SessionDocument,
+    sourceId: string,
+    mark: string | null,
+    by: Author,
+  ): Promise<boolean> {
+    if (!isSignOutOf(session, sourceId, mark)) return false;
+    try {
+      await this.#options.documents.transact(
+        ({ changes }) => endSessions(changes, ({ id }) => id === session.id),
+        by,
+      );
+      return true;
+    } catch (error) {
+      if (error instanceof SoftquotaError) throw new SignInFault('still_signed_in', error.message, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Where a browser whose session has ended here ends the one at the provider. Rejects with a `SignInFault`.
+   */
+  async endThere(sourceId: string): Promise<string> {
+    try {
+      const source = this.#activeSource(sourceId);
+      const provider = await this.#providers.of(source);
+      return endSessionAddress(provider, source, this.postLogoutRedirectUri).href;
+    } catch (error) {
+      if (error instanceof SignInFault) throw new SignInFault('still_signed_in_there', error.message, error);
+      throw error;
+    }
+  }
+
+  /**
+   * Sends a browser to the provider. `returnTo` is where it wants to be afterwards; what is no page of ours
+   * does not count.
+   */
+  async begin(sourceId: string, returnTo: string | null, cookies: string | undefined): Promise<Onward> {
+    const source = this.#activeSource(sourceId);
+    const provider = await this.#providers.of(source);
+    const begun: PendingLogin = {
+      state: randomState(),
+      nonce: randomNonce(),
+      verifier: randomPKCECodeVerifier(),
+      sourceId,
+      issuer: issuerOf(source.discoveryUrl),
+      returnTo: returnTo !== null && placeAt(returnTo) !== null ? returnTo : '/',
+      at: this.#options.now(),
+    };
+    const location = await this.#authorizations.addressFor(provider, {
+      redirect_uri: this.redirectUri(source.id),
+      scope: [...new Set(['openid', ...source.scopes])].join(' '),
+      state: begun.state,
+      nonce: begun.nonce,
+      code_challenge: await calculatePKCECodeChallenge(begun.verifier),
+      code_challenge_method: 'S256',
+    });
+    return { location: location.href, cookies: this.#cookies.begin(cookies, begun) };
+  }
+
+  /** A browser comes back: who it is, and a session for that. Once for each that was begun. */
+  async finish(
+    sourceId: string,
+    { query, cookies, held }: Finishing,
+  ): Promise<Onward & { readonly session: SessionCookie }> {
+    const source = this.#activeSource(sourceId);
+    const begun = this.#begun(source, query, cookies);
+    const session = await this.#signedIn(source, await this.#asked(source, begun, query), held);
+    const location = new URL(begun.returnTo.slice(1), this.#options.baseUrl()).href;
+    return { location, cookies: [this.#cookies.end(begun.state)], session };
+  }
+
+  get #cookies(): BegunCookies {
+    return new BegunCookies(this.#options.keys, this.#options.baseUrl());
+  }
+
+  #activeSource(id: string, snapshot: Snapshot = this.#options.documents.snapshot): SourceDocument {
+    const source = sourceById(snapshot, id);
+    if (source === undefined) throw new SignInFault('unknown_source', 'there is no such source');
+    if (source.isActive) return source;
+    throw new SignInFault('inactive_source', `the source ${printable(source.name)} is not active`);
+  }
+
+  #begun(source: SourceDocument, query: string, cookies: string | undefined): PendingLogin {
+    const state = new URLSearchParams(query).get('state') ?? '';
+    const now = this.#options.now();
+    const begun = this.#cookies.find(cookies, state, now);
+    if (begun === null) {
+      throw new SignInFault(
+        'not_started_here',
+        'this browser has begun no such sign-in, or it is too long ago',
+      );
+    }
+    // Each source has a redirect URI of its own, so what comes to another one's was sent astray (RFC 9700,
+    // 4.4).
+    if (begun.sourceId !== String(source.id) || begun.issuer !== issuerOf(source.discoveryUrl)) {
+      throw new SignInFault(
+        'not_believed',
+        'the sign-in was begun with another provider than the one that answers',
+      );
+    }
+    if (!this.#used.use(state, now)) {
+      throw new SignInFault('not_started_here', 'the sign-in was finished before');
+    }
+    return begun;
+  }
+
+  async #asked(source: SourceDocument, begun: PendingLogin, query: string): Promise<LoginResult> {
+    const provider = await this.#providers.of(source);
+    const address = new URL(this.redirectUri(source.id));
+    address.search = query;
+    return arrivalBy(provider, address, begun);
+  }
+
+  /**
+   * All of it is one change: who comes, what the claims make of that, and the session in place of the
+   * browser's last.
+   */
+  async #signedIn(source: SourceDocument, arrival: LoginResult, held: string | null): Promise<SessionCookie> {
+    const { documents, log } = this.#options;
+    const at = this.#options.now();
+    const via: Via = {
+      is: 'source',
+      source: source.id,
+      issuer: issuerOf(source.discoveryUrl),
+      subject: arrival.subject,
+    };
+    try {
+      const { told, session } = await documents.transact(transaction => {
+        // It may have been changed while the provider was asked.
+        const current = this.#activeSource(String(source.id), transaction.changes);
+        const arrived = arrive(transaction, current, arrival, at);
+        if (arrived.is === 'refused')
+          throw new SignInFault(arrived.why, refusedText(current, arrived, arrival));
+        const { changes } = transaction;
+        if (held !== null) endBrought(changes, held, at);
+        const wanted = { via, scopes: ['all'], endsAt: null };
+        return { told: arrived.told, session: startSession(changes, arrived.owner, wanted, at) };
+      });
+      warn(log, told);
+      return session;
+    } catch (error) {
+      if (error instanceof SoftquotaError) throw new SignInFault('not_now', error.message, error);
+      throw error;
+    }
+  }
+}
+
+const unusable =
+  'nobody could sign in by it at the moment: the provider cannot be used as this source says; the log of the daemon has the reason';
+const onlyHere =
+  'signing out ends the session here alone: the provider tells no end_session_endpoint that can be used';
+
+/** For the log: also what an administrator does about it. */
+function refusedText(
+  source: SourceDocument,
+  { why, name }: Extract<Arrived, { readonly is: 'refused' }>,
+  { subject }: LoginResult,
+): string {
+  const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links who that is to a user`;
+  switch (why) {
+    case 'nameless':
+      return `the claim ${source.usernameClaim} has no name; ${link}`;
+    case 'name_unusable':
+      return `${JSON.stringify(name)} or the subject cannot be a name here; ${link}`;
+    case 'name_taken':
+      return `there is an owner ${JSON.stringify(name)} already; ${link}`;
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * Providers as their discovery documents have them, each remembered for a while.
+ *
+ * A signature is believed only where it takes a private key to make it: nothing is signed with a secret that
+ * others know as well, or not at all. That an ID token came over TLS is not taken for a signature either.
+ */
+
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  clockTolerance,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  None,
+  type ServerMetadata,
+} from 'openid-client';
+import { z } from 'zod';
+import { SignInFault } from './fault.ts';
+import { boundedFetch } from './fetching.ts';
+import { discoveryOf, isSafe, issuerOf } from './issuer.ts';
+import type { SecretKeys } from './keys.ts';
+import type { SourceDocument } from './kinds.ts';
+import { clientSecretOf, type KnownSecret } from './sources.ts';
+
+const answerSeconds = 10;
+const toleranceSeconds = 30;
+/** For the discovery document alone: the provider's keys are asked for at each sign-in. */
+const rememberedMs = 10 * 60_000;
+/** So that nobody has a provider asked all the time that does not answer. */
+const awayMs = 5000;
+
+const asymmetric = new Set([
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+]);
+
+const endpoint = z.string().refine(text => URL.canParse(text));
+
+/** What is needed of a discovery document (OpenID Connect Discovery, 3). */
+const usable = z.object({
+  authorization_endpoint: endpoint,
+  token_endpoint: endpoint,
+  jwks_uri: endpoint,
+  userinfo_endpoint: endpoint.optional(),
+  pushed_authorization_request_endpoint: endpoint.optional(),
+  require_pushed_authorization_requests: z.boolean().optional(),
+  id_token_signing_alg_values_supported: z.array(z.string()).default(['RS256']),
+  // Where nothing is told, both are tried.
+  token_endpoint_auth_methods_supported: z
+    .array(z.string())
+    .default(['client_secret_basic', 'client_secret_post']),
+});
+
+type UsableMetadata = ServerMetadata &
+  Required<Pick<ServerMetadata, 'token_endpoint_auth_methods_supported'>>;
+
+export const lostSecret =
+  'the client secret was encrypted with a key that [security] SECRET_KEY does not have: add that key, or enter the secret again';
+
+/** How a client says who it is, in the order in which it is tried. */
+export type Provider = readonly [Configuration, ...Configuration[]];
+
+interface Remembered {
+  readonly found: Promise<Found>;
+  until: number;
+}
+
+/** What makes configurations: the library remembers the provider's keys with each of them, for minutes. */
+interface Found {
+  configured(): Provider;
+}
+
+export class Providers {
+  readonly #keys: SecretKeys;
+  readonly #now: () => number;
+  readonly #remembered = new Map<string, Remembered>();
+
+  constructor(keys: SecretKeys, now: () => number) {
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  /**
+   * Without keys of the provider, so that one sign-in is never looked at with keys that an earlier one had
+   * fetched: they may have been rotated since. They are fetched only once the provider took a code, so nobody
+   * has them fetched at will. Rejects with a `SignInFault`: `provider_away` or `misconfigured`.
+   */
+  async of(source: SourceDocument): Promise<Provider> {
+    const { id, discoveryUrl, clientId, clientSecret } = source;
+    const key = JSON.stringify([id, discoveryUrl, clientId, clientSecret]);
+    const now = this.#now();
+    for (const [other, { until }] of this.#remembered) if (until <= now) this.#remembered.delete(other);
+    const known = this.#remembered.get(key);
+    if (known !== undefined) return (await known.found).configured();
+    const found = this.#found(source);
+    const remembered = { found, until: now + rememberedMs };
+    this.#remembered.set(key, remembered);
+    found.catch(() => {
+      remembered.until = this.#now() + awayMs;
+    });
+    return (await found).configured();
+  }
+
+  async #found(source: SourceDocument): Promise<Found> {
+    const secret = clientSecretOf(source, this.#keys);
+    if (secret.is === 'lost') {
+      throw new SignInFault('misconfigured', lostSecret);
+    }
+    const server = acceptable(await discovered(source), source);
+    const [first, ...others] = waysFor(secret, server.token_endpoint_auth_methods_supported);
+    return {
+      configured: () => [
+        configured(source, server, first),
+        ...others.map(way => configured(source, server, way)),
+      ],
+    };
+  }
+}
+
+/** How a client may say who it is, in the order in which it is tried. */
+function waysFor(
+  secret: Exclude<KnownSecret, { readonly is: 'lost' }>,
+  methods: readonly string[],
+): readonly [ClientAuth, ...ClientAuth[]] {
+  if (secret.is === 'none') return [None()];
+  const ways = [ClientSecretBasic(secret.secret), ClientSecretPost(secret.secret)] as const;
+  if (!methods.includes('client_secret_post')) return [ways[0]];
+  return methods.includes('client_secret_basic') ? ways : [ways[1]];
+}
+
+function configured(source: SourceDocument, server: ServerMetadata, auth: ClientAuth): Configuration {
+  const configuration = new Configuration(
+    server,
+    source.clientId,
+    { [clockTolerance]: toleranceSeconds },
+    auth,
+  );
+  configuration[customFetch] = boundedFetch;
+  configuration.timeout = answerSeconds;
+  if (isPlain(source)) allowInsecureRequests(configuration);
+  enableNonRepudiationChecks(configuration);
+  return configuration;
+}
+
+async function discovered(source: SourceDocument): Promise<ServerMetadata> {
+  const address = discoveryOf(source.discoveryUrl);
+  try {
+    const found = await discovery(address, source.clientId, undefined, None(), {
+      [customFetch]: boundedFetch,
+      timeout: answerSeconds,
+      ...(isPlain(source) ? { execute: [allowInsecureRequests] } : {}),
+    });
+    return found.serverMetadata();
+  } catch (error) {
+    throw new SignInFault('provider_away', `${address} could not be read: ${reasonOf(error)}`, error);
+  }
+}
+
+/** As much of it as is believed. */
+function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetadata {
+  const expected = issuerOf(source.discoveryUrl);
+  if (server.issuer !== expected && server.issuer !== `${expected}/`) {
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} says that it is ${server.issuer}: give that address to the source`,
+    );
+  }
+  const told = usable.safeParse(server);
+  if (!told.success) {
+    const wrong = [...new Set(told.error.issues.map(({ path }) => path.join('.')))].join(', ');
+    throw new SignInFault('misconfigured', `the provider at ${expected} tells nothing usable as ${wrong}`);
+  }
+  const { data } = told;
+  const { pushed_authorization_request_endpoint: pushed } = data;
+  if (data.require_pushed_authorization_requests === true && pushed === undefined) {
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} requires pushed authorization requests, and tells no pushed_authorization_request_endpoint`,
+    );
+  }
+  const endpoints = [
+    data.authorization_endpoint,
+    data.token_endpoint,
+    data.jwks_uri,
+    data.userinfo_endpoint,
+    pushed,
+  ];
+  for (const endpoint of endpoints) {
+    const url = endpoint === undefined ? null : new URL(endpoint);
+    if (url === null || isSafeFor(source, url)) continue;
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} would have something sent to ${url.origin} in the clear`,
+    );
+  }
+  const signing = data.id_token_signing_alg_values_supported.filter(alg => asymmetric.has(alg));
+  if (signing.length === 0) {
+    throw new SignInFault(
+      'misconfigured',
+      `the provider at ${expected} signs ID tokens with nothing that is believed here, such as RS256`,
+    );
+  }
+  const { token_endpoint_auth_methods_supported } = data;
+  return { ...server, token_endpoint_auth_methods_supported, id_token_signing_alg_values_supported: signing };
+}
+
+/**
+ * Tells whether a browser, or what we ask, may go there: in the clear only where the provider is at this
+ * machine itself.
+ */
+export function isSafeFor(source: SourceDocument, url: URL): boolean {
+  return url.protocol === 'https:' || (isPlain(source) && isSafe(url));
+}
+
+function isPlain({ discoveryUrl }: SourceDocument): boolean {
+  return new URL(discoveryUrl).protocol === 'http:';
+}
+
+/** With what lies below it: a library's error says little by itself. Never with a piece of what was read. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof SyntaxError) return 'it is no JSON';
+  const below = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
+  return error.message + below;
+}

@@ -1,0 +1,252 @@
+/** OAuth2 sources, read and changed in a changes. */
+
+import { randomInt } from 'node:crypto';
+import { type Mapping, quotaGroupsIn } from '../claims/index.ts';
+import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
+import { endSessions, linksAt, removeLink, setAdministrationBy } from '../identity/index.ts';
+import { groupNamed } from '../policy/index.ts';
+import { nameFault } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
+import { endAdministration } from './administration.ts';
+import { addressFault, issuerOf } from './issuer.ts';
+import type { SecretKeys } from './keys.ts';
+import { type SourceDocument, sourceKind } from './kinds.ts';
+
+const idBits = 48;
+const longestSecret = 4096;
+
+/** What an administrator says of a source. */
+export type SourceFields = Omit<SourceDocument, 'id' | 'clientSecret' | 'clientSecretAt' | 'createdAt'> & {
+  /** As the provider gave it; null where it asks for none. */
+  readonly clientSecret: string | null;
+};
+
+export type NewSource = Pick<SourceFields, 'name' | 'discoveryUrl' | 'clientId'> & Partial<SourceFields>;
+
+export interface Making {
+  readonly keys: SecretKeys;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+const defaults = {
+  scopes: ['openid', 'profile', 'email'],
+  usernameClaim: 'preferred_username',
+  trustUsernames: false,
+  adminClaim: null,
+  adminGroup: null,
+  groupClaim: null,
+  mapping: [],
+  removal: false,
+  missingClaim: 'remove',
+  signOutAtProvider: false,
+  isActive: true,
+} as const satisfies Partial<SourceFields>;
+
+export type KnownSecret =
+  | { readonly is: 'none' }
+  | { readonly is: 'lost' }
+  | { readonly is: 'known'; readonly secret: string };
+
+/** As they were made. */
+export function sourcesIn(snapshot: Snapshot): readonly SourceDocument[] {
+  return [...snapshot.all(sourceKind)]
+    .map(([, source]) => source)
+    .sort((a, b) => a.createdAt - b.createdAt || a.id - b.id);
+}
+
+export function sourceNamed(snapshot: Snapshot, name: string): SourceDocument | undefined {
+  return sourcesIn(snapshot).find(source => source.name === name);
+}
+
+export function sourceById(snapshot: Snapshot, id: string): SourceDocument | undefined {
+  return snapshot.get(sourceKind, id);
+}
+
+/** Throws `not_found`. */
+export function mustBeSource(snapshot: Snapshot, id: string): SourceDocument {
+  const found = sourceById(snapshot, id);
+  if (found === undefined) throw new SoftquotaError('not_found', `there is no source ${printable(id)}`);
+  return found;
+}
+
+/** Throws `conflict` where there is one of that name, else `invalid` with every fault. */
+export function createSource(changes: ChangeSet, wanted: NewSource, { keys, now }: Making): SourceDocument {
+  mustBeOnly(changes, wanted.name, null);
+  const id = newId(changes);
+  const source = draftedSource(id, wanted, now);
+  const clientSecret = wanted.clientSecret ?? null;
+  return put(changes, {
+    ...source,
+    clientSecret: clientSecret === null ? null : keys.seal(clientSecret, purposeOf(id)),
+    clientSecretAt: clientSecret === null ? null : now,
+  });
+}
+
+/** A source that is nowhere yet, without its secret; throws `invalid` with every fault. */
+export function draftedSource(id: number, wanted: NewSource, now: number): SourceDocument {
+  const { clientSecret = null, ...fields } = { ...defaults, ...wanted };
+  mustHaveNoFault(fields, clientSecret);
+  return { ...fields, id, clientSecret: null, clientSecretAt: null, createdAt: now };
+}
+
+/**
+ * Edits a source; a field that is left out stays. Everybody who signed in by it is signed out where it is
+ * active no more, or at another provider; who is administrator by it is none any more there, and where it
+ * looks for another group. Throws `not_found`, `conflict` or `invalid`.
+ */
+export function editSource(
+  transaction: Transaction,
+  id: string,
+  { clientSecret, ...edit }: Partial<SourceFields>,
+  { keys, now }: Making,
+): SourceDocument {
+  const { changes } = transaction;
+  const before = mustBeSource(changes, id);
+  const after = { ...before, ...edit };
+  mustBeOnly(changes, after.name, before.id);
+  mustHaveNoFault(after, clientSecret ?? null);
+  if (clientSecret === undefined) mustBeSameProvider(before, after);
+  const isOver = !after.isActive || issuerOf(before.discoveryUrl) !== issuerOf(after.discoveryUrl);
+  if (isOver) endSessionsBy(changes, before);
+  const isOtherGroup = before.adminClaim !== after.adminClaim || before.adminGroup !== after.adminGroup;
+  if (isOver || isOtherGroup) endAdministrationsBy(transaction, before);
+  if (clientSecret === undefined) return put(changes, { ...after, clientSecret: resealed(before, keys) });
+  return put(changes, {
+    ...after,
+    clientSecret: clientSecret === null ? null : keys.seal(clientSecret, purposeOf(before.id)),
+    clientSecretAt: clientSecret === null ? null : now,
+  });
+}
+
+/**
+ * Deletes a source. An administrator by it is none any more, and everybody who signed in by it is signed out.
+ * Links stay: they are the issuer's, which another source may have, now or later. Throws `not_found`.
+ */
+export function deleteSource(transaction: Transaction, id: string): SourceDocument {
+  const { changes } = transaction;
+  const source = mustBeSource(changes, id);
+  endAdministrationsBy(transaction, source);
+  endSessionsBy(changes, source);
+  changes.remove(sourceKind, id);
+  return source;
+}
+
+function endAdministrationsBy(transaction: Transaction, { id, discoveryUrl }: SourceDocument): void {
+  const { changes } = transaction;
+  for (const link of linksAt(changes, issuerOf(discoveryUrl))) {
+    if (link.administrationBy !== id) continue;
+    endAdministration(transaction, link.owner);
+    setAdministrationBy(changes, link, null);
+  }
+}
+
+function endSessionsBy(changes: ChangeSet, { id }: SourceDocument): void {
+  endSessions(changes, ({ via }) => via.is === 'source' && via.source === id);
+}
+
+/**
+ * Whoever it was is signed out. What a source made of the user, an administrator, ends. Throws `not_found`.
+ */
+export function unlink(transaction: Transaction, id: string, user: string): void {
+  const { changes } = transaction;
+  const { discoveryUrl } = mustBeSource(changes, id);
+  const owner = transaction.mustBeOwner(user);
+  const link = removeLink(changes, owner, issuerOf(discoveryUrl));
+  if (link.administrationBy !== null) endAdministration(transaction, owner.id);
+  endSessions(
+    changes,
+    ({ via }) => via.is === 'source' && via.issuer === link.issuer && via.subject === link.subject,
+  );
+}
+
+/** What the provider is asked with; `lost`: none of the keys that there are opens it. */
+export function clientSecretOf({ id, clientSecret }: SourceDocument, keys: SecretKeys): KnownSecret {
+  if (clientSecret === null) return { is: 'none' };
+  const secret = keys.open(clientSecret, purposeOf(id));
+  return secret === null ? { is: 'lost' } : { is: 'known', secret };
+}
+
+/** The names of those whose secrets are lost. */
+export function sourcesWithLostSecrets(snapshot: Snapshot, keys: SecretKeys): readonly string[] {
+  return sourcesIn(snapshot).flatMap(source =>
+    clientSecretOf(source, keys).is === 'lost' ? [source.name] : [],
+  );
+}
+
+/** By name. */
+export function unknownQuotaGroups(snapshot: Snapshot, mapping: Mapping): readonly string[] {
+  return [...quotaGroupsIn(mapping)].filter(group => groupNamed(snapshot, group) === undefined).sort();
+}
+
+/** With the newest key; what cannot be read stays as it is, so that the right key can still be given. */
+function resealed(source: SourceDocument, keys: SecretKeys): string | null {
+  const known = clientSecretOf(source, keys);
+  if (known.is !== 'known' || source.clientSecret === null || keys.isNewest(source.clientSecret)) {
+    return source.clientSecret;
+  }
+  return keys.seal(known.secret, purposeOf(source.id));
+}
+
+/** Nobody learns the secret by having it sent elsewhere. */
+function mustBeSameProvider(before: SourceDocument, after: Pick<SourceFields, 'discoveryUrl'>): void {
+  if (before.clientSecret === null || issuerOf(before.discoveryUrl) === issuerOf(after.discoveryUrl)) return;
+  throw new SoftquotaError(
+    'invalid',
+    'client_secret: it has to be given again, since openid_connect_auto_discovery_url names another provider',
+  );
+}
+
+/** A secret that is moved to another source opens as nothing. */
+function purposeOf(id: number): string {
+  return `client secret of the source ${id}`;
+}
+
+function put(changes: ChangeSet, source: SourceDocument): SourceDocument {
+  changes.put(sourceKind, String(source.id), source);
+  return source;
+}
+
+function newId(snapshot: Snapshot): number {
+  const id = randomInt(1, 2 ** idBits - 1);
+  return snapshot.get(sourceKind, String(id)) === undefined ? id : newId(snapshot);
+}
+
+function mustBeOnly(snapshot: Snapshot, name: string, id: number | null): void {
+  const other = sourceNamed(snapshot, name);
+  if (other === undefined || other.id === id) return;
+  throw new SoftquotaError('conflict', `there is a source ${printable(name)} already`);
+}
+
+function mustHaveNoFault(fields: Omit<SourceFields, 'clientSecret'>, clientSecret: string | null): void {
+  const { name, discoveryUrl, clientId, scopes, usernameClaim, adminClaim, adminGroup, groupClaim } = fields;
+  const address = addressFault(discoveryUrl);
+  const faults = [
+    ...faultOf('name', name),
+    ...(address === null ? [] : [`openid_connect_auto_discovery_url: ${address}`]),
+    ...faultOf('client_id', clientId),
+    ...(clientSecret === null || isSecret(clientSecret)
+      ? []
+      : [`client_secret: expected at most ${longestSecret} characters without control characters`]),
+    ...scopes.flatMap((scope, index) =>
+      /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope) ? [] : [`scopes.${index}: expected a name without spaces`],
+    ),
+    ...faultOf('username_claim', usernameClaim),
+    ...(adminClaim === null ? [] : faultOf('admin_group_claim_name', adminClaim)),
+    ...(groupClaim === null ? [] : faultOf('quota_group_claim_name', groupClaim)),
+    ...(adminGroup !== null && adminClaim === null
+      ? ['admin_group: admin_group_claim_name has to say which claim it is looked for in']
+      : []),
+  ];
+  FaultList.of(faults).throwIfAny();
+}
+
+function faultOf(field: string, text: string): readonly string[] {
+  const fault = nameFault(text);
+  return fault === null ? [] : [`${field}: ${fault}`];
+}
+
+function isSecret(text: string): boolean {
+  return text.length <= longestSecret && text.isWellFormed() && /^\P{Cc}+$/u.test(text);
+}

@@ -1,0 +1,125 @@
+/** A daemon under a service manager that speaks sd_notify(3): NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID. */
+
+import { printable } from '../text/index.ts';
+import { askGate } from './gate-question.ts';
+import type { Logger } from './logger.ts';
+import { Notifier } from './notifier.ts';
+
+export interface SupervisionOptions {
+  /** The manager's variables are taken out of it, so that no child believes they are meant for it. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly pid: number;
+  /** The gate's socket. */
+  readonly socket: string;
+  readonly log: Logger;
+}
+
+export interface Supervision {
+  /** The sockets are open: from now on the gate is asked, and what it answers is told. */
+  begin(): void;
+  reloading(): void;
+  reloaded(): void;
+  /** Nothing is asked any more. */
+  stopping(): void;
+  /** Resolves once nothing is being told any more, within some seconds. */
+  close(): Promise<void>;
+}
+
+/** Where the manager hears of life three times as often as it wants to, one question may be lost. */
+const feedsPerTerm = 3;
+/** How long the gate may take, and how soon it is asked again before it ever answered. */
+const beforeReadyMs = { deadline: 1000, pause: 100 };
+const longestStatus = 300;
+
+export function supervise({ env, pid, socket, log }: SupervisionOptions): Supervision {
+  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = env;
+  delete env.NOTIFY_SOCKET;
+  delete env.WATCHDOG_USEC;
+  delete env.WATCHDOG_PID;
+  if (NOTIFY_SOCKET === undefined || NOTIFY_SOCKET === '') return unsupervised;
+  const isForUs = WATCHDOG_PID === undefined || WATCHDOG_PID === String(pid);
+  const termMs = isForUs ? Number(WATCHDOG_USEC ?? 0) / 1000 : 0;
+  const notifier = new Notifier(NOTIFY_SOCKET, env.PATH ?? '/usr/bin:/bin', log);
+  return new Supervised(notifier, socket, termMs > 0 ? termMs / feedsPerTerm : null, log);
+}
+
+const unsupervised: Supervision = {
+  begin: () => {},
+  reloading: () => {},
+  reloaded: () => {},
+  stopping: () => {},
+  close: async () => {},
+};
+
+class Supervised implements Supervision {
+  readonly #notifier: Notifier;
+  readonly #socket: string;
+  /** Null where the manager has no watchdog. */
+  readonly #feedMs: number | null;
+  readonly #log: Logger;
+  #timer: NodeJS.Timeout | null = null;
+  #isReady = false;
+  #isStopping = false;
+  #isSilent = false;
+
+  constructor(notifier: Notifier, socket: string, feedMs: number | null, log: Logger) {
+    this.#notifier = notifier;
+    this.#socket = socket;
+    this.#feedMs = feedMs;
+    this.#log = log;
+  }
+
+  begin(): void {
+    void this.#look();
+  }
+
+  reloading(): void {
+    if (this.#isReady && !this.#isStopping)
+      this.#notifier.tell(['RELOADING=1', 'STATUS=Reads its configuration']);
+  }
+
+  reloaded(): void {
+    if (this.#isReady && !this.#isStopping) this.#notifier.tell(['READY=1', 'STATUS=Answers']);
+  }
+
+  stopping(): void {
+    this.#isStopping = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#notifier.tell(['STOPPING=1', 'STATUS=Answers what is under way, and stops']);
+  }
+
+  close(): Promise<void> {
+    return this.#notifier.close();
+  }
+
+  /** Asks the gate, tells what it says, and comes back while there is somebody who wants to know. */
+  async #look(): Promise<void> {
+    const wasReady = this.#isReady;
+    const deadlineMs = wasReady && this.#feedMs !== null ? this.#feedMs : beforeReadyMs.deadline;
+    const answer = await askGate(this.#socket, deadlineMs);
+    if (this.#isStopping) return;
+    if ('silence' in answer) this.#miss(answer.silence);
+    else this.#tell(answer.reasons);
+    const pauseMs = this.#isReady ? this.#feedMs : beforeReadyMs.pause;
+    if (pauseMs !== null) this.#timer = setTimeout(() => void this.#look(), pauseMs).unref();
+  }
+
+  #tell(reasons: readonly string[]): void {
+    this.#isSilent = false;
+    const told = reasons.length === 0 ? 'Answers' : `Answers, but ${reasons.map(printable).join('; ')}`;
+    const notice = [`STATUS=${told.slice(0, longestStatus)}`, 'WATCHDOG=1'];
+    if (this.#isReady) this.#notifier.tellInPassing(notice);
+    else this.#notifier.tell(['READY=1', ...notice]);
+    this.#isReady = true;
+  }
+
+  /** The manager is told nothing, and draws its own conclusions. */
+  #miss(why: string): void {
+    if (this.#isSilent) return;
+    this.#isSilent = true;
+    this.#log.error(
+      { socket: this.#socket, why },
+      'the gate does not answer softquota itself; is [server] SOCKET the one that the service manager opened?',
+    );
+  }
+}

@@ -1,3 +1,0 @@
-/** The daemon's log. */
-
-export { createLogger, type Logger } from './logger.ts';

@@ -1,0 +1,119 @@
+import t from 'tap';
+import { distancesMs, type FollowUpClock, FollowUps } from '../../src/measuring/follow-ups.ts';
+
+const path = '/srv/git/alice/app.git';
+
+/** A clock that goes on only when it is told to, and how often it was asked to ring. */
+class ManualClock implements FollowUpClock {
+  time = 0;
+  alarms = 0;
+  readonly #pending = new Set<{ readonly at: number; readonly ring: () => void }>();
+
+  now = (): number => this.time;
+
+  after = (milliseconds: number, ring: () => void): (() => void) => {
+    this.alarms += 1;
+    const alarm = { at: this.time + milliseconds, ring };
+    this.#pending.add(alarm);
+    return () => this.#pending.delete(alarm);
+  };
+
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Goes on to that time, and rings on the way. */
+  goTo(time: number): void {
+    for (;;) {
+      const [next] = [...this.#pending].filter(({ at }) => at <= time).sort((a, b) => a.at - b.at);
+      if (next === undefined) break;
+      this.#pending.delete(next);
+      this.time = Math.max(this.time, next.at);
+      next.ring();
+    }
+    this.time = time;
+  }
+}
+
+function world({ mostPaths, isBusy = () => false }: { mostPaths?: number; isBusy?: () => boolean } = {}) {
+  const clock = new ManualClock();
+  const measured: { readonly path: string; readonly at: number }[] = [];
+  const followUps = new FollowUps({
+    measure: path => measured.push({ path, at: clock.time }),
+    isBusy,
+    clock,
+    ...(mostPaths === undefined ? {} : { mostPaths }),
+  });
+  const timesOf = (wanted: string) => measured.filter(({ path }) => path === wanted).map(({ at }) => at);
+  return { clock, measured, followUps, timesOf };
+}
+
+t.test('a unit is measured at growing distances from the check, and then forgotten', async t => {
+  const { clock, followUps, timesOf } = world();
+  followUps.checked(path);
+  clock.goTo(1_000_000);
+  t.strictSame(timesOf(path), distancesMs);
+  t.equal(clock.pending, 0);
+});
+
+t.test('a further check begins anew with the shortest distance', async t => {
+  const { clock, followUps, timesOf } = world();
+  followUps.checked(path);
+  clock.goTo(20_000);
+  followUps.checked(path);
+  clock.goTo(1_000_000);
+  t.strictSame(timesOf(path), [250, 1000, 4000, 16_000, ...distancesMs.map(distance => 20_000 + distance)]);
+});
+
+t.test('who asks all the time puts nothing off, costs no alarm, and has no burst of walks', async t => {
+  const { clock, followUps, timesOf } = world();
+  let asked = 0;
+  for (let time = 0; time < 10_000; time += 0.2) {
+    clock.goTo(time);
+    followUps.checked(path);
+    asked += 1;
+  }
+  t.equal(asked, 50_000);
+  const times = timesOf(path);
+  t.ok(times.length >= 38 && times.length <= 40, `${times.length} walks in 10 s`);
+  t.ok(times.every((time, index) => index === 0 || time - (times[index - 1] ?? 0) >= 249));
+  t.ok(clock.alarms <= 2 * times.length + 2, `${clock.alarms} alarms`);
+});
+
+t.test(
+  'many units are measured one after the other, and slowly while others wait for the walkers',
+  async t => {
+    for (const [isBusy, restMs] of [
+      [false, 5],
+      [true, 250],
+    ] as const) {
+      const { clock, followUps, measured } = world({ isBusy: () => isBusy });
+      for (let unit = 0; unit < 100; unit++) followUps.checked(`/srv/git/alice/${unit}.git`);
+      clock.goTo(250 + 49 * restMs);
+      t.equal(measured.length, 50);
+    }
+  },
+);
+
+t.test('of more units than are remembered the oldest is measured once more, and at its turn', async t => {
+  const { clock, followUps, measured, timesOf } = world({ mostPaths: 10 });
+  followUps.checked(path);
+  for (let unit = 0; unit < 10_000; unit++) followUps.checked(`/srv/git/mallory/${unit}.git`);
+  t.strictSame(measured, [{ path, at: 0 }]);
+  t.ok(clock.pending <= 11, 'no more is remembered');
+  clock.goTo(1_000_000);
+  t.strictSame(timesOf(path), [0]);
+  t.ok(measured.length <= 1 + 10 + 10 * distancesMs.length, `${measured.length} walks`);
+  t.strictSame(timesOf('/srv/git/mallory/9999.git').length, distancesMs.length);
+});
+
+t.test('nothing is measured once it is closed', async t => {
+  const { clock, followUps, measured } = world();
+  for (const name of ['a', 'b', 'c']) followUps.checked(name);
+  clock.goTo(250);
+  t.equal(measured.length, 1);
+  followUps.close();
+  clock.goTo(1_000_000);
+  t.equal(measured.length, 1);
+  t.equal(clock.pending, 0);
+});

@@ -1,0 +1,276 @@
+/** Usage is recorded once an hour, whatever happens in between. */
+
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { SoftquotaError } from '../../src/errors.ts';
+import { Ledger } from '../../src/ledger/index.ts';
+import { History, type Range, Totals } from '../../src/overview/index.ts';
+import { leafIndex } from '../../src/quota/index.ts';
+import { type HistoryStore, openStore, type Store } from '../../src/store/index.ts';
+import { until } from '../e2e/ask.ts';
+import { directoryFor, repos, SetClock, settings, silentLog, walk } from '../ledger/world.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+interface Open {
+  readonly store: Store & HistoryStore;
+  readonly ledger: Ledger;
+  readonly totals: Totals;
+  history: History;
+}
+
+class World {
+  readonly clock = new SetClock();
+  /** While it is true no hour can be ended. */
+  isAway = false;
+  /** How often that was tried in vain. */
+  refused = 0;
+  readonly #file: string;
+  #open: Open | null = null;
+
+  private constructor(file: string) {
+    this.#file = file;
+  }
+
+  static async open(t: Test): Promise<World> {
+    const world = new World(join(directoryFor(t), 'softquota.db'));
+    t.teardown(() => world.close());
+    await world.restart();
+    return world;
+  }
+
+  get now(): Open {
+    if (this.#open === null) throw new Error('it is closed');
+    return this.#open;
+  }
+
+  async restart(): Promise<void> {
+    await this.close();
+    const store = await openStore({ adapter: 'sqlite', file: this.#file });
+    const { clock } = this;
+    const ledger = await Ledger.open({
+      store,
+      host: 'here',
+      settings,
+      foldCase: true,
+      log: silentLog,
+      clock,
+    });
+    const totals = new Totals({ ledger, log: silentLog });
+    totals.start();
+    this.#open = { store, ledger, totals, history: this.#history(store, ledger, totals) };
+  }
+
+  #history(store: HistoryStore, ledger: Ledger, totals: Totals): History {
+    const recordHour: HistoryStore['recordHour'] = async record => {
+      if (this.isAway) {
+        this.refused += 1;
+        throw new SoftquotaError('store_away', 'the disk is full');
+      }
+      await store.recordHour(record);
+    };
+    const watched: HistoryStore = {
+      recordOwners: (hour, owners) => store.recordOwners(hour, owners),
+      recordHour,
+      history: query => store.history(query),
+      thinHistory: thinning => store.thinHistory(thinning),
+      forgetHistory: ids => store.forgetHistory(ids),
+    };
+    return new History({
+      store: watched,
+      owners: ledger.documents.owners,
+      totals,
+      log: silentLog,
+      now: () => this.clock.wallMs,
+    });
+  }
+
+  /**
+   * Has the hour recorded that it is; resolves once it is, or could not be. A history that is begun anew does
+   * so at once.
+   */
+  async recorded(): Promise<void> {
+    const { store, ledger, totals } = this.now;
+    const hour = Math.floor(this.clock.wallMs / hourMs);
+    const { refused } = this;
+    await this.now.history.close();
+    this.now.history = this.#history(store, ledger, totals);
+    this.now.history.start(Promise.resolve());
+    await until(async () => {
+      const { hours } = await store.history({ ownerId: null, fromHour: hour, toHour: hour });
+      return hours.length > 0 || this.refused > refused ? true : null;
+    });
+    await this.now.history.close();
+  }
+
+  idOf(name: string): number {
+    const { id } = this.now.ledger.ownerUsage(name);
+    if (id === null) throw new Error(`nobody is named ${name}`);
+    return id;
+  }
+
+  /** The points of a range: when, in hours since the beginning, and bytes in repositories. */
+  async points(ownerId: number | null, range: Range = 'week'): Promise<(readonly [number, number])[]> {
+    const { points } = await this.now.history.of(ownerId, range);
+    const from = new SetClock().wallMs;
+    return points.map(({ at, usage }) => [(at - from) / hourMs, usage[leafIndex(repos)] ?? 0]);
+  }
+
+  async close(): Promise<void> {
+    const open = this.#open;
+    this.#open = null;
+    await open?.history.close();
+    await open?.totals.close();
+    await open?.ledger.close();
+  }
+}
+
+t.test('each hour has a point, of an owner and of all together', async t => {
+  const world = await World.open(t);
+  walk(world.now.ledger, 'alice/app', 10);
+  walk(world.now.ledger, 'bob/app', 5);
+  await world.recorded();
+  world.clock.pass(hourMs);
+  walk(world.now.ledger, 'alice/app', 12);
+  await world.recorded();
+  world.clock.pass(hourMs);
+  await world.recorded();
+  t.strictSame(await world.points(world.idOf('alice')), [
+    [0, 10],
+    [1, 12],
+    [2, 12],
+  ]);
+  t.strictSame(await world.points(null), [
+    [0, 15],
+    [1, 17],
+    [2, 17],
+  ]);
+});
+
+t.test('before everything is measured nothing is recorded', async t => {
+  const world = await World.open(t);
+  walk(world.now.ledger, 'alice/app', 10);
+  const measured = Promise.withResolvers<void>();
+  world.now.history.start(measured.promise);
+  await world.now.totals.settled();
+  t.strictSame(await world.points(null), []);
+  measured.resolve();
+  await until(async () => ((await world.points(null)).length > 0 ? true : null));
+  t.strictSame(await world.points(null), [[0, 10]]);
+});
+
+t.test('an hour is recorded once, also over restarts and with a clock that is set', async t => {
+  const world = await World.open(t);
+  walk(world.now.ledger, 'alice/app', 10);
+  await world.recorded();
+  await world.restart();
+  world.clock.pass(10 * 60_000);
+  walk(world.now.ledger, 'alice/app', 11);
+  await world.recorded();
+  world.clock.pass(hourMs);
+  await world.recorded();
+  world.clock.wallMs -= hourMs;
+  walk(world.now.ledger, 'alice/app', 30);
+  await world.recorded();
+  t.strictSame((await world.points(world.idOf('alice'))).length, 1, 'what is later than now is not told');
+  world.clock.pass(2 * hourMs);
+  await world.recorded();
+  t.strictSame(await world.points(world.idOf('alice')), [
+    [0, 10],
+    [1 + 1 / 6, 11],
+    [2 + 1 / 6, 30],
+  ]);
+});
+
+t.test('what a clock that was set back has recorded changes nothing of what was recorded before', async t => {
+  const world = await World.open(t);
+  walk(world.now.ledger, 'alice/app', 10);
+  await world.recorded();
+  world.clock.wallMs -= 5 * hourMs;
+  walk(world.now.ledger, 'alice/app', 20);
+  await world.recorded();
+  world.clock.wallMs += 5 * hourMs;
+  t.strictSame(await world.points(world.idOf('alice')), [
+    [-5, 20],
+    [0, 10],
+  ]);
+});
+
+t.test('while the store takes nothing an hour is missing, and what changed is in the next one', async t => {
+  const world = await World.open(t);
+  walk(world.now.ledger, 'alice/app', 10);
+  await world.recorded();
+  world.clock.pass(hourMs);
+  walk(world.now.ledger, 'alice/app', 20);
+  world.isAway = true;
+  await world.recorded();
+  t.equal(world.refused, 1);
+  world.isAway = false;
+  world.clock.pass(hourMs);
+  await world.recorded();
+  t.strictSame(await world.points(world.idOf('alice')), [
+    [0, 10],
+    [2, 20],
+  ]);
+});
+
+t.test('the history follows an owner who is renamed, and goes with one who is deleted', async t => {
+  const world = await World.open(t);
+  const { ledger } = world.now;
+  await ledger.reports.reportUnit('alice', repos, 'store', 10);
+  await world.recorded();
+  const id = world.idOf('alice');
+  await ledger.reports.reportUnit('alice', repos, 'store', 0);
+  await ledger.documents.transact(transaction => transaction.renameOwner('alice', 'alicia', () => true));
+  world.clock.pass(hourMs);
+  await world.recorded();
+  t.equal(world.idOf('alicia'), id);
+  t.strictSame(await world.points(id), [
+    [0, 10],
+    [1, 0],
+  ]);
+  await ledger.documents.transact(transaction => transaction.deleteOwner('alicia'));
+  world.clock.pass(hourMs);
+  await world.recorded();
+  t.strictSame(await world.points(id), []);
+  t.strictSame((await world.points(null)).at(-1), [2, 0]);
+});
+
+t.test('of an owner who went unseen the history goes when it is thinned', async t => {
+  const world = await World.open(t);
+  await world.now.store.recordOwners(1, [{ ownerId: 77, usage: [1, 1, 1, 1, 1, 1, 1, 1] }]);
+  await world.recorded();
+  await until(async () => {
+    await world.recorded();
+    const { steps } = await world.now.store.history({ ownerId: 77, fromHour: 1, toHour: 1 });
+    return steps.length === 0 ? true : null;
+  });
+});
+
+t.test('a year is told by the day, years by a few days each, and the newest is always there', async t => {
+  const world = await World.open(t);
+  walk(world.now.ledger, 'alice/app', 10);
+  await world.recorded();
+  const { store } = world.now;
+  const id = world.idOf('alice');
+  const today = Math.floor(world.clock.wallMs / dayMs);
+  for (let day = today - 1200; day < today; day++) {
+    const at = day * dayMs + 5 * hourMs;
+    const usage = [0, 0, 0, 0, 0, 0, 0, 0];
+    usage[leafIndex(repos)] = day;
+    await store.recordOwners(at / hourMs, [{ ownerId: id, usage }]);
+    await store.recordHour({ hour: at / hourMs, at, usage });
+  }
+  for (const [range, count] of [
+    ['month', 32],
+    ['year', 367],
+    ['all', 301],
+  ] as const) {
+    const points = await world.points(id, range);
+    t.equal(points.length, count, range);
+    t.strictSame(points.at(-1), [0, 10], range);
+  }
+  const { growth } = await world.now.history.of(id, 'day');
+  t.match(growth, { perDay: 1 });
+});

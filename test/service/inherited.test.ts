@@ -1,0 +1,99 @@
+/** Sockets that a service manager hands over. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { inheritedSockets, listen } from '../../src/service/index.ts';
+
+const child = join(import.meta.dirname, 'listening-child.ts');
+
+function directoryFor(t: Test): string {
+  const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
+  t.teardown(() => fs.rmSync(directory, { recursive: true }));
+  return directory;
+}
+
+t.test('each socket is known by its name, and no child is told of them again', async t => {
+  const env: NodeJS.ProcessEnv = {
+    LISTEN_PID: '7',
+    LISTEN_FDS: '3',
+    LISTEN_FDNAMES: 'admin:gate:trusted',
+    HOME: '/',
+  };
+  t.strictSame(
+    [...inheritedSockets(env, 7)],
+    [
+      ['admin', 3],
+      ['gate', 4],
+      ['trusted', 5],
+    ],
+  );
+  t.strictSame(env, { HOME: '/' });
+});
+
+t.test(
+  'a single socket is the gate, whatever its name; none and those of another process are none',
+  async t => {
+    for (const LISTEN_FDNAMES of ['softquota.socket', '', 'unknown', undefined]) {
+      t.strictSame(
+        [
+          ...inheritedSockets(
+            { LISTEN_PID: '7', LISTEN_FDS: '1', ...(LISTEN_FDNAMES === undefined ? {} : { LISTEN_FDNAMES }) },
+            7,
+          ),
+        ],
+        [['gate', 3]],
+      );
+    }
+    t.strictSame(
+      [...inheritedSockets({ LISTEN_PID: '7', LISTEN_FDS: '1', LISTEN_FDNAMES: 'trusted' }, 7)],
+      [['trusted', 3]],
+    );
+    t.equal(inheritedSockets({}, 7).size, 0);
+    t.equal(inheritedSockets({ LISTEN_PID: '8', LISTEN_FDS: '1' }, 7).size, 0);
+    t.equal(inheritedSockets({ LISTEN_PID: '7', LISTEN_FDS: '0' }, 7).size, 0);
+  },
+);
+
+t.test('names that do not tell sockets apart are a fault', async t => {
+  const given = (LISTEN_FDS: string, LISTEN_FDNAMES: string) => () =>
+    inheritedSockets({ LISTEN_PID: '7', LISTEN_FDS, LISTEN_FDNAMES }, 7);
+  t.throws(given('2', 'gate:gate'), {
+    code: 'configuration',
+    message: /socket 2 of 2 .* a second one named "gate"/,
+  });
+  t.throws(given('2', 'gate:other'), {
+    message: /named "other": set FileDescriptorName= to gate, trusted or admin/,
+  });
+  t.throws(given('2', 'gate'), { message: /named ""/ });
+  t.throws(given('many', ''), { message: /LISTEN_FDS is "many"/ });
+});
+
+t.test('systemd hands over a socket, which is served and not taken away', async t => {
+  const path = join(directoryFor(t), 's');
+  const manager = spawn('systemd-socket-activate', ['-l', path, '--fdname=gate', process.execPath, child], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.teardown(() => manager.kill());
+  await once(manager.stderr, 'data');
+  const socket = connect(path);
+  const [greeting] = await once(socket, 'data');
+  t.equal(String(greeting), 'gate undefined');
+  socket.end('x');
+  const [status] = await once(manager, 'exit');
+  t.equal(status, 0);
+  t.ok(fs.statSync(path).isSocket(), 'it is the manager’s');
+});
+
+t.test('a descriptor that is no socket is a fault', async t => {
+  const descriptor = fs.openSync(import.meta.filename, 'r');
+  const place = { path: '/nowhere', mode: 0o600, group: null, setting: '[server] SOCKET', descriptor };
+  await t.rejects(listen(createServer(), place), {
+    code: 'configuration',
+    message: /descriptor \d+ of the service manager cannot be used/,
+  });
+});
