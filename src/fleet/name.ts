@@ -46,6 +46,8 @@ export interface NameTaken {
   readonly message: string;
 }
 
+/** Who was not heard of for so long may have lost the name to another, without a trace where that was lost, too. */
+const certainMs = 3000;
 /** Who had the name asks for it before it tells anything, and stops then; in this time it has asked. */
 const handoverMs = 3000;
 /** How long it may be unknown whether the daemon before this one still lives, until that is said. */
@@ -61,6 +63,8 @@ export class HostName {
   /** On the monotonic clock. */
   #claimedAt = Number.NEGATIVE_INFINITY;
   #isHeld = false;
+  /** When the last claim that gave the name was begun, on the monotonic clock. */
+  #heldAt = Number.NEGATIVE_INFINITY;
   /** From when on this daemon may tell, on the monotonic clock. */
   #tellsFrom = Number.POSITIVE_INFINITY;
   /** Since when it waits for the daemon before it to be silent, on the monotonic clock; null: it does not. */
@@ -125,9 +129,13 @@ export class HostName {
     this.#claimedAt = begun;
   }
 
-  #claim(): Promise<ClaimOutcome> {
+  async #claim(): Promise<ClaimOutcome> {
     const { store, host, token, version } = this.#options;
-    return store.claim({ host, token, life: this.#life, version, isHeld: this.#isHeld });
+    const begun = this.#clock;
+    const isHeld = this.#isHeld && begun - this.#heldAt < certainMs;
+    const outcome = await store.claim({ host, token, life: this.#life, version, isHeld });
+    if (outcome === 'kept' || outcome === 'regained') this.#heldAt = begun;
+    return outcome;
   }
 
   #became(outcome: ClaimOutcome): void {

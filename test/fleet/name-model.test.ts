@@ -204,3 +204,24 @@ t.test(
     t.equal(living?.name.taken, null);
   },
 );
+
+t.test(
+  'who stood still and finds nothing of the names any more waits, since another may have had it',
+  async t => {
+    const world = new World();
+    world.start('a');
+    world.start('a');
+    await world.pass(3000);
+    const [first] = world.serving;
+    if (first === undefined) throw new Error('nobody serves');
+    first.isStalled = true;
+    await world.pass(3250);
+    world.server.flush();
+    first.isStalled = false;
+    await world.pass(30_000);
+    t.strictSame(
+      world.telling.map(({ number }) => number),
+      [1],
+    );
+  },
+);
