@@ -9,7 +9,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-const runner = spawn('tap', ['run', '--reporter=tap', ...process.argv.slice(2)], {
+/** Seconds that one file may take in a long run; a short one takes what .taprc says. */
+const longTimeout = 1800;
+
+const timeout = process.env.SOFTQUOTA_LONG === '1' ? [`--timeout=${longTimeout}`] : [];
+const runner = spawn('tap', ['run', '--reporter=tap', ...timeout, ...process.argv.slice(2)], {
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 

@@ -6,7 +6,7 @@ import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
 import { type Decision, decide, leaves } from '../quota/index.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import type { ChangedOwner, DraftPolicy, Simulation, Verdict } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
@@ -68,7 +68,7 @@ async function draftOf(
     whole.push(users === undefined ? group : { ...group, ownerIds: members[at] ?? [] });
   });
   const changes = new ChangeSet(documents.snapshot);
-  replacePolicy(changes, {
+  const replacing = replacePolicy(changes, {
     ...(rules === undefined
       ? {}
       : {
@@ -80,6 +80,7 @@ async function draftOf(
         }),
     ...(groups === undefined ? {} : { groups: whole }),
   });
+  await workInSlices(replacing);
   return changes;
 }
 

@@ -5,6 +5,7 @@ import type { Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import { groupsIn, Policy, replacePolicy, rulesIn, type WholeGroup } from '../policy/index.ts';
+import type { Work } from '../slices.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.ts';
 import { ruleShown } from './routes/shapes.ts';
@@ -25,12 +26,12 @@ export function mustBeForThis(ledger: Ledger, { version }: NewWholePolicy): void
  * `createUsers` those who are not known are made. Throws as `mustBeForThis` does, and `not_found` where
  * somebody has gone since.
  */
-export function replaceWholePolicy(
+export function* replaceWholePolicy(
   ledger: Ledger,
   transaction: Transaction,
   wanted: NewWholePolicy,
   createUsers: boolean,
-): ReplacedPolicy {
+): Work<ReplacedPolicy> {
   mustBeForThis(ledger, wanted);
   const created = new Map<number, OwnerRecord>();
   const { changes } = transaction;
@@ -46,14 +47,18 @@ export function replaceWholePolicy(
     limitBytes: limit,
     subjects: subjects ?? [],
   }));
-  const groups = wanted.groups.map(({ name, rules: named, users }): WholeGroup => {
+  const groups: WholeGroup[] = [];
+  for (const { name, rules: named, users } of wanted.groups) {
     const whole = { name, rules: (named ?? []).map(rule => ({ name: rule })) };
     // A user who was renamed meanwhile may be in it by both names.
-    return users === undefined || users === null
-      ? whole
-      : { ...whole, ownerIds: [...new Set(users.map(idOf))] };
-  });
-  replacePolicy(changes, { rules, groups });
+    const ownerIds = new Set<number>();
+    for (const user of users ?? []) {
+      ownerIds.add(idOf(user));
+      yield;
+    }
+    groups.push(users === undefined || users === null ? whole : { ...whole, ownerIds: [...ownerIds] });
+  }
+  yield* replacePolicy(changes, { rules, groups });
   const nameOf = (id: number) => (created.get(id) ?? ledger.documents.owners.byId(id))?.name;
   const createdUsers = [...created.values()].map(({ name }) => name);
   return { ...shown(changes, new Policy(changes), nameOf), created_users: createdUsers };

@@ -7,6 +7,7 @@
  * itself what is not so. Of a document only what its kind describes is shown.
  */
 
+import type { Work } from '../slices.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import { EventIds } from './event-ids.ts';
 import type { Description, Kind } from './kind.ts';
@@ -66,49 +67,52 @@ export class AuditLog {
   /**
    * Makes the events of a transaction that is drafted and not yet in force. `at`: milliseconds since 1970.
    */
-  eventsOf(
+  *eventsOf(
     transaction: Transaction,
     by: Author | null,
     at: number,
     options: AuditOptions,
-  ): readonly EventRecord[] {
+  ): Work<readonly EventRecord[]> {
     const change = this.#ids.next();
     const author = by === null ? null : { ownerId: by.ownerId, name: by.name, tokenId: by.tokenId };
-    const owners = ownersAround(transaction, options.owners);
+    const owners = yield* ownersAround(transaction, options.owners);
     const ownerOf = (id: number | null) =>
       id === null ? null : (owners.get(id) ?? options.owners.byId(id) ?? null);
     const nameOf = (id: number) => ownerOf(id)?.name ?? `#${id}`;
-    const changes = [...changedOwners(owners), ...changedDocuments(transaction, nameOf, options)].map(
-      ({ what, before, after }) => {
-        const { name = null, ownerId = null } = after ?? before ?? {};
-        const entry: AuditEntry = {
-          action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
-          what,
-          name,
-          owner: ownerOf(ownerId)?.name ?? null,
-          before: before?.content ?? null,
-          after: after?.content ?? null,
-        };
-        return { ownerId, entry };
-      },
-    );
+    const entries: AuditEntry[] = [];
+    const events: EventRecord[] = [];
     const { context } = transaction;
-    if (context !== null) {
-      const { kind, owner, facts } = context;
-      const event = { change, by: author, ...facts, changes: changes.map(({ entry }) => entry) };
-      return [{ id: change, kind, at, ownerId: owner.id, ownerKey: owner.key, text: JSON.stringify(event) }];
-    }
-    return changes.map(({ ownerId, entry }, index) => {
+    for (const changed of changesOf(transaction, owners, nameOf, options)) {
+      yield;
+      if (changed === null) continue;
+      const { what, before, after } = changed;
+      const { name = null, ownerId = null } = after ?? before ?? {};
+      const entry: AuditEntry = {
+        action: before === null ? 'created' : after === null ? 'deleted' : 'edited',
+        what,
+        name,
+        owner: ownerOf(ownerId)?.name ?? null,
+        before: before?.content ?? null,
+        after: after?.content ?? null,
+      };
+      if (context !== null) {
+        entries.push(entry);
+        continue;
+      }
       const event: PolicyEvent = { change, by: author, ...entry };
-      return {
-        id: `${change}-${String(index).padStart(indexDigits, '0')}`,
+      events.push({
+        id: `${change}-${String(events.length).padStart(indexDigits, '0')}`,
         kind: 'policy',
         at,
         ownerId,
         ownerKey: ownerOf(ownerId)?.key ?? null,
         text: JSON.stringify(event),
-      };
-    });
+      });
+    }
+    if (context === null) return events;
+    const { kind, owner, facts } = context;
+    const event = { change, by: author, ...facts, changes: entries };
+    return [{ id: change, kind, at, ownerId: owner.id, ownerKey: owner.key, text: JSON.stringify(event) }];
   }
 }
 
@@ -119,35 +123,42 @@ interface OwnerAround extends OwnerRecord {
 }
 
 /** Those whose records change, by id. */
-function ownersAround(transaction: Transaction, known: OwnerRegistry): ReadonlyMap<number, OwnerAround> {
-  const { owners = [], goneOwners = [] } = transaction.records;
-  const after = new Map(owners.map(owner => [owner.id, owner]));
-  const keys = [...goneOwners, ...owners.map(({ key }) => key)];
-  const before = new Map<number, OwnerRecord>();
-  for (const key of keys) {
-    const owner = known.byKey(key);
-    if (owner !== undefined) before.set(owner.id, owner);
-  }
+function* ownersAround(
+  { owners }: Transaction,
+  known: OwnerRegistry,
+): Work<ReadonlyMap<number, OwnerAround>> {
   const found = new Map<number, OwnerAround>();
-  for (const owner of [...before.values(), ...after.values()]) {
-    if (found.has(owner.id)) continue;
-    found.set(owner.id, {
-      ...owner,
-      before: before.get(owner.id) ?? null,
-      after: after.get(owner.id) ?? null,
-    });
+  for (const key of owners.keys()) {
+    const before = known.byKey(key);
+    if (before !== undefined) found.set(before.id, { ...before, before, after: null });
+    yield;
+  }
+  for (const after of owners.values()) {
+    if (after === null) continue;
+    const around = found.get(after.id);
+    found.set(after.id, around === undefined ? { ...after, before: null, after } : { ...around, after });
+    yield;
   }
   return found;
 }
 
-function* changedOwners(owners: ReadonlyMap<number, OwnerAround>): Generator<Changed> {
+/** Null: something that was put, and is as it was. */
+function* changesOf(
+  transaction: Transaction,
+  owners: ReadonlyMap<number, OwnerAround>,
+  nameOf: (ownerId: number) => string,
+  options: AuditOptions,
+): Generator<Changed | null> {
   // Whoever gives way has gone before another one has the name.
-  const goneFirst = [...owners.values()].sort((a, b) => Number(a.after !== null) - Number(b.after !== null));
-  for (const owner of goneFirst) {
-    const before = owner.before === null ? null : describeOwner(owner.before);
-    const after = owner.after === null ? null : describeOwner(owner.after);
-    if (!isSame(before, after)) yield { what: 'owner', before, after };
-  }
+  for (const owner of owners.values()) if (owner.after === null) yield changedOwner(owner);
+  for (const owner of owners.values()) if (owner.after !== null) yield changedOwner(owner);
+  yield* changedDocuments(transaction, nameOf, options);
+}
+
+function changedOwner(owner: OwnerAround): Changed | null {
+  const before = owner.before === null ? null : describeOwner(owner.before);
+  const after = owner.after === null ? null : describeOwner(owner.after);
+  return isSame(before, after) ? null : { what: 'owner', before, after };
 }
 
 function describeOwner({ id, name, type }: OwnerRecord): Description {
@@ -158,7 +169,7 @@ function* changedDocuments(
   transaction: Transaction,
   nameOf: (ownerId: number) => string,
   { snapshot, kinds }: AuditOptions,
-): Generator<Changed> {
+): Generator<Changed | null> {
   for (const [what, page] of transaction.changes.changed) {
     const kind = kinds.get(what);
     if (kind === undefined || (kind.durability === 'volatile' && kind.describe === undefined)) continue;
@@ -170,7 +181,7 @@ function* changedDocuments(
       const after = document === null ? null : describe(key, document);
       // A document without a description is still told to have changed.
       const same = kind.describe === undefined ? isSame(known ?? null, document) : isSame(before, after);
-      if (!same) yield { what, before, after };
+      yield same ? null : { what, before, after };
     }
   }
 }

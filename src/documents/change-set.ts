@@ -1,5 +1,6 @@
 /** Changes of documents on top of a snapshot, which stays as it is. */
 
+import type { Work } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
 import type { Kind } from './kind.ts';
 import { type DocumentsByKind, documentsOf, type Snapshot } from './snapshot.ts';
@@ -21,14 +22,15 @@ export class ChangeSet implements Snapshot {
     return [...this.#changed.values()].every(documents => documents.size === 0);
   }
 
-  /** The records that the store has to be told. */
-  get records(): Pick<Changes, 'documents' | 'goneDocuments'> {
+  /** Makes the records that the store has to be told. */
+  *records(): Work<Required<Pick<Changes, 'documents' | 'goneDocuments'>>> {
     const documents: DocumentRecord[] = [];
     const goneDocuments: { kind: string; key: string }[] = [];
     for (const [kind, changed] of this.#changed) {
       for (const [key, document] of changed) {
         if (document === null) goneDocuments.push({ kind, key });
         else documents.push({ kind, key, text: JSON.stringify(document) });
+        yield;
       }
     }
     return { documents, goneDocuments };

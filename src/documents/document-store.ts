@@ -54,6 +54,13 @@ export class DocumentStore implements Snapshot {
     }
   }
 
+  /** One document, as the store keeps it. */
+  record({ kind: name, key }: Pick<DocumentRecord, 'kind' | 'key'>): DocumentRecord | undefined {
+    const kind = this.kinds.get(name);
+    const document = kind === undefined ? undefined : this.get(kind, key);
+    return document === undefined ? undefined : { kind: name, key, text: JSON.stringify(document) };
+  }
+
   changeSet(): ChangeSet {
     return new ChangeSet(this);
   }

@@ -7,7 +7,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { inSlices } from '../slices.ts';
+import { atOnce, inSlices, type Work, workInSlices } from '../slices.ts';
 import {
   type Adopted,
   type DocumentNames,
@@ -24,9 +24,9 @@ import {
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet } from './change-set.ts';
-import { Deadline } from './deadline.ts';
+import { changedAllTheTime, Deadline, deadlineMs, notBegun, notHereYet, unknown } from './deadline.ts';
 import { DocumentStore } from './document-store.ts';
-import type { Attempt, Draft } from './draft.ts';
+import { type Attempt, type Draft, drafting, type LongChange } from './draft.ts';
 import type { Kind } from './kind.ts';
 import { LineQueues } from './line-queues.ts';
 import { Lineage } from './lineage.ts';
@@ -36,21 +36,6 @@ import { RecentEvents } from './recent-events.ts';
 import { basisOf, type SharedDocuments, type Standing, split, standingAfter } from './shared-documents.ts';
 import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
-
-/**
- * How long a transaction waits for the shared store, in milliseconds: whoever asks is answered within two
- * seconds.
- */
-const deadlineMs = 1700;
-
-const notBegun = 'the shared store does not answer in time: nothing was changed. Try again';
-
-const unknown =
-  'the shared store did not answer in time: it is not known whether the change was made. It may come into force within ' +
-  'moments; to ask for it again does no harm';
-
-const notHereYet =
-  'the change is made, but this host does not know it yet; it comes into force here within moments';
 
 /** Drafts of one transaction, when others' changes come in between. */
 const mostTries = 20;
@@ -94,11 +79,7 @@ export class Documents {
 
   /** Those of these volatile documents that are in force, as the store keeps them. */
   volatileOf(names: readonly DocumentNames[]): readonly DocumentRecord[] {
-    return names.flatMap(({ kind: name, key }) => {
-      const kind = this.#store.kinds.get(name);
-      const document = kind === undefined ? undefined : this.#store.get(kind, key);
-      return document === undefined ? [] : [{ kind: name, key, text: JSON.stringify(document) }];
-    });
+    return names.flatMap(each => this.#store.record(each) ?? []);
   }
 
   /** Tells whether documents of that kind are volatile. */
@@ -164,6 +145,41 @@ export class Documents {
     return change(this.#begin(this.#options.now()));
   }
 
+  /**
+   * As `transact`, for a change that may be large: it is drafted in slices, so that nothing else waits for
+   * that, and anew where what it was drafted on changes meanwhile.
+   */
+  transactInSlices<T>(change: LongChange<T>, by: Author | null = null): Promise<T> {
+    const deadline = new Deadline(deadlineMs);
+    return this.#queues.run(new Set(lines), async before => {
+      await (this.#shared === null ? before : deadline.wait(before, notBegun));
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const draft = await this.#upToDate(() => this.#drafting(change, by));
+        if (await this.#commit(draft, deadline)) return draft.result;
+      }
+      throw changedAllTheTime();
+    });
+  }
+
+  /** As `dryRun`, for a change that may be large. */
+  dryRunInSlices<T>(change: LongChange<T>): Promise<T> {
+    return this.#upToDate(() => change(this.#begin(this.#options.now())));
+  }
+
+  /** Does work on what is in force, and anew where that changes meanwhile. */
+  async #upToDate<T>(begin: () => Work<T>): Promise<T> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const moves = this.#moves;
+      try {
+        const result = await workInSlices(begin());
+        if (this.#moves === moves) return result;
+      } catch (error) {
+        if (this.#moves === moves) throw error;
+      }
+    }
+    throw changedAllTheTime();
+  }
+
   /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
   async catchUp(): Promise<void> {
     await this.#shared?.catchUp();
@@ -196,18 +212,21 @@ export class Documents {
   }
 
   #draft<T>(change: (transaction: Transaction) => T, by: Author | null): Draft<T> {
-    const at = this.#options.now();
-    const transaction = this.#begin(at);
-    const result = change(transaction);
-    const { changes } = transaction;
-    const { kinds } = this.#store;
-    const drafted = {
-      ...{ result, changes, lines: transaction.lines(kinds), standing: this.#standing, moves: this.#moves },
+    // biome-ignore lint/correctness/useYield: a short change never rests.
+    const work = function* (transaction: Transaction): Work<T> {
+      return change(transaction);
     };
-    if (transaction.isEmpty) return { ...drafted, records: null };
-    const { owners } = this.#options;
-    const events = this.#auditLog.eventsOf(transaction, by, at, { owners, snapshot: this.#store, kinds });
-    return { ...drafted, records: { ...transaction.records, events } };
+    return atOnce(this.#drafting(work, by));
+  }
+
+  #drafting<T>(change: LongChange<T>, by: Author | null): Work<Draft<T>> {
+    const { owners, now } = this.#options;
+    const { kinds } = this.#store;
+    const at = now();
+    const basis = { kinds, standing: this.#standing, moves: this.#moves };
+    return drafting(this.#begin(at), change, basis, transaction =>
+      this.#auditLog.eventsOf(transaction, by, at, { owners, snapshot: this.#store, kinds }),
+    );
   }
 
   async #inTurn<T>(
@@ -225,7 +244,7 @@ export class Documents {
       if (await this.#commit(draft, deadline)) return { is: 'done', result: draft.result };
       draft = null;
     }
-    throw new SoftquotaError('store_away', 'others change the policy all the time: try again');
+    throw changedAllTheTime();
   }
 
   /** Nothing of these lines was changed since. */

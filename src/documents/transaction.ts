@@ -5,6 +5,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { nameFault } from '../quota/index.ts';
+import type { Work } from '../slices.ts';
 import type { Changes, Line, OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { ChangeSet } from './change-set.ts';
@@ -145,17 +146,21 @@ export class Transaction {
     return this.changes.isEmpty && this.#owners.size === 0 && this.#context === null;
   }
 
-  /** The records that the store has to be told. */
-  get records(): Changes {
-    return { ...this.changes.records, owners: [...this.#present()], goneOwners: [...this.#gone()] };
+  /** The owners who come or become another, and null for those who go, by key. */
+  get owners(): ReadonlyMap<string, OwnerRecord | null> {
+    return this.#owners;
   }
 
-  *#present(): Generator<OwnerRecord> {
-    for (const owner of this.#owners.values()) if (owner !== null) yield owner;
-  }
-
-  *#gone(): Generator<string> {
-    for (const [key, owner] of this.#owners) if (owner === null) yield key;
+  /** Makes the records that the store has to be told. */
+  *records(): Work<Changes> {
+    const owners: OwnerRecord[] = [];
+    const goneOwners: string[] = [];
+    for (const [key, owner] of this.#owners) {
+      if (owner === null) goneOwners.push(key);
+      else owners.push(owner);
+      yield;
+    }
+    return { ...(yield* this.changes.records()), owners, goneOwners };
   }
 }
 

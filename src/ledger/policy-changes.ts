@@ -6,6 +6,9 @@ import { assignmentKind, groupKind, policyKinds, ruleKind } from '../policy/inde
 /** Kinds that bear on owners whom their documents do not name. */
 const forAnybody = [ruleKind, groupKind];
 
+/** More owners than these are not named one by one. */
+const mostNamed = 1000;
+
 /**
  * Gives whether the policy has changed, and the keys of the owners affected; null among them: anybody may be.
  */
@@ -19,6 +22,8 @@ export function affectedBy(
     return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
   }
   const assigned = [...(documents.get(assignmentKind.name)?.keys() ?? [])];
+  // To look at everybody once costs less than to name so many.
+  if (owners.length + assigned.length > mostNamed) return { isPolicy, owners: [null] };
   return {
     isPolicy,
     owners: new Set([

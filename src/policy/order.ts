@@ -26,6 +26,11 @@ export function nextPlaceAmong(entries: Iterable<readonly [string, Placed]>): nu
   return nextPlace([...entries].map(([, placed]) => placed));
 }
 
+/** A place behind `last`: the one that it has, where that is such a one. */
+export function nextInOrder(last: number, place: number | undefined): number {
+  return Math.max(last + 1, place ?? 0);
+}
+
 /** A place for each, in this order; whoever is in order already stays where they are. */
 export function placesInOrder(
   keys: Iterable<string>,
@@ -35,7 +40,7 @@ export function placesInOrder(
   let last = 0;
   for (const key of keys) {
     if (places.has(key)) continue;
-    last = Math.max(last + 1, placeOf(key) ?? 0);
+    last = nextInOrder(last, placeOf(key));
     places.set(key, last);
   }
   return places;

@@ -8,10 +8,11 @@
 import type { ChangeSet, Kind } from '../documents/index.ts';
 import { FaultList } from '../errors.ts';
 import { nameFault, type Rule } from '../quota/index.ts';
+import type { Work } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { createMissing, type NewGroup } from './groups.ts';
 import { type Assignment, assignmentKind, groupKind, ruleKind } from './kinds.ts';
-import { placesInOrder } from './order.ts';
+import { nextInOrder, placesInOrder } from './order.ts';
 import { ruleFaults } from './rules.ts';
 
 export interface WholeGroup extends NewGroup {
@@ -26,26 +27,28 @@ export interface WholePolicy {
 }
 
 /** Throws `invalid` with every fault; then the change set is of no use any more. */
-export function replacePolicy(changes: ChangeSet, { rules, groups }: WholePolicy): void {
+export function* replacePolicy(changes: ChangeSet, { rules, groups }: WholePolicy): Work<void> {
   const faults = [
-    ...(rules === undefined ? [] : replaceRules(changes, rules)),
-    ...(groups === undefined ? [] : replaceGroups(changes, groups)),
+    ...(rules === undefined ? [] : yield* replaceRules(changes, rules)),
+    ...(groups === undefined ? [] : yield* replaceGroups(changes, groups)),
   ];
   FaultList.of(faults).throwIfAny();
-  if (groups !== undefined) replaceAssignments(changes, groups);
+  if (groups !== undefined) yield* replaceAssignments(changes, groups);
 }
 
-function replaceRules(changes: ChangeSet, rules: readonly Rule[]): readonly string[] {
+function* replaceRules(changes: ChangeSet, rules: readonly Rule[]): Work<readonly string[]> {
   const before = new Map(changes.all(ruleKind));
   const places = placesInOrder(namesOf(rules), name => before.get(name)?.place);
   for (const { name, limitBytes, subjects } of rules) {
     putOther(changes, ruleKind, name, { place: places.get(name) ?? 0, limitBytes, subjects });
+    yield;
   }
   const gone = new Set([...before.keys()].filter(name => !places.has(name)));
   for (const name of gone) changes.remove(ruleKind, name);
   for (const [name, group] of [...changes.all(groupKind)]) {
     const left = group.rules.filter(rule => !gone.has(rule));
     if (left.length < group.rules.length) changes.put(groupKind, name, { ...group, rules: left });
+    yield;
   }
   return [
     ...twice('rules', rules),
@@ -53,27 +56,33 @@ function replaceRules(changes: ChangeSet, rules: readonly Rule[]): readonly stri
   ];
 }
 
-function replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): readonly string[] {
+function* replaceGroups(changes: ChangeSet, groups: readonly WholeGroup[]): Work<readonly string[]> {
   const before = new Map(changes.all(groupKind));
   const places = placesInOrder(namesOf(groups), name => before.get(name)?.place);
-  const faults = groups.flatMap(({ name, rules }, index) => {
+  const faults: string[] = [];
+  for (const [index, { name, rules }] of groups.entries()) {
     const named = nameFault(name);
     const missing = createMissing(changes, rules);
     putOther(changes, groupKind, name, { place: places.get(name) ?? 0, rules: rules.map(rule => rule.name) });
-    return [...(named === null ? [] : [`name: ${named}`]), ...missing].map(
-      fault => `groups.${index}.${fault}`,
-    );
-  });
+    const found = [...(named === null ? [] : [`name: ${named}`]), ...missing];
+    for (const fault of found) faults.push(`groups.${index}.${fault}`);
+    yield;
+  }
   for (const name of before.keys()) if (!places.has(name)) changes.remove(groupKind, name);
   return [...twice('groups', groups), ...faults];
 }
 
 /** An owner's groups stay in the order in which they were assigned; new ones come behind. */
-function replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]): void {
-  const before = new Map(changes.all(assignmentKind));
+function* replaceAssignments(changes: ChangeSet, groups: readonly WholeGroup[]): Work<void> {
+  const before = new Map<string, Assignment>();
+  for (const [owner, entries] of changes.all(assignmentKind)) {
+    before.set(owner, entries);
+    yield;
+  }
   const staying = new Set(groups.flatMap(({ name, ownerIds }) => (ownerIds === undefined ? [name] : [])));
-  const wanted = wantedPlaces(groups, before);
+  const wanted = yield* wantedPlaces(groups, before);
   for (const owner of new Set([...before.keys(), ...wanted.keys()])) {
+    yield;
     // Nearly always, so it is to be quick.
     if (isAsWanted(before.get(owner) ?? [], wanted.get(owner), staying)) continue;
     const left = new Map(wanted.get(owner));
@@ -104,15 +113,20 @@ function isAsWanted(
 }
 
 /** For each owner, by key, the place in each of the groups that name their owners. */
-function wantedPlaces(
+function* wantedPlaces(
   groups: readonly WholeGroup[],
   before: ReadonlyMap<string, Assignment>,
-): ReadonlyMap<string, ReadonlyMap<string, number>> {
+): Work<ReadonlyMap<string, ReadonlyMap<string, number>>> {
   const wanted = new Map<string, Map<string, number>>();
   for (const { name, ownerIds = [] } of groups) {
-    const placeOf = (owner: string) => before.get(owner)?.find(({ group }) => group === name)?.place;
-    for (const [owner, place] of placesInOrder(ownerIds.map(String), placeOf)) {
+    let last = 0;
+    for (const id of ownerIds) {
+      const owner = String(id);
+      if (wanted.get(owner)?.has(name)) continue;
+      const place = nextInOrder(last, before.get(owner)?.find(({ group }) => group === name)?.place);
       wanted.set(owner, (wanted.get(owner) ?? new Map()).set(name, place));
+      last = place;
+      yield;
     }
   }
   return wanted;

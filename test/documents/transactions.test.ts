@@ -1,6 +1,7 @@
 /** What administrators rule: in force when it is written, as a whole, and never lost. */
 
 import t from 'tap';
+import type { ChangeSet } from '../../src/documents/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import {
   addRule,
@@ -13,9 +14,11 @@ import {
   forgetAssignments,
   groupNamed,
   groupsIn,
+  ruleNamed,
   rulesIn,
   setGroups,
 } from '../../src/policy/index.ts';
+import type { Work } from '../../src/slices.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { directoryFor, lfs, openOn, settings, used, World, walk } from '../ledger/world.ts';
 
@@ -237,3 +240,68 @@ t.test(
     }
   },
 );
+
+/** As many rules as somebody may lay down at once, with a rest after each. */
+function* manyRules(changes: ChangeSet, count: number): Work<number> {
+  for (let number = 0; number < count; number += 1) {
+    createRule(changes, { name: `r${number}`, limitBytes: number, subjects: [] }, number + 1);
+    yield;
+  }
+  return rulesIn(changes).length;
+}
+
+t.test(
+  'a large change lets others have their turn while it is drafted, and is in force as a whole',
+  async t => {
+    const world = new World(t);
+    const ledger = await world.open();
+    const { documents } = ledger;
+    let turns = 0;
+    let isOver = false;
+    const drafted = documents
+      .transactInSlices(({ changes }) => manyRules(changes, 20_000))
+      .finally(() => {
+        isOver = true;
+      });
+    const after = documents.transact(({ changes }) => rulesIn(changes).length);
+    while (!isOver) {
+      await new Promise(setImmediate);
+      turns += 1;
+      const [first, last] = ['r0', 'r19999'].map(name => ruleNamed(documents.snapshot, name));
+      if ((first === undefined) !== (last === undefined)) throw new Error('half of it is in force');
+    }
+    t.ok(turns > 10, `${turns} turns`);
+    t.equal(await drafted, 20_000);
+    t.equal(await after, 20_000, 'who asks later is later');
+    const again = await world.open();
+    t.equal(rulesIn(again.documents.snapshot).length, 20_000);
+  },
+);
+
+t.test('what a large change was looked at upon may change meanwhile: then it is looked at anew', async t => {
+  const world = new World(t);
+  const { documents } = await world.open();
+  let begun = 0;
+  const looked = documents.dryRunInSlices(function* ({ changes }) {
+    begun += 1;
+    return yield* manyRules(changes, 20_000);
+  });
+  await documents.transact(({ changes }) =>
+    createRule(changes, { name: 'new', limitBytes: 1, subjects: [] }),
+  );
+  t.equal(await looked, 20_001);
+  t.equal(begun, 2);
+  t.equal(rulesIn(documents.snapshot).length, 1, 'and nothing is changed');
+});
+
+t.test('a large change that throws changes nothing, and the next one is made', async t => {
+  const world = new World(t);
+  const { documents } = await world.open();
+  const failing = documents.transactInSlices(function* ({ changes }) {
+    yield* manyRules(changes, 1000);
+    throw new Error('no');
+  });
+  await t.rejects(failing, { message: 'no' });
+  t.equal(rulesIn(documents.snapshot).length, 0);
+  t.equal(await documents.transactInSlices(({ changes }) => manyRules(changes, 10)), 10);
+});

@@ -61,7 +61,9 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
         await mustBeSound(ledger, body, createUsers);
         const replace = (transaction: Transaction) =>
           replaceWholePolicy(ledger, transaction, body, createUsers);
-        return query.dry_run ? documents.dryRun(replace) : documents.transact(replace, caller);
+        return query.dry_run
+          ? documents.dryRunInSlices(replace)
+          : documents.transactInSlices(replace, caller);
       },
     }),
   ];

@@ -1,6 +1,7 @@
 /** A store's thread, seen from the outside: questions become promises. */
 
 import { extname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type {
   DocumentRecord,
@@ -31,6 +32,7 @@ import {
   type Request,
   type ThreadSettings,
 } from './messages.ts';
+import { writeInParts } from './parts.ts';
 
 /** Source and compiled code lie side by side in the same way; only the endings differ. */
 const threadUrl = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
@@ -45,6 +47,8 @@ export class Connection {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   readonly #ended: Promise<void>;
+  readonly #unsent: Iterable<Request>[] = [];
+  #isSending = false;
   #lastId = opening;
 
   private constructor(worker: Worker, file: string, lost: (reason: Error) => void) {
@@ -78,7 +82,9 @@ export class Connection {
   }
 
   write(changes: Changes): Promise<void> {
-    return this.#ask({ id: ++this.#lastId, ask: 'write', changes });
+    const id = ++this.#lastId;
+    this.#send(writeInParts(id, changes));
+    return this.#answered(id);
   }
 
   async load(): Promise<Kept> {
@@ -143,13 +149,31 @@ export class Connection {
 
   /** Ends the thread after it has done what was asked before. */
   async close(): Promise<void> {
-    this.#worker.postMessage({ ask: 'close' } satisfies Request);
+    this.#send([{ ask: 'close' }]);
     await this.#ended;
   }
 
   async #ask(request: Question, chunk?: (chunk: Chunk) => void): Promise<void> {
-    this.#worker.postMessage(request);
+    this.#send([request]);
     await this.#answered(request.id, chunk);
+  }
+
+  /** Sends what is asked, in its order. */
+  #send(requests: Iterable<Request>): void {
+    this.#unsent.push(requests);
+    if (!this.#isSending) void this.#sendAll();
+  }
+
+  /** Posting copies what is posted, so other things get their turn between the parts of a large write. */
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    for (let next = this.#unsent.shift(); next !== undefined; next = this.#unsent.shift()) {
+      for (const request of next) {
+        this.#worker.postMessage(request);
+        if (request.ask === 'write' && !request.isLast) await nextTurn();
+      }
+    }
+    this.#isSending = false;
   }
 
   #answered(id: number, chunk?: (chunk: Chunk) => void): Promise<void> {

@@ -14,7 +14,13 @@ export interface ThreadSettings {
 
 export const opening = 0;
 
-export type Write = { readonly id: number; readonly ask: 'write'; readonly changes: Changes };
+/** A part of a write; the write is made, as a whole, once the last part is there. */
+export type WritePart = {
+  readonly id: number;
+  readonly ask: 'write';
+  readonly changes: Changes;
+  readonly isLast: boolean;
+};
 
 export type Reading =
   | { readonly id: number; readonly ask: 'load' }
@@ -27,7 +33,7 @@ export type HistoryRequest = {
   readonly question: HistoryQuestion;
 };
 
-export type Question = Write | Reading | HistoryRequest;
+export type Question = WritePart | Reading | HistoryRequest;
 
 /** `close` has no answer but the thread's end. */
 export type Request = Question | { readonly ask: 'close' };

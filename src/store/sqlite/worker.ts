@@ -9,6 +9,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Changes } from '../store.ts';
 import { openDatabase } from './database.ts';
 import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
@@ -20,7 +21,7 @@ import {
   type Reading,
   type Request,
   type ThreadSettings,
-  type Write,
+  type WritePart,
 } from './messages.ts';
 import { reader, writer } from './records.ts';
 
@@ -32,11 +33,18 @@ const { file } = settings;
 
 const answer = (message: Answer) => port.postMessage(message);
 
+interface Write {
+  readonly id: number;
+  readonly parts: readonly Changes[];
+}
+
 function serve(db: DatabaseSync): void {
   const apply = writer(db);
   const read = reader(db, file);
   const history = historian(db);
   let waiting: Request[] = [];
+  /** The parts of writes whose last part is still to come, by id. */
+  const parts = new Map<number, Changes[]>();
 
   port.on('message', (request: Request) => {
     // All that has come meanwhile is delivered before setImmediate's turn.
@@ -50,7 +58,8 @@ function serve(db: DatabaseSync): void {
     let writes: Write[] = [];
     for (const request of requests) {
       if (request.ask === 'write') {
-        writes.push(request);
+        const whole = wholeWrite(request);
+        if (whole !== null) writes.push(whole);
         continue;
       }
       write(writes);
@@ -60,6 +69,15 @@ function serve(db: DatabaseSync): void {
       else look(request);
     }
     write(writes);
+  }
+
+  /** Null: parts are still to come. */
+  function wholeWrite({ id, changes, isLast }: WritePart): Write | null {
+    const all = parts.get(id) ?? [];
+    all.push(changes);
+    if (isLast) parts.delete(id);
+    else parts.set(id, all);
+    return isLast ? { id, parts: all } : null;
   }
 
   function write(writes: readonly Write[]): void {
@@ -87,7 +105,7 @@ function serve(db: DatabaseSync): void {
   function commit(writes: readonly Write[]): void {
     db.exec('BEGIN IMMEDIATE');
     try {
-      for (const { changes } of writes) apply(changes);
+      for (const each of writes) for (const changes of each.parts) apply(changes);
       db.exec('COMMIT');
     } catch (error) {
       // On some faults SQLite has rolled back by itself.

@@ -1,0 +1,87 @@
+/** A write that goes to the thread in parts: in force as a whole, and before whatever is asked later. */
+
+import { join } from 'node:path';
+import t from 'tap';
+import { type Changes, openStore } from '../../src/store/index.ts';
+import { writeInParts } from '../../src/store/sqlite/parts.ts';
+import type { Adopted, SweepRecord } from '../../src/store/store.ts';
+
+const count = 7000;
+const numbers = Array.from({ length: count }, (_, number) => number);
+
+const unit = { kind: 'walked', host: 'h', owner: null, leaf: 'size:git:lfs', bytes: 1, files: 1 } as const;
+const sweep: SweepRecord = { startedAt: 1, finishedAt: 2, units: 3 };
+const adopted: Adopted = { generation: 'g', version: 1, mark: 'm' };
+
+/** Something of everything that a write may say. */
+const changes: Required<Changes> = {
+  goneUnits: ['gone'],
+  goneDeltas: [1],
+  goneOwners: numbers.map(number => `gone ${number}`),
+  goneDocuments: [{ kind: 'k', key: 'gone' }],
+  goneShares: [{ ownerKey: 'gone', host: 'h' }],
+  goneRoots: ['/gone'],
+  goneLevels: [1],
+  goneEventsBefore: 5,
+  units: [{ ...unit, id: 'u', name: 'u', partial: false, measuredAt: 1, seq: 1 }],
+  deltas: [{ seq: 2, owner: 'o', leaf: 'size:git:lfs', bytes: 1, at: 1 }],
+  owners: numbers.map(number => ({
+    ...{ key: `o${number}`, id: number + 1, name: `o${number}`, type: 'user' as const, since: 1 },
+  })),
+  documents: numbers.map(number => ({ kind: 'k', key: String(number), text: '{}' })),
+  shares: [],
+  roots: [{ path: '/', device: 1n, inode: 2n, fileSystem: null }],
+  events: [{ id: 'e', kind: 'k', at: 9, ownerId: null, ownerKey: null, text: '{}' }],
+  levels: [{ ownerId: 1, text: '{}' }],
+  sweep,
+  adopted,
+};
+
+t.test('the parts have all that the write says, each list in its order', async t => {
+  const parts = [...writeInParts(7, changes)];
+  t.ok(parts.length > 10);
+  t.same(
+    parts.map(({ isLast }) => isLast),
+    parts.map((_, index) => index === parts.length - 1),
+  );
+  for (const [name, value] of Object.entries(changes)) {
+    const found = parts.flatMap(part => Object.entries(part.changes).filter(([key]) => key === name));
+    const values = found.map(([, one]) => one);
+    t.same(Array.isArray(value) ? values.flat() : values[0], value, name);
+  }
+});
+
+t.test('what is asked after a large write finds it, and a write after it comes after it', async t => {
+  const store = await openStore({ adapter: 'sqlite', file: join(t.testdir(), 'parts.db') });
+  t.teardown(() => store.close());
+  const owner = (name: string) => ({ ...{ key: 'o1', id: 2, type: 'user' as const, since: 1 }, name });
+  const large = store.write(changes);
+  const small = store.write({ owners: [owner('later')] });
+  const { owners, documents } = await store.load();
+  t.equal(owners.length, count);
+  t.equal(documents.length, count);
+  t.equal(owners.find(({ key }) => key === 'o1')?.name, 'later');
+  await Promise.all([large, small]);
+});
+
+t.test('a large write of which something cannot be taken leaves nothing', async t => {
+  const store = await openStore({ adapter: 'sqlite', file: join(t.testdir(), 'parts.db') });
+  t.teardown(() => store.close());
+  const wrong = {
+    ...changes,
+    units: [{ ...unit, id: 'u', name: 'u', partial: false, measuredAt: -1, seq: 0.5 }],
+  };
+  await t.rejects(store.write(wrong), { code: 'invalid' });
+  const { owners, documents } = await store.load();
+  t.same([owners, documents], [[], []]);
+});
+
+t.test('a store that is closed in the midst of a large write has all of it', async t => {
+  const file = join(t.testdir(), 'parts.db');
+  const store = await openStore({ adapter: 'sqlite', file });
+  const written = store.write(changes);
+  await Promise.all([written, store.close()]);
+  const again = await openStore({ adapter: 'sqlite', file });
+  t.teardown(() => again.close());
+  t.equal((await again.load()).owners.length, count);
+});
