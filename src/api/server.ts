@@ -10,7 +10,7 @@ import {
   closeServer,
   listen,
   type SocketPlace,
-} from '../service/index.ts';
+} from '../sockets/index.ts';
 import { peersBehind } from './address.ts';
 import { type ApplicationOptions, application } from './application.ts';
 import { Built, builtFolder } from './built.ts';

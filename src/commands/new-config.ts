@@ -18,7 +18,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { type Config, formatFaults, loadConfig } from '../config/index.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
-import { longestPathBytes } from '../service/index.ts';
+import { longestPathBytes } from '../sockets/index.ts';
 import { type Account, type ConfigPlaces, systemAccounts } from '../survey/index.ts';
 import { whereIs } from './settings.ts';
 

@@ -11,7 +11,8 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Measuring } from '../measuring/index.ts';
 import { type SecretKeys, type SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
 import type { History, Totals } from '../overview/index.ts';
-import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
+import type { Logger } from '../service/index.ts';
+import type { ConnectionShares, SocketPlace } from '../sockets/index.ts';
 import type { Current } from './current.ts';
 import type { Unasked } from './unasked.ts';
 

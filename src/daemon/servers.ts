@@ -3,17 +3,17 @@
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
+import type { Logger } from '../service/index.ts';
 import {
   type ConnectionShares,
   connectionShares,
   enoughDescriptors,
   inheritedSockets,
-  type Logger,
   openFilesLimit,
   type SocketName,
   type SocketPlace,
   watchDescriptors,
-} from '../service/index.ts';
+} from '../sockets/index.ts';
 import { openApi, type ServedParts } from './api.ts';
 
 export interface ServersOptions extends ServedParts {

@@ -17,7 +17,7 @@ import {
   listen,
   type SocketPlace,
   usualShares,
-} from '../service/index.ts';
+} from '../sockets/index.ts';
 import { faultReply, type Reply, send } from './answer.ts';
 import { check } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';

@@ -98,7 +98,7 @@ t.test(
       'scan/io-worker.ts': '/proc',
       'scan/mounts.ts': '/proc',
       'scan/visit.ts': 'directories',
-      'service/descriptors.ts': '/proc and /dev/null',
+      'sockets/descriptors.ts': '/proc and /dev/null',
       'store/sqlite/database.ts': "the daemon's own, in DATA_PATH",
       'store/units/files.ts': "the daemon's own, in DATA_PATH",
       'survey/accounts.ts': '/etc/passwd and /etc/group',
