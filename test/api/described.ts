@@ -23,19 +23,33 @@ interface Described {
 /** What may be answered where no operation is meant, or before one is looked for. */
 const undescribed: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 429]);
 
+/** By the text of a document: to compile its schemas takes longer than to start a daemon. */
+const compiled = new Map<string, Ajv2020>();
+
+function ajvFor(text: string, document: Document): Ajv2020 {
+  const known = compiled.get(text);
+  if (known !== undefined) return known;
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addSchema(document, 'document');
+  compiled.set(text, ajv);
+  return ajv;
+}
+
 export class Description {
   readonly document: Document;
   /** The statuses that were seen, by the operation's id. */
   readonly seen: ReadonlyMap<string, ReadonlySet<number>>;
   readonly #seen = new Map<string, Set<number>>();
   readonly #operations: readonly Operation[];
-  readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
+  readonly #ajv: Ajv2020;
 
-  constructor(document: Document) {
-    this.document = document;
+  /** Reads the text of an OpenAPI document. */
+  constructor(text: string) {
+    // What it says is what the tests are about.
+    this.document = JSON.parse(text) as Document;
     this.seen = this.#seen;
-    this.#operations = operationsOf(document);
-    this.#ajv.addSchema(document, 'document');
+    this.#operations = operationsOf(this.document);
+    this.#ajv = ajvFor(text, this.document);
   }
 
   get operationIds(): readonly string[] {
