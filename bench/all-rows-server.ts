@@ -1,6 +1,6 @@
 /**
- * What a user would write instead of the web UI: a page whose script fetches all rows once, and goes through
- * them itself at each key. Both files are sent as they are, compressed once.
+ * The page that a user would write instead of the web UI: a page whose script fetches all rows once, and goes
+ * through them itself at each key. Both files are sent as they are, compressed once.
  *
  * In: the path of its socket, and that of the rows, JSON. At the socket it answers where a browser finds the
  * page.

@@ -1,6 +1,6 @@
 /**
- * What a user would write instead, to have several servers decide by one quota: a server that asks Redis at
- * each check.
+ * The server that a user would write instead, to have several servers decide by one quota: a server that asks
+ * Redis at each check.
  *
  * In: the path of its socket, the port of Redis. One hash an owner, with its limit and what it stores by kind
  * of data: one question to Redis for each check, and ioredis sends those of a moment together.

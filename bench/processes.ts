@@ -37,7 +37,7 @@ export async function timed(command: string, args: readonly string[]): Promise<T
 }
 
 /**
- * As `timed`, with the processor time that the program takes, both in milliseconds; what it prints is
+ * Does as `timed`, with the processor time that the program takes, both in milliseconds; what it prints is
  * dropped.
  */
 export async function timedProcessor(

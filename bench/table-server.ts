@@ -1,6 +1,6 @@
 /**
- * What a user would write instead of the API: Express before tables of SQLite's, with a row for each thing
- * that takes space, added up when somebody asks, as forges do.
+ * The server that a user would write instead of the API: Express before tables of SQLite's, with a row for
+ * each thing that takes space, added up when somebody asks, as forges do.
  *
  * In: the path of its socket, and that of the database, which policy-store.ts makes.
  */

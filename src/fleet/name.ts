@@ -46,7 +46,10 @@ export interface NameTaken {
   readonly message: string;
 }
 
-/** Who was not heard of for so long may have lost the name to another, without a trace where that was lost, too. */
+/**
+ * Who was not heard of for so long may have lost the name to another, without a trace where that was lost,
+ * too.
+ */
 const certainMs = 3000;
 /** Who had the name asks for it before it tells anything, and stops then; in this time it has asked. */
 const handoverMs = 3000;

@@ -1,6 +1,6 @@
 /**
- * What is never in an answer or a log: a stack, a secret, leave for a browser to do what an answer never
- * does.
+ * Things that are never in an answer or a log: a stack, a secret, leave for a browser to do what an answer
+ * never does.
  */
 
 import { once } from 'node:events';

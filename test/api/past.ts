@@ -16,8 +16,8 @@ export async function recorded(world: World): Promise<void> {
 }
 
 /**
- * As if the daemon had recorded so many bytes in alice's LFS store, and no others, at this time of the last
- * days, today's last.
+ * Stores as if the daemon had recorded so many bytes in alice's LFS store, and no others, at this time of the
+ * last days, today's last.
  */
 export async function remember(world: World, sizes: readonly number[]): Promise<void> {
   await world.close();

@@ -158,7 +158,7 @@ t.test('what the other type cannot have stands in the way of becoming it', async
   await world.must(422, 'PATCH', '/admin/users/acme', { body: { is_admin: true } });
 });
 
-/** What the log says of renames on the disk. */
+/** The log's lines about renames on the disk. */
 function renamesTold({ log }: World) {
   const line = z.object({
     msg: z.literal('an owner seems to have been renamed on the disk'),

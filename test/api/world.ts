@@ -29,8 +29,8 @@ export type Person = (typeof people)[number];
 
 export interface Asked {
   /**
-   * Whose token of scope `all` is sent; `machine` asks over ADMIN_SOCKET; `nobody` sends none. admin1 unless
-   * given.
+   * The one whose token of scope `all` is sent; `machine` asks over ADMIN_SOCKET; `nobody` sends none. admin1
+   * unless given.
    */
   readonly as?: Person | 'machine' | 'nobody';
   /** A token to send instead. */

@@ -171,7 +171,7 @@ const closedKind: Kind<z.infer<typeof secret>> = {
   durability: 'account',
   schema: secret,
 };
-/** Whose last uses come and go all day. */
+/** Tokens whose last uses come and go all day. */
 const volatileKind: Kind<z.infer<typeof secret>> = {
   ...closedKind,
   name: 'volatile',

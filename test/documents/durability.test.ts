@@ -1,5 +1,5 @@
 /**
- * What each class of documents promises: of policy and accounts a version, of volatile ones that they hold
+ * The promise of each class of documents: of policy and accounts a version, of volatile ones that they hold
  * nobody up.
  */
 

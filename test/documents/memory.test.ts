@@ -1,4 +1,4 @@
-/** What is not held on to once it is done. */
+/** Things that are not held on to once they are done. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

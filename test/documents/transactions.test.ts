@@ -241,7 +241,7 @@ t.test(
   },
 );
 
-/** As many rules as somebody may lay down at once, with a rest after each. */
+/** Lays down as many rules as somebody may lay down at once, with a rest after each. */
 function* manyRules(changes: ChangeSet, count: number): Work<number> {
   for (let number = 0; number < count; number += 1) {
     createRule(changes, { name: `r${number}`, limitBytes: number, subjects: [] }, number + 1);

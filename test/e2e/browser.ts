@@ -67,8 +67,8 @@ export class Tab {
   /** Every address that was asked for, in order. */
   readonly requests: string[] = [];
   /**
-   * What a person would find in red in the console: errors, warnings, what the page's own policy blocked,
-   * what did not come.
+   * The things that a person would find in red in the console: errors, warnings, what the page's own policy
+   * blocked, what did not come.
    */
   readonly complaints: string[] = [];
 

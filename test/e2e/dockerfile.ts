@@ -1,11 +1,12 @@
 /**
  * A Dockerfile's steps, run one by one without a container engine.
  *
- * What stands for what: a stage is a copy-on-write copy of this machine, which the base image is taken to be
- * like (Debian with Node 24, npm and apt); this checkout cannot be seen there. COPY copies what .dockerignore
- * lets through, RUN runs as root by /bin/sh in the environment so far. Stages with a name reach the network,
- * for npm; the last one does not, so that apt-get finds nothing newer than what is installed and the packages
- * that it is told to install have to be here. What has no effect on the tree is kept as it is written.
+ * Stands for the machines of the guide: a stage is a copy-on-write copy of this machine, which the base image
+ * is taken to be like (Debian with Node 24, npm and apt); this checkout cannot be seen there. COPY copies
+ * what .dockerignore lets through, RUN runs as root by /bin/sh in the environment so far. Stages with a name
+ * reach the network, for npm; the last one does not, so that apt-get finds nothing newer than what is
+ * installed and the packages that it is told to install have to be here. What has no effect on the tree is
+ * kept as it is written.
  */
 
 import { cp, readFile, rm } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Who walks what several machines mount, where Redis is away or was emptied, and where app.ini says something
- * else.
+ * The walker of what several machines mount, where Redis is away or was emptied, and where app.ini says
+ * something else.
  */
 
 import { writeFile } from 'node:fs/promises';

@@ -11,7 +11,7 @@ import type { Ini } from './server.ts';
 
 export interface Block {
   /**
-   * What stands behind its opening fence: `sh` is typed by root, `sh alice` by alice, `text` is to be seen.
+   * The words behind its opening fence: `sh` is typed by root, `sh alice` by alice, `text` is to be seen.
    */
   readonly kind: string;
   /** The nearest heading above it. */
@@ -74,7 +74,9 @@ export function stepsOf(guide: readonly Block[], way: Way): readonly Block[] {
   return guide.filter(({ kind, heading }) => kind.startsWith('sh') && headings.includes(heading));
 }
 
-/** What a pusher reads, without what a terminal makes of it, and with figures and times made alike. */
+/**
+ * The text that a pusher reads, without what a terminal makes of it, and with figures and times made alike.
+ */
 export function words(shown: string): string {
   const lines = shown.split(/[\r\n]+/).filter(line => /^(remote: | ! )/.test(line));
   const text = lines.map(line => line.replace(/^remote: /, '')).join(' ');

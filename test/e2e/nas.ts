@@ -85,8 +85,8 @@ export async function asked({ server, place }: Mounting, name: string): Promise<
 }
 
 /**
- * As `isCountedOnce`, once something changed there of which this machine was told; a message may be lost, and
- * is sent again.
+ * Does as `isCountedOnce`, once something changed there of which this machine was told; a message may be
+ * lost, and is sent again.
  */
 export async function isPassedOn(
   disk: string,

@@ -1,6 +1,6 @@
 /**
- * What pushers read on real servers, word for word: sshd with git-shell, nginx with git http-backend,
- * gitolite.
+ * The texts that pushers read on real servers, word for word: sshd with git-shell, nginx with git
+ * http-backend, gitolite.
  *
  * The servers are what docs/install.md makes of an empty machine; only the limit is a smaller one.
  */

@@ -25,7 +25,7 @@ export interface TrialOptions {
   readonly ini?: Ini;
 }
 
-/** What /readyz says while the store is away. */
+/** The answer of /readyz while the store is away. */
 const away = /the shared store cannot be used since 20\d\d-/;
 export class Trial {
   readonly servers: Server[] = [];
@@ -34,7 +34,7 @@ export class Trial {
   readonly #t: Test;
   readonly #options: TrialOptions;
   /**
-   * What the limit of the one rule may be: what was acknowledged last, then what nobody knows whether it was
+   * The limits that the one rule may have: what was acknowledged last, then what nobody knows whether it was
    * made.
    */
   #limits: number[] = [];

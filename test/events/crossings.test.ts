@@ -7,7 +7,7 @@ import { lfs, repos, settings, walk } from '../ledger/world.ts';
 import { World } from './world.ts';
 
 /**
- * What was told so far, in short. The limit is 10,000 and the thresholds are 80 and 90 unless a test says
+ * The events so far, in short. The limit is 10,000 and the thresholds are 80 and 90 unless a test says
  * otherwise.
  */
 async function crossings(world: World, owner?: string): Promise<readonly unknown[]> {

@@ -17,10 +17,10 @@ const json = { 'Content-Type': 'application/json' } as const;
 
 type Tokens = Readonly<Record<'admin' | 'user', string>>;
 
-/** Who the user's token is of. */
+/** The user whose token it is. */
 export const attacker = 'mallory';
 
-/** What stands at the places of addresses; all of it is there. */
+/** The names in addresses; all of it is there. */
 export const targets = {
   user: 'alice',
   owner: 'alice',
@@ -40,7 +40,7 @@ export function campaign(description: Document, options: CampaignOptions): reado
   return shuffled([...toGate(), ...toApi(description, options)], options.seed);
 }
 
-/** Of the largest body, and then some: what each route takes is in docs/api.md. */
+/** More bytes than the largest body has: what each route takes is in docs/api.md. */
 function mostBytesOf(path: string): number {
   if (path.endsWith('/session')) return 4 * kibibyte;
   return path.endsWith('/quota/policy') || path.endsWith('/quota/simulate') ? 16 * mebibyte : mebibyte;
@@ -77,7 +77,7 @@ interface Operation {
   readonly id: string;
 }
 
-/** What stands for a name in an address. */
+/** A value in the place of a name in an address. */
 const names = [
   'x',
   'x'.repeat(8000),

@@ -2,7 +2,7 @@
  * A thread that asks the gate again and again, each time on a connection of its own as hooks do, until it is
  * told to end.
  *
- * Of each check it notes what a clock says, and how long the daemon's main thread ran on a processor
+ * Notes what a clock says of each check, and how long the daemon's main thread ran on a processor
  * meanwhile: that is how long the check waited for the daemon, whatever else wants the processors.
  */
 

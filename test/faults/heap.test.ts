@@ -1,5 +1,5 @@
 /**
- * What the daemon remembers has an end: four hours of mixed work in fast motion, and the live heap after
+ * The daemon's memory has an end: four hours of mixed work in fast motion, and the live heap after
  * each.
  *
  * A minute's work is done as quickly as it is answered, then both clocks of the daemon go on by the rest of
@@ -21,7 +21,8 @@ const minutes = isLong ? 240 : 24;
 /** Between two looks at the heap. */
 const apart = isLong ? 10 : 3;
 /**
- * What the second half of the time may add: some lists are still filling up to their bounds in a short run.
+ * The bytes that the second half of the time may add: some lists are still filling up to their bounds in a
+ * short run.
  */
 const mostGrowthBytes = isLong ? 1_000_000 : 4_000_000;
 

@@ -24,8 +24,9 @@ const sampler = new URL('loop-sampler.ts', import.meta.url).href;
 const checksUrl = new URL('checks-beside.ts', import.meta.url);
 
 /**
- * What a check may wait for the daemon's own work. In the short run, which has other tests beside it, work
- * that the daemon does after its answer is counted as well where this process is late to read that.
+ * The milliseconds that a check may wait for the daemon's own work. In the short run, which has other tests
+ * beside it, work that the daemon does after its answer is counted as well where this process is late to read
+ * that.
  */
 const mostCheckMs = isLong ? 20 : 60;
 /**

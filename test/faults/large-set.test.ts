@@ -1,7 +1,7 @@
 /**
  * A set with as many units as there may be: it holds up nobody who asks meanwhile.
  *
- * What is measured is the processor time of this thread between two turns of its event loop, which other
+ * The measure is the processor time of this thread between two turns of its event loop, which other
  * programs on the machine do not change.
  */
 

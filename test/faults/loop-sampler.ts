@@ -2,7 +2,7 @@
  * Loaded into a daemon (`--import`): tells on standard error, as a line like those of the log, whenever the
  * event loop was held.
  *
- * What counts is the processor's time of the main thread between two looks, some milliseconds apart where
+ * The measure is the processor's time of the main thread between two looks, some milliseconds apart where
  * nothing holds them up. Other processes that want the processor make that no longer, as they make all that a
  * clock tells.
  */

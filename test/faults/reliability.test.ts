@@ -108,7 +108,7 @@ t.test(
   },
 );
 
-/** Whether any program of the system runs in a directory below. */
+/** Tells whether any program of the system runs in a directory below. */
 async function worksIn(directory: string): Promise<boolean> {
   const processes = (await readdir('/proc')).filter(name => /^\d+$/.test(name));
   const folders = await Promise.all(processes.map(id => readlink(`/proc/${id}/cwd`).catch(() => '')));

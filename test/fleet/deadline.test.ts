@@ -1,6 +1,6 @@
 /**
- * Whoever rules is answered within two seconds, however the shared store fails, and what became of a change
- * that had no answer shows in its log.
+ * An administrator is answered within two seconds, however the shared store fails, and what became of a
+ * change that had no answer shows in its log.
  *
  * The time is taken where the question is asked, within this process, less the longest time for which the
  * process itself was held up: how busy the machine is says nothing of what is promised.

@@ -1,5 +1,5 @@
 /**
- * What happens at the same time, in another order, or while a machine is away, comes to the same in the end.
+ * Changes at the same time, in another order, or while a machine is away, come to the same in the end.
  */
 
 import t from 'tap';

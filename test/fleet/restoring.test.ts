@@ -1,5 +1,5 @@
 /**
- * What a shared store has lost of the policy is written again by whoever knows it, with its owners and its
+ * A policy that a shared store has lost is written again by whoever knows it, with its owners and its
  * events.
  */
 

@@ -1,4 +1,4 @@
-/** Who walks what several machines mount, as the machines agree upon it. */
+/** The walker of what several machines mount, as the machines agree upon it. */
 
 import t, { type Test } from 'tap';
 import { ChangeHints } from '../../src/fleet/change-hints.ts';

@@ -1,5 +1,5 @@
 /**
- * What is refused now, published for hooks: the right lines, the right rights, in time, and whatever happens.
+ * The refusals of now, published for hooks: the right lines, the right rights, in time, and whatever happens.
  */
 
 import {

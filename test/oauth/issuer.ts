@@ -1,6 +1,6 @@
 /**
- * What every provider of tests has: a server on the loopback, which ends with the test, and a client that it
- * knows.
+ * The parts that every provider of tests has: a server on the loopback, which ends with the test, and a
+ * client that it knows.
  */
 
 import { once } from 'node:events';

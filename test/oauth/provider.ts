@@ -18,7 +18,7 @@ export interface RealProvider {
   readonly client: Client;
   /** Who signs in from now on. */
   someone: Someone;
-  /** Where it may send browsers to that signed in, and where to when they have signed out. */
+  /** The addresses that it may send browsers to that signed in, and where to when they have signed out. */
   allow(redirectUri: string, postLogoutRedirectUri?: string): void;
 }
 
@@ -33,7 +33,7 @@ const claimed = [
   '_claim_names',
 ] as const;
 
-/** Whether it takes pushed authorization requests. */
+/** Tells whether it takes pushed authorization requests. */
 export type Pushing = 'not offered' | 'offered' | 'required';
 
 export async function realProvider(t: Test, pushing: Pushing = 'offered'): Promise<RealProvider> {

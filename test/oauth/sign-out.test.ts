@@ -13,7 +13,7 @@ import { SignInWorld } from './world.ts';
 const atProvider = { sign_out_at_provider: true };
 const session = z.object({ sign_out_href: z.string().nullable() });
 
-/** Where this browser would sign out; null: nowhere but here. */
+/** The place where this browser would sign out; null: nowhere but here. */
 async function hrefOf({ world }: SignInWorld, browser: Browser): Promise<string | null> {
   const { body } = await browser.get(new URL('api/v1/session', world.url));
   return session.parse(JSON.parse(body)).sign_out_href;

@@ -186,7 +186,7 @@ function leave(model: Model, owner: number, groups: readonly string[]): undefine
   );
 }
 
-/** What a store holds, in the words of the model. */
+/** The contents of a store, in the words of the model. */
 function seen(store: DocumentStore): unknown {
   const policy = new Policy(store);
   return {

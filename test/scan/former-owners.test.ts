@@ -1,4 +1,4 @@
-/** Whose a unit's directory was before. */
+/** The owners whom units' directories had before. */
 
 import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';

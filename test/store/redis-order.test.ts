@@ -1,6 +1,6 @@
 /**
- * What reaches Redis late, from a connection that broke or a daemon that ended, undoes nothing of what was
- * said since.
+ * A write that reaches Redis late, from a connection that broke or a daemon that ended, undoes nothing of
+ * what was said since.
  */
 
 import { Redis } from 'ioredis';

@@ -1,5 +1,5 @@
 /**
- * What every register promises, as tests that any of them can be put through: the store of one machine, and
+ * The promises of every register, as tests that any of them can be put through: the store of one machine, and
  * what several machines share.
  *
  * A place is where one register is kept: nothing is in it at first, and opening it again after

@@ -1,6 +1,6 @@
 /**
- * What an administrator and an owner do with the pages beside a git server, from a limit to a push that
- * passes again.
+ * The things that an administrator and an owner do with the pages beside a git server, from a limit to a push
+ * that passes again.
  */
 
 import { rm, truncate, writeFile } from 'node:fs/promises';

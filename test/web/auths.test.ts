@@ -40,7 +40,7 @@ async function labelled(tab: Tab, label: string): Promise<string> {
 const fill = async (tab: Tab, label: string, text: string) => tab.fill(await labelled(tab, label), text);
 
 /**
- * Whether the page has it anywhere, seen or not: as it stands there, in what is typed, or in what it
+ * Tells whether the page has it anywhere, seen or not: as it stands there, in what is typed, or in what it
  * remembers.
  */
 async function shows(tab: Tab, text: string): Promise<boolean> {
