@@ -51,8 +51,8 @@ export async function ask(asking: Asking): Promise<Asked> {
     return requests[asked % requests.length] ?? '';
   };
   const each = { socket: asking.socket, until, next, latencies };
-  const lane = connection === 'kept' ? askOnOne : askOnEach;
-  await Promise.all(Array.from({ length: connections }, () => lane(each)));
+  const queue = connection === 'kept' ? askOnOne : askOnEach;
+  await Promise.all(Array.from({ length: connections }, () => queue(each)));
   const elapsed = performance.now() - begun;
   const { user, system } = process.cpuUsage(askerBefore);
   return {
@@ -64,14 +64,14 @@ export async function ask(asking: Asking): Promise<Asked> {
   };
 }
 
-interface Lane {
+interface SerialQueue {
   readonly socket: string;
   readonly until: number;
   readonly next: () => string;
   readonly latencies: number[];
 }
 
-function askOnOne({ socket, until, next, latencies }: Lane): Promise<void> {
+function askOnOne({ socket, until, next, latencies }: SerialQueue): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const connection = createConnection(socket);
   let begun = performance.now();
@@ -90,7 +90,7 @@ function askOnOne({ socket, until, next, latencies }: Lane): Promise<void> {
   return promise;
 }
 
-async function askOnEach({ socket, until, next, latencies }: Lane): Promise<void> {
+async function askOnEach({ socket, until, next, latencies }: SerialQueue): Promise<void> {
   for (let begun = performance.now(); begun < until; ) {
     await new Promise<void>((resolve, reject) => {
       const connection = createConnection(socket);

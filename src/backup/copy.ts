@@ -8,7 +8,7 @@ import {
   type LevelRecord,
   newGeneration,
   type Policy,
-  type Register,
+  type RecordStore,
   type SharedStore,
 } from '../store/index.ts';
 import type { CopiedTo } from '../wire/index.ts';
@@ -30,7 +30,7 @@ export async function copyTo(store: SharedStore, backup: Backup, { verify }: Cop
   const policy: Policy = { owners: backup.owners, documents: backup.policy };
   if ((await store.state()).position !== null) throw notEmpty();
   await putHappened(store, backup);
-  if ((await store.replace(policy, null, newGeneration(), [])) === 'behind') throw notEmpty();
+  if ((await store.replace(policy, null, newGeneration(), [])) === 'conflict') throw notEmpty();
   if (verify) {
     mustBeSame('policy', await policyIn(store), recordsOf(policy));
     mustBeSame('record of events', await eventsIn(store), backup.events);
@@ -74,7 +74,7 @@ export async function bringHome(
 }
 
 async function putHappened(
-  to: Pick<Register, 'write'>,
+  to: Pick<RecordStore, 'write'>,
   { events, levels }: { readonly events: readonly EventRecord[]; readonly levels: readonly LevelRecord[] },
 ): Promise<void> {
   for (let at = 0; at < events.length; at += eventsAtOnce) {

@@ -10,7 +10,7 @@ import {
   eventShape,
   levelShape,
   ownerShape,
-  type Register,
+  type RecordStore,
   whole,
 } from '../store/index.ts';
 import { issueLines, printable } from '../text/index.ts';
@@ -79,11 +79,11 @@ export async function backupOf(
 }
 
 /** All of them, newest first. */
-export async function eventsIn(register: Pick<Register, 'events'>): Promise<EventRecord[]> {
+export async function eventsIn(records: Pick<RecordStore, 'events'>): Promise<EventRecord[]> {
   const events: EventRecord[] = [];
   for (;;) {
     const after = events.at(-1);
-    const page = await register.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
+    const page = await records.events({ limit: eventsAtOnce, ...(after === undefined ? {} : { after }) });
     events.push(...page);
     if (page.length < eventsAtOnce) return events;
   }

@@ -3,9 +3,9 @@
 import { SoftquotaError } from '../errors.ts';
 import {
   type DocumentRecord,
-  type Kept,
   newGeneration,
   type Store,
+  type StoredRecords,
   type UnitRecord,
 } from '../store/index.ts';
 import type { Backup } from './document.ts';
@@ -63,7 +63,7 @@ export async function restore(
     owners: backup.owners,
     documents: backup.policy,
     // What machines share may have gone on since.
-    ...(kept.adopted === null ? {} : { adopted: newGeneration(kept.adopted.version + 1) }),
+    ...(kept.replicated === null ? {} : { replicated: newGeneration(kept.replicated.version + 1) }),
     units,
     goneEventsBefore: Number.MAX_SAFE_INTEGER,
     events: backup.events,
@@ -81,6 +81,6 @@ export async function restore(
   };
 }
 
-function isEmpty({ units, owners, documents }: Kept): boolean {
+function isEmpty({ units, owners, documents }: StoredRecords): boolean {
   return units.length === 0 && owners.length === 0 && documents.length === 0;
 }

@@ -9,7 +9,6 @@
 import { SoftquotaError } from '../errors.ts';
 import { atOnce, inSlices, type Work, workInSlices } from '../slices.ts';
 import {
-  type Adopted,
   type DocumentNames,
   type DocumentRecord,
   type EventRecord,
@@ -20,6 +19,7 @@ import {
   newMark,
   type PolicyChange,
   type Position,
+  type ReplicatedPosition,
   type VolatileChange,
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
@@ -107,12 +107,16 @@ export class Documents {
   }
 
   /** Throws `store_refused` where what is kept cannot be read. */
-  load(kinds: readonly Kind<unknown>[], records: readonly DocumentRecord[], adopted: Adopted | null): void {
-    if (adopted !== null) {
-      const { generation, version, mark } = adopted;
+  load(
+    kinds: readonly Kind<unknown>[],
+    records: readonly DocumentRecord[],
+    replicated: ReplicatedPosition | null,
+  ): void {
+    if (replicated !== null) {
+      const { generation, version, mark } = replicated;
       this.#standing = { position: { generation, version, mark }, heads: null };
     }
-    this.#lineage.load(adopted);
+    this.#lineage.load(replicated);
     this.#store = new DocumentStore(kinds, records);
   }
 
@@ -262,7 +266,7 @@ export class Documents {
     if (this.#shared === null) {
       // A host that has left the others leaves the line of their changes, too.
       const apart = standing === null ? null : newGeneration(standing.position.version + 1);
-      await this.#options.writeBehind.now(apart === null ? records : { ...records, adopted: apart });
+      await this.#options.writeBehind.now(apart === null ? records : { ...records, replicated: apart });
       this.#standing = apart === null ? null : { position: apart, heads: null };
       this.#lineage.load(apart);
       this.#apply(changes, records, changed);
@@ -377,7 +381,11 @@ export class Documents {
     const gone = goneOwners.flatMap(key => known.byKey(key) ?? []);
     for (const key of goneOwners) writeBehind.ownerGone(key);
     for (const owner of owners) writeBehind.owner(owner);
-    writeBehind.applied({ documents, goneDocuments, adopted: this.#lineage.goOn(standing.position, gone) });
+    writeBehind.applied({
+      documents,
+      goneDocuments,
+      replicated: this.#lineage.goOn(standing.position, gone),
+    });
     this.#standing = standing;
     this.#apply(changes, change, changed);
   }

@@ -9,19 +9,19 @@ import type {
   EventRecord,
   LevelRecord,
   PendingEvents,
-  Register,
+  RecordStore,
   WriteBehind,
 } from '../store/index.ts';
 
 /** A store, as far as events and levels go. */
-export type EventStore = Pick<Register, 'events' | 'levels' | 'write'>;
+export type EventStore = Pick<RecordStore, 'events' | 'levels' | 'write'>;
 
 export interface EventLogOptions {
   /** This host's own. */
   readonly store: EventStore;
   readonly writeBehind: Pick<WriteBehind, 'close' | 'enqueue' | 'kept'>;
   /** Makes what writes behind into a shared store. */
-  writeBehindTo(store: Pick<Register, 'write'>, probe: () => Changes): EventLogOptions['writeBehind'];
+  writeBehindTo(store: Pick<RecordStore, 'write'>, probe: () => Changes): EventLogOptions['writeBehind'];
 }
 
 export class EventLog {

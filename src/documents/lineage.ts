@@ -6,7 +6,7 @@
  * at a version that the policy in force came from, the other does not.
  */
 
-import type { Adopted, OwnerRecord, Position, VersionRecord } from '../store/index.ts';
+import type { OwnerRecord, Position, ReplicatedPosition, VersionRecord } from '../store/index.ts';
 
 /** Versions that are remembered: more than are made until a server that another took the place of is left. */
 const mostVersions = 10_000;
@@ -21,11 +21,11 @@ export class Lineage {
   #versions: VersionRecord[] = [];
 
   /** Takes what was kept. */
-  load(adopted: Adopted | null): void {
-    this.#generation = adopted?.generation ?? null;
+  load(replicated: ReplicatedPosition | null): void {
+    this.#generation = replicated?.generation ?? null;
     this.#versions = [];
-    if (adopted === null) return;
-    const { version, mark, lineage } = adopted;
+    if (replicated === null) return;
+    const { version, mark, lineage } = replicated;
     const kept = lineage?.versions.filter(one => one.version <= version) ?? [];
     const after = kept.findLastIndex((one, at) => one.version !== version - (kept.length - 1 - at));
     const line = kept.slice(after + 1);
@@ -33,7 +33,7 @@ export class Lineage {
   }
 
   /** Goes on to a position, at which these owners are taken out; gives it as it is to be kept. */
-  goOn({ generation, version, mark }: Position, gone: readonly Tombstone[]): Adopted {
+  goOn({ generation, version, mark }: Position, gone: readonly Tombstone[]): ReplicatedPosition {
     const next = { version, mark, departed: gone.map(({ key, id }) => ({ key, id })) };
     if (this.#generation === generation && this.#versions.at(-1)?.version === version - 1) {
       this.#versions.push(next);

@@ -38,7 +38,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   const outcome = await store.replace(chosen, position, next, [
     ...new Set(given.flatMap(each => each ?? [])),
   ]);
-  if (outcome === 'behind') throw changedMeanwhile();
+  if (outcome === 'conflict') throw changedMeanwhile();
   const head = { version: next.version, mark: next.mark };
   await replica.applyWhole(chosen, { position: next, heads: { policy: head, account: head } });
   log.info({ policy, version: next.version }, 'the policy of the shared store was repaired');

@@ -108,7 +108,7 @@ export function* look(
       for (const place of here.unread) yield { type: 'unread', ...place };
       if (walked.length === 0) return;
       for (const fault of here.ownerFaults) yield { type: 'fault', ...fault };
-      yield* lostTemplates(layout, path, here.takers);
+      yield* lostTemplates(layout, path, here.matches);
       return;
     }
   }
@@ -148,11 +148,11 @@ function those(names: Iterable<string>, directory: string): { names: string[]; u
 }
 
 /** The templates that begin inside a unit, where nothing is a unit by a template of its own. */
-function* lostTemplates(layout: Layout, unit: string, takers: readonly State[]): Generator<Found, void> {
+function* lostTemplates(layout: Layout, unit: string, matches: readonly State[]): Generator<Found, void> {
   const inside = layout.roots.filter(root => isWithin(root.path, unit));
   if (inside.length === 0) return;
   const heard = new Set(
-    takers.flatMap(({ track }) => [track, ...track.continuations.map(next => layout.tracks[next.track])]),
+    matches.flatMap(({ track }) => [track, ...track.continuations.map(next => layout.tracks[next.track])]),
   );
   for (const track of layout.tracks) {
     const root = layout.roots[track.root];

@@ -93,7 +93,7 @@ function unitHere(layout: Layout, path: string, states: readonly State[], way: W
   if (here === null) return null;
   const unread = here.unread.find(place => isWithin(way.target, place.path));
   if (unread !== undefined) return { found: 'unread', ...unread };
-  const continued = continuationLater(layout, path, here.takers, way);
+  const continued = continuationLater(layout, path, here.matches, way);
   if (continued !== null) return continued;
   const [deepest] = here.units
     .filter(({ unit }) => isWithin(way.target, unit.path))
@@ -107,9 +107,14 @@ function unitLater(layout: Layout, path: string, states: readonly State[], way: 
 }
 
 /** The place inside a unit that the way leads to, if it does not exist yet. */
-function continuationLater(layout: Layout, path: string, takers: readonly State[], way: Way): Located | null {
+function continuationLater(
+  layout: Layout,
+  path: string,
+  matches: readonly State[],
+  way: Way,
+): Located | null {
   if (!way.directory) return null;
-  const [deepest] = [...continuedPlaces(layout, path, takers)]
+  const [deepest] = [...continuedPlaces(layout, path, matches)]
     .filter(([place]) => isWithin(way.target, place) && namesOf(place).length > way.existing)
     .sort(([a], [b]) => b.length - a.length);
   if (deepest === undefined) return null;

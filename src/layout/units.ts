@@ -36,7 +36,7 @@ export interface Units {
   /** Whose owners could not be told, and why: the owner's directory, or the unit itself. */
   readonly ownerFaults: readonly { readonly path: string; readonly what: string }[];
   /** The complete states that took the outermost directory. */
-  readonly takers: readonly State[];
+  readonly matches: readonly State[];
 }
 
 /**
@@ -44,15 +44,15 @@ export interface Units {
  * template takes it. Throws the system's error where the directory could not be looked into.
  */
 export function unitsAt(layout: Layout, path: string, states: readonly State[]): Units | null {
-  const takers = takersOf(path, states);
-  const [winner] = takers;
+  const matches = matchesOf(path, states);
+  const [winner] = matches;
   if (winner === undefined) return null;
   const taken = [{ unit: unitOf(path, winner), state: winner }];
   const unread: Unread[] = [];
-  for (const [place, continuing] of continuedPlaces(layout, path, takers)) {
+  for (const [place, continuing] of continuedPlaces(layout, path, matches)) {
     try {
       const [state] = leadToDirectory(path, namesOf(place.slice(path.length)))
-        ? takersOf(place, continuing)
+        ? matchesOf(place, continuing)
         : [];
       if (state !== undefined) taken.push({ unit: unitOf(place, state), state });
     } catch (error) {
@@ -66,7 +66,7 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
     ownerFaults: taken.flatMap(({ unit, state }) =>
       unit.ownerFault === undefined ? [] : [{ path: ownerPlace(unit, state), what: unit.ownerFault }],
     ),
-    takers,
+    matches,
   };
 }
 
@@ -74,9 +74,9 @@ export function unitsAt(layout: Layout, path: string, states: readonly State[]):
 export function continuedPlaces(
   layout: Layout,
   path: string,
-  takers: readonly State[],
+  matches: readonly State[],
 ): ReadonlyMap<string, readonly State[]> {
-  const continued = takers.flatMap(({ track, owner }) =>
+  const continued = matches.flatMap(({ track, owner }) =>
     track.continuations.map(({ track: index, names }) => ({
       index,
       place: names.reduce(below, path),
@@ -100,7 +100,7 @@ export function unreadAt(path: string, error: unknown): Unread {
   return { path, error: code };
 }
 
-function takersOf(path: string, states: readonly State[]): State[] {
+function matchesOf(path: string, states: readonly State[]): State[] {
   const complete = states.filter(isComplete);
   if (!complete.some(({ track }) => holdsRepositories(track.kind))) return complete;
   const isRepository = ['HEAD', 'objects', 'refs'].every(name => entryAt(below(path, name)) !== null);

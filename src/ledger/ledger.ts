@@ -180,7 +180,7 @@ export class Ledger {
   async #load({ kinds = [] }: LedgerOptions): Promise<void> {
     const kept = await this.#store.load();
     const { owners } = this.#usage;
-    this.documents.load([...policyKinds, ...kinds], kept.documents, kept.adopted);
+    this.documents.load([...policyKinds, ...kinds], kept.documents, kept.replicated);
     this.#policy = new Policy(this.documents.snapshot);
     const found = rekeyed(kept, name => owners.keyOf(name));
     for (const key of found.goneOwners) this.#writeBehind.ownerGone(key);

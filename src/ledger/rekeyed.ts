@@ -6,7 +6,7 @@
  */
 
 import type { Leaf } from '../quota/index.ts';
-import type { Kept, OwnerRecord, UnitRecord } from '../store/index.ts';
+import type { OwnerRecord, StoredRecords, UnitRecord } from '../store/index.ts';
 
 /** What a reported unit is known by. */
 export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
@@ -23,7 +23,7 @@ export interface Rekeyed {
   readonly changedUnits: readonly UnitRecord[];
 }
 
-export function rekeyed(kept: Kept, keyOf: (ownerName: string) => string): Rekeyed {
+export function rekeyed(kept: StoredRecords, keyOf: (ownerName: string) => string): Rekeyed {
   const owners = byKey(kept.owners, ({ name }) => keyOf(name), isKnownLonger);
   const units = byKey(
     kept.units.map(unit => {

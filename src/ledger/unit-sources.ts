@@ -48,7 +48,7 @@ export interface UnitSourcesOptions {
   accountFor(ownerName: string): Account;
 }
 
-interface Held {
+interface SourceState {
   readonly source: UnitSource;
   readonly units: number;
   readonly owners: number;
@@ -62,7 +62,7 @@ const lookEveryMs = 5000;
 export class UnitSources {
   readonly #options: UnitSourcesOptions;
   /** By name. */
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, SourceState>();
   /** Names of sources that are being changed, and since when. */
   readonly #busy = new Map<string, number>();
   /** Names of those that were told to be stale. */
@@ -243,7 +243,7 @@ export class UnitSources {
     });
   }
 
-  async #bringIntoForce({ source, shares }: NewShares): Promise<Held> {
+  async #bringIntoForce({ source, shares }: NewShares): Promise<SourceState> {
     const { log } = this.#options;
     let [units, bytes] = [0, 0];
     await inSlices(shares.values(), share => {
@@ -252,7 +252,7 @@ export class UnitSources {
       bytes = Math.min(bytes + totalOf(share.bytes), Number.MAX_SAFE_INTEGER);
     });
     await this.#sweep(source.name, source);
-    const held: Held = { source, units, owners: shares.size, bytes };
+    const held: SourceState = { source, units, owners: shares.size, bytes };
     this.#held.set(source.name, held);
     if (this.#stale.delete(source.name)) log.info({ source: source.name }, 'a source reports again');
     return held;
@@ -282,7 +282,7 @@ export class UnitSources {
     }
   }
 
-  #reportOf({ source, ...sums }: Held): SourceReport {
+  #reportOf({ source, ...sums }: SourceState): SourceReport {
     return { ...source, ...sums, isStale: this.#isStale(source) };
   }
 }

@@ -10,10 +10,10 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client';
 import { systemCode } from '../errors.ts';
-import type { LoginResult } from './arrivals.ts';
 import type { PendingLogin } from './begun.ts';
 import { mergedClaims } from './claims.ts';
 import { SignInFault } from './fault.ts';
+import type { LoginResult } from './login.ts';
 import { type Provider, reasonOf } from './providers.ts';
 
 /** `address` is the one that the browser came to. Rejects with a `SignInFault`. */

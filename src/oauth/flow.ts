@@ -16,7 +16,6 @@ import {
 } from '../identity/index.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, placeAt } from '../wire/index.ts';
-import { type Arrived, arrive, type LoginResult } from './arrivals.ts';
 import { Authorizations } from './authorization.ts';
 import { BegunCookies, begunSeconds, type PendingLogin } from './begun.ts';
 import { arrivalBy } from './exchange.ts';
@@ -24,6 +23,7 @@ import { SignInFault } from './fault.ts';
 import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
+import { type LoginOutcome, type LoginResult, logIn } from './login.ts';
 import { lostSecret, Providers, reasonOf } from './providers.ts';
 import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
@@ -260,7 +260,7 @@ export class SignInFlow {
       const { told, session } = await documents.transact(transaction => {
         // It may have been changed while the provider was asked.
         const current = this.#activeSource(String(source.id), transaction.changes);
-        const arrived = arrive(transaction, current, arrival, at);
+        const arrived = logIn(transaction, current, arrival, at);
         if (arrived.is === 'refused')
           throw new SignInFault(arrived.why, refusedText(current, arrived, arrival));
         const { changes } = transaction;
@@ -285,7 +285,7 @@ const onlyHere =
 /** For the log: also what an administrator does about it. */
 function refusedText(
   source: SourceDocument,
-  { why, name }: Extract<Arrived, { readonly is: 'refused' }>,
+  { why, name }: Extract<LoginOutcome, { readonly is: 'refused' }>,
   { subject }: LoginResult,
 ): string {
   const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links who that is to a user`;

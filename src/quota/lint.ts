@@ -95,27 +95,27 @@ function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Find
 }
 
 /**
- * Finds rules that never decide. Among rules that cover the same only the tightest can, so each rule is
+ * Finds rules that never decide. Among rules that cover the same only the strictest can, so each rule is
  * looked at beside those: of thousands of rules there are few kinds. So many are named as it takes to limit
  * all that the rule covers.
  */
 function unreachable(group: CompiledGroup): readonly Finding[] {
-  const tightest = new Map<number, CompiledRule>();
+  const strictest = new Map<number, CompiledRule>();
   for (const rule of group.rules) {
-    const known = tightest.get(rule.covers);
-    if (known === undefined || speaksBefore(rule, known)) tightest.set(rule.covers, rule);
+    const known = strictest.get(rule.covers);
+    if (known === undefined || speaksBefore(rule, known)) strictest.set(rule.covers, rule);
   }
-  return group.rules.flatMap(rule => unreachableRule(rule, tightest.values(), group));
+  return group.rules.flatMap(rule => unreachableRule(rule, strictest.values(), group));
 }
 
 function unreachableRule(
   rule: CompiledRule,
-  tightest: Iterable<CompiledRule>,
+  strictest: Iterable<CompiledRule>,
   group: CompiledGroup,
 ): readonly Finding[] {
   let left = rule.covers;
   const others: CompiledRule[] = [];
-  for (const other of tightest) {
+  for (const other of strictest) {
     if (other === rule || (other.covers & left) === 0 || !speaksBefore(other, rule)) continue;
     left &= ~other.covers;
     others.push(other);

@@ -10,7 +10,7 @@ import type { ScanContext, TaskResult, UnitTask, WalkedUnit } from './messages.t
 import type { Mounts } from './mounts.ts';
 import type { ScannerOptions } from './options.ts';
 import { Pool } from './pool.ts';
-import { type HeldRise, type Origin, RiseConfirmation } from './rise-confirmation.ts';
+import { type HeldRise, RiseConfirmation, type WalkReason } from './rise-confirmation.ts';
 import { RootCheck } from './root-check.ts';
 import { standingAfter } from './roots.ts';
 import { monotonic } from './shared.ts';
@@ -77,7 +77,7 @@ export class Measuring {
   }
 
   /** Walks whatever unit is at this path, and then the units inside it. Never rejects. */
-  measure(path: string, origin: Origin): Promise<TargetOutcome> {
+  measure(path: string, origin: WalkReason): Promise<TargetOutcome> {
     return this.#targets.measure(path, origin);
   }
 
@@ -117,7 +117,7 @@ export class Measuring {
     return this.pool.close(withinMs);
   }
 
-  async #settle(path: string, result: TaskResult, start: Start, origin: Origin): Promise<TargetOutcome> {
+  async #settle(path: string, result: TaskResult, start: Start, origin: WalkReason): Promise<TargetOutcome> {
     const { log } = this.#scanner;
     switch (result.outcome) {
       case 'measured':
@@ -153,7 +153,7 @@ export class Measuring {
     }
   }
 
-  #count(walked: WalkedUnit, start: Start, origin: Origin): ReturnType<RiseConfirmation['take']> {
+  #count(walked: WalkedUnit, start: Start, origin: WalkReason): ReturnType<RiseConfirmation['take']> {
     const { knownBytes: known, report, log } = this.#scanner;
     const { path } = walked.unit;
     const knownBytes = known(path);

@@ -20,12 +20,12 @@ import { longSpanMs, Readings, shortSpanMs } from './readings.ts';
 import { monotonic } from './shared.ts';
 
 /** Why a unit was walked: by a sweep, since somebody said it had changed, or to see a rise once more. */
-export type Origin = 'sweep' | 'change' | 'confirmation';
+export type WalkReason = 'sweep' | 'change' | 'confirmation';
 
 /** A walk's result and how to make it count. */
 export interface Candidate {
   readonly walked: WalkedUnit;
-  readonly origin: Origin;
+  readonly origin: WalkReason;
   /** How long the walk took. */
   readonly milliseconds: number;
   readonly knownBytes: number | undefined;
@@ -35,7 +35,7 @@ export interface Candidate {
 
 export interface HoldsOptions {
   /** Walks a unit again; what comes of it is given to `take`. */
-  readonly walkAgain: (path: string, origin: Origin) => void;
+  readonly walkAgain: (path: string, origin: WalkReason) => void;
   readonly log: (details: object, message: string) => void;
   /** Milliseconds of a clock that nobody sets. */
   readonly now?: () => number;

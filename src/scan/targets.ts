@@ -9,7 +9,7 @@
 
 import type { TaskResult } from './messages.ts';
 import type { Pool } from './pool.ts';
-import type { Origin } from './rise-confirmation.ts';
+import type { WalkReason } from './rise-confirmation.ts';
 import { monotonic } from './shared.ts';
 import type { Start } from './walker-handle.ts';
 
@@ -30,12 +30,12 @@ export type Settle = (
   path: string,
   result: TaskResult,
   start: Start,
-  origin: Origin,
+  origin: WalkReason,
 ) => Promise<TargetOutcome>;
 
 interface Target {
   readonly path: string;
-  origin: Origin;
+  origin: WalkReason;
   readonly outcome: PromiseWithResolvers<TargetOutcome>;
   hasBegun: boolean;
   walks: number;
@@ -61,7 +61,7 @@ export class Targets {
   }
 
   /** Never rejects. */
-  measure(path: string, origin: Origin): Promise<TargetOutcome> {
+  measure(path: string, origin: WalkReason): Promise<TargetOutcome> {
     const current = this.#targets.get(path);
     if (current === undefined) return this.#begin(newTarget(path, origin));
     if (current.hasBegun) current.next ??= newTarget(path, origin);
@@ -114,6 +114,6 @@ export class Targets {
   }
 }
 
-function newTarget(path: string, origin: Origin): Target {
+function newTarget(path: string, origin: WalkReason): Target {
   return { path, origin, outcome: Promise.withResolvers(), hasBegun: false, walks: 0, next: null };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Position } from './register.ts';
+import type { Position } from './record-store.ts';
 
 /** Where a policy stands that goes on from no other one: whoever knew another asks before taking it over. */
 export function newGeneration(version = 1): Position {

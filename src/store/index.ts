@@ -22,8 +22,6 @@ export type {
   UsageStep,
 } from './history.ts';
 export { mostEvents, type PendingEvents } from './pending-writes.ts';
-export type { SharedStoreLog } from './redis/connection.ts';
-export { openRedisStore, type RedisSettings } from './redis/store.ts';
 export type {
   DocumentRecord,
   EventQuery,
@@ -32,12 +30,14 @@ export type {
   LevelRecord,
   OwnerRecord,
   Position,
-  Register,
-  RegisterChanges,
-  Registered,
+  RecordChanges,
+  RecordStore,
+  Records,
   ShareRecord,
-} from './register.ts';
-export { ownerIdBits } from './register.ts';
+} from './record-store.ts';
+export { ownerIdBits } from './record-store.ts';
+export type { SharedStoreLog } from './redis/connection.ts';
+export { openRedisStore, type RedisSettings } from './redis/store.ts';
 export { documentShape, eventShape, levelShape, ownerShape, whole } from './shapes.ts';
 export {
   type Basis,
@@ -60,12 +60,12 @@ export {
 } from './shared.ts';
 export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
 export type {
-  Adopted,
   Changes,
   DeltaRecord,
-  Kept,
+  ReplicatedPosition,
   RootRecord,
   Store,
+  StoredRecords,
   SweepRecord,
   UnitRecord,
   VersionRecord,

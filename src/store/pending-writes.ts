@@ -5,8 +5,8 @@
  * Documents that are replicated go into one write, with their owners.
  */
 
-import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, ShareRecord } from './register.ts';
-import type { Adopted, Changes, RootRecord, SweepRecord, UnitRecord } from './store.ts';
+import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, ShareRecord } from './record-store.ts';
+import type { Changes, ReplicatedPosition, RootRecord, SweepRecord, UnitRecord } from './store.ts';
 
 type Pending<Key, Item> = Map<Key, Item | null>;
 /** Of what takes two names to be found, by `both` of them. */
@@ -27,7 +27,7 @@ export type PendingEvents = Pick<Changes, 'events' | 'goneEventsBefore' | 'level
 /** The changes of others, and where the documents stand with it. */
 export type PendingReplica = Pick<
   Changes,
-  'documents' | 'goneDocuments' | 'shares' | 'goneShares' | 'adopted'
+  'documents' | 'goneDocuments' | 'shares' | 'goneShares' | 'replicated'
 >;
 
 export class PendingWrites {
@@ -41,7 +41,7 @@ export class PendingWrites {
   readonly deltas: Pending<number, never> = new Map();
   sweep: SweepRecord | null = null;
   readonly documents: PendingNamed<DocumentNames, DocumentRecord> = new Map();
-  adopted: Adopted | null = null;
+  replicated: ReplicatedPosition | null = null;
   readonly shares: PendingNamed<ShareNames, ShareRecord> = new Map();
   /** By id. */
   readonly events: Pending<string, EventRecord> = new Map();
@@ -60,7 +60,7 @@ export class PendingWrites {
       this.events,
       this.levels,
     ];
-    const single = [this.sweep, this.adopted, this.goneEventsBefore].filter(one => one !== null);
+    const single = [this.sweep, this.replicated, this.goneEventsBefore].filter(one => one !== null);
     return maps.reduce((sum, { size }) => sum + size, single.length);
   }
 
@@ -82,7 +82,7 @@ export class PendingWrites {
     goneDocuments = [],
     shares = [],
     goneShares = [],
-    adopted,
+    replicated,
   }: PendingReplica): void {
     const addDocument = ({ kind, key }: DocumentNames, item: DocumentRecord | null) =>
       this.documents.set(both(kind, key), { names: { kind, key }, item });
@@ -92,17 +92,17 @@ export class PendingWrites {
       this.shares.set(both(ownerKey, host), { names: { ownerKey, host }, item });
     for (const names of goneShares) addShare(names, null);
     for (const share of shares) addShare(share, share);
-    if (adopted !== undefined) this.adopted = goneOn(this.adopted, adopted);
+    if (replicated !== undefined) this.replicated = goneOn(this.replicated, replicated);
   }
 
   /** Moves so many of the oldest out. What is said of a whole sweep goes only with the last of all. */
   take(most: number): PendingWrites {
     const taken = new PendingWrites();
-    const isPolicy = this.documents.size > 0 || this.adopted !== null;
+    const isPolicy = this.documents.size > 0 || this.replicated !== null;
     move(this.owners, taken.owners, isPolicy ? this.owners.size : most);
     move(this.documents, taken.documents, this.documents.size);
-    taken.adopted = this.adopted;
-    this.adopted = null;
+    taken.replicated = this.replicated;
+    this.replicated = null;
     move(this.shares, taken.shares, most - taken.size);
     move(this.units, taken.units, most - taken.size);
     move(this.roots, taken.roots, most - taken.size);
@@ -125,7 +125,7 @@ export class PendingWrites {
   putBack(older: PendingWrites): void {
     addMissing(this.owners, older.owners);
     addMissing(this.documents, older.documents);
-    this.adopted = this.adopted === null ? older.adopted : goneOn(older.adopted, this.adopted);
+    this.replicated = this.replicated === null ? older.replicated : goneOn(older.replicated, this.replicated);
     addMissing(this.shares, older.shares);
     addMissing(this.units, older.units);
     addMissing(this.roots, older.roots);
@@ -142,7 +142,7 @@ export class PendingWrites {
       goneOwners: gone(this.owners),
       documents: itemsOf(this.documents),
       goneDocuments: goneOf(this.documents),
-      ...(this.adopted === null ? {} : { adopted: this.adopted }),
+      ...(this.replicated === null ? {} : { replicated: this.replicated }),
       shares: itemsOf(this.shares),
       goneShares: goneOf(this.shares),
       units: present(this.units),
@@ -193,7 +193,7 @@ function goneOf<Names>(pending: PendingNamed<Names, unknown>): Names[] {
 }
 
 /** What is to be written of two that came one after the other. */
-function goneOn(before: Adopted | null, after: Adopted): Adopted {
+function goneOn(before: ReplicatedPosition | null, after: ReplicatedPosition): ReplicatedPosition {
   const { lineage } = after;
   if (before?.lineage === undefined || lineage === undefined) return after;
   const stays = before.lineage.versions.filter(

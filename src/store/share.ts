@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';
 import { isLeaf } from '../quota/index.ts';
 import { issueLines, printable } from '../text/index.ts';
-import type { ShareRecord } from './register.ts';
+import type { ShareRecord } from './record-store.ts';
 
 const leaf = z.string().refine(isLeaf, { error: 'no subject that bytes are measured under' });
 const size = z.number().int().nonnegative();

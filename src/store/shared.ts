@@ -1,5 +1,5 @@
 /**
- * The register that several machines keep together, and what keeps them apart.
+ * The records that several machines keep together, and what keeps them apart.
  *
  * Its policy (owners and documents) is changed as a whole, each change upon the one before, and every change
  * has a number in a log that is followed. What is published besides only makes following quicker.
@@ -9,11 +9,11 @@ import type {
   DocumentRecord,
   OwnerRecord,
   Position,
-  Register,
-  RegisterChanges,
-  Registered,
+  RecordChanges,
+  RecordStore,
+  Records,
   ShareRecord,
-} from './register.ts';
+} from './record-store.ts';
 
 /**
  * The lines of versions: what decisions are made by, and who people are. Both are in one log and have one
@@ -52,17 +52,17 @@ export interface SharedState {
   readonly server: string | null;
 }
 
-export type Policy = Pick<Registered, 'owners' | 'documents'>;
+export type Policy = Pick<Records, 'owners' | 'documents'>;
 
 /** The names that a document is found by. */
 export type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
 
 /** Volatile documents, of which the last writer wins. */
-export type VolatileChange = Pick<RegisterChanges, 'documents' | 'goneDocuments'>;
+export type VolatileChange = Pick<RecordChanges, 'documents' | 'goneDocuments'>;
 
 /** A change of policy, and the events that tell of it. */
 export type PolicyChange = Pick<
-  RegisterChanges,
+  RecordChanges,
   'owners' | 'goneOwners' | 'documents' | 'goneDocuments' | 'events'
 >;
 
@@ -97,7 +97,7 @@ export interface HostRecord {
 /** Who takes a machine's name. */
 export interface HostClaim {
   readonly host: string;
-  /** Kept beside the machine's own store, so that it knows itself after a restart. */
+  /** StoredRecords beside the machine's own store, so that it knows itself after a restart. */
   readonly token: string;
   /** Of this process alone. */
   readonly life: string;
@@ -134,7 +134,7 @@ export interface SharesPage {
   readonly isLast: boolean;
 }
 
-export interface SharedStore extends Register {
+export interface SharedStore extends RecordStore {
   state(): Promise<SharedState>;
   /** The policy, and how the store stands with it. */
   policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }>;
@@ -158,7 +158,7 @@ export interface SharedStore extends Register {
     change: Omit<PolicyChange, 'events'>,
     basis: Position,
     positions: readonly Position[],
-  ): Promise<'kept' | 'behind'>;
+  ): Promise<'kept' | 'conflict'>;
   /**
    * Puts a whole policy in place of what is there, as the first of a generation. `behind`: the store does not
    * stand at `basis` (null: is not empty) any more.
@@ -168,7 +168,7 @@ export interface SharedStore extends Register {
     basis: Position | null,
     next: Position,
     supersedes: readonly string[],
-  ): Promise<'kept' | 'behind'>;
+  ): Promise<'kept' | 'conflict'>;
   /** Puts owners on record whose keys nobody has; gives those who had one of the keys before. */
   enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]>;
   /** At most `limit` entries after that number; null: there is a gap, so all has to be read. */

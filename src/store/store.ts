@@ -1,13 +1,13 @@
 /**
  * Where the ledger of this machine is kept.
  *
- * It holds the register (register.ts), as this machine last knew it, and what the machine measured. `write`
+ * It holds the records (record-store.ts), as this machine last knew it, and what the machine measured. `write`
  * is one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
  * resolves it is on the disk. Every implementation passes test/store/contract.ts.
  */
 
 import type { Leaf } from '../quota/index.ts';
-import type { OwnerRecord, Position, Register, RegisterChanges, Registered } from './register.ts';
+import type { OwnerRecord, Position, RecordChanges, RecordStore, Records } from './record-store.ts';
 
 /** One thing that takes space. */
 export interface UnitRecord {
@@ -69,7 +69,7 @@ export interface VersionRecord {
 }
 
 /** Where the policy stood that was taken over, and what led there. */
-export interface Adopted extends Position {
+export interface ReplicatedPosition extends Position {
   /**
    * Written: the versions that come, and the oldest that stays of those that were written before; without it
    * none stays. Read: all, in their order.
@@ -78,7 +78,7 @@ export interface Adopted extends Position {
 }
 
 /** All that is loaded: everything that a store holds but events and levels, which are asked for. */
-export interface Kept extends Registered {
+export interface StoredRecords extends Records {
   readonly units: readonly UnitRecord[];
   /** In the order of `seq`; all else is in no order. */
   readonly deltas: readonly DeltaRecord[];
@@ -86,7 +86,7 @@ export interface Kept extends Registered {
   /** The last sweep that ended; null before the first. */
   readonly sweep: SweepRecord | null;
   /** Where the policy stood that was last taken over from a shared store; null: none ever was. */
-  readonly adopted: Adopted | null;
+  readonly replicated: ReplicatedPosition | null;
 }
 
 /**
@@ -95,7 +95,7 @@ export interface Kept extends Registered {
  * Taking out comes first, so what is named in both is there afterwards. Of two records with the
  * same id the later one stays. Taking out what is not there is no fault.
  */
-export interface Changes extends RegisterChanges {
+export interface Changes extends RecordChanges {
   readonly units?: readonly UnitRecord[];
   readonly goneUnits?: readonly string[];
   readonly deltas?: readonly DeltaRecord[];
@@ -103,10 +103,10 @@ export interface Changes extends RegisterChanges {
   readonly roots?: readonly RootRecord[];
   readonly goneRoots?: readonly string[];
   readonly sweep?: SweepRecord;
-  readonly adopted?: Adopted;
+  readonly replicated?: ReplicatedPosition;
 }
 
-export interface Store extends Register {
-  load(): Promise<Kept>;
+export interface Store extends RecordStore {
+  load(): Promise<StoredRecords>;
   write(changes: Changes): Promise<void>;
 }

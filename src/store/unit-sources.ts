@@ -8,7 +8,7 @@
  */
 
 import type { Leaf } from '../quota/index.ts';
-import type { LargeUnit } from './register.ts';
+import type { LargeUnit } from './record-store.ts';
 
 /** How many units a set has at most. */
 export const mostUnitsInSet = 1_000_000;

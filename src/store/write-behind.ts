@@ -9,7 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { mostEvents, type PendingEvents, type PendingReplica, PendingWrites } from './pending-writes.ts';
-import type { OwnerRecord } from './register.ts';
+import type { OwnerRecord } from './record-store.ts';
 import type { Changes, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
 
 /** Why the store takes nothing at the moment. */

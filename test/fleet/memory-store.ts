@@ -106,8 +106,8 @@ export class MemoryServer {
     basis: Position,
     positions: readonly Position[],
     changed: readonly Line[] = lines,
-  ): 'kept' | 'behind' {
-    if (!same(this.position, basis)) return 'behind';
+  ): 'kept' | 'conflict' {
+    if (!same(this.position, basis)) return 'conflict';
     const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
     for (const key of goneOwners) this.#owners.delete(key);
     for (const { kind, key } of goneDocuments) this.#documents.delete(`${kind}/${key}`);
@@ -182,7 +182,7 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
     },
     replace: async (policy, basis, next, supersedes) => {
       enough();
-      if (!same(server().position, basis)) return 'behind';
+      if (!same(server().position, basis)) return 'conflict';
       server().replace(policy, next, supersedes);
       return 'kept';
     },

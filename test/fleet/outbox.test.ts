@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { Outbox, type OutboxOptions } from '../../src/fleet/outbox.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import { createRule } from '../../src/policy/index.ts';
-import type { RegisterChanges, SharedStore } from '../../src/store/index.ts';
+import type { RecordChanges, SharedStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { lfs, repos, walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
@@ -33,8 +33,8 @@ function outboxOf(t: Test, { host = 'one', ...options }: Opened): Outbox {
 
 /** The store, and what is written there. */
 function written(store: SharedStore, during: (writes: number) => void = () => {}) {
-  const writes: RegisterChanges[] = [];
-  const write = async (changes: RegisterChanges) => {
+  const writes: RecordChanges[] = [];
+  const write = async (changes: RecordChanges) => {
     writes.push(changes);
     await store.write(changes);
     during(writes.length);
@@ -42,7 +42,7 @@ function written(store: SharedStore, during: (writes: number) => void = () => {}
   return { writes, store: { enroll: store.enroll.bind(store), write } };
 }
 
-const keysIn = ({ shares = [] }: RegisterChanges = {}) => shares.map(({ ownerKey }) => ownerKey);
+const keysIn = ({ shares = [] }: RecordChanges = {}) => shares.map(({ ownerKey }) => ownerKey);
 
 t.test('what sources put is told as what is reported one by one', async t => {
   const { address } = await startSingle(t);

@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap';
 import { ChangeHints } from '../../src/fleet/change-hints.ts';
 import type { Mounted } from '../../src/fleet/index.ts';
-import type { RegisterChanges, SharedStore } from '../../src/store/index.ts';
+import type { RecordChanges, SharedStore } from '../../src/store/index.ts';
 import { until } from '../e2e/ask.ts';
 import { lfs, repos, walk } from '../ledger/world.ts';
 import { startSingle } from '../store/redis-servers.ts';
@@ -93,7 +93,7 @@ t.test('who runs on while another took it drops it, and a walk under way brings 
 t.test('nothing is told before it is known who walks', async t => {
   const { address } = await startSingle(t);
   const store = await sharedStore(t, address);
-  const told: RegisterChanges[] = [];
+  const told: RecordChanges[] = [];
   const through = (store: SharedStore): SharedStore => ({
     ...store,
     write: changes => {

@@ -135,11 +135,11 @@ function plainly(tree: ReadonlyMap<string, Entry['is']>, templates: readonly Con
   const placed: Placed[] = [];
   const visit = (path: string): void => {
     if (!isDirectory(path)) return;
-    const takers = best(
+    const matches = best(
       path,
       templates.filter(one => patternOf(one).test(path) && !isExcluded(path, fixedOf(one))),
     );
-    const [winner] = takers;
+    const [winner] = matches;
     if (winner === undefined) {
       for (const child of tree.keys()) if (child.replace(/\/[^/]*$/, '') === path) visit(child);
       return;
@@ -147,7 +147,7 @@ function plainly(tree: ReadonlyMap<string, Entry['is']>, templates: readonly Con
     placed.push({ path, kind: winner.kind, owner: ownerBy(winner, path) });
     const rests = new Map<string, Configured[]>();
     for (const one of templates) {
-      for (const taker of takers) {
+      for (const taker of matches) {
         const rest = one.template.startsWith(`${taker.template}/`)
           ? one.template.slice(taker.template.length)
           : '{';

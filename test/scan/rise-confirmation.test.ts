@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import type { WalkedUnit } from '../../src/scan/messages.ts';
-import { type Origin, RiseConfirmation } from '../../src/scan/rise-confirmation.ts';
+import { RiseConfirmation, type WalkReason } from '../../src/scan/rise-confirmation.ts';
 import { unitAt } from './world.ts';
 
 interface World {
@@ -9,21 +9,21 @@ interface World {
   /** The clock that decides, in milliseconds. */
   time: number;
   /** How often the unit was to be walked again, and why. */
-  readonly again: Origin[];
+  readonly again: WalkReason[];
   /** Gives a walk's result; resolves as `take` does. */
   take(
     bytes: number,
     packs: WalkedUnit['packs'],
-    origin?: Origin,
+    origin?: WalkReason,
     differing?: Partial<WalkedUnit>,
   ): Promise<string>;
   /** Resolves when the unit is to be walked again. */
-  walk(): Promise<Origin>;
+  walk(): Promise<WalkReason>;
 }
 
 function world(t: Test, known: number | undefined): World {
-  const again: Origin[] = [];
-  let waiting: ((origin: Origin) => void) | null = null;
+  const again: WalkReason[] = [];
+  let waiting: ((origin: WalkReason) => void) | null = null;
   const holds = new RiseConfirmation({
     walkAgain: (_, origin) => {
       again.push(origin);

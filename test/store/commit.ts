@@ -7,10 +7,10 @@ export async function commit(
   change: PolicyChange,
   basis: Position,
   next: Position,
-): Promise<'kept' | 'behind'> {
+): Promise<'kept' | 'conflict'> {
   const { generation, version, mark } = basis;
   const head = { version, mark };
   const heads = { policy: head, account: head };
   const made = await store.commit(change, { generation, heads, lines }, next.mark);
-  return made === null ? 'behind' : 'kept';
+  return made === null ? 'conflict' : 'kept';
 }

@@ -1,15 +1,15 @@
 /**
- * What the store of one machine promises beyond what every register does: what was measured is kept with it.
+ * What the store of one machine promises beyond what every record store does: what was measured is kept with it.
  *
- * See register-contract.ts for places.
+ * See record-store-contract.ts for places.
  */
 
 import assert from 'node:assert/strict';
 import type { Test } from 'tap';
 import type { Changes, Store } from '../../src/store/index.ts';
 import { applyTo, emptyModel, keptBy, sorted } from './model.ts';
+import { anySequence, type Place, using } from './record-store-contract.ts';
 import { anyChanges, faultyChanges, oddStrings, owner, unit } from './records.ts';
-import { anySequence, type Place, using } from './register-contract.ts';
 
 export function storeContract(t: Test, newPlace: () => Place<Store>): void {
   const loaded = (place: Place<Store>) => using(place, async store => sorted(await store.load()));
@@ -23,7 +23,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
       shares: [],
       roots: [],
       sweep: null,
-      adopted: null,
+      replicated: null,
     });
   });
 
@@ -43,7 +43,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
       deltas: [{ seq: 7, owner: 'alice', leaf: 'size:git:lfs', bytes: -12, at: 5 }],
       roots: [{ path: '/srv/git', device: 2049n, inode: 2n, fileSystem: 'fsid=15e5bb136a442be6' }],
       sweep: { startedAt: 1, finishedAt: 2, units: 3 },
-      adopted: { generation: 'g', version: 4, mark: 'm' },
+      replicated: { generation: 'g', version: 4, mark: 'm' },
     } satisfies Changes;
     await using(place, store => store.write(changes));
     const model = emptyModel();
@@ -56,7 +56,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
     const versions = (...numbers: readonly number[]) =>
       numbers.map(version => ({ version, mark: `m${version}`, departed: [{ key: 'a\ud800', id: version }] }));
     const at = (version: number, since: number, ...numbers: readonly number[]) => ({
-      adopted: {
+      replicated: {
         generation: 'g',
         version,
         mark: `m${version}`,
@@ -67,9 +67,9 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
       await store.write(at(3, 1, 1, 2, 3));
       await store.write(at(5, 2, 4, 5));
     });
-    t.strictSame((await loaded(place)).adopted, at(5, 2, 2, 3, 4, 5).adopted);
-    await using(place, store => store.write({ adopted: { generation: 'h', version: 6, mark: 'm' } }));
-    t.strictSame((await loaded(place)).adopted, { generation: 'h', version: 6, mark: 'm' });
+    t.strictSame((await loaded(place)).replicated, at(5, 2, 2, 3, 4, 5).replicated);
+    await using(place, store => store.write({ replicated: { generation: 'h', version: 6, mark: 'm' } }));
+    t.strictSame((await loaded(place)).replicated, { generation: 'h', version: 6, mark: 'm' });
   });
 
   t.test('a record replaces the one with the same id, seq or path', async t => {

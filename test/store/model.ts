@@ -1,19 +1,19 @@
 /** A store as plain maps: what any store must do, in the shortest words. */
 
 import type {
-  Adopted,
   Changes,
   DeltaRecord,
   DocumentRecord,
   EventQuery,
   EventRecord,
-  Kept,
   LevelRecord,
   OwnerRecord,
-  Registered,
+  Records,
+  ReplicatedPosition,
   RootRecord,
   ShareRecord,
   Store,
+  StoredRecords,
   SweepRecord,
   UnitRecord,
 } from '../../src/store/index.ts';
@@ -26,7 +26,7 @@ export interface Model {
   readonly documents: Map<string, DocumentRecord>;
   readonly roots: Map<string, RootRecord>;
   sweep: SweepRecord | null;
-  adopted: Adopted | null;
+  replicated: ReplicatedPosition | null;
   /** By owner and host. */
   readonly shares: Map<string, ShareRecord>;
   readonly events: Map<string, EventRecord>;
@@ -41,7 +41,7 @@ export function emptyModel(): Model {
     documents: new Map(),
     roots: new Map(),
     sweep: null,
-    adopted: null,
+    replicated: null,
     shares: new Map(),
     events: new Map(),
     levels: new Map(),
@@ -62,7 +62,7 @@ export function applyTo(model: Model, changes: Changes): void {
   for (const root of changes.roots ?? []) model.roots.set(root.path, root);
   for (const share of changes.shares ?? []) model.shares.set(shareId(share), share);
   model.sweep = changes.sweep ?? model.sweep;
-  if (changes.adopted !== undefined) model.adopted = adoptedAfter(model.adopted, changes.adopted);
+  if (changes.replicated !== undefined) model.replicated = adoptedAfter(model.replicated, changes.replicated);
   for (const { id, at } of [...model.events.values()]) {
     if (at < (changes.goneEventsBefore ?? Number.NEGATIVE_INFINITY)) model.events.delete(id);
   }
@@ -91,27 +91,27 @@ export function levelsBy(model: Model): readonly LevelRecord[] {
   return [...model.levels.values()].sort((a, b) => a.ownerId - b.ownerId);
 }
 
-export function registeredBy(model: Model): Registered {
-  return sortedRegister({
+export function recordsBy(model: Model): Records {
+  return sortedRecords({
     owners: [...model.owners.values()],
     documents: [...model.documents.values()],
     shares: [...model.shares.values()],
   });
 }
 
-export function keptBy(model: Model): Kept {
+export function keptBy(model: Model): StoredRecords {
   return sorted({
-    ...registeredBy(model),
+    ...recordsBy(model),
     units: [...model.units.values()],
     deltas: [...model.deltas.values()].sort((a, b) => a.seq - b.seq),
     roots: [...model.roots.values()],
     sweep: model.sweep,
-    adopted: model.adopted,
+    replicated: model.replicated,
   });
 }
 
 /** The same for the same records, in whatever order they came. */
-export function sortedRegister({ owners, documents, shares }: Registered): Registered {
+export function sortedRecords({ owners, documents, shares }: Records): Records {
   return {
     owners: owners.toSorted((a, b) => order(a.key, b.key)),
     documents: documents.toSorted((a, b) => order(documentId(a), documentId(b))),
@@ -120,14 +120,14 @@ export function sortedRegister({ owners, documents, shares }: Registered): Regis
 }
 
 /** The same; the order of deltas is promised, and so is kept. */
-export function sorted(kept: Kept): Kept {
+export function sorted(kept: StoredRecords): StoredRecords {
   return {
-    ...sortedRegister(kept),
+    ...sortedRecords(kept),
     units: kept.units.toSorted((a, b) => order(a.id, b.id)),
     deltas: kept.deltas,
     roots: kept.roots.toSorted((a, b) => order(a.path, b.path)),
     sweep: kept.sweep,
-    adopted: kept.adopted,
+    replicated: kept.replicated,
   };
 }
 
@@ -155,7 +155,10 @@ export function storeOn(model: Model): Store {
 }
 
 /** What is said of the versions before comes on top of what was said, as far as that stays. */
-function adoptedAfter(before: Adopted | null, { lineage, ...position }: Adopted): Adopted {
+function adoptedAfter(
+  before: ReplicatedPosition | null,
+  { lineage, ...position }: ReplicatedPosition,
+): ReplicatedPosition {
   if (lineage === undefined) return position;
   const versions = new Map(before?.lineage?.versions.map(one => [one.version, one]));
   for (const one of lineage.versions) versions.set(one.version, one);

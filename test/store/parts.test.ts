@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import t from 'tap';
 import { type Changes, openStore } from '../../src/store/index.ts';
 import { writeInParts } from '../../src/store/sqlite/parts.ts';
-import type { Adopted, SweepRecord } from '../../src/store/store.ts';
+import type { ReplicatedPosition, SweepRecord } from '../../src/store/store.ts';
 
 const count = 7000;
 const numbers = Array.from({ length: count }, (_, number) => number);
 
 const unit = { kind: 'walked', host: 'h', owner: null, leaf: 'size:git:lfs', bytes: 1, files: 1 } as const;
 const sweep: SweepRecord = { startedAt: 1, finishedAt: 2, units: 3 };
-const adopted: Adopted = { generation: 'g', version: 1, mark: 'm' };
+const replicated: ReplicatedPosition = { generation: 'g', version: 1, mark: 'm' };
 
 /** Something of everything that a write may say. */
 const changes: Required<Changes> = {
@@ -34,7 +34,7 @@ const changes: Required<Changes> = {
   events: [{ id: 'e', kind: 'k', at: 9, ownerId: null, ownerKey: null, text: '{}' }],
   levels: [{ ownerId: 1, text: '{}' }],
   sweep,
-  adopted,
+  replicated,
 };
 
 t.test('the parts have all that the write says, each list in its order', async t => {

@@ -7,7 +7,7 @@ import type {
   EventQuery,
   EventRecord,
   OwnerRecord,
-  RegisterChanges,
+  RecordChanges,
   ShareRecord,
   UnitRecord,
 } from '../../src/store/index.ts';
@@ -156,7 +156,7 @@ const registerParts = {
   goneLevels: fc.array(anySeq),
 };
 
-export const anyRegisterChanges: fc.Arbitrary<RegisterChanges> = fc.record(registerParts, {
+export const anyRegisterChanges: fc.Arbitrary<RecordChanges> = fc.record(registerParts, {
   requiredKeys: [],
   noNullPrototype: true,
 });
@@ -185,13 +185,13 @@ export const anyChanges: fc.Arbitrary<Changes> = fc.record(
       finishedAt: fc.maxSafeInteger(),
       units: fc.maxSafeNat(),
     }),
-    adopted: anyPosition,
+    replicated: anyPosition,
   },
   { requiredKeys: [], noNullPrototype: true },
 );
 
-/** Writes that no register may take, each with a sound record beside the faulty one. */
-export const faultyRegisterChanges: Readonly<Record<string, RegisterChanges>> = {
+/** Writes that no record store may take, each with a sound record beside the faulty one. */
+export const faultyRegisterChanges: Readonly<Record<string, RecordChanges>> = {
   'an event at no time': { owners: [owner('sound')], events: [event('a', Number.NaN)] },
   'an event of half an owner': { owners: [owner('sound')], events: [event('a', 1, { ownerId: 0.5 })] },
   'an owner whose number is none': { owners: [owner('sound'), owner('faulty', { id: 2 ** 53 })] },

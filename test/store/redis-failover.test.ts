@@ -50,7 +50,7 @@ t.test('a change that too few replicas would have is not made', async t => {
   );
   t.equal(await store.replace({ owners: [], documents: [] }, null, position(1), []), 'kept');
   t.equal(await commit(store, { documents: [rule('a')] }, position(1), position(2)), 'kept');
-  t.equal(await commit(store, { documents: [rule('a')] }, position(1), position(2)), 'behind');
+  t.equal(await commit(store, { documents: [rule('a')] }, position(1), position(2)), 'conflict');
   const read = await opened(t, placeIn(replica.address, place.prefix));
   t.strictSame((await read.state()).position, position(2), 'the replica has what was acknowledged');
 

@@ -36,6 +36,8 @@ async function world(t: Test): Promise<World> {
   const { address } = await startSingle(t);
   const place = placeIn(address);
   const admin = new Redis(address);
+  // Its first commands may not be heard: ioredis takes a line that comes too early for an answer.
+  await admin.ping();
   const monitor = await admin.monitor();
   t.teardown(() => {
     admin.disconnect();

@@ -3,8 +3,8 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t, { type Test } from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
+import { recordStoreContract } from './record-store-contract.ts';
 import { type Servers, startCluster, startSecure, startSentinels, startSingle } from './redis-servers.ts';
-import { registerContract } from './register-contract.ts';
 import { type SharedPlace, sharedContract } from './shared-contract.ts';
 
 t.setTimeout(300_000);
@@ -20,7 +20,7 @@ function placesIn({ address }: Servers): () => SharedPlace {
 
 async function contracts(t: Test, servers: Servers): Promise<void> {
   const newPlace = placesIn(servers);
-  t.test('as every register', async t => registerContract(t, newPlace));
+  t.test('as every record store', async t => recordStoreContract(t, newPlace));
   t.test('as what machines share', async t => sharedContract(t, newPlace));
 }
 

@@ -1,7 +1,7 @@
 /**
- * What a store that machines share promises beyond what every register does, as tests for any of them.
+ * What a store that machines share promises beyond what every record store does, as tests for any of them.
  *
- * See register-contract.ts for places; of these, several stores may be open at a time.
+ * See record-store-contract.ts for places; of these, several stores may be open at a time.
  */
 
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { Basis, Change, Position, RedisSettings, SharedStore } from '../../src/store/index.ts';
 import { commit } from './commit.ts';
-import { sortedRegister } from './model.ts';
+import { sortedRecords } from './model.ts';
 import { event, oddStrings, owner, share } from './records.ts';
 import { comes } from './redis-servers.ts';
 
@@ -48,7 +48,7 @@ async function allAfter(store: SharedStore, number: number): Promise<readonly Ch
 }
 
 const documentsOf = async (store: SharedStore) =>
-  sortedRegister({ ...(await store.policy()).policy, shares: [] }).documents;
+  sortedRecords({ ...(await store.policy()).policy, shares: [] }).documents;
 
 export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
   const nothing = { position: null, heads: null, supersedes: [], lastChange: 0 };
@@ -74,7 +74,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     );
     const change = { documents: [rule('r', '{"limit":1}')], events: [event('e', 1)] };
     for (const basis of [position(2), position(1, { mark: 'other' }), position(1, { generation: 'other' })]) {
-      t.equal(await commit(store, change, basis, position(2)), 'behind', JSON.stringify(basis));
+      t.equal(await commit(store, change, basis, position(2)), 'conflict', JSON.stringify(basis));
     }
     t.strictSame(await documentsOf(store), [rule('r')]);
     t.strictSame(await store.events({ limit: 9 }), [], 'nor is the event kept of what was not done');
@@ -98,7 +98,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     };
     for (const [what, change] of Object.entries(attempts)) {
       const whole = { ...change, documents: [rule('new')] };
-      t.equal(await commit(store, whole, position(1), position(2)), 'behind', what);
+      t.equal(await commit(store, whole, position(1), position(2)), 'conflict', what);
     }
     t.strictSame(await documentsOf(store), []);
     const renamed = {
@@ -107,7 +107,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     };
     t.equal(await commit(store, renamed, position(1), position(2)), 'kept', 'a key that is given up is free');
     const { policy } = await store.policy();
-    t.strictSame(sortedRegister({ ...policy, shares: [] }).owners, [
+    t.strictSame(sortedRecords({ ...policy, shares: [] }).owners, [
       owner('a', { id: 2, name: 'Other' }),
       owner('c', { id: 1 }),
     ]);
@@ -206,11 +206,11 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     const old = { owners: [owner('old')], documents: [rule('old')] };
     t.equal(
       await store.replace(old, position(7), position(8), []),
-      'behind',
+      'conflict',
       'nothing is there to go on from',
     );
     t.equal(await store.replace(old, null, position(1), []), 'kept');
-    t.equal(await store.replace({ owners: [], documents: [] }, null, position(1), []), 'behind');
+    t.equal(await store.replace({ owners: [], documents: [] }, null, position(1), []), 'conflict');
     const second = position(1, { generation: 'second' });
     const many = Array.from({ length: 2500 }, (_, at) => rule(`${at}`));
     const policy = { owners: many.map(({ key }, id) => owner(key, { id })), documents: many };
@@ -233,8 +233,8 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     t.strictSame((await store.state()).position, second);
     t.strictSame((await store.state()).supersedes, ['first', 'odd\ud800']);
     t.strictSame(
-      sortedRegister({ ...(await store.policy()).policy, shares: [] }),
-      sortedRegister({ ...policy, shares: [] }),
+      sortedRecords({ ...(await store.policy()).policy, shares: [] }),
+      sortedRecords({ ...policy, shares: [] }),
     );
     t.equal(await commit(store, {}, second, position(2, { generation: 'second' })), 'kept');
     t.strictSame((await store.state()).supersedes, ['first', 'odd\ud800'], 'a change keeps what was decided');
@@ -339,8 +339,8 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     await store.write({ shares });
     const wanted = [...keys.slice(10, 400), 'never there', 'owner-10'];
     t.strictSame(
-      sortedRegister({ owners: [], documents: [], shares: await store.sharesOf(wanted) }).shares,
-      sortedRegister({ owners: [], documents: [], shares: shares.slice(20, 800) }).shares,
+      sortedRecords({ owners: [], documents: [], shares: await store.sharesOf(wanted) }).shares,
+      sortedRecords({ owners: [], documents: [], shares: shares.slice(20, 800) }).shares,
     );
   });
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { openStore } from '../../src/store/index.ts';
 import { storeContract } from './contract.ts';
-import { registerContract } from './register-contract.ts';
+import { recordStoreContract } from './record-store-contract.ts';
 
 t.setTimeout(300_000);
 
@@ -14,6 +14,8 @@ function newPlace() {
   return { open: () => openStore({ adapter: 'sqlite', file }) };
 }
 
-t.test('the embedded store keeps the contract of every register', async t => registerContract(t, newPlace));
+t.test('the embedded store keeps the contract of every record store', async t =>
+  recordStoreContract(t, newPlace),
+);
 
 t.test('the embedded store keeps what a machine measured', async t => storeContract(t, newPlace));

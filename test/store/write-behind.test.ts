@@ -6,10 +6,10 @@ import {
   type Changes,
   type EventQuery,
   type EventRecord,
-  type Kept,
   type LevelRecord,
   mostEvents,
   type Store,
+  type StoredRecords,
   WriteBehind,
 } from '../../src/store/index.ts';
 import { silentLog } from '../ledger/world.ts';
@@ -23,7 +23,7 @@ class HeldStore implements Store {
   /** Throws what a write is to fail with. */
   judge: (changes: Changes) => void | Promise<void> = () => {};
 
-  async load(): Promise<Kept> {
+  async load(): Promise<StoredRecords> {
     return keptBy(this.model);
   }
 

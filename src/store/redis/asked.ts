@@ -44,7 +44,7 @@ export function answerIn(reply: unknown): Answer {
 export function sound(where: string, answer: Answer): Answer {
   const what = String(answer.with[0]);
   switch (answer.is) {
-    case 'another':
+    case 'wrongtype':
       throw damaged(where, what, 'it is of another type');
     case 'schema':
       throw strangeSchema(where, String(answer.with[1]), what);
@@ -62,12 +62,12 @@ export function strangeSchema(where: string, key: string, schema: string): Error
 type Fill = (questions: ChainableCommander) => ChainableCommander;
 
 /** These questions together, one after the other; others may come between. */
-export async function inARow(client: Client, fill: Fill): Promise<readonly unknown[]> {
+export async function pipeline(client: Client, fill: Fill): Promise<readonly unknown[]> {
   return resultsOf(await fill(client.pipeline()).exec());
 }
 
 /** All of these at one moment. A Redis whose memory is full takes no transactions, also to read only. */
-export async function atOnce(client: Client, fill: Fill): Promise<readonly unknown[]> {
+export async function multi(client: Client, fill: Fill): Promise<readonly unknown[]> {
   return resultsOf(await fill(client.multi()).exec());
 }
 
@@ -96,7 +96,7 @@ export async function inTurns<T, Result>(
 const window = 100;
 
 /** One answer each, in their order; after a fault nothing more is asked. */
-export async function askedOfEach<T, Answer>(
+export async function mapConcurrent<T, Answer>(
   connection: Connection,
   list: readonly T[],
   ask: (client: Client, one: T) => Promise<Answer>,

@@ -1,6 +1,6 @@
 /** Finding events and levels. */
 
-import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
+import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { eventIn, labels, levelIn, timeOf, understood } from './values.ts';

@@ -4,7 +4,7 @@
  */
 
 import { type Address, type Client, nameOf } from './address.ts';
-import { inARow, strangeSchema } from './asked.ts';
+import { pipeline, strangeSchema } from './asked.ts';
 import { damaged } from './faults.ts';
 import type { Keys } from './keys.ts';
 
@@ -23,7 +23,7 @@ export function examine(keys: Keys, address: Address): (client: Client) => Promi
     [keys.hosts, 'hash'],
   ];
   return async client => {
-    const types = await inARow(client, all => {
+    const types = await pipeline(client, all => {
       for (const [key] of expected) all.type(key);
       return all;
     });

@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { SoftquotaError } from '../../errors.ts';
-import type { OwnerRecord, Position, RegisterChanges } from '../register.ts';
+import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
 import { type Basis, lines, type Policy, type PolicyChange, type VolatileChange } from '../shared.ts';
 import type { Client } from './address.ts';
 import { type Answer, answerIn, inTurns, runScript, serverOf, sound, words } from './asked.ts';
@@ -48,7 +48,7 @@ function told(change: Omit<PolicyChange, 'events'>): string {
   return tellable({ owners, goneOwners, documents, goneDocuments });
 }
 
-function changeWords({ owners = [], goneOwners = [], documents = [], goneDocuments = [] }: RegisterChanges) {
+function changeWords({ owners = [], goneOwners = [], documents = [], goneDocuments = [] }: RecordChanges) {
   return [
     ...words(goneOwners.map(nameOf)),
     ...words(owners.flatMap(ownerFields)),
@@ -57,7 +57,7 @@ function changeWords({ owners = [], goneOwners = [], documents = [], goneDocumen
   ];
 }
 
-function recordWords(changes: RegisterChanges, mostEvents: number) {
+function recordWords(changes: RecordChanges, mostEvents: number) {
   const { events = [], goneEventsBefore, levels = [], goneLevels = [] } = changes;
   return [
     String(mostEvents),
@@ -135,7 +135,7 @@ export async function restore(
   change: Omit<PolicyChange, 'events'>,
   basis: Position,
   positions: readonly Position[],
-): Promise<'kept' | 'behind'> {
+): Promise<'kept' | 'conflict'> {
   const { keys, mostEvents } = settings;
   const next = positions.at(-1);
   if (next === undefined) throw new TypeError('no position to come to');
@@ -151,11 +151,11 @@ export async function restore(
     ...changeWords(change),
     ...recordWords({}, mostEvents),
   ]);
-  return answer.is === 'kept' ? 'kept' : 'behind';
+  return answer.is === 'kept' ? 'kept' : 'conflict';
 }
 
-/** All of a register's write but the shares. */
-export async function writeRegister(settings: GoverningSettings, changes: RegisterChanges): Promise<void> {
+/** All of a write but the shares. */
+export async function writeRegister(settings: GoverningSettings, changes: RecordChanges): Promise<void> {
   const { main, keys, mostEvents, writer } = settings;
   const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = changes;
   await pruneEvents(settings, changes.goneEventsBefore);
@@ -202,7 +202,7 @@ export async function replace(
   basis: Position | null,
   next: Position,
   supersedes: readonly string[],
-): Promise<'kept' | 'behind'> {
+): Promise<'kept' | 'conflict'> {
   const { governing, keys } = settings;
   const id = randomUUID();
   const staged = { documents: keys.staged(id, 'documents'), owners: keys.staged(id, 'owners') };
@@ -241,7 +241,7 @@ export async function replace(
     ],
   );
   if (answer.is === 'lost') throw away(governing.where, 'a policy that was on its way is gone');
-  return answer.is === 'kept' ? 'kept' : 'behind';
+  return answer.is === 'kept' ? 'kept' : 'conflict';
 }
 
 export async function enroll(

@@ -24,7 +24,7 @@ export const claim = script(
   living,
   `
 local strange = another('string', 'hash', 'hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local host, version, token, life, number, expiry = word(), word(), word(), word(), word(), word()
 local had, told, patience = word() == '1', word(), tonumber(word())
 local time = redis.call('TIME')
@@ -70,7 +70,7 @@ return {'kept'}`,
 export const forget = script(
   reading,
   `
-if redis.call('EXISTS', KEYS[1]) == 1 then return {'behind'} end
+if redis.call('EXISTS', KEYS[1]) == 1 then return {'conflict'} end
 local host = word()
 redis.call('HDEL', KEYS[3], 'recorded ' .. host)
 return {'kept', redis.call('HDEL', KEYS[2], host)}`,
@@ -81,7 +81,7 @@ export const take = script(
   reading,
   `
 local strange = another('string')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local host, expiry = word(), word()
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= host then return {'taken'} end

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
-import { type Answer, inARow, runScript, sound } from './asked.ts';
+import { type Answer, pipeline, runScript, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
 import * as scripts from './host-scripts.ts';
 import { type Keys, nameOf } from './keys.ts';
@@ -105,7 +105,7 @@ export async function readHosts(connection: Connection, keys: Keys): Promise<rea
   );
   if (hosts.length === 0) return [];
   const alive = await connection.run(client =>
-    inARow(client, all => {
+    pipeline(client, all => {
       for (const { host } of hosts) all.exists(keys.alive(host));
       return all;
     }),
@@ -124,7 +124,7 @@ export async function forgetHost(connection: Connection, keys: Keys, host: strin
       await runScript(client, scripts.forget, [keys.alive(host), keys.hosts, keys.order], [nameOf(host)]),
     ),
   );
-  if (answer.is === 'behind') throw lives(host);
+  if (answer.is === 'conflict') throw lives(host);
   if (answer.with[0] === 0 && !hadShares) {
     throw new SoftquotaError('not_found', `there is no host ${printable(host)}`);
   }

@@ -1,8 +1,8 @@
 /** The log of changes: numbered entries, each of which names the one before. */
 
-import type { OwnerRecord, Position } from '../register.ts';
+import type { OwnerRecord, Position } from '../record-store.ts';
 import { type Change, lines } from '../shared.ts';
-import { inARow, strangeSchema } from './asked.ts';
+import { pipeline, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
 import { namesIn, numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
@@ -47,7 +47,7 @@ export async function changesAfter(
 ): Promise<readonly Change[] | null> {
   return connection.run(async client => {
     // What begins or is emptied meanwhile has its schema before or after.
-    const [before, exists, schema, newest, found] = await inARow(client, all =>
+    const [before, exists, schema, newest, found] = await pipeline(client, all =>
       all
         .hget(policy, 'schema')
         .exists(policy)

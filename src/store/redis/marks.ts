@@ -7,7 +7,7 @@
  * Redis is lost as a whole, which its policy shows.
  */
 
-import { askedOfEach } from './asked.ts';
+import { mapConcurrent } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
 
@@ -44,7 +44,7 @@ export async function putMarks(
   host: string,
   mark: string,
 ): Promise<void> {
-  await askedOfEach(connection, markTags, (client, tag) => client.hset(keys.mark(tag), nameOf(host), mark));
+  await mapConcurrent(connection, markTags, (client, tag) => client.hset(keys.mark(tag), nameOf(host), mark));
 }
 
 /** Tells whether all are there, and this one. */
@@ -54,12 +54,12 @@ export async function hasMarks(
   host: string,
   mark: string,
 ): Promise<boolean> {
-  const found = await askedOfEach(connection, markTags, (client, tag) =>
+  const found = await mapConcurrent(connection, markTags, (client, tag) =>
     client.hget(keys.mark(tag), nameOf(host)),
   );
   return found.every(each => each === mark);
 }
 
 export async function dropMarks(connection: Connection, keys: Keys, host: string): Promise<void> {
-  await askedOfEach(connection, markTags, (client, tag) => client.hdel(keys.mark(tag), nameOf(host)));
+  await mapConcurrent(connection, markTags, (client, tag) => client.hdel(keys.mark(tag), nameOf(host)));
 }

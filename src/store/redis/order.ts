@@ -13,7 +13,7 @@
  */
 
 import type { Client } from './address.ts';
-import { type Answer, askedOfEach, runScript, sound } from './asked.ts';
+import { type Answer, mapConcurrent, runScript, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { away } from './faults.ts';
 import type { Keys } from './keys.ts';
@@ -45,12 +45,12 @@ export async function saidInOrder<T>(
     const left = list.filter(one => !answers.has(one));
     if (left.length === 0) return list.flatMap(one => answers.get(one) ?? []);
     const number = await nextNumber(connection, keys, least);
-    const given = await askedOfEach(connection, left, async (client, one) =>
+    const given = await mapConcurrent(connection, left, async (client, one) =>
       sound(connection.where, await say(client, one, number)),
     );
     for (const [at, one] of left.entries()) {
       const answer = given[at];
-      if (answer?.is === 'late') least = Math.max(least, Number(answer.with[0]));
+      if (answer?.is === 'stale') least = Math.max(least, Number(answer.with[0]));
       else if (answer !== undefined) answers.set(one, answer);
     }
   }

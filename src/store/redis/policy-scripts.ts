@@ -55,10 +55,10 @@ export const record = script(
   records,
   `
 local strange = another('hash', 'zset', 'hash', 'hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local writer, number = word(), word()
 local before = redis.call('HGET', KEYS[4], 'recorded ' .. writer)
-if before and tonumber(before) > tonumber(number) then return {'late', before} end
+if before and tonumber(before) > tonumber(number) then return {'stale', before} end
 record()
 if writer ~= '' then redis.call('HSET', KEYS[4], 'recorded ' .. writer, number) end
 return {'kept'}`,
@@ -70,7 +70,7 @@ export const prune = script(
   records,
   `
 local strange = another('hash', 'zset', 'hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local before, most = word(), tonumber(word())
 return {'kept', drop_oldest('(all ' .. before, most)}`,
 );
@@ -88,7 +88,7 @@ const policyKeys = `
 ${replicasOf}
 local policy, documents, owners, log, order = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local strange = another('hash', 'zset', 'hash', 'hash', 'hash', 'hash', 'stream', 'hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 strange = strange_schema(policy)
 if strange then return {'schema', strange, policy} end
 ${enoughReplicas}
@@ -147,26 +147,26 @@ export const commit = script(
   serverOf,
   policyKeys,
   `
-if stands[1] ~= generation then return {'behind'} end
+if stands[1] ~= generation then return {'conflict'} end
 for line = 0, 1 do
   local known, known_mark = tonumber(word()), word()
   local there = tonumber(heads[line * 2 + 1])
   local is_later = there > known and not string.find(changed, line == 0 and 'policy' or 'account')
-  if not is_later and (there ~= known or heads[line * 2 + 2] ~= known_mark) then return {'behind'} end
+  if not is_later and (there ~= known or heads[line * 2 + 2] ~= known_mark) then return {'conflict'} end
 end
 version = string.format('%.0f', stands[2] + 1)
 local meant = word()
-if meant ~= '' and meant ~= server() then return {'behind'} end
+if meant ~= '' and meant ~= server() then return {'conflict'} end
 local gone_owners, new_owners = words(), words()
 local is_gone = {}
 for place = gone_owners[1], gone_owners[2] do
-  if redis.call('HEXISTS', owners, ARGV[place]) == 0 then return {'behind'} end
+  if redis.call('HEXISTS', owners, ARGV[place]) == 0 then return {'conflict'} end
   is_gone[ARGV[place]] = true
 end
 for place = new_owners[1], new_owners[2], 2 do
   local there = not is_gone[ARGV[place]] and redis.call('HGET', owners, ARGV[place])
   local id = '^{"id":(-?%d+)'
-  if there and string.match(there, id) ~= string.match(ARGV[place + 1], id) then return {'behind'} end
+  if there and string.match(there, id) ~= string.match(ARGV[place + 1], id) then return {'conflict'} end
 end`,
   policyChange,
 );
@@ -182,7 +182,7 @@ export const restore = script(
   records,
   policyKeys,
   `
-if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'behind'} end
+if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'conflict'} end
 local through = words()
 for place = through[1], through[2], 2 do
   append(log, news, 'is', 'policy', 'generation', generation, 'version', ARGV[place], 'mark', ARGV[place + 1],
@@ -214,7 +214,7 @@ export const replace = script(
   `
 local policy, log, order = KEYS[1], KEYS[4], KEYS[7]
 local strange = another('hash', 'hash', 'hash', 'stream', 'hash', 'hash', 'hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 strange = strange_schema(policy)
 if strange then return {'schema', strange, policy} end
 ${enoughReplicas}
@@ -222,10 +222,10 @@ local news, generation, version, mark, supersedes = word(), word(), word(), word
 local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
 local basis = words()
 if basis[2] < basis[1] then
-  if stands[1] then return {'behind'} end
+  if stands[1] then return {'conflict'} end
 else
   for part = 1, 3 do
-    if stands[part] ~= ARGV[basis[1] + part - 1] then return {'behind'} end
+    if stands[part] ~= ARGV[basis[1] + part - 1] then return {'conflict'} end
   end
 end
 for place = 5, 6 do
@@ -258,7 +258,7 @@ export const writeVolatile = script(
   logging,
   `
 local strange = another('hash', 'stream')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local news, names = word(), word()
 redis.call('HSET', KEYS[1], '.', '1')
 drop(KEYS[1], words())
@@ -276,10 +276,10 @@ export const enroll = script(
   logging,
   `
 local strange = another('hash', 'stream', 'hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local news, number, list = word(), word(), words()
 local departed = redis.call('HGET', KEYS[3], 'departed')
-if departed and tonumber(departed) > tonumber(number) then return {'late', departed} end
+if departed and tonumber(departed) > tonumber(number) then return {'stale', departed} end
 local there, new = {'kept'}, {}
 for place = list[1], list[2], 2 do
   local name, value = ARGV[place], ARGV[place + 1]

@@ -2,10 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ChainableCommander } from 'ioredis';
-import type { DocumentRecord, Position } from '../register.ts';
+import type { DocumentRecord, Position } from '../record-store.ts';
 import { type DocumentNames, type Heads, lines, type Policy, type SharedState } from '../shared.ts';
 import type { Client } from './address.ts';
-import { atOnce, inARow, inTurns, runScript, strangeSchema } from './asked.ts';
+import { inTurns, multi, pipeline, runScript, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { newestNumber } from './log.ts';
@@ -101,11 +101,11 @@ async function unchanged(
   fill: (questions: ChainableCommander) => ChainableCommander,
 ): Promise<[Hash, ...unknown[]]> {
   for (let attempt = 1; attempt < attempts; attempt++) {
-    const answers = await inARow(client, all => fill(all.hgetallBuffer(policy)).hgetallBuffer(policy));
+    const answers = await pipeline(client, all => fill(all.hgetallBuffer(policy)).hgetallBuffer(policy));
     const [before, after] = [answers[0] as Hash, answers.at(-1) as Hash];
     if (isDeepStrictEqual(before, after)) return [before, ...answers.slice(1, -1)];
   }
-  const [hash, ...answers] = await atOnce(client, all => fill(all.hgetallBuffer(policy)));
+  const [hash, ...answers] = await multi(client, all => fill(all.hgetallBuffer(policy)));
   return [hash as Hash, ...answers];
 }
 
@@ -128,7 +128,7 @@ async function readInPages(connection: Connection, keys: Keys): Promise<PolicyRe
   const look = async () => {
     const state = await readState(connection, keys);
     const counts = await connection.run(client =>
-      inARow(client, all => all.hlen(keys.owners).hlen(keys.documents)),
+      pipeline(client, all => all.hlen(keys.owners).hlen(keys.documents)),
     );
     return { state, counts };
   };

@@ -8,7 +8,7 @@ export const number = script(
   ordering,
   `
 local strange = another('hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 return {'kept', next_number(KEYS[1], word())}`,
 );
 
@@ -23,12 +23,12 @@ export const share = script(
   reading,
   `
 local strange = another('hash')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local number, hosts = word(), words()
 for place = hosts[1], hosts[2] do
   local about, gone = unpack(redis.call('HMGET', KEYS[1], ARGV[place] .. '/about', ARGV[place] .. '/gone'))
   local before = about and string.match(about, '^{"order":(%d+)') or gone
-  if before and tonumber(before) > tonumber(number) then return {'late', before} end
+  if before and tonumber(before) > tonumber(number) then return {'stale', before} end
 end
 put(KEYS[1], words())
 drop(KEYS[1], words())
@@ -50,7 +50,7 @@ export const note = script(
   logging,
   `
 local strange = another('zset', 'stream')
-if strange then return {'another', strange} end
+if strange then return {'wrongtype', strange} end
 local news, list = word(), words()
 local number = append(KEYS[2], news, 'is', 'shares', 'owners', table.concat(ARGV, ' ', list[1], list[2]))
 for place = list[1], list[2] do redis.call('ZADD', KEYS[1], number, ARGV[place]) end

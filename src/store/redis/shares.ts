@@ -7,11 +7,11 @@
  */
 
 import { type Leaf, leaves } from '../../quota/index.ts';
-import type { RegisterChanges, ShareRecord } from '../register.ts';
+import type { RecordChanges, ShareRecord } from '../record-store.ts';
 import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
 import type { SharesPage } from '../shared.ts';
 import type { Client } from './address.ts';
-import { type Answer, askedOfEach, runScript, sound, type Word, words } from './asked.ts';
+import { type Answer, mapConcurrent, runScript, sound, type Word, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
 import { saidInOrder } from './order.ts';
@@ -34,7 +34,7 @@ export type Edit = readonly (readonly [host: string, content: ShareContent | nul
 export function editsOf({
   shares = [],
   goneShares = [],
-}: Pick<RegisterChanges, 'shares' | 'goneShares'>): Edits {
+}: Pick<RecordChanges, 'shares' | 'goneShares'>): Edits {
   // By owner and host: null where the share goes.
   const wanted = new Map<string, Map<string, ShareContent | null>>();
   const want = (ownerKey: string, host: string, content: ShareContent | null) => {
@@ -98,7 +98,7 @@ export async function restoreShares(
     const some = edits
       .slice(start, start + toldAtOnce)
       .flatMap(([ownerKey, edit]) => edit.map(each => [ownerKey, [each]] as const));
-    const answers = await askedOfEach(connection, some, async (client, [ownerKey, edit]) =>
+    const answers = await mapConcurrent(connection, some, async (client, [ownerKey, edit]) =>
       sound(connection.where, await putShare(client, keys, ownerKey, edit, beforeAll)),
     );
     const kept = some.filter((_, at) => answers[at]?.is === 'kept').map(([ownerKey]) => ownerKey);
@@ -127,7 +127,7 @@ export async function sharesOf(
   keys: Keys,
   ownerKeys: readonly string[],
 ): Promise<readonly ShareRecord[]> {
-  const found = await askedOfEach(connection, ownerKeys, async (client, ownerKey) => {
+  const found = await mapConcurrent(connection, ownerKeys, async (client, ownerKey) => {
     const key = keys.share(ownerKey);
     return sharesIn(connection.where, key, ownerKey, await client.hgetall(key));
   });
@@ -223,7 +223,7 @@ async function* measuredPages(
 export async function dropHost(connection: Connection, keys: Keys, host: string): Promise<boolean> {
   let wereAny = false;
   for await (const { list } of measuredPages(connection, keys)) {
-    const there = await askedOfEach(connection, list, (client, { ownerKey }) =>
+    const there = await mapConcurrent(connection, list, (client, { ownerKey }) =>
       client.hexists(keys.share(ownerKey), fieldOf(host, about)),
     );
     const owners = list.map(({ ownerKey }) => ownerKey).filter((_, at) => there[at] === 1);

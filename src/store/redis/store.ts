@@ -14,10 +14,10 @@ import type {
   LevelRecord,
   OwnerRecord,
   Position,
-  RegisterChanges,
-  Registered,
+  RecordChanges,
+  Records,
   ShareRecord,
-} from '../register.ts';
+} from '../record-store.ts';
 import type {
   Basis,
   Change,
@@ -43,11 +43,11 @@ import { Follower } from './follow.ts';
 import * as governing from './governing.ts';
 import { claimHost, forgetHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
 import { keysOf } from './keys.ts';
-import { Lane } from './lane.ts';
 import { changesAfter, markOf } from './log.ts';
 import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState, readVolatile } from './policy.ts';
+import { SerialQueue } from './serial-queue.ts';
 import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
 import { check } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
@@ -94,7 +94,7 @@ export async function openRedisStore(settings: RedisSettings): Promise<SharedSto
   throw fault;
 }
 
-/** What may wait in a lane; more is a sign that nobody looks at the answers. */
+/** What may wait in a queue; more is a sign that nobody looks at the answers. */
 const mostWaiting = 2000;
 
 class RedisStore implements SharedStore {
@@ -106,8 +106,8 @@ class RedisStore implements SharedStore {
   readonly #isLocal: boolean;
   readonly #isCluster: boolean;
   /** Two, so that a policy does not wait for the shares of a hundred thousand owners. */
-  readonly #policyLane: Lane;
-  readonly #shareLane: Lane;
+  readonly #policyLane: SerialQueue;
+  readonly #shareLane: SerialQueue;
   /** When each began, in Redis's numbers. */
   readonly #lives = new Map<string, number>();
   #closed: Promise<void> | null = null;
@@ -138,8 +138,8 @@ class RedisStore implements SharedStore {
       writer: rest.writer ?? null,
     };
     const full = () => away(main.where, 'too much waits for it already');
-    this.#policyLane = new Lane(mostWaiting, full);
-    this.#shareLane = new Lane(mostWaiting, full);
+    this.#policyLane = new SerialQueue(mostWaiting, full);
+    this.#shareLane = new SerialQueue(mostWaiting, full);
     this.#hasPassword = address.password !== null;
     this.#isCluster = address.kind === 'cluster';
     this.#isLocal = address.places.every(({ host }) => /^(?:localhost|127\..*|::1)$/.test(host));
@@ -149,7 +149,7 @@ class RedisStore implements SharedStore {
     return this.#settings.main.opened();
   }
 
-  async load(): Promise<Registered> {
+  async load(): Promise<Records> {
     const { main, keys } = this.#open();
     const [read, shares] = await bothEnded(
       this.#policyLane.run(() => readPolicy(main, keys)),
@@ -172,7 +172,7 @@ class RedisStore implements SharedStore {
     return this.#policyLane.run(() => readLevels(main, keys));
   }
 
-  async write(changes: RegisterChanges): Promise<void> {
+  async write(changes: RecordChanges): Promise<void> {
     const { main, keys } = this.#open();
     check(changes);
     const { shares, goneShares, ...others } = changes;
@@ -222,7 +222,7 @@ class RedisStore implements SharedStore {
     change: Omit<PolicyChange, 'events'>,
     basis: Position,
     positions: readonly Position[],
-  ): Promise<'kept' | 'behind'> {
+  ): Promise<'kept' | 'conflict'> {
     const settings = this.#open();
     check(change);
     return this.#policyLane.run(() => governing.restore(settings, change, basis, positions));
@@ -233,7 +233,7 @@ class RedisStore implements SharedStore {
     basis: Position | null,
     next: Position,
     supersedes: readonly string[],
-  ): Promise<'kept' | 'behind'> {
+  ): Promise<'kept' | 'conflict'> {
     const settings = this.#open();
     check(whole);
     return this.#policyLane.run(() => governing.replace(settings, whole, basis, next, supersedes));

@@ -8,7 +8,13 @@
 import { z } from 'zod';
 import { messageOf, SoftquotaError } from '../../errors.ts';
 import { issueLines, printable } from '../../text/index.ts';
-import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, RegisterChanges } from '../register.ts';
+import type {
+  DocumentRecord,
+  EventRecord,
+  LevelRecord,
+  OwnerRecord,
+  RecordChanges,
+} from '../record-store.ts';
 import { documentShape, eventShape, levelShape, ownerShape, whole } from '../shapes.ts';
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { damaged } from './faults.ts';
@@ -44,7 +50,7 @@ export function toldIn(text: string): z.infer<typeof told> {
 }
 
 /** Throws `invalid` where a record other than a share is none. */
-export function check(asked: RegisterChanges): void {
+export function check(asked: RecordChanges): void {
   const { error } = changes.safeParse(asked);
   if (error !== undefined) {
     const why = issueLines(error).join('; ');

@@ -12,7 +12,7 @@ import { understood, unnamed } from './values.ts';
 /** KEYS: walkers, hosts. */
 const begin = `
 local strange = another('hash', 'hash')
-if strange then return {'another', strange} end`;
+if strange then return {'wrongtype', strange} end`;
 
 /** Gives names and machines by turns. */
 const list = script(

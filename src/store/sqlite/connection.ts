@@ -10,13 +10,13 @@ import type {
   LevelRecord,
   OwnerRecord,
   ShareRecord,
-} from '../register.ts';
+} from '../record-store.ts';
 import type {
-  Adopted,
   Changes,
   DeltaRecord,
-  Kept,
+  ReplicatedPosition,
   RootRecord,
+  StoredRecords,
   SweepRecord,
   UnitRecord,
   VersionRecord,
@@ -87,7 +87,7 @@ export class Connection {
     return this.#answered(id);
   }
 
-  async load(): Promise<Kept> {
+  async load(): Promise<StoredRecords> {
     const units: UnitRecord[] = [];
     const deltas: DeltaRecord[] = [];
     const owners: OwnerRecord[] = [];
@@ -95,7 +95,7 @@ export class Connection {
     const roots: RootRecord[] = [];
     const shares: ShareRecord[] = [];
     let sweep: SweepRecord | null = null;
-    let adopted: Adopted | null = null;
+    let replicated: ReplicatedPosition | null = null;
     const versions: VersionRecord[] = [];
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
       units.push(...(chunk.units ?? []));
@@ -105,7 +105,7 @@ export class Connection {
       roots.push(...(chunk.roots ?? []));
       shares.push(...(chunk.shares ?? []));
       sweep = chunk.sweep ?? sweep;
-      adopted = chunk.adopted ?? adopted;
+      replicated = chunk.replicated ?? replicated;
       versions.push(...(chunk.versions ?? []));
     });
     return {
@@ -116,7 +116,7 @@ export class Connection {
       shares,
       roots,
       sweep,
-      adopted: withLineage(adopted, versions),
+      replicated: withLineage(replicated, versions),
     };
   }
 
@@ -194,9 +194,12 @@ export class Connection {
   }
 }
 
-function withLineage(adopted: Adopted | null, versions: readonly VersionRecord[]): Adopted | null {
+function withLineage(
+  replicated: ReplicatedPosition | null,
+  versions: readonly VersionRecord[],
+): ReplicatedPosition | null {
   const [first] = versions;
-  return adopted === null || first === undefined
-    ? adopted
-    : { ...adopted, lineage: { since: first.version, versions } };
+  return replicated === null || first === undefined
+    ? replicated
+    : { ...replicated, lineage: { since: first.version, versions } };
 }

@@ -1,7 +1,7 @@
 /** Finding events: newest first, each question answered along an index. */
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
-import type { EventQuery } from '../register.ts';
+import type { EventQuery } from '../record-store.ts';
 import { encodeWtf8 } from '../wtf8.ts';
 
 const columns = 'id, kind, at, owner_id, owner_key, text';

@@ -1,8 +1,8 @@
 /** What a store and its thread say to each other. */
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
-import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
-import type { Changes, Kept, VersionRecord } from '../store.ts';
+import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
+import type { Changes, StoredRecords, VersionRecord } from '../store.ts';
 import type { HistoryAnswer, HistoryQuestion } from './history.ts';
 
 /** What a thread is started with; it answers with `opening` as the id. */
@@ -39,7 +39,7 @@ export type Question = WritePart | Reading | HistoryRequest;
 export type Request = Question | { readonly ask: 'close' };
 
 /** Some of what was asked for. */
-export interface Chunk extends Partial<Kept> {
+export interface Chunk extends Partial<StoredRecords> {
   readonly versions?: readonly VersionRecord[];
   readonly events?: readonly EventRecord[];
   readonly levels?: readonly LevelRecord[];

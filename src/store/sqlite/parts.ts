@@ -37,9 +37,9 @@ export function* writeInParts(id: number, changes: Changes): Generator<WritePart
 
 /** Cuts a write into parts of at most `most` records that do the same, applied one after the other. */
 function* partsOf(changes: Changes, most: number): Generator<Changes> {
-  const { adopted, sweep, goneEventsBefore } = changes;
+  const { replicated, sweep, goneEventsBefore } = changes;
   let part: Changes = {
-    ...(adopted === undefined ? {} : { adopted }),
+    ...(replicated === undefined ? {} : { replicated }),
     ...(sweep === undefined ? {} : { sweep }),
     ...(goneEventsBefore === undefined ? {} : { goneEventsBefore }),
   };

@@ -16,7 +16,7 @@ import type {
   OwnerRecord,
   Position,
   ShareRecord,
-} from '../register.ts';
+} from '../record-store.ts';
 import { departedShape } from '../shapes.ts';
 import { shareIn, textOfShare } from '../share.ts';
 import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
@@ -49,7 +49,9 @@ export function writer(db: DatabaseSync): Apply {
   const putOwner = db.prepare('REPLACE INTO owners (key, id, name, type, since) VALUES (?, ?, ?, ?, ?)');
   const putDocument = db.prepare('REPLACE INTO documents (kind, key, text) VALUES (?, ?, ?)');
   const putShare = db.prepare('REPLACE INTO shares (owner_key, host, text) VALUES (?, ?, ?)');
-  const putAdopted = db.prepare('REPLACE INTO adopted (one, generation, version, mark) VALUES (1, ?, ?, ?)');
+  const putReplicated = db.prepare(
+    'REPLACE INTO adopted (one, generation, version, mark) VALUES (1, ?, ?, ?)',
+  );
   const dropVersions = db.prepare('DELETE FROM lineage WHERE version < ?');
   const putVersion = db.prepare('REPLACE INTO lineage (version, mark, departed) VALUES (?, ?, ?)');
   const putRoot = db.prepare('REPLACE INTO roots (path, device, inode, file_system) VALUES (?, ?, ?, ?)');
@@ -99,9 +101,9 @@ export function writer(db: DatabaseSync): Apply {
     for (const share of changes.shares ?? []) {
       putShare.run(encodeWtf8(share.ownerKey), encodeWtf8(share.host), encodeWtf8(textOfShare(share)));
     }
-    if (changes.adopted) {
-      const { generation, version, mark, lineage } = changes.adopted;
-      putAdopted.run(encodeWtf8(generation), version, encodeWtf8(mark));
+    if (changes.replicated) {
+      const { generation, version, mark, lineage } = changes.replicated;
+      putReplicated.run(encodeWtf8(generation), version, encodeWtf8(mark));
       dropVersions.run(lineage?.since ?? Number.MAX_SAFE_INTEGER);
       for (const one of lineage?.versions ?? []) {
         putVersion.run(one.version, encodeWtf8(one.mark), JSON.stringify(one.departed));
@@ -173,7 +175,7 @@ export function reader(db: DatabaseSync, file: string): Read {
     for (const chunk of chunks('owners', owners, ownerOf)) emit({ owners: chunk });
     for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
     for (const chunk of chunks('shares', shares, shareOf)) emit({ shares: chunk });
-    for (const [adopted = null] of chunks('adopted', adoptions, positionOf)) emit({ adopted });
+    for (const [replicated = null] of chunks('adopted', adoptions, positionOf)) emit({ replicated });
     for (const chunk of chunks('lineage', versions, versionOf)) emit({ versions: chunk });
     for (const chunk of chunks('roots', roots, rootOf)) emit({ roots: chunk });
     for (const [sweep = null] of chunks('sweep', sweeps, sweepOf)) emit({ sweep });

@@ -10,7 +10,7 @@
  */
 
 import { leaves } from '../../quota/index.ts';
-import { ownerIdBits } from '../register.ts';
+import { ownerIdBits } from '../record-store.ts';
 
 /** `PRAGMA application_id`: "sqta". A database without it belongs to another program. */
 export const applicationId = 0x73717461;
@@ -86,7 +86,7 @@ CREATE TABLE adopted (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** The versions of the shared policy that led to the one in `adopted`, and that one. */
+/** The versions of the shared policy that led to the one in `replicated`, and that one. */
 const lineage = `
 CREATE TABLE lineage (
   ${whole('version')} PRIMARY KEY,

@@ -18,8 +18,8 @@ import type {
   ThinnedOwners,
   Thinning,
 } from '../history.ts';
-import type { EventQuery, EventRecord, LevelRecord } from '../register.ts';
-import type { Changes, Kept, Store } from '../store.ts';
+import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
+import type { Changes, Store, StoredRecords } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 
@@ -83,7 +83,7 @@ class SqliteStore implements Store, HistoryStore {
     return store;
   }
 
-  async load(): Promise<Kept> {
+  async load(): Promise<StoredRecords> {
     const connection = await this.#connected();
     return connection.load();
   }

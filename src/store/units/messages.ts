@@ -1,6 +1,6 @@
 /** What the store of sets and its thread say to each other. */
 
-import type { LargeUnit } from '../register.ts';
+import type { LargeUnit } from '../record-store.ts';
 import type { Fault } from '../sqlite/messages.ts';
 import type { LostSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
 

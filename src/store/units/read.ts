@@ -2,7 +2,7 @@
 
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
 import { isLeaf, type Leaf, ownerKey } from '../../quota/index.ts';
-import type { LargeUnit } from '../register.ts';
+import type { LargeUnit } from '../record-store.ts';
 import type { UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
 import { applicationId } from './schema.ts';
 

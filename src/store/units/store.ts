@@ -8,7 +8,7 @@ import { readdirSync } from 'node:fs';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf, SoftquotaError, systemCode } from '../../errors.ts';
-import type { LargeUnit } from '../register.ts';
+import type { LargeUnit } from '../record-store.ts';
 import { away } from '../sqlite/faults.ts';
 import { errorOf } from '../sqlite/messages.ts';
 import type {

@@ -33,7 +33,7 @@ export interface LoginResult {
   readonly claims: Claims;
 }
 
-export type Arrived =
+export type LoginOutcome =
   | {
       readonly is: 'known';
       readonly owner: OwnerRecord;
@@ -49,12 +49,12 @@ export type Arrived =
 export type RefusedArrival = 'nameless' | 'name_unusable' | 'name_taken';
 
 /** With one event, also where nothing becomes another. `now`: milliseconds since 1970. */
-export function arrive(
+export function logIn(
   transaction: Transaction,
   source: SourceDocument,
   { subject, claims }: LoginResult,
   now: number,
-): Arrived {
+): LoginOutcome {
   const who = { issuer: issuerOf(source.discoveryUrl), subject };
   const known = linkOf(transaction.changes, who);
   const knownOwner = known === null ? undefined : transaction.ownerById(known.owner);
@@ -90,7 +90,7 @@ function settled(
   owner: OwnerRecord,
   link: LinkDocument,
   claims: Claims,
-): Arrived {
+): LoginOutcome {
   const done = applyClaims(transaction, source, owner, claims);
   const administration = applyAdministration(transaction, source, link, claims);
   const told = factsOf(source, owner, done, { via: 'sign-in', administration });

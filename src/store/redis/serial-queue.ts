@@ -1,6 +1,6 @@
 /** Things done one after the other, in the order in which they were asked for. */
 
-export class Lane {
+export class SerialQueue {
   readonly #most: number;
   readonly #full: () => Error;
   #waiting = 0;

@@ -2,7 +2,7 @@
  * Everything that is known of owners, whoever measured it: who they are, what is laid down for them, what
  * each machine says they store, and what happened. It is what machines with one quota keep together.
  *
- * A register holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
+ * A record store holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
  * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes
  * test/store/contract.ts.
  */
@@ -103,17 +103,17 @@ export interface Position {
 }
 
 /**
- * All that is loaded, in no order: everything that a register holds but events and levels, which are asked
+ * All that is loaded, in no order: everything that it holds but events and levels, which are asked
  * for.
  */
-export interface Registered {
+export interface Records {
   readonly owners: readonly OwnerRecord[];
   readonly documents: readonly DocumentRecord[];
   readonly shares: readonly ShareRecord[];
 }
 
 /** What a write puts in and takes out; taking out comes first. */
-export interface RegisterChanges {
+export interface RecordChanges {
   readonly owners?: readonly OwnerRecord[];
   /** By keys. */
   readonly goneOwners?: readonly string[];
@@ -129,19 +129,19 @@ export interface RegisterChanges {
   readonly goneLevels?: readonly number[];
 }
 
-export interface Register {
+export interface RecordStore {
   /**
    * Everything that is kept, the writes asked for before included. Rejects with `store_refused`
    * where what is kept cannot be understood, as all that reads does, and with `store_away`.
    */
-  load(): Promise<Registered>;
+  load(): Promise<Records>;
   /** Newest first; of those of the same time the one with the greater id comes first. */
   events(query: EventQuery): Promise<readonly EventRecord[]>;
   /** In no order. */
   levels(): Promise<readonly LevelRecord[]>;
   /**
    * Writes all of it or nothing; writes take effect in the order in which they are asked for. Of a shared
-   * register the shares are apart from all else, and those of each owner apart from one another.
+   * record store the shares are apart from all else, and those of each owner apart from one another.
    *
    * Rejects with `store_away` where the store cannot take it at the moment (disk full, no
    * connection), and with `invalid` where a record is none (a size below 0, a fraction, an
@@ -149,7 +149,7 @@ export interface Register {
    * where the connection broke during a write it may have been kept after all, which
    * writing it again does not harm.
    */
-  write(changes: RegisterChanges): Promise<void>;
+  write(changes: RecordChanges): Promise<void>;
   /** Ends after the writes under way; what is asked for later is rejected with `store_away`. */
   close(): Promise<void>;
 }

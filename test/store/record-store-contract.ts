@@ -1,24 +1,16 @@
 /**
- * The promises of every register, as tests that any of them can be put through: the store of one machine, and
+ * The promises of every record store, as tests that any of them can be put through: the store of one machine, and
  * what several machines share.
  *
- * A place is where one register is kept: nothing is in it at first, and opening it again after
+ * A place is where one record store is kept: nothing is in it at first, and opening it again after
  * `close` gives the same one. Only one is open at a place at a time.
  */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Test } from 'tap';
-import type { Register, RegisterChanges } from '../../src/store/index.ts';
-import {
-  applyTo,
-  emptyModel,
-  eventsBy,
-  levelsBy,
-  type Model,
-  registeredBy,
-  sortedRegister,
-} from './model.ts';
+import type { RecordChanges, RecordStore } from '../../src/store/index.ts';
+import { applyTo, emptyModel, eventsBy, levelsBy, type Model, recordsBy, sortedRecords } from './model.ts';
 import {
   anyEventQuery,
   anyRegisterChanges,
@@ -29,32 +21,32 @@ import {
   share,
 } from './records.ts';
 
-export interface Place<Kind extends Register> {
+export interface Place<Kind extends RecordStore> {
   open(): Promise<Kind>;
 }
 
-/** Runs what is to be shown on a register that is closed in any case. */
-export async function using<Kind extends Register, T>(
+/** Runs what is to be shown on a record store that is closed in any case. */
+export async function using<Kind extends RecordStore, T>(
   place: Place<Kind>,
-  act: (register: Kind) => Promise<T>,
+  act: (records: Kind) => Promise<T>,
 ): Promise<T> {
-  const register = await place.open();
+  const records = await place.open();
   try {
-    return await act(register);
+    return await act(records);
   } finally {
-    await register.close();
+    await records.close();
   }
 }
 
-export function registerContract(t: Test, newPlace: () => Place<Register>): void {
-  const loaded = (place: Place<Register>) =>
-    using(place, async register => sortedRegister(await register.load()));
+export function recordStoreContract(t: Test, newPlace: () => Place<RecordStore>): void {
+  const loaded = (place: Place<RecordStore>) =>
+    using(place, async records => sortedRecords(await records.load()));
 
-  t.test('a new register is empty', async t => {
+  t.test('a new record store is empty', async t => {
     t.strictSame(await loaded(newPlace()), { owners: [], documents: [], shares: [] });
   });
 
-  t.test('everything written is there when the register is opened again', async t => {
+  t.test('everything written is there when the record store is opened again', async t => {
     const place = newPlace();
     const changes = {
       owners: [owner('alice', { name: 'Alice' }), owner('tools', { type: 'organization' })],
@@ -67,21 +59,21 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
         share('alice', 'two', { bytes: {}, units: 0, measuredAt: null }),
         share('tools', 'one'),
       ],
-    } satisfies RegisterChanges;
-    await using(place, register => register.write(changes));
+    } satisfies RecordChanges;
+    await using(place, records => records.write(changes));
     const model = emptyModel();
     applyTo(model, changes);
-    t.strictSame(await loaded(place), registeredBy(model));
+    t.strictSame(await loaded(place), recordsBy(model));
   });
 
   t.test('a record replaces the one with the same key, or of the same owner and machine', async t => {
     const place = newPlace();
-    await using(place, async register => {
-      await register.write({
+    await using(place, async records => {
+      await records.write({
         owners: [owner('a')],
         shares: [share('a', 'one', { bytes: { 'size:git:lfs': 5 } })],
       });
-      await register.write({
+      await records.write({
         owners: [owner('a', { name: 'B' }), owner('a', { name: 'A' })],
         shares: [share('a', 'one', { bytes: { 'size:repos:public': 1 } })],
       });
@@ -93,12 +85,12 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
 
   t.test('what is taken out and put in by one write is there', async t => {
     const place = newPlace();
-    await using(place, async register => {
-      await register.write({
+    await using(place, async records => {
+      await records.write({
         owners: [owner('a'), owner('b')],
         shares: [share('a', 'one'), share('a', 'two')],
       });
-      await register.write({
+      await records.write({
         owners: [owner('a', { id: 9 })],
         goneOwners: ['a', 'b', 'never there'],
         shares: [share('a', 'one', { units: 2 })],
@@ -124,11 +116,11 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
     );
     const model = emptyModel();
     applyTo(model, { owners, documents, shares });
-    await using(place, register => register.write({ owners, documents, shares, events }));
-    t.strictSame(await using(place, register => register.events({ limit: 99 })), events);
-    t.strictSame(await loaded(place), registeredBy(model));
-    await using(place, register =>
-      register.write({
+    await using(place, records => records.write({ owners, documents, shares, events }));
+    t.strictSame(await using(place, records => records.events({ limit: 99 })), events);
+    t.strictSame(await loaded(place), recordsBy(model));
+    await using(place, records =>
+      records.write({
         goneOwners: oddStrings,
         goneDocuments: oddStrings.map(odd => ({ kind: odd, key: odd })),
         goneShares: oddStrings.map(odd => ({ ownerKey: odd, host: odd })),
@@ -145,8 +137,8 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
       units: most,
       measuredAt: -most,
     });
-    await using(place, register =>
-      register.write({ shares: [largest], owners: [owner('a', { id: most, since: -most })] }),
+    await using(place, records =>
+      records.write({ shares: [largest], owners: [owner('a', { id: most, since: -most })] }),
     );
     const kept = await loaded(place);
     t.strictSame(kept.shares, [largest]);
@@ -162,11 +154,11 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
       event('c', 10, { ownerId: null }),
       event('d', 5, { ownerId: 8, ownerKey: 'bob', kind: 'policy' }),
     ];
-    await using(place, register => register.write({ events }));
-    await using(place, async register => {
-      const ids = async (query: Parameters<Register['events']>[0]) =>
-        (await register.events(query)).map(({ id }) => id).join(' ');
-      t.strictSame(await register.events({ limit: 9 }), events);
+    await using(place, records => records.write({ events }));
+    await using(place, async records => {
+      const ids = async (query: Parameters<RecordStore['events']>[0]) =>
+        (await records.events(query)).map(({ id }) => id).join(' ');
+      t.strictSame(await records.events({ limit: 9 }), events);
       t.equal(await ids({ limit: 2 }), 'p-1 b');
       t.equal(await ids({ limit: 2, after: { at: 20, id: 'b' } }), 'a c');
       t.equal(await ids({ limit: 9, after: { at: 20, id: 'as it would be' } }), 'a c d');
@@ -176,18 +168,18 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
       t.equal(await ids({ limit: 9, owner: { ...alice, ownerId: null } }), 'b c');
       t.equal(await ids({ limit: 1, owner: alice, after: { at: 20, id: 'a' } }), 'c');
       t.equal(await ids({ limit: 9, owner: { ownerId: 8, ownerKey: 'bob' }, kind: 'refusal' }), '');
-      await register.write({ goneEventsBefore: 20, events: [event('a', 40)] });
+      await records.write({ goneEventsBefore: 20, events: [event('a', 40)] });
       t.equal(await ids({ limit: 9 }), 'a p-1 b', 'what is put again has the new place only');
     });
   });
 
   t.test('levels are kept by owner', async t => {
     const place = newPlace();
-    await using(place, async register => {
-      await register.write({ levels: [1, 2, 3].map(ownerId => ({ ownerId, text: 'high' })) });
-      await register.write({ levels: [{ ownerId: 2, text: 'low' }], goneLevels: [3, 4] });
+    await using(place, async records => {
+      await records.write({ levels: [1, 2, 3].map(ownerId => ({ ownerId, text: 'high' })) });
+      await records.write({ levels: [{ ownerId: 2, text: 'low' }], goneLevels: [3, 4] });
     });
-    const levels = await using(place, register => register.levels());
+    const levels = await using(place, records => records.levels());
     t.strictSame(
       levels.toSorted((a, b) => a.ownerId - b.ownerId),
       [
@@ -200,10 +192,10 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
   for (const [fault, changes] of Object.entries(faultyRegisterChanges)) {
     t.test(`a write with ${fault} is refused whole, and its neighbours are kept`, async t => {
       const place = newPlace();
-      await using(place, async register => {
-        const before = register.write({ owners: [owner('before')] });
-        const faulty = register.write(changes);
-        const after = register.write({ owners: [owner('after')] });
+      await using(place, async records => {
+        const before = records.write({ owners: [owner('before')] });
+        const faulty = records.write(changes);
+        const after = records.write({ owners: [owner('after')] });
         await t.rejects(faulty, { code: 'invalid' });
         await Promise.all([before, after]);
       });
@@ -215,13 +207,13 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
 
   t.test('writes take effect in the order in which they are asked for', async t => {
     const place = newPlace();
-    await using(place, async register => {
+    await using(place, async records => {
       const asked: Promise<unknown>[] = [];
       for (let id = 1; id <= 500; id++) {
-        asked.push(register.write(id % 7 === 0 ? { goneOwners: ['a'] } : { owners: [owner('a', { id })] }));
+        asked.push(records.write(id % 7 === 0 ? { goneOwners: ['a'] } : { owners: [owner('a', { id })] }));
         if (id === 250) {
           asked.push(
-            register
+            records
               .load()
               .then(kept => t.strictSame(kept.owners, [owner('a', { id })], 'a load has its place too')),
           );
@@ -234,20 +226,20 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
 
   t.test('closing waits for the writes under way, and takes no more', async t => {
     const place = newPlace();
-    const register = await place.open();
-    const writes = Array.from({ length: 50 }, (_, index) => register.write({ owners: [owner(`${index}`)] }));
-    const closing = register.close();
-    await t.rejects(register.write({ owners: [owner('late')] }), { code: 'store_away' });
-    await t.rejects(register.load(), { code: 'store_away' });
-    await Promise.all([...writes, closing, register.close()]);
+    const records = await place.open();
+    const writes = Array.from({ length: 50 }, (_, index) => records.write({ owners: [owner(`${index}`)] }));
+    const closing = records.close();
+    await t.rejects(records.write({ owners: [owner('late')] }), { code: 'store_away' });
+    await t.rejects(records.load(), { code: 'store_away' });
+    await Promise.all([...writes, closing, records.close()]);
     t.equal((await loaded(place)).owners.length, 50);
   });
 
   t.test('an empty write is no fault', async t => {
-    await using(newPlace(), async register => {
-      await register.write({});
-      await register.write({ owners: [], goneOwners: [], shares: [] });
-      t.strictSame((await register.load()).owners, []);
+    await using(newPlace(), async records => {
+      await records.write({});
+      await records.write({ owners: [], goneOwners: [], shares: [] });
+      t.strictSame((await records.load()).owners, []);
     });
   });
 
@@ -255,58 +247,58 @@ export function registerContract(t: Test, newPlace: () => Place<Register>): void
     await anySequence(newPlace, {
       changes: anyRegisterChanges,
       faulty: Object.values(faultyRegisterChanges),
-      compare: async (register, model) =>
-        assert.deepStrictEqual(sortedRegister(await register.load()), registeredBy(model)),
+      compare: async (records, model) =>
+        assert.deepStrictEqual(sortedRecords(await records.load()), recordsBy(model)),
     });
   });
 }
 
-export interface Sequences<Kind extends Register, Changes extends RegisterChanges> {
+export interface Sequences<Kind extends RecordStore, Changes extends RecordChanges> {
   readonly changes: fc.Arbitrary<Changes>;
   /** Writes that have to be refused. */
   readonly faulty: readonly Changes[];
-  /** Throws where the register holds anything else than the model does. */
-  compare(register: Kind, model: Model): Promise<void>;
+  /** Throws where the record store holds anything else than the model does. */
+  compare(records: Kind, model: Model): Promise<void>;
 }
 
 /** Puts places through writes at once and one after the other, with openings in between. */
-export async function anySequence<Kind extends Register, Changes extends RegisterChanges>(
+export async function anySequence<Kind extends RecordStore, Changes extends RecordChanges>(
   newPlace: () => Place<Kind & { write(changes: Changes): Promise<void> }>,
   { changes, faulty, compare }: Sequences<Kind, Changes>,
 ): Promise<void> {
   const unsound = fc.constantFrom(...faulty).map(changes => ({ changes, sound: false }));
   const sound = changes.map(changes => ({ changes, sound: true }));
-  const atOnce = fc.array(fc.oneof({ weight: 5, arbitrary: sound }, { weight: 1, arbitrary: unsound }), {
+  const multi = fc.array(fc.oneof({ weight: 5, arbitrary: sound }, { weight: 1, arbitrary: unsound }), {
     maxLength: 6,
   });
-  const round = fc.record({ atOnce, reopens: fc.boolean(), query: anyEventQuery });
+  const round = fc.record({ multi, reopens: fc.boolean(), query: anyEventQuery });
   const rounds = fc.array(round, { minLength: 1, maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(rounds, async rounds => {
       const place = newPlace();
       const model = emptyModel();
-      let register = await place.open();
+      let records = await place.open();
       try {
-        for (const { atOnce, reopens, query } of rounds) {
-          const outcomes = await Promise.allSettled(atOnce.map(({ changes }) => register.write(changes)));
-          for (const [index, { changes, sound }] of atOnce.entries()) {
+        for (const { multi, reopens, query } of rounds) {
+          const outcomes = await Promise.allSettled(multi.map(({ changes }) => records.write(changes)));
+          for (const [index, { changes, sound }] of multi.entries()) {
             assert.equal(outcomes[index]?.status, sound ? 'fulfilled' : 'rejected');
             if (sound) applyTo(model, changes);
           }
           if (reopens) {
-            await register.close();
-            register = await place.open();
+            await records.close();
+            records = await place.open();
           }
-          await compare(register, model);
-          assert.deepStrictEqual(await register.events(query), eventsBy(model, query));
-          const levels = await register.levels();
+          await compare(records, model);
+          assert.deepStrictEqual(await records.events(query), eventsBy(model, query));
+          const levels = await records.levels();
           assert.deepStrictEqual(
             levels.toSorted((a, b) => a.ownerId - b.ownerId),
             levelsBy(model),
           );
         }
       } finally {
-        await register.close();
+        await records.close();
       }
     }),
     { numRuns: process.env.SOFTQUOTA_LONG === '1' ? 100 : 10 },
