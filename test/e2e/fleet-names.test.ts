@@ -23,6 +23,8 @@ t.test(
     await two.usageIs('alice', size => size === bytes);
     const twin = await machine(t, { address, host: 'one', started: false, repositories: ['alice/twin'] });
     const admin = new Redis(address);
+    // As in store/redis-order.test.ts.
+    await admin.ping();
     const monitor = await admin.monitor();
     t.teardown(() => {
       admin.disconnect();
