@@ -23,7 +23,7 @@ const answer = z.looseObject({
   subject: z.string(),
   message: z.string(),
   warning: z.string().nullable(),
-  wouldRefuse: z.boolean().optional(),
+  would_refuse: z.boolean().optional(),
   partial: z.boolean(),
 });
 
@@ -79,7 +79,10 @@ async function ask(client: Client, query: URLSearchParams): Promise<Answer> {
   throw new SoftquotaError(status === 503 ? 'not_ready' : status === 404 ? 'unknown_path' : 'usage', message);
 }
 
-function line({ allowed, subject, message, wouldRefuse, partial }: Answer, one: boolean): string {
+function line(
+  { allowed, subject, message, would_refuse: wouldRefuse, partial }: Answer,
+  one: boolean,
+): string {
   const verdict = wouldRefuse === true ? 'allowed (would be refused)' : allowed ? 'allowed' : 'refused';
   const what = one ? `${subject}: ` : '';
   const doubt = partial ? ' Not all of it could be measured.' : '';

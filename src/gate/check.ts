@@ -82,14 +82,14 @@ function asJson({ owner, decision }: Answer, subject: Subject, mode: QuotaSettin
   const { used, limit, group, rule } = decision;
   return {
     allowed: decision.allowed || mode === 'report',
-    ...(decision.allowed || mode === 'enforce' ? {} : { wouldRefuse: true }),
+    ...(decision.allowed || mode === 'enforce' ? {} : { would_refuse: true }),
     owner: owner.name,
     subject,
     used,
     limit,
     group,
     rule,
-    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
     mode,

@@ -72,7 +72,7 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
   const json = {
     owner: owner.name,
     used: asTree(owner.usage),
-    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
     groups: ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups).map(groupShown),

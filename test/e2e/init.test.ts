@@ -102,7 +102,7 @@ for (const layout of layouts) {
     const query = new URLSearchParams({ owner: String(largest[0]), subject: 'size:repos:private' });
     const { status, text } = await ask(join(here, 'data/gate.sock'), `/v1/check?${query}`);
     t.equal(status, 200);
-    t.match(JSON.parse(text), { allowed: true, wouldRefuse: true, mode: 'report' });
+    t.match(JSON.parse(text), { allowed: true, would_refuse: true, mode: 'report' });
   });
 }
 

@@ -40,7 +40,7 @@ t.test('with MODE = report nothing is refused, and the log tells what would be',
   t.ok(Number(line.used) > 1_500_000);
   const asked = await server.ask('gate', '/v1/check?owner=alice&subject=size:git:all');
   t.equal(asked.headers['x-softquota-decision'], 'allowed');
-  t.match(JSON.parse(asked.text), { allowed: true, wouldRefuse: true, mode: 'report' });
+  t.match(JSON.parse(asked.text), { allowed: true, would_refuse: true, mode: 'report' });
 
   await server.configure({ quota: { MODE: 'enforce' } });
   server.daemon.child.kill('SIGHUP');

@@ -20,7 +20,7 @@ t.test('an owner below the limit may go on', async t => {
     limit: 10 * GB,
     group: null,
     rule: null,
-    measuredAt: '2026-11-21T09:14:03.000Z',
+    measured_at: '2026-11-21T09:14:03.000Z',
     partial: true,
     stale: false,
     mode: 'enforce',
@@ -93,7 +93,7 @@ t.test(
     t.match([status, headers['x-softquota-decision']], [200, 'allowed']);
     t.match(JSON.parse(text), {
       allowed: true,
-      wouldRefuse: true,
+      would_refuse: true,
       mode: 'report',
       message: /^Quota exceeded/,
     });
@@ -125,7 +125,7 @@ t.test('an owner never heard of uses nothing, and asking creates nobody', async 
   const { ask, ledger } = await openWorld(t);
   const { status, text } = await ask('/v1/check?owner=Newcomer&subject=size:all');
   t.equal(status, 200);
-  t.match(JSON.parse(text), { owner: 'Newcomer', used: 0, measuredAt: null, partial: true });
+  t.match(JSON.parse(text), { owner: 'Newcomer', used: 0, measured_at: null, partial: true });
   t.strictSame([...ledger.owners()], []);
 });
 

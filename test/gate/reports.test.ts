@@ -106,7 +106,7 @@ t.test('usage tells what an owner has, and what would be decided about each subj
   t.match(usage, {
     owner: 'alice',
     used: { size: { repos: { public: 0, private: 11_000_000_000 }, git: { LFS: 0 }, assets: { wiki: 0 } } },
-    measuredAt: '2026-11-21T09:14:03.000Z',
+    measured_at: '2026-11-21T09:14:03.000Z',
     partial: true,
     stale: false,
     groups: [],
@@ -117,7 +117,7 @@ t.test('usage tells what an owner has, and what would be decided about each subj
   t.match(JSON.parse(stranger.text), {
     owner: 'stranger',
     used: { size: { git: { LFS: 0 } } },
-    measuredAt: null,
+    measured_at: null,
   });
   t.equal(ledger.ownerUsage('stranger').id, null);
   t.equal((await askTrusted('/v1/usage')).status, 400);
