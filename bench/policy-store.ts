@@ -41,7 +41,7 @@ export async function makeStore(directory: string, config: string): Promise<Made
     lfs: 1 + random(2e9),
   }));
   const reportedUnits = owners.flatMap(({ id, name: owner, repositories, lfs }) => {
-    const unit = { host: 'bench', name: 'store', owner, measuredAt: 0, seq: id };
+    const unit = { host: 'bench', name: 'store', owner, measured_at: 0, seq: id };
     return [
       {
         ...unit,
@@ -57,7 +57,7 @@ export async function makeStore(directory: string, config: string): Promise<Made
     format: 1,
     version,
     host: 'bench',
-    takenAt: 0,
+    taken_at: 0,
     owners: owners.map(({ id, name }) => ({ id, key: name, name, type: 'user', since: 0 })),
     policy: [
       ...rulesOf(),
@@ -66,7 +66,7 @@ export async function makeStore(directory: string, config: string): Promise<Made
         document('assignment', String(id), [{ group: `group-${group}`, place: id }]),
       ),
     ],
-    reportedUnits,
+    reported_units: reportedUnits,
     events: [],
     levels: [],
   };
@@ -109,7 +109,7 @@ function groupsOf(): Backup['policy'] {
 }
 
 /** What a program that adds up when it is asked would keep. */
-function makeTables(file: string, { reportedUnits }: Backup): void {
+function makeTables(file: string, { reported_units: units }: Backup): void {
   const db = new DatabaseSync(file);
   db.exec(`PRAGMA journal_mode = WAL;
     CREATE TABLE units (owner TEXT NOT NULL, leaf TEXT NOT NULL, bytes INTEGER NOT NULL);
@@ -117,7 +117,7 @@ function makeTables(file: string, { reportedUnits }: Backup): void {
     CREATE TABLE rules (name TEXT NOT NULL PRIMARY KEY, limit_bytes INTEGER NOT NULL);
     BEGIN`);
   const put = db.prepare('INSERT INTO units (owner, leaf, bytes) VALUES (?, ?, ?)');
-  for (const { owner, leaf, bytes } of reportedUnits) put.run(owner, leaf, bytes);
+  for (const { owner, leaf, bytes } of units) put.run(owner, leaf, bytes);
   db.prepare('INSERT INTO rules (name, limit_bytes) VALUES (?, ?)').run(sharedRule, 1e12);
   db.exec('COMMIT');
   db.close();

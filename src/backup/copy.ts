@@ -3,16 +3,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import {
-  type EventRecord,
-  type LevelRecord,
-  newGeneration,
-  type Policy,
-  type RecordStore,
-  type SharedStore,
-} from '../store/index.ts';
+import { newGeneration, type Policy, type RecordStore, type SharedStore } from '../store/index.ts';
 import type { CopiedTo } from '../wire/index.ts';
-import { type Backup, eventsIn } from './document.ts';
+import { type Backup, eventsIn, type Happened, happenedIn } from './document.ts';
 
 export interface CopyOptions {
   /** Reads all of it back, and compares. */
@@ -29,11 +22,12 @@ const eventsAtOnce = 1000;
 export async function copyTo(store: SharedStore, backup: Backup, { verify }: CopyOptions): Promise<CopiedTo> {
   const policy: Policy = { owners: backup.owners, documents: backup.policy };
   if ((await store.state()).position !== null) throw notEmpty();
-  await putHappened(store, backup);
+  const happened = happenedIn(backup);
+  await putHappened(store, happened);
   if ((await store.replace(policy, null, newGeneration(), [])) === 'conflict') throw notEmpty();
   if (verify) {
     mustBeSame('policy', await policyIn(store), recordsOf(policy));
-    mustBeSame('record of events', await eventsIn(store), backup.events);
+    mustBeSame('record of events', await eventsIn(store), happened.events);
   }
   return {
     owners: policy.owners.length,
@@ -73,10 +67,7 @@ export async function bringHome(
   };
 }
 
-async function putHappened(
-  to: Pick<RecordStore, 'write'>,
-  { events, levels }: { readonly events: readonly EventRecord[]; readonly levels: readonly LevelRecord[] },
-): Promise<void> {
+async function putHappened(to: Pick<RecordStore, 'write'>, { events, levels }: Happened): Promise<void> {
   for (let at = 0; at < events.length; at += eventsAtOnce) {
     await to.write({ events: events.slice(at, at + eventsAtOnce) });
   }

@@ -7,8 +7,7 @@ import { isLeaf } from '../quota/index.ts';
 import {
   documentShape,
   type EventRecord,
-  eventShape,
-  levelShape,
+  type LevelRecord,
   ownerShape,
   type RecordStore,
   whole,
@@ -26,25 +25,36 @@ const reportedUnit = z.strictObject({
   owner: z.string(),
   leaf: z.string().refine(isLeaf, { error: 'no subject that bytes are measured under' }),
   bytes: whole.nonnegative(),
-  measuredAt: whole,
+  measured_at: whole,
   seq: whole,
 });
 
-/** Times are milliseconds since 1970. */
+const event = z.strictObject({
+  id: z.string(),
+  kind: z.string(),
+  at: whole,
+  owner_id: whole.nullable(),
+  owner_key: z.string().nullable(),
+  text: z.string(),
+});
+
+const level = z.strictObject({ owner_id: whole, text: z.string() });
+
+/** Times are milliseconds since 1970; each `text` is as the store has it. */
 const document = z.strictObject({
   softquota: z.literal('backup'),
   format: z.literal(format),
   /** Of the softquota that made it. */
   version: z.string(),
   host: z.string(),
-  takenAt: whole,
+  taken_at: whole,
   owners: z.array(ownerShape),
   policy: z.array(documentShape),
   /** What programs reported: no walk would find it again. */
-  reportedUnits: z.array(reportedUnit),
+  reported_units: z.array(reportedUnit),
   /** Newest first. */
-  events: z.array(eventShape),
-  levels: z.array(levelShape),
+  events: z.array(event),
+  levels: z.array(level),
 });
 
 export type Backup = z.infer<typeof document>;
@@ -59,22 +69,44 @@ export async function backupOf(
   // What waits to be written is a part of it; while the store takes nothing it has to be left out.
   await ledger.kept();
   const events = await eventsIn(ledger.eventLog);
-  const levels = [...(await ledger.eventLog.levels())];
+  const levels = await ledger.eventLog.levels();
   return {
     softquota: 'backup',
     format,
     version,
     host,
-    takenAt: Date.now(),
+    taken_at: Date.now(),
     owners: [...ledger.documents.owners.all],
     policy: [...ledger.documents.records()],
-    reportedUnits: [...ledger.units.units].flatMap(unit => {
+    reported_units: [...ledger.units.units].flatMap(unit => {
       if (unit.kind !== 'reported' || unit.owner === null) return [];
       const { id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq } = unit;
-      return [{ id, host: reportedAt, name, owner: ownerName, leaf, bytes, measuredAt, seq }];
+      return [{ id, host: reportedAt, name, owner: ownerName, leaf, bytes, measured_at: measuredAt, seq }];
     }),
-    events,
-    levels,
+    events: events.map(({ ownerId, ownerKey, ...record }) => ({
+      ...record,
+      owner_id: ownerId,
+      owner_key: ownerKey,
+    })),
+    levels: levels.map(({ ownerId, text }) => ({ owner_id: ownerId, text })),
+  };
+}
+
+/** Events, and how near to their limits owners were when it was last told. */
+export interface Happened {
+  readonly events: readonly EventRecord[];
+  readonly levels: readonly LevelRecord[];
+}
+
+/** What happened, as the store keeps it. */
+export function happenedIn({ events, levels }: Pick<Backup, 'events' | 'levels'>): Happened {
+  return {
+    events: events.map(({ owner_id: ownerId, owner_key: ownerKey, ...record }) => ({
+      ...record,
+      ownerId,
+      ownerKey,
+    })),
+    levels: levels.map(({ owner_id: ownerId, text }) => ({ ownerId, text })),
   };
 }
 

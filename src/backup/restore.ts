@@ -8,17 +8,18 @@ import {
   type StoredRecords,
   type UnitRecord,
 } from '../store/index.ts';
-import type { Backup } from './document.ts';
+import { type Backup, happenedIn } from './document.ts';
 
+/** What was restored, as `softquota restore --json` prints it. */
 export interface Restored {
   readonly owners: number;
   readonly policy: number;
-  readonly reportedUnits: number;
+  readonly reported_units: number;
   readonly events: number;
   /** What was in the store and not in the backup, and was taken out. */
-  readonly removedOwners: number;
-  readonly removedPolicy: number;
-  readonly removedUnits: number;
+  readonly removed_owners: number;
+  readonly removed_policy: number;
+  readonly removed_units: number;
 }
 
 /**
@@ -39,8 +40,9 @@ export async function restore(
         'backup takes their place',
     );
   }
-  const units: readonly UnitRecord[] = backup.reportedUnits.map(unit => ({
+  const units: readonly UnitRecord[] = backup.reported_units.map(({ measured_at: measuredAt, ...unit }) => ({
     ...unit,
+    measuredAt,
     kind: 'reported',
     files: 0,
     partial: false,
@@ -66,18 +68,17 @@ export async function restore(
     ...(kept.replicated === null ? {} : { replicated: newGeneration(kept.replicated.version + 1) }),
     units,
     goneEventsBefore: Number.MAX_SAFE_INTEGER,
-    events: backup.events,
     goneLevels: levels.map(({ ownerId }) => ownerId),
-    levels: backup.levels,
+    ...happenedIn(backup),
   });
   return {
     owners: owners.size,
     policy: documents.size,
-    reportedUnits: ids.size,
+    reported_units: ids.size,
     events: backup.events.length,
-    removedOwners: goneOwners.length,
-    removedPolicy: goneDocuments.length,
-    removedUnits: goneUnits.length,
+    removed_owners: goneOwners.length,
+    removed_policy: goneDocuments.length,
+    removed_units: goneUnits.length,
   };
 }
 

@@ -56,11 +56,11 @@ export function addRestore(program: Command, _exit: Exit): void {
       const { restoreInto } = await import('../daemon/index.ts');
       const restored = await restoreInto(dataPath, backup, { replace: options.replace === true });
       if (options.json === true) return printJson(restored);
-      const { removedOwners, removedPolicy, removedUnits } = restored;
+      const { removed_owners: owners, removed_policy: policy, removed_units: units } = restored;
       const removed =
-        removedOwners + removedPolicy + removedUnits === 0
+        owners + policy + units === 0
           ? ''
-          : `Taken out, since the backup has them not: ${removedOwners} owners, ${removedPolicy} records of policy, ${removedUnits} reported units.\n`;
+          : `Taken out, since the backup has them not: ${owners} owners, ${policy} records of policy, ${units} reported units.\n`;
       print(`Restored ${contents(backup)}.\n${removed}Start the daemon: it measures everything anew.\n`);
     });
 }
@@ -69,8 +69,8 @@ function isThere(file: string | null): file is string {
   return file !== null && existsSync(file);
 }
 
-function contents({ owners, policy, reportedUnits, events, takenAt }: Backup): string {
+function contents({ owners, policy, reported_units: units, events, taken_at: takenAt }: Backup): string {
   const at = formatTime(new Date(takenAt).toISOString());
-  const parts = `${owners.length} owners, ${policy.length} records of policy, ${reportedUnits.length} reported units`;
+  const parts = `${owners.length} owners, ${policy.length} records of policy, ${units.length} reported units`;
   return `${parts} and ${events.length} events as of ${at}`;
 }

@@ -143,13 +143,13 @@ function clientOf(options: ConfigOption): Client {
 
 function copiedText(
   copied: CopiedTo,
-  { reportedUnits }: Backup,
+  { reported_units: units }: Backup,
   { server, store, security }: Config,
   { to, prefix }: { readonly to: string; readonly prefix: string },
 ): string {
   const { owners, policy, events } = copied;
   const what = `${formatCount(owners)} owners, ${formatCount(policy)} records of policy and ${formatCount(events)} events`;
-  const reported = reportedUnits.reduce((sum, { bytes }) => sum + bytes, 0);
+  const reported = units.reduce((sum, { bytes }) => sum + bytes, 0);
   const shown = maskPassword(to);
   const lines = [
     ...(server.hostId === null ? ['[server]', 'HOST_ID = a name that no other machine has', ''] : []),

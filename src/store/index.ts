@@ -38,7 +38,7 @@ export type {
 export { ownerIdBits } from './record-store.ts';
 export type { SharedStoreLog } from './redis/connection.ts';
 export { openRedisStore, type RedisSettings } from './redis/store.ts';
-export { documentShape, eventShape, levelShape, ownerShape, whole } from './shapes.ts';
+export { documentShape, ownerShape, whole } from './shapes.ts';
 export {
   type Basis,
   type Change,

@@ -65,7 +65,7 @@ t.test('what is walked is not in a backup, but its owners are', async t => {
   const world = new World(t);
   const ledger = await world.open();
   walk(ledger, 'Alice/app', 9000);
-  const { owners, reportedUnits } = await backupOf(ledger, 'here');
+  const { owners, reported_units: reportedUnits } = await backupOf(ledger, 'here');
   t.match(owners, [{ key: 'alice', name: 'Alice' }]);
   t.strictSame(reportedUnits, []);
 });
@@ -88,7 +88,7 @@ t.test('rules, groups and assignments decide the same after a restore, and other
     createRule(changes, { name: 'total', limitBytes: 5, subjects: [] });
     createRule(changes, { name: 'another', limitBytes: 5, subjects: [] });
   });
-  t.match(await restored(world, text, true), { owners: 1, policy: 3, removedPolicy: 1 });
+  t.match(await restored(world, text, true), { owners: 1, policy: 3, removed_policy: 1 });
   const now = await world.open();
   t.strictSame(answers(now), expected);
   t.strictSame(
@@ -118,11 +118,11 @@ t.test('a store that holds something is replaced only where that is said', async
   t.strictSame(await restored(world, text, true), {
     owners: 1,
     policy: 0,
-    reportedUnits: 1,
+    reported_units: 1,
     events: 0,
-    removedOwners: 3,
-    removedPolicy: 0,
-    removedUnits: 1,
+    removed_owners: 3,
+    removed_policy: 0,
+    removed_units: 1,
   });
   const now = await world.open();
   t.strictSame(
@@ -150,14 +150,14 @@ t.test('a document that cannot be restored whole is refused, and says why', asyn
   );
   refused(JSON.stringify({ ...document, owners: [{ key: 1 }] }), /owners\.0\.key/);
   refused(JSON.stringify({ ...document, more: 1 }), /more/);
-  const [unit] = document.reportedUnits;
+  const [unit] = document.reported_units;
   refused(
-    JSON.stringify({ ...document, reportedUnits: [{ ...unit, bytes: -1 }] }),
-    /reportedUnits\.0\.bytes/,
+    JSON.stringify({ ...document, reported_units: [{ ...unit, bytes: -1 }] }),
+    /reported_units\.0\.bytes/,
   );
   refused(
-    JSON.stringify({ ...document, reportedUnits: [{ ...unit, leaf: 'size:all' }] }),
-    /reportedUnits\.0\.leaf/,
+    JSON.stringify({ ...document, reported_units: [{ ...unit, leaf: 'size:all' }] }),
+    /reported_units\.0\.leaf/,
   );
 });
 
