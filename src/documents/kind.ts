@@ -34,6 +34,6 @@ export interface Description {
   readonly name: string | null;
   /** The owner whose it is; null where it is nobody's. */
   readonly ownerId: number | null;
-  /** An object, as JSON has it. */
+  /** An object as JSON has it, with the names and forms of the API. */
   readonly content: object;
 }

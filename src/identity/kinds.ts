@@ -18,7 +18,11 @@ export const profileKind: Kind<Profile> = {
   name: 'profile',
   durability: 'account',
   schema: profile,
-  describe: (key, content, nameOf) => ({ name: nameOf(Number(key)), ownerId: Number(key), content }),
+  describe: (key, { email, fullName, isAdmin }, nameOf) => ({
+    name: nameOf(Number(key)),
+    ownerId: Number(key),
+    content: { email, full_name: fullName, is_admin: isAdmin },
+  }),
 };
 
 export const roles = ['owner', 'member'] as const;
@@ -74,7 +78,12 @@ export const tokenKind: Kind<TokenDocument> = {
   describe: (_key, { id, owner, name, scopes, expiresAt }) => ({
     name,
     ownerId: owner,
-    content: { id, name, scopes, expiresAt },
+    content: {
+      id,
+      name,
+      scopes,
+      expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+    },
   }),
   ownerOf: ({ owner }) => owner,
 };
@@ -156,7 +165,7 @@ export const linkKind: Kind<LinkDocument> = {
   describe: (_key, { issuer, subject, owner, administrationBy }, nameOf) => ({
     name: nameOf(owner),
     ownerId: owner,
-    content: { issuer, subject, user: nameOf(owner), givesAdministration: administrationBy !== null },
+    content: { issuer, subject, user: nameOf(owner), gives_administration: administrationBy !== null },
   }),
   ownerOf: ({ owner }) => owner,
 };

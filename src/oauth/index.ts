@@ -11,7 +11,7 @@ export { SignInFault } from './fault.ts';
 export { SignInFlow } from './flow.ts';
 export { issuerOf } from './issuer.ts';
 export { type SecretKeys, secretKeysOf } from './keys.ts';
-export { type SourceDocument, sourceKinds } from './kinds.ts';
+export { type SourceDocument, sourceKinds, sourceShown } from './kinds.ts';
 export {
   clientSecretOf,
   createSource,

@@ -40,12 +40,38 @@ export const sourceKind: Kind<SourceDocument> = {
   name: 'source',
   durability: 'account',
   schema: source,
-  describe: (_key, { name, clientSecret, mapping, ...document }) => ({
-    name,
+  describe: (_key, document) => ({
+    name: document.name,
     ownerId: null,
-    content: { ...document, name, mapping: Object.fromEntries(mapping) },
+    content: { ...sourceShown(document), client_secret_at: isoOf(document.clientSecretAt) },
   }),
 };
+
+/** Describes a source for the API and the audit log, without its secret. */
+export function sourceShown(document: SourceDocument) {
+  return {
+    id: document.id,
+    name: document.name,
+    openid_connect_auto_discovery_url: document.discoveryUrl,
+    client_id: document.clientId,
+    scopes: document.scopes,
+    username_claim: document.usernameClaim,
+    trust_usernames: document.trustUsernames,
+    admin_group_claim_name: document.adminClaim ?? '',
+    admin_group: document.adminGroup ?? '',
+    quota_group_claim_name: document.groupClaim ?? '',
+    quota_group_map: Object.fromEntries(document.mapping),
+    quota_group_map_removal: document.removal,
+    missing_claim: document.missingClaim,
+    sign_out_at_provider: document.signOutAtProvider,
+    is_active: document.isActive,
+    created_at: new Date(document.createdAt).toISOString(),
+  };
+}
+
+function isoOf(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
 
 /** The kinds of documents of this module. */
 export const sourceKinds: readonly Kind<unknown>[] = [sourceKind];

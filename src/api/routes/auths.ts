@@ -8,6 +8,7 @@ import {
   editSource,
   mustBeSource,
   type SourceDocument,
+  sourceShown,
   sourcesIn,
   unknownQuotaGroups,
 } from '../../oauth/index.ts';
@@ -15,7 +16,7 @@ import { mark, newSource, type Source, savedSource, source, sourceEdit } from '.
 import { administrators } from '../access.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { editIn, shownFields, wantedSource } from './source-fields.ts';
+import { editIn, wantedSource } from './source-fields.ts';
 
 const path = '/admin/auths';
 const params = z.object({ id: mark });
@@ -23,7 +24,7 @@ const params = z.object({ id: mark });
 export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServices): readonly Route[] {
   const mustBe = ({ id }: { readonly id: string }) => void mustBeSource(documents.snapshot, id);
   const shown = (document: SourceDocument): Source => ({
-    ...shownFields(document),
+    ...sourceShown(document),
     client_secret_state: secretStates[clientSecretOf(document, keys).is],
     unknown_quota_groups: unknownQuotaGroups(documents.snapshot, document.mapping),
     redirect_uri: signIn.redirectUri(document.id),

@@ -1,36 +1,10 @@
-/** The fields of a source, between the API and what is kept. */
+/** The fields of a source, from the API to what is kept. */
 
 import { mappingIn } from '../../claims/index.ts';
 import { FaultList, SoftquotaError } from '../../errors.ts';
-import type { SourceDocument, SourceFields, NewSource as WantedSource } from '../../oauth/index.ts';
+import type { SourceFields, NewSource as WantedSource } from '../../oauth/index.ts';
 import { printable } from '../../text/index.ts';
-import type { NewSource, Source, SourceEdit } from '../../wire/index.ts';
-
-export function shownFields(
-  document: SourceDocument,
-): Omit<
-  Source,
-  'client_secret_state' | 'unknown_quota_groups' | 'redirect_uri' | 'post_logout_redirect_uri'
-> {
-  return {
-    id: document.id,
-    name: document.name,
-    openid_connect_auto_discovery_url: document.discoveryUrl,
-    client_id: document.clientId,
-    scopes: document.scopes,
-    username_claim: document.usernameClaim,
-    trust_usernames: document.trustUsernames,
-    admin_group_claim_name: document.adminClaim ?? '',
-    admin_group: document.adminGroup ?? '',
-    quota_group_claim_name: document.groupClaim ?? '',
-    quota_group_map: Object.fromEntries(document.mapping),
-    quota_group_map_removal: document.removal,
-    missing_claim: document.missingClaim,
-    sign_out_at_provider: document.signOutAtProvider,
-    is_active: document.isActive,
-    created_at: new Date(document.createdAt).toISOString(),
-  };
-}
+import type { NewSource, SourceEdit } from '../../wire/index.ts';
 
 /** Throws `invalid` with the places of a mapping's faults. */
 export function wantedSource(body: NewSource): WantedSource {
