@@ -34,6 +34,7 @@ import {
 } from '../githooks/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Exit } from './exit.ts';
+import { distributeJson, installJson, statusJson, withdrawJson } from './hooks-json.ts';
 import { printJson, table } from './output.ts';
 import {
   type ConfigOption,
@@ -89,12 +90,12 @@ export function addHooks(program: Command, exit: Exit): void {
       const target = await targetOf(roots, options);
       if ('gitolite' in target) {
         const report = await distributeHooks(target.gitolite, wanted);
-        if (options.json === true) printJson(report);
+        if (options.json === true) printJson(distributeJson(report));
         else print(distributeText(report));
         return exit(!report.repositories.repositories.every(isReached) ? exitCodes.refused : exitCodes.done);
       }
       const report = await installHooks(target.repositories, wanted);
-      if (options.json === true) printJson(report);
+      if (options.json === true) printJson(installJson(report));
       else print(installText(report));
       exit(report.repositories.every(isReached) ? exitCodes.done : exitCodes.refused);
     });
@@ -109,7 +110,7 @@ export function addHooks(program: Command, exit: Exit): void {
       const target = await targetOf(roots, options);
       const common = 'gitolite' in target ? await commonStatus(target.gitolite) : null;
       const report = await hooksStatus(target.repositories);
-      if (options.json === true) printJson(common === null ? report : { ...report, common });
+      if (options.json === true) printJson(statusJson(report, common));
       else print((common === null ? '' : commonText(common)) + statusText(report, expected));
       const isWell = (status: RepositoryStatus): boolean =>
         isProtected(status) && !asksElsewhere(status, report.hookConf, expected);
@@ -123,7 +124,7 @@ export function addHooks(program: Command, exit: Exit): void {
       const target = await targetOf(roots, options);
       const report = 'gitolite' in target ? await withdrawHooks(target.gitolite) : null;
       const results = report?.repositories ?? (await removeHooks(target.repositories));
-      if (options.json === true) printJson(report ?? results);
+      if (options.json === true) printJson(report === null ? results : withdrawJson(report));
       else print(removeText(results, report));
       exit(results.some(isFault) ? exitCodes.refused : exitCodes.done);
     });

@@ -22,11 +22,12 @@ interface ChangedGroup {
   readonly users: Changed<string>;
 }
 
+/** As `softquota policy import --json` prints it. */
 export interface Difference {
   readonly rules: Changed<Rule> & { readonly changed: readonly Both<Rule>[] };
   readonly groups: Changed<WholeGroup> & { readonly changed: readonly ChangedGroup[] };
   /** Something stands in another order, and nothing else is different. */
-  readonly onlyOrder: boolean;
+  readonly only_order: boolean;
 }
 
 /** Null: they are the same. */
@@ -45,11 +46,11 @@ export function differenceOf(before: WholePolicy, after: WholePolicy): Differenc
       .filter(group => !isNothing(group.rules) || !isNothing(group.users)),
   };
   const onlyOrder = [rules, groups].every(each => isNothing(each) && each.changed.length === 0);
-  return { rules, groups, onlyOrder };
+  return { rules, groups, only_order: onlyOrder };
 }
 
 /** Whole lines: `+` what comes, `-` what goes, `~` what becomes another. */
-export function differenceText({ rules, groups, onlyOrder }: Difference): string {
+export function differenceText({ rules, groups, only_order: onlyOrder }: Difference): string {
   if (onlyOrder) return 'Only the order is another one.\n';
   const lines = [
     ...rules.added.map(rule => `+ rule ${rule.name}: ${ruleShown(rule)}`),
