@@ -48,7 +48,7 @@ makeOwners(root, ownersInMemory, unitsAtStart);
 const large = await startDaemon(config);
 const walk = await scan(config, ownersInMemory);
 const du = await timed('du', ['-s', root]);
-const walkMs = Date.parse(walk.finishedAt ?? '') - Date.parse(walk.startedAt ?? '');
+const walkMs = Date.parse(walk.finished_at ?? '') - Date.parse(walk.started_at ?? '');
 const largeMb = memoryMb(large.pid);
 await large.stop();
 tell(`memory: ${shown(largeMb)} with ${count(ownersInMemory)} owners`);

@@ -89,7 +89,7 @@ function makeServer(): Made {
 /** One full walk, which must find what was made. */
 async function sweepOnce(): Promise<{ readonly ms: number; readonly processorMs: number }> {
   const before = processorMs(daemon.pid);
-  const { startedAt, finishedAt, progress } = await scan(config, units);
+  const { started_at: startedAt, finished_at: finishedAt, progress } = await scan(config, units);
   if (progress.bytes !== made.bytes) {
     throw new Error(`the walk found ${progress.bytes} bytes where ${made.bytes} were made`);
   }

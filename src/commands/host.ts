@@ -83,7 +83,7 @@ function machinesTable(machines: readonly Machine[]): string {
     columns,
     machines.map(each => [
       each.id,
-      each.alive ? 'running' : `silent for ${formatDuration(each.silentSeconds)}`,
+      each.alive ? 'running' : `silent for ${formatDuration(each.silent_seconds)}`,
       formatCount(each.owners),
       formatBytes(each.bytes),
       each.version,

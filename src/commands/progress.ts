@@ -38,9 +38,12 @@ function progressShower(): (line: string | null) => void {
 
 function progressLine({ state, progress }: ScanReport): string {
   if (state === 'waiting') return 'waiting for the scan before it to end';
-  const { units, unitsFound, discovering, files, bytes, entriesPerSecond, estimateSeconds } = progress;
+  const { units, discovering, files, bytes } = progress;
+  const found = `${formatCount(progress.units_found)}${discovering ? ' or more' : ''}`;
+  const pace = `${formatCount(Math.round(progress.entries_per_second))} entries/s`;
+  const { estimate_seconds: estimateSeconds } = progress;
   const rest = estimateSeconds === null ? '' : `, about ${formatDuration(estimateSeconds)} left`;
-  return `${formatCount(units)} of ${formatCount(unitsFound)}${discovering ? ' or more' : ''} units, ${formatCount(files)} files, ${formatBytes(bytes)}, ${formatCount(Math.round(entriesPerSecond))} entries/s${rest}`;
+  return `${formatCount(units)} of ${found} units, ${formatCount(files)} files, ${formatBytes(bytes)}, ${pace}${rest}`;
 }
 
 const endings: Readonly<Record<ScanReport['state'], string>> = {
@@ -55,9 +58,9 @@ const endings: Readonly<Record<ScanReport['state'], string>> = {
 export function scanSummary(report: ScanReport): string {
   const { units, directories, files, bytes } = report.progress;
   const seconds =
-    report.startedAt === null || report.finishedAt === null
+    report.started_at === null || report.finished_at === null
       ? 0
-      : (Date.parse(report.finishedAt) - Date.parse(report.startedAt)) / 1000;
+      : (Date.parse(report.finished_at) - Date.parse(report.started_at)) / 1000;
   const lines = [
     `${endings[report.state]} ${formatCount(units)} units: ${formatCount(files)} files in ${formatCount(directories)} directories, ${formatBytes(bytes)}, in ${formatDuration(seconds)}.`,
     ...(report.error === null ? [] : [report.error]),

@@ -36,7 +36,7 @@ export function addScan(program: Command, exit: Exit): void {
       const ended = await scan(client, owners, options);
       if (options.json === true) printJson(ended);
       else print(scanSummary(ended));
-      const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.unitsFound === 0;
+      const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.units_found === 0;
       if (nobodys) tell(`softquota: no unit of ${owners.map(printable).join(', ')} is there\n`);
       exit(ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused);
     });

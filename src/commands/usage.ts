@@ -101,7 +101,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
   const more = report.units.length - shown.length;
   const lines = [
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateOf(report)}.`,
-    `Measured: ${formatTime(report.measuredAt)}.`,
+    `Measured: ${formatTime(report.measured_at)}.`,
     ...(growth === null ? [] : [growthText(growth)]),
   ];
   const isShared = new Set(report.units.map(({ host }) => host)).size > 1;
@@ -111,7 +111,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
       isShared ? `${unit.host}:${unit.name}` : unit.name,
       unit.subject.replace(/^size:/, ''),
       formatBytes(unit.bytes) + (unit.partial ? ' (partly last known)' : ''),
-      formatTime(unit.measuredAt),
+      formatTime(unit.measured_at),
     ]),
   );
   return `${lines.map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;

@@ -38,7 +38,10 @@ export interface TallyLimits {
 const usualLimits: TallyLimits = { sums: 2000, ofAnOwner: 50 };
 const hourMs = 3_600_000;
 
-type Body = Omit<RefusalEvent, 'id' | 'at' | 'kind'>;
+/** The text of an event, as it is kept. */
+interface Body extends Omit<RefusalEvent, 'id' | 'at' | 'kind' | 'last_at'> {
+  readonly lastAt: string;
+}
 
 /** One row of the record, as it grows. */
 interface Sum extends Omit<EventRecord, 'text' | 'kind'> {
@@ -82,8 +85,9 @@ export class Tally {
       const event = eventOf(record);
       if (event?.kind !== 'refusal' || event.host !== this.#host || hourOf(record.at) !== this.#hour)
         continue;
-      const { id, at, kind, ...body } = event;
+      const { id, at, kind, last_at: lastAt, ...told } = event;
       const { ownerId, ownerKey } = record;
+      const body = { ...told, lastAt };
       this.#put({ ...body, ownerId, ownerKey }, { id, at: record.at, ownerId, ownerKey, body });
     }
   }

@@ -23,7 +23,7 @@ export const refusalEvent = z
     ...common,
     at: z.string().meta({ description: 'When the first was.' }),
     kind: z.literal('refusal'),
-    lastAt: z.string(),
+    last_at: z.string(),
     count: z.number().int().min(1),
     owner: z.string().nullable().meta({ description: 'Null: several, where `others` is true.' }),
     actor: z
@@ -69,9 +69,9 @@ export const thresholdEvent = z
 
 const author = z
   .object({
-    ownerId: z.number().int().nullable(),
+    owner_id: z.number().int().nullable(),
     name: z.string().nullable().meta({ description: "Null: this machine's administrator." }),
-    tokenId: z.string().nullable(),
+    token_id: z.string().nullable(),
   })
   .meta({ id: 'Author' });
 

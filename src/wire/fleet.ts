@@ -7,8 +7,8 @@ export const machine = z
   .object({
     id: z.string().meta({ description: 'Its `[server] HOST_ID`.' }),
     alive: z.boolean().meta({ description: 'Whether its daemon runs, as far as the store can tell.' }),
-    seenAt: z.string(),
-    silentSeconds: z
+    seen_at: z.string(),
+    silent_seconds: z
       .number()
       .int()
       .meta({ description: 'How long it has not been heard of; 0 while it is alive.' }),
@@ -25,7 +25,7 @@ export type Machine = z.infer<typeof machine>;
 
 export const sharedStore = z
   .object({
-    awaySince: z.string().nullable().meta({ description: 'Null while it answers.' }),
+    away_since: z.string().nullable().meta({ description: 'Null while it answers.' }),
     reason: z.string().nullable(),
     distrust: z
       .object({ why: z.enum(['emptied', 'older', 'another']), message: z.string() })

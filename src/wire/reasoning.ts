@@ -38,13 +38,13 @@ export const explanation = z
     subject: z.enum(subjects),
     settings: z.object({
       enabled: z.boolean(),
-      refuseWhen: z.enum(['exceeded', 'reached']),
+      refuse_when: z.enum(['exceeded', 'reached']),
       uncovered: z.enum(['default', 'deny']),
       precise: z.boolean(),
       mode: z.enum(['enforce', 'report']),
-      totalBytes: bytes,
+      total_bytes: bytes,
     }),
-    addingBytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
+    adding_bytes: bytes.meta({ description: 'Bytes about to be added, as far as they count.' }),
     steps: z
       .array(z.object({ step, groups: z.array(explainedGroup).readonly() }))
       .readonly()
@@ -53,7 +53,7 @@ export const explanation = z
       by: z.enum(['disabled', 'rule', 'no_match']),
       step: step.nullable(),
       subjects: named,
-      warnPercent: z.number().nullable().meta({ description: 'The highest threshold that usage reaches.' }),
+      warn_percent: z.number().nullable().meta({ description: 'The highest threshold that usage reaches.' }),
     }),
   })
   .meta({ id: 'Explanation' });

@@ -43,7 +43,7 @@ export const ownerRow = verdict
       .number()
       .nullable()
       .meta({ description: '`used` in percent of `limit`, rounded down; null without a limit.' }),
-    measuredAt: z.string().nullable().meta({ description: 'Null where nothing was measured.' }),
+    measured_at: z.string().nullable().meta({ description: 'Null where nothing was measured.' }),
     partial: z.boolean().meta({ description: 'Some bytes are last known ones.' }),
     stale: z.boolean().meta({
       description: 'What other machines measured, or what a program reported, may be out of date.',
@@ -66,7 +66,7 @@ export const unitRow = z
     bytes,
     files: z.number().int().nullable().meta({ description: 'Null for a unit of another machine.' }),
     partial: z.boolean(),
-    measuredAt: z.string().nullable().meta({
+    measured_at: z.string().nullable().meta({
       description: 'Of a unit of another machine, when the oldest there was measured; null: it was reported.',
     }),
   })

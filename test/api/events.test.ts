@@ -60,8 +60,8 @@ t.test('each change of policy is there at once, with who asked for it, and befor
   const admin = z.object({ id: z.number() }).parse((await world.call('GET', '/admin/users/admin1')).json);
   const tokens = await world.must(200, 'GET', '/users/admin1/tokens');
   const [token] = z.array(z.object({ id: z.number() })).parse(tokens.json);
-  t.strictSame(last?.by, { ownerId: null, name: null, tokenId: null }, "this machine's administrator");
-  t.strictSame(others[0]?.by, { ownerId: admin.id, name: 'admin1', tokenId: String(token?.id) });
+  t.strictSame(last?.by, { owner_id: null, name: null, token_id: null }, "this machine's administrator");
+  t.strictSame(others[0]?.by, { owner_id: admin.id, name: 'admin1', token_id: String(token?.id) });
   t.equal(others[0]?.owner, 'alice');
 });
 
@@ -263,4 +263,30 @@ t.test('what is older than KEEP goes', async t => {
     world.reload({ events: { KEEP: '1s' } });
     return (await events(world, 'policy')).length === 0 ? true : null;
   });
+});
+
+t.test('what is said of users, tokens and sources has the names and forms of the API', async t => {
+  const world = await World.open(t);
+  const count = (await events(world, 'policy')).length;
+  const profile = { email: 'dave@git.example', full_name: 'Dave', is_admin: false };
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'dave', ...profile } });
+  const token = { name: 'ci', scopes: ['read:user'], expires_at: '2099-01-31T00:00:00.000Z' };
+  const { json: made } = await world.must(201, 'POST', '/users/admin1/tokens', { body: token });
+  const { id: tokenId } = z.object({ id: z.number() }).parse(made);
+  const company = {
+    name: 'company',
+    openid_connect_auto_discovery_url: 'http://127.0.0.1:2',
+    client_id: 'softquota',
+    quota_group_map: { staff: ['free'] },
+  };
+  const { json: added } = await world.must(201, 'POST', '/admin/auths', { body: company });
+  const { id: sourceId } = z.object({ id: z.number() }).parse(added);
+  const { json } = await world.must(200, 'GET', `/admin/auths/${sourceId}`);
+  const afters = new Map((await changesSince(world, count)).map(([, what, , , after]) => [what, after]));
+  t.strictSame(afters.get('profile'), profile);
+  t.strictSame(afters.get('token'), { id: tokenId, ...token });
+  const fields = z.record(z.string(), z.unknown());
+  const { client_secret_at: secretAt, ...told } = fields.parse(afters.get('source'));
+  t.equal(secretAt, null);
+  t.strictSame({ ...fields.parse(json), ...told }, json);
 });

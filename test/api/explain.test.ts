@@ -76,12 +76,12 @@ t.test('each group and rule is told with its verdict, usage and headroom', async
     subject: 'size:git:lfs',
     settings: {
       enabled: true,
-      refuseWhen: 'exceeded',
+      refuse_when: 'exceeded',
       uncovered: 'default',
       precise: false,
       mode: 'enforce',
     },
-    addingBytes: 0,
+    adding_bytes: 0,
     steps: [
       {
         step: 'assigned',

@@ -74,9 +74,9 @@ t.test('a scan is started with 202, goes on by itself, and is found again', asyn
   const done = await ended(world, started.id);
   t.match(done, {
     state: 'done',
-    progress: { units: 1, unitsFound: 1, discovering: false, files: 1, bytes: 21 },
+    progress: { units: 1, units_found: 1, discovering: false, files: 1, bytes: 21 },
   });
-  t.ok(Date.parse(done.finishedAt ?? '') >= Date.parse(done.startedAt ?? ''));
+  t.ok(Date.parse(done.finished_at ?? '') >= Date.parse(done.started_at ?? ''));
   const listed = z.array(scanReport).parse((await world.must(200, 'GET', path)).json);
   t.strictSame(listed[0], done, 'the newest first');
   t.match((await world.must(200, 'GET', '/admin/quota/usage/dave')).json, { total: 21, known: true });
@@ -148,11 +148,11 @@ t.test('whoever follows sees all that is known first, then each scan as it goes 
   }
   followed.close();
   const last = reports.at(-1);
-  t.match(last, { state: 'done', progress: { units, unitsFound: units, discovering: false, files, bytes } });
+  t.match(last, { state: 'done', progress: { units, units_found: units, discovering: false, files, bytes } });
   for (const [at, { state, progress }] of reports.entries()) {
     const before = reports[at - 1] ?? reports[0];
     if (before === undefined) continue;
-    for (const count of ['units', 'unitsFound', 'directories', 'files', 'bytes'] as const) {
+    for (const count of ['units', 'units_found', 'directories', 'files', 'bytes'] as const) {
       t.ok(progress[count] >= before.progress[count], `${count} only grow`);
     }
     t.ok(state !== 'waiting' || before.state === 'waiting');

@@ -153,7 +153,8 @@ t.test(
     const world = await World.open(t);
     await peopled(world);
     // The first sweep says when everybody was measured.
-    const isMeasured = (owners: readonly OwnerRow[]) => owners.every(({ measuredAt }) => measuredAt !== null);
+    const isMeasured = (owners: readonly OwnerRow[]) =>
+      owners.every(({ measured_at: measuredAt }) => measuredAt !== null);
     await until(async () => (isMeasured(await list(world, '')) ? true : null));
     const all = await list(world, '?limit=1000');
     for (const sort of sorts) {

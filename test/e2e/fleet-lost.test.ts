@@ -54,7 +54,7 @@ t.test('an emptied store: usage is told again, the policy stays, and is put back
   const listed = JSON.parse((await trial.one.softquota(['host', 'list', '--json'])).stdout);
   t.match(
     listed.find(({ id }: { readonly id: string }) => id === 'three'),
-    { alive: false, owners: 2, bytes: 2000, silentSeconds: Number },
+    { alive: false, owners: 2, bytes: 2000, silent_seconds: Number },
     'one that the store has lost is listed, as it counts',
   );
   await trial.without(2).growAll(900);

@@ -151,3 +151,29 @@ t.test('an event that cannot be read is no reason to show a wrong one', async t 
     message: /its event x-1 cannot be read/,
   });
 });
+
+t.test('an event has the names of the API, whatever they are in the store', async t => {
+  const world = await World.open(t);
+  const by = { ownerId: 7, name: 'admin1', tokenId: '12' };
+  const changed = { what: 'rule', name: 'total', owner: null, before: null, after: { limit: 5 } };
+  const event = (id: string, kind: string, content: object): EventRecord => ({
+    id,
+    kind,
+    at: 0,
+    ownerId: null,
+    ownerKey: null,
+    text: JSON.stringify(content),
+  });
+  const policy = { change: 'p-1', by, action: 'created', ...changed };
+  world.ledger.eventLog.enqueue({
+    events: [event('p-1-0', 'policy', policy), event('p-2-0', 'policy', { ...policy, by: null })],
+  });
+  await world.ledger.kept();
+  t.match((await world.events.list({ limit: 2, kind: 'policy' })).events, [
+    { id: 'p-2-0', by: null },
+    { id: 'p-1-0', by: { owner_id: 7, name: 'admin1', token_id: '12' }, after: { limit: 5 } },
+  ]);
+  world.ledger.eventLog.enqueue({ events: [event('p-3-0', 'policy', { ...policy, by: {} })] });
+  await world.ledger.kept();
+  await t.rejects(world.events.list({ limit: 3, kind: 'policy' }), { code: 'store_refused' });
+});

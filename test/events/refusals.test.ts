@@ -28,7 +28,7 @@ t.test('refusals of one hour are one event, with the first, the last and the cou
       {
         kind: 'refusal',
         at: '2026-11-21T09:00:00.000Z',
-        lastAt: '2026-11-21T09:10:00.000Z',
+        last_at: '2026-11-21T09:10:00.000Z',
         count: 2,
         owner: 'Alice',
         actor: 'carol',
@@ -117,7 +117,7 @@ t.test('after a restart in the same hour the count goes on', async t => {
   world.refuse('alice', { actor: 'carol' });
   world.refuse('nobody');
   t.match(await world.told('refusal'), [
-    { owner: 'alice', count: 2, at: '2026-11-21T09:00:00.000Z', lastAt: '2026-11-21T09:05:00.000Z' },
+    { owner: 'alice', count: 2, at: '2026-11-21T09:00:00.000Z', last_at: '2026-11-21T09:05:00.000Z' },
     { owner: 'nobody', count: 2 },
   ]);
   world.clock.pass(hourMs);

@@ -69,7 +69,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       handle: () => {
         const { away, distrust } = fleet.state;
         return {
-          awaySince: away === null ? null : new Date(away.since).toISOString(),
+          away_since: away === null ? null : new Date(away.since).toISOString(),
           reason: away?.reason ?? null,
           distrust: distrust === null ? null : { why: distrust.why, message: distrust.message },
         };
@@ -111,8 +111,8 @@ function machineShown(
   return {
     id: host,
     alive: isAlive,
-    seenAt: new Date(seenAt).toISOString(),
-    silentSeconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
+    seen_at: new Date(seenAt).toISOString(),
+    silent_seconds: isAlive ? 0 : Math.max(0, Math.floor((now - seenAt) / 1000)),
     version,
     walks: [...walks],
     owners: stored?.owners ?? 0,

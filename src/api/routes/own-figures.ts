@@ -20,6 +20,7 @@ import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { range } from './overview.ts';
 import { pastShown } from './past.ts';
 import { reportOf } from './reports.ts';
+import { explanationShown } from './shapes.ts';
 import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
 
 const mostUnits = 100;
@@ -53,7 +54,8 @@ function figureRoutes<Params extends z.ZodObject>(
       summary: 'The whole reasoning of a decision',
       query: z.strictObject({ subject: askedSubject }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: (input, { caller }) => ledger.explain(owner(input.params, caller).name, input.query.subject),
+      handle: ({ params: named, query: { subject } }, { caller }) =>
+        explanationShown(ledger.explain(owner(named, caller).name, subject)),
     }),
     route({
       ...common,

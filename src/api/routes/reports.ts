@@ -18,7 +18,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
     group,
     rule,
     allowed,
-    measuredAt: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
+    measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
   };
@@ -41,7 +41,7 @@ export async function reportOf(ledger: Ledger, name: string, most: number): Prom
       bytes: unit.bytes,
       files: unit.files,
       partial: unit.partial,
-      measuredAt: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
+      measured_at: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
     }),
   );
   return {

@@ -4,11 +4,25 @@ import type { Snapshot } from '../../documents/index.ts';
 import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import type * as policy from '../../policy/index.ts';
-import { asTree, type Group as HeldGroup, type Rule as HeldRule } from '../../quota/index.ts';
+import {
+  asTree,
+  type Group as HeldGroup,
+  type Rule as HeldRule,
+  type Explanation as Reasoning,
+} from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { formatBytes } from '../../text/index.ts';
-import type { Group, OwnQuotaInfo, QuotaInfo, Rule, RuleEdit, ScanReport, User } from '../../wire/index.ts';
+import type {
+  Explanation,
+  Group,
+  OwnQuotaInfo,
+  QuotaInfo,
+  Rule,
+  RuleEdit,
+  ScanReport,
+  User,
+} from '../../wire/index.ts';
 
 export function ruleShown({ name, limitBytes, subjects }: HeldRule): Rule {
   return { name, limit: limitBytes, subjects };
@@ -53,6 +67,24 @@ export function editOf({ limit, subjects }: RuleEdit): policy.RuleEdit {
   };
 }
 
+export function explanationShown({
+  subject,
+  settings,
+  addingBytes,
+  steps,
+  decision,
+}: Reasoning): Explanation {
+  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
+  const { warnPercent, ...decided } = decision;
+  return {
+    subject,
+    settings: { enabled, refuse_when: refuseWhen, uncovered, precise, mode, total_bytes: totalBytes },
+    adding_bytes: addingBytes,
+    steps,
+    decision: { ...decided, warn_percent: warnPercent },
+  };
+}
+
 const mostListed = 20;
 
 export function scanShown(run: ScanRun): ScanReport {
@@ -61,9 +93,9 @@ export function scanShown(run: ScanRun): ScanReport {
     id,
     kind,
     state,
-    startedAt: isoOf(run.startedAt),
-    finishedAt: isoOf(run.finishedAt),
-    progress: run.progress(),
+    started_at: isoOf(run.startedAt),
+    finished_at: isoOf(run.finishedAt),
+    progress: progressShown(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
     held: shortened(problems.held, ({ path, bytes, why }) => ({
@@ -72,6 +104,21 @@ export function scanShown(run: ScanRun): ScanReport {
     })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
+  };
+}
+
+function progressShown(progress: ReturnType<ScanRun['progress']>): ScanReport['progress'] {
+  const { units, unitsFound, discovering, directories, files, bytes } = progress;
+  return {
+    units,
+    units_found: unitsFound,
+    discovering,
+    directories,
+    files,
+    bytes,
+    entries_per_second: progress.entriesPerSecond,
+    bytes_per_second: progress.bytesPerSecond,
+    estimate_seconds: progress.estimateSeconds,
   };
 }
 

@@ -9,6 +9,7 @@ import { pageHeaders, pageOf, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { type Filling, percentOf, reportOf, rowOf, totalOf } from './reports.ts';
+import { explanationShown } from './shapes.ts';
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
 const mostRows = 1000;
@@ -71,7 +72,7 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       access: administrators.read,
       query: z.strictObject({ user: knownName.min(1), subject: askedSubject }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: ({ query }) => ledger.explain(query.user, query.subject),
+      handle: ({ query }) => explanationShown(ledger.explain(query.user, query.subject)),
     }),
   ];
 }

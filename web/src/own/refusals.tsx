@@ -26,7 +26,7 @@ export function Refusals({ own }: { readonly own: Own }) {
                   {
                     key: 'at',
                     title: 'When',
-                    cell: event => <Time at={event.kind === 'refusal' ? event.lastAt : event.at} />,
+                    cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
                   },
                   { key: 'what', title: 'What', cell: event => <What event={event} /> },
                 ]}

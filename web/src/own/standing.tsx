@@ -63,7 +63,7 @@ function Now({ rulings, report }: RulingsProps) {
         <Bar usage={usage} width={report.total} limit={report.limit ?? undefined} />
         <Legend usage={usage} />
         <p class="quiet-text small">
-          Measured <Time at={report.measuredAt} />.
+          Measured <Time at={report.measured_at} />.
           {report.partial && ' Some of it could not be read, and is what was known before.'}
           {report.stale && ' What other machines measured, or programs reported, may be out of date.'}
         </p>

@@ -76,7 +76,7 @@ function ByRule({ decision: { group, rule } }: Pick<Explanation, 'decision'>) {
 }
 
 /** `over`: by how many bytes the limit is passed. */
-function untilWhen(over: number, { refuseWhen }: Explanation['settings']): string {
+function untilWhen(over: number, { refuse_when: refuseWhen }: Explanation['settings']): string {
   if (over > 0)
     return `until ${formatBytes(over)} ${refuseWhen === 'reached' ? 'and a little more ' : ''}are gone`;
   return 'until it is less';

@@ -39,7 +39,7 @@ function Several() {
   return (
     <>
       <Answered query={store} what="the shared store" rows={1}>
-        {({ awaySince, reason, distrust }) =>
+        {({ away_since: awaySince, reason, distrust }) =>
           awaySince === null && distrust === null ? null : (
             <Panel title="The store that they share">
               {awaySince !== null && (
@@ -68,7 +68,7 @@ function Several() {
               {
                 key: 'alive',
                 title: 'State',
-                cell: ({ alive, seenAt }) =>
+                cell: ({ alive, seen_at: seenAt }) =>
                   alive ? (
                     <span class="mark good">runs</span>
                   ) : (

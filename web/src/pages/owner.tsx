@@ -76,7 +76,7 @@ function Known({ report }: { report: OwnerReport }) {
 }
 
 function Stored({ report }: { report: OwnerReport }) {
-  const { tree, total, measuredAt, partial, stale, type } = report;
+  const { tree, total, measured_at: measuredAt, partial, stale, type } = report;
   const usage = usageIn(tree);
   return (
     <Panel title="Stored">

@@ -133,7 +133,7 @@ function List({ rows, asked, onSort }: ListProps) {
       key: 'measured',
       title: 'Measured',
       isWide: true,
-      cell: ({ measuredAt, partial, stale }) => (
+      cell: ({ measured_at: measuredAt, partial, stale }) => (
         <>
           <Time at={measuredAt} />
           {(partial || stale) && <span class="mark near">{partial ? 'partly' : 'old'}</span>}

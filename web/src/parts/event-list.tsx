@@ -35,7 +35,7 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
                 {
                   key: 'at',
                   title: 'When',
-                  cell: event => <Time at={event.kind === 'refusal' ? event.lastAt : event.at} />,
+                  cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
                 },
                 ...(isOfOne
                   ? []

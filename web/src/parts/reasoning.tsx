@@ -66,7 +66,7 @@ function inWords({ subject, decision, settings }: Explanation): string {
       if (decision.limit === 0) return 'The rule allows nothing at all.';
       if (decision.allowed)
         return 'The rule with the least room, in the group with the most, is not used up.';
-      return settings.refuseWhen === 'reached'
+      return settings.refuse_when === 'reached'
         ? 'The limit is reached, in every group that could allow it.'
         : 'The limit is exceeded, in every group that could allow it.';
     }

@@ -20,7 +20,8 @@ export function ScanState({ state }: { readonly state: ScanReport['state'] }) {
 /** A bar while it runs, then what it found. */
 export function ScanProgress({ scan }: { readonly scan: ScanReport }) {
   const { state, progress, drift, error } = scan;
-  const { units, unitsFound, discovering, files, bytes, estimateSeconds } = progress;
+  const { units, discovering, files, bytes } = progress;
+  const { units_found: unitsFound, estimate_seconds: estimateSeconds } = progress;
   return (
     <div>
       {state === 'running' && (
@@ -54,7 +55,8 @@ export function ScanProgress({ scan }: { readonly scan: ScanReport }) {
   );
 }
 
-export function ScanTimes({ scan: { startedAt, finishedAt } }: { readonly scan: ScanReport }) {
+export function ScanTimes({ scan }: { readonly scan: ScanReport }) {
+  const { started_at: startedAt, finished_at: finishedAt } = scan;
   return (
     <>
       <Time at={startedAt} absent="not yet" />

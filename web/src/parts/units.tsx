@@ -58,7 +58,7 @@ export function Units({ units }: { readonly units: readonly UnitRow[] }) {
             key: 'measured',
             title: 'Measured',
             isWide: true,
-            cell: ({ measuredAt }) => <Time at={measuredAt} absent="reported" />,
+            cell: ({ measured_at: measuredAt }) => <Time at={measuredAt} absent="reported" />,
           },
         ]}
       />
