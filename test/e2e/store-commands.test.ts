@@ -3,6 +3,7 @@
  */
 
 import t from 'tap';
+import { oddKeys } from '../api/keys.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { addressOf } from './accounts.ts';
 import { until } from './ask.ts';
@@ -98,6 +99,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   t.match(home, { code: 0, stderr: '' });
   const all = await eventsOf(server);
   t.ok(all.length > before.length);
+  t.strictSame(oddKeys(JSON.parse(home.stdout)), []);
   const { events, verified } = JSON.parse(home.stdout);
   // Among them is how many refusals each machine had on each day, which no list of events shows.
   t.ok(verified && events >= all.length, `${events} records of ${all.length} events`);
@@ -203,13 +205,15 @@ t.test('machines are listed and forgotten by programs, too', async t => {
   const two = await machine(t, { address, host: 'two', repositories: ['alice/app'] });
   await one.usageIs('alice', bytes => bytes > 60_000);
   const list = async () => JSON.parse((await one.softquota(['host', 'list', '--json'])).stdout);
+  t.strictSame(oddKeys(await list()), []);
   t.match(await list(), [
     { id: 'one', alive: true, owners: 1 },
-    { id: 'two', alive: true, silentSeconds: 0, owners: 1, bytes: Number },
+    { id: 'two', alive: true, silent_seconds: 0, owners: 1, bytes: Number },
   ]);
   await two.stop();
   const forgotten = await one.softquota(['host', 'forget', 'two', '--json']);
   t.match(JSON.parse(forgotten.stdout), { id: 'two', alive: false });
+  t.strictSame(oddKeys(JSON.parse(forgotten.stdout)), []);
   t.match(await list(), [{ id: 'one' }]);
   t.match(await one.softquota(['host', 'forget', '..']), { code: 2, stderr: /no name of anything/ });
   await servers[0].end();

@@ -7,6 +7,7 @@ import { Agent } from 'node:http';
 import t, { type Test } from 'tap';
 import { savedSource } from '../../src/wire/index.ts';
 import { type Answer, answerIn, send } from '../api/http.ts';
+import { oddKeys } from '../api/keys.ts';
 import { groupsOf } from '../api/people.ts';
 import { World } from '../api/world.ts';
 import { vectors } from '../claims/shared.ts';
@@ -75,6 +76,7 @@ t.test('every shared case has its result, and what is refused when saved changes
     t.same((await groupsOf(world, 'bob')).sort(), one.current.toSorted(), 'a trial changes nothing');
     const done = await tell(asked);
     t.same(done.json, tried.json, 'and tells what would be');
+    t.same(oddKeys(done.json), [], 'in snake_case, as all of the gate');
     t.match(done.json, { groups: one.result }, `${one.note}: ${JSON.stringify(one)}`);
     t.same((await groupsOf(world, 'bob')).sort(), one.result);
   }
