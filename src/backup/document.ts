@@ -98,7 +98,7 @@ export interface Happened {
   readonly levels: readonly LevelRecord[];
 }
 
-/** What happened, as the store keeps it. */
+/** Returns what happened as the store keeps it. */
 export function happenedIn({ events, levels }: Pick<Backup, 'events' | 'levels'>): Happened {
   return {
     events: events.map(({ owner_id: ownerId, owner_key: ownerKey, ...record }) => ({

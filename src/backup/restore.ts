@@ -10,7 +10,7 @@ import {
 } from '../store/index.ts';
 import { type Backup, happenedIn } from './document.ts';
 
-/** What was restored, as `softquota restore --json` prints it. */
+/** Counts of a restore, as `softquota restore --json` prints them. */
 export interface Restored {
   readonly owners: number;
   readonly policy: number;

@@ -1,4 +1,4 @@
-/** What `softquota hooks` prints with --json. The keys of `hooks` are the names of git's hooks. */
+/** Reports of `softquota hooks` as --json prints them. The keys of `hooks` are the names of git's hooks. */
 
 import type {
   CommonStatus,

@@ -22,7 +22,7 @@ interface ChangedGroup {
   readonly users: Changed<string>;
 }
 
-/** As `softquota policy import --json` prints it. */
+/** Difference of two policies, as `softquota policy import --json` prints it. */
 export interface Difference {
   readonly rules: Changed<Rule> & { readonly changed: readonly Both<Rule>[] };
   readonly groups: Changed<WholeGroup> & { readonly changed: readonly ChangedGroup[] };
