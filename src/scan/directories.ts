@@ -9,6 +9,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import {
+  beforeLook,
   below,
   childOf,
   type Directory,
@@ -121,8 +122,9 @@ export class Directories {
     // What cannot be read has not gone.
     if (unread.length > 0) return;
     const isIdentified = names.length <= mostIdentified;
-    const now = new Map(names.map(name => [isIdentified ? identified(directory, name) : name, name]));
-    const before = new Set(namesOf(watched));
+    const former = new Map(namesOf(watched).map(each => [plainName(each), each]));
+    const now = new Map(names.map(name => [isIdentified ? identified(directory, name, former) : name, name]));
+    const before = new Set(former.values());
     for (const each of before) if (!now.has(each)) this.#miss(below(directory.path, plainName(each)));
     watched.names = [...now.keys()].join(separator);
     for (const [each, name] of now) {
@@ -158,8 +160,14 @@ function namesOf({ names }: Watched): string[] {
 
 const inodeMark = '\0';
 
-function identified({ path }: Directory, name: string): string {
-  return `${name}${inodeMark}${statusOf(below(path, name))?.ino ?? ''}`;
+/** `former`: how each was identified before; it is the same one as far as either cannot be told. */
+function identified({ path }: Directory, name: string, former: Map<string, string>): string {
+  const unknown = `${name}${inodeMark}`;
+  const inode = statusOf(below(path, name))?.ino;
+  if (inode === undefined) return former.get(name) ?? unknown;
+  const identity = `${unknown}${inode}`;
+  if (former.get(name) === unknown) former.set(name, identity);
+  return identity;
 }
 
 function plainName(name: string): string {
@@ -179,6 +187,7 @@ function isThere(root: Root): boolean {
 /** Null where there is no directory, or the system does not say. */
 function statusOf(path: string): Stats | null {
   try {
+    beforeLook(path);
     const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });
     return stats?.isDirectory() === true ? stats : null;
   } catch (error) {

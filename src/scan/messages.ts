@@ -126,9 +126,16 @@ export type IoWorkerReport =
   | { readonly type: 'failed'; readonly why: string };
 
 /** What a watcher starts with: the roots whose directories it looks at. */
-export interface WatcherStart {
+export interface WatcherStart extends WatcherRequest {
   readonly layout: Layout;
   readonly roots: readonly Root[];
+  readonly shared: SharedArrayBuffer;
+}
+
+/** Has a watcher go on. */
+export interface WatcherRequest {
+  /** The directories below which nobody is to look. */
+  readonly avoided: readonly string[];
 }
 
 /** What a pass missed below a root. */
@@ -140,7 +147,7 @@ export interface Missed {
   readonly hasVanished: boolean;
 }
 
-/** Each is to be answered with `go on`. */
+/** Each is to be answered with a `WatcherRequest`. */
 export type WatcherReport =
   /** Units that were not there, or were others; in the first pass all there are. */
   | { readonly type: 'found'; readonly paths: readonly string[] }

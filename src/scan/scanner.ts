@@ -120,6 +120,8 @@ export function createScanner(options: ScannerOptions): Scanner {
     sweep: sweepInDoubt,
     knownBytes: options.knownBytes,
     knownBelow: options.knownBelow,
+    hangs,
+    hungAfterMs,
     log,
   });
   const clients = new Set<WorkerClient>();

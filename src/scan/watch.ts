@@ -4,15 +4,17 @@
  * A thread for each disk looks at these (see `Directories`). What it tells is where something may have
  * changed; each such place is walked like a unit that somebody said has changed, and the walk decides. Where
  * most of a root's units go at once, that is left to a sweep, which can tell a deletion from a disk that is
- * away.
+ * away. A thread that waits for a disk for too long is left behind for one that keeps away from there.
  */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Worker } from 'node:worker_threads';
-import { isWithin, type Layout, outermost, walkedRoots } from '../layout/index.ts';
-import type { WatcherReport, WatcherStart } from './messages.ts';
+import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
+import type { Hangs } from './hangs.ts';
+import type { WatcherReport, WatcherRequest, WatcherStart } from './messages.ts';
 import type { Log } from './options.ts';
 import { haveMostVanished } from './roots.ts';
+import { lookedAt, monotonic, newShared, type Shared, stuckMs } from './shared.ts';
 import { codeOf, endThread, startThread } from './thread.ts';
 
 export interface WatchOptions {
@@ -21,12 +23,26 @@ export interface WatchOptions {
   readonly sweep: () => void;
   readonly knownBytes: (path: string) => number | undefined;
   readonly knownBelow: (path: string) => Iterable<string>;
+  readonly hangs: Hangs;
+  readonly hungAfterMs: number;
   readonly log: Log;
+}
+
+/** What one thread watches: the roots on one disk. */
+interface Group {
+  readonly layout: Layout;
+  readonly roots: readonly Root[];
 }
 
 interface Watcher {
   readonly thread: Worker;
+  readonly shared: Shared;
+  readonly group: Group;
   readonly roots: readonly string[];
+  /** While it waits for a disk: what is to be called once it has come back. */
+  release: (() => void) | null;
+  /** How long it had not got on when that was last looked at. */
+  waitedMs: number;
   /** The units that the first pass found; null after it. */
   first: Set<string> | null;
   /** Walks that were asked for and are not over. */
@@ -35,6 +51,11 @@ interface Watcher {
 }
 
 const mostThreads = 8;
+/** So many threads may be waited for that were told to end. */
+const mostEnding = 8;
+/** A thread that has not got on for so long waits for a disk. */
+const noteMs = 1000;
+const looksEach = 10;
 const mostWalks = 64;
 /** With the pause between two passes it takes longer than five seconds to notice something. */
 const slowMs = 3000;
@@ -44,7 +65,11 @@ export class Watch {
   readonly #options: WatchOptions;
   #watchers: Watcher[] = [];
   #layout: Layout | null = null;
-  readonly #ending = new Set<Promise<boolean>>();
+  /** The threads that were told to end and have not. */
+  readonly #ending = new Set<Worker>();
+  /** What nobody watches, since too many threads wait for disks. */
+  #unwatched: Group[] = [];
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -54,41 +79,100 @@ export class Watch {
   look(layout: Layout): void {
     if (isDeepStrictEqual(layout, this.#layout)) return;
     this.#layout = layout;
-    this.#end(0);
+    this.#end();
     const roots = outermost(walkedRoots(layout).filter(({ state }) => state === 'present'));
     const byDisk = [...Map.groupBy(roots, ({ device }) => device).values()];
     const groups = [...byDisk.slice(0, mostThreads - 1), byDisk.slice(mostThreads - 1).flat()];
     for (const group of groups) if (group.length > 0) this.#start({ layout, roots: group });
+    const everyMs = Math.min(noteMs, this.#options.hungAfterMs / looksEach);
+    this.#timer ??= setInterval(() => this.#lookAfter(), everyMs).unref();
   }
 
   /** Ends the threads, and gives how many hang in the system and had to be left. */
   async close(withinMs: number): Promise<number> {
-    this.#end(withinMs);
-    const ended = await Promise.all(this.#ending);
+    clearInterval(this.#timer ?? undefined);
+    this.#end();
+    const ended = await Promise.all([...this.#ending].map(thread => endThread(thread, withinMs)));
     return ended.filter(hasEnded => !hasEnded).length;
   }
 
-  #end(withinMs: number): void {
-    for (const { thread } of this.#watchers.splice(0)) {
-      thread.removeAllListeners();
-      // What it meets while it ends concerns nobody.
-      thread.on('error', () => {});
-      const ending = endThread(thread, withinMs);
-      this.#ending.add(ending);
-      ending.then(() => this.#ending.delete(ending));
+  #end(): void {
+    this.#unwatched = [];
+    for (const watcher of this.#watchers.splice(0)) this.#leave(watcher);
+  }
+
+  /** Tells a thread to end, and waits for nothing. */
+  #leave(watcher: Watcher): void {
+    const { thread } = watcher;
+    thread.removeAllListeners();
+    // What it meets while it ends concerns nobody.
+    thread.on('error', () => {});
+    this.#ending.add(thread);
+    thread.on('exit', () => {
+      this.#ending.delete(thread);
+      watcher.release?.();
+      const next = this.#unwatched.shift();
+      if (next !== undefined) this.#start(next);
+    });
+    void thread.terminate();
+  }
+
+  /** Notes the threads that wait for a disk, and has others go on where they do so for long. */
+  #lookAfter(): void {
+    const { hangs, hungAfterMs, log } = this.#options;
+    for (const watcher of [...this.#watchers]) {
+      const { shared, group, roots } = watcher;
+      const milliseconds = stuckMs(shared);
+      const path = lookedAt(shared);
+      const isWaiting = path !== '' && milliseconds >= Math.min(noteMs, hungAfterMs);
+      if (!isWaiting || milliseconds < watcher.waitedMs) {
+        watcher.release?.();
+        watcher.release = null;
+      }
+      watcher.waitedMs = milliseconds;
+      if (!isWaiting) continue;
+      watcher.release ??= hangs.note(path, monotonic() - milliseconds);
+      if (milliseconds < hungAfterMs) continue;
+      this.#watchers.splice(this.#watchers.indexOf(watcher), 1);
+      this.#leave(watcher);
+      if (this.#ending.size <= mostEnding) {
+        this.#start(group);
+        continue;
+      }
+      this.#unwatched.push(group);
+      log.error(
+        { roots },
+        'new and removed units are noticed by sweeps only: too many threads wait for disks',
+      );
     }
   }
 
-  #start(start: WatcherStart): void {
-    const { log } = this.#options;
+  #start(group: Group): void {
+    const { hangs, log } = this.#options;
+    const shared = newShared();
+    const start: WatcherStart = { ...group, shared: shared.buffer, avoided: hangs.avoided() };
     const thread = startThread(codeOf('watcher'), 'watcher', start);
     thread.unref();
-    const roots = start.roots.map(({ path }) => path);
-    const watcher: Watcher = { thread, roots, first: new Set(), walks: new Set(), isSlow: false };
+    const roots = group.roots.map(({ path }) => path);
+    const walks = new Set<Promise<unknown>>();
+    const watcher: Watcher = {
+      thread,
+      shared,
+      group,
+      roots,
+      release: null,
+      waitedMs: 0,
+      first: new Set(),
+      walks,
+      isSlow: false,
+    };
     this.#watchers.push(watcher);
     thread.on('message', (report: WatcherReport) => {
       this.#take(watcher, report).then(
-        () => thread.postMessage('go on'),
+        () => {
+          const request: WatcherRequest = { avoided: hangs.avoided() };
+          thread.postMessage(request);
+        },
         error => log.error({ err: error, roots }, 'what changed on the disk could not be taken'),
       );
     });
@@ -122,9 +206,13 @@ export class Watch {
   /** Walks what was known and was not found by the first pass. */
   async #walkMissing(watcher: Watcher, found: ReadonlySet<string>): Promise<void> {
     const missing: string[] = [];
+    const { hangs, knownBelow } = this.#options;
+    const avoided = hangs.avoided();
     let looked = 0;
-    for (const path of this.#options.knownBelow('/')) {
-      if (!found.has(path) && watcher.roots.some(root => isWithin(path, root))) missing.push(path);
+    for (const path of knownBelow('/')) {
+      const isLooked = !avoided.some(place => isWithin(path, place));
+      if (isLooked && !found.has(path) && watcher.roots.some(root => isWithin(path, root)))
+        missing.push(path);
       looked += 1;
       // Others want to be served meanwhile.
       if (looked % knownTogether === 0) await new Promise(setImmediate);

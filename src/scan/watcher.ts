@@ -2,16 +2,16 @@
  * A watcher: the thread that looks at the directories above the units again and again.
  *
  * It begins a pass every two seconds and works for a twentieth of the time, for a quarter in the first pass:
- * with so many directories that a pass takes longer, it takes longer. A disk that hangs holds up this thread
- * and no other one.
+ * with so many directories that a pass takes longer, it takes longer. A disk that hangs holds up this thread,
+ * which tells where it looks, so that it can be left behind for another one.
  */
 
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Directories } from './directories.ts';
-import type { Missed, WatcherReport, WatcherStart } from './messages.ts';
-import { monotonic } from './shared.ts';
+import type { Missed, WatcherReport, WatcherRequest, WatcherStart } from './messages.ts';
+import { begin, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('watcher.ts is run as a worker thread');
@@ -22,12 +22,16 @@ const restPerWork = { first: 3, later: 19 } as const;
 const mostTogether = 500;
 
 // The one who starts this thread gives it nothing else.
-const { layout, roots } = workerData as WatcherStart;
+const { layout, roots, shared: buffer, ...start } = workerData as WatcherStart;
+let { avoided } = start;
+const shared = viewOf(buffer);
+shareLooks(shared, () => avoided);
 const all = roots.map(root => new Directories(layout, root));
+begin(shared);
 await pass(restPerWork.first);
 for (;;) await pass(restPerWork.later);
 
-async function pass(rest: number): Promise<void> {
+async function pass(pausePerWork: number): Promise<void> {
   const begun = monotonic();
   let sliceBegun = begun;
   const missed: Missed[] = [];
@@ -41,7 +45,7 @@ async function pass(rest: number): Promise<void> {
       const workedMs = monotonic() - sliceBegun;
       if (workedMs < sliceMs) continue;
       await tellFound(directories);
-      await delay(workedMs * rest);
+      await pause(workedMs * pausePerWork);
       sliceBegun = monotonic();
     }
     await tellFound(directories);
@@ -49,7 +53,7 @@ async function pass(rest: number): Promise<void> {
   const milliseconds = monotonic() - begun;
   const directories = all.reduce((sum, { size }) => sum + size, 0);
   await tell({ type: 'pass', missed, directories, milliseconds });
-  await delay(Math.max(everyMs - milliseconds, (monotonic() - sliceBegun) * rest));
+  await pause(Math.max(everyMs - milliseconds, (monotonic() - sliceBegun) * pausePerWork));
 }
 
 async function tellFound(directories: Directories): Promise<void> {
@@ -58,8 +62,19 @@ async function tellFound(directories: Directories): Promise<void> {
     await tell({ type: 'found', paths: found.slice(first, first + mostTogether) });
 }
 
+async function pause(milliseconds: number): Promise<void> {
+  rest(shared);
+  await delay(milliseconds);
+  begin(shared);
+}
+
 /** Tells something, and waits until it is taken. */
 async function tell(report: WatcherReport): Promise<void> {
-  port?.postMessage(report);
-  if (port !== null) await once(port, 'message');
+  if (port === null) return;
+  rest(shared);
+  port.postMessage(report);
+  const [request] = await once(port, 'message');
+  // The one who started this thread answers nothing else.
+  ({ avoided } = request as WatcherRequest);
+  begin(shared);
 }

@@ -3,11 +3,12 @@
 import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createScanner, type Scanner } from '../../src/scan/index.ts';
+import { createScanner, type Scanner, type ScannerOptions } from '../../src/scan/index.ts';
+import { hangingDisk } from './hanging.ts';
 import { Book, bareRepository, fill, storage, temporary } from './world.ts';
 
 /** A scanner that watches, and who waits for what its book says. */
-function watching(t: Test, root: string) {
+function watching(t: Test, root: string, given: Partial<ScannerOptions> = {}) {
   const book = new Book();
   const waiting = new Set<() => void>();
   const options = book.options({
@@ -17,6 +18,7 @@ function watching(t: Test, root: string) {
     ],
     cacheFile: join(temporary(t), 'scan.db'),
     isWatched: true,
+    ...given,
   });
   const scanner: Scanner = createScanner({
     ...options,
@@ -89,3 +91,34 @@ t.test('where most units go at once a sweep finds out why', { timeout: 120_000 }
   t.ok(book.warnings.includes('most units of a storage root have gone at once; a sweep finds out why'));
   await scanner.runs()[0]?.done;
 });
+
+t.test(
+  'a disk inside of a storage root that does not answer is told, and the others are watched on',
+  { timeout: 300_000 },
+  async t => {
+    const root = temporary(t);
+    const at = (name: string): string => join(root, name);
+    const disk = await hangingDisk(t, at('bob'));
+    renameSync(disk.behind, join(temporary(t), 'behind'));
+    bareRepository(at('alice/a.git'), 100);
+    bareRepository(at('bob/b.git'), 100);
+    const { scanner, book, knows } = watching(t, root, { hungAfterMs: 1200 });
+    t.teardown(() => disk.answer());
+    await knows('alice/a.git', 'bob/b.git');
+    await book.says('the directories above the units are watched');
+
+    disk.hang();
+    await book.says('a disk does not answer; what lies on it counts as last known, and all else goes on');
+    t.match(scanner.status().hangs, [{ path: disk.path }], 'it is told where');
+    bareRepository(at('carol/c.git'), 100);
+    await knows('alice/a.git', 'bob/b.git', 'carol/c.git');
+    rmSync(at('alice/a.git'), { recursive: true });
+    await knows('bob/b.git', 'carol/c.git');
+    t.equal(scanner.status().hangs.length, 1, 'it holds one thread');
+
+    disk.answer();
+    await book.says('a disk answers again');
+    bareRepository(at('bob/new.git'), 100);
+    await knows('bob/b.git', 'bob/new.git', 'carol/c.git');
+  },
+);

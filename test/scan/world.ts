@@ -69,12 +69,24 @@ export class Book {
   /** Every report of bytes, in order. */
   readonly reported: { readonly path: string; readonly bytes: number }[] = [];
   readonly warnings: string[] = [];
+  readonly #heard = new Map<string, PromiseWithResolvers<void>>();
   #seq = 0;
 
   nextSeq = (): number => {
     this.#seq += 1;
     return this.#seq;
   };
+
+  /** Resolves once the log has said this, if only earlier. */
+  says(message: string): Promise<void> {
+    return this.#hearing(message).promise;
+  }
+
+  #hearing(message: string): PromiseWithResolvers<void> {
+    const heard = this.#heard.get(message) ?? Promise.withResolvers<void>();
+    this.#heard.set(message, heard);
+    return heard;
+  }
 
   bytes(path: string): number | undefined {
     return this.units.get(path)?.bytes;
@@ -83,7 +95,9 @@ export class Book {
   options(given: Pick<ScannerOptions, 'storages' | 'cacheFile'> & Partial<ScannerOptions>): ScannerOptions {
     const keep = (_: object, message: string): void => {
       this.warnings.push(message);
+      this.#hearing(message).resolve();
     };
+    const hear = (_: object, message: string): void => this.#hearing(message).resolve();
     return {
       exclude: ['.snapshot'],
       measure: 'apparent',
@@ -113,7 +127,7 @@ export class Book {
         }
         for (const root of sweep.roots) if (root.away === null) this.roots.set(root.path, root);
       },
-      log: { info: () => {}, warn: keep, error: keep },
+      log: { info: hear, warn: keep, error: keep },
       ...given,
     };
   }
