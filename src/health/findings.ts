@@ -7,6 +7,7 @@ import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
 import {
   doesNotAnswer,
+  hungDisks,
   type Listed,
   longWalks,
   notKept,
@@ -44,11 +45,11 @@ function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
   return [
     ...(ledger.walks.lastSweep === null ? [finding('never_swept', 'no sweep has ended yet', scan)] : []),
     ...(ledger.storeAway === null ? [] : [finding('store_away', notKept(ledger.storeAway), mends.store)]),
-    ...hangs.map(hang =>
+    ...hungDisks(hangs).map(hang =>
       finding(
         'disk_hangs',
         doesNotAnswer(hang),
-        `see what serves it: ${commandLine('findmnt', '--target', hang.path)}; it is measured again by itself once it answers`,
+        `see what serves it: ${commandLine('findmnt', '--mountpoint', hang.mountedAt)}; it is measured again by itself once it answers`,
       ),
     ),
     ...rootsAway.map(root =>

@@ -50,6 +50,11 @@ export interface ObservedRename {
   readonly isOnlyFound: boolean;
 }
 
+export interface ObservedHang extends WaitedFor {
+  /** Where its file system is mounted. */
+  readonly mountedAt: string;
+}
+
 export interface Observed {
   readonly ledger: Pick<Ledger, 'documents' | 'settings' | 'sources' | 'storeAway' | 'units' | 'walks'>;
   /** Null: the quota is this machine's own. */
@@ -60,7 +65,7 @@ export interface Observed {
   /** Storage roots that are missing or have become another file system, by the last sweep. */
   readonly rootsAway: readonly TroubledPlace[];
   /** Where disks do not answer, and since how many milliseconds. */
-  readonly hangs: readonly WaitedFor[];
+  readonly hangs: readonly ObservedHang[];
   /** The units that are being walked. */
   readonly walking: readonly WaitedFor[];
   /** Of the last sweep. */
@@ -120,7 +125,7 @@ export function notReady({
     ...(away === null ? [] : [sharedAway(away)]),
     ...(distrust === null ? [] : [distrust.message]),
     ...(nameTaken === null ? [] : [sharedName(nameTaken)]),
-    ...hangs.map(doesNotAnswer),
+    ...hungDisks(hangs).map(doesNotAnswer),
     ...rootsAway.map(
       root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
     ),
@@ -146,6 +151,13 @@ export function notes(observed: Pick<Observed, 'walking' | 'hangs'>): readonly s
 
 function minuteOf(agoMs: number): string {
   return `${new Date(Date.now() - agoMs).toISOString().slice(0, 16)}Z`;
+}
+
+/** Of several threads that wait for one file system, the first: the one that has waited for longest. */
+export function hungDisks(hangs: readonly ObservedHang[]): readonly ObservedHang[] {
+  // All other file systems are below the first one, whose disks may be several.
+  const byDisk = Map.groupBy(hangs, ({ path, mountedAt }) => (mountedAt === '/' ? path : mountedAt));
+  return [...byDisk.values()].flatMap(waiting => waiting.slice(0, 1));
 }
 
 /**

@@ -15,6 +15,8 @@ import type { WorkerClient } from './worker-client.ts';
 /** A place at which a thread waits for a disk. */
 export interface Hang {
   readonly path: string;
+  /** Where its file system is mounted. */
+  readonly mountedAt: string;
   /** How long it has waited. */
   readonly milliseconds: number;
 }
@@ -124,7 +126,11 @@ export class Hangs {
     const now = monotonic();
     return [...this.#noted]
       .filter(({ since }) => this.#isHung(since))
-      .map(({ path, since }) => ({ path, milliseconds: now - since }))
+      .map(({ path, since }) => ({
+        path,
+        mountedAt: this.#options.mounts.placeOf(path),
+        milliseconds: now - since,
+      }))
       .sort((a, b) => b.milliseconds - a.milliseconds);
   }
 }

@@ -62,7 +62,10 @@ t.test('a storage root that is away is named, with how to go on', async t => {
 t.test(
   'a disk that does not answer is told with its path, and a walk that only takes long is a notice',
   async t => {
-    const hangs = [{ path: '/mnt/\u001b[31mfar/alice', milliseconds: 31_000 }];
+    const hangs = [
+      { path: '/mnt/\u001b[31mfar/alice', mountedAt: '/mnt', milliseconds: 31_000 },
+      { path: '/mnt/other', mountedAt: '/mnt', milliseconds: 30_500 },
+    ];
     const walking = [
       { path: '/srv/large', milliseconds: 45_300 },
       { path: '/srv/small', milliseconds: 29_000 },
@@ -70,12 +73,13 @@ t.test(
     ];
     const seen = await observed(t, { hangs, walking });
     t.match(notReady(seen), [/^the disk at \/mnt\/\\u\{1b\}\[31mfar\/alice does not answer since 2/]);
+    t.equal(notReady(seen).length, 1, 'once, however many threads wait for it');
     t.match(notes(seen), [/^\/srv\/large has been walked since 2.*Z, and the walk gets on$/]);
     t.equal(notes(seen).length, 1);
     const found = findings(seen);
     t.match(
       found.find(({ code }) => code === 'disk_hangs'),
-      { severity: 'wrong', message: /far\/alice does not answer/, mend: /findmnt --target/ },
+      { severity: 'wrong', message: /far\/alice does not answer/, mend: /findmnt --mountpoint \/mnt;/ },
     );
     t.match(
       found.filter(({ code }) => code === 'long_walk'),

@@ -10,7 +10,10 @@ t.test('a walk that takes long and gets on is told once, and again when it is ov
   const stuck = { path: '/far/a', milliseconds: 40_000 };
   const seen: Pick<Observed, 'hangs' | 'walking'>[] = [
     { walking: [small], hangs: [] },
-    { walking: [small, large, stuck], hangs: [{ path: '/far/a/objects', milliseconds: 31_000 }] },
+    {
+      walking: [small, large, stuck],
+      hangs: [{ path: '/far/a/objects', mountedAt: '/far', milliseconds: 31_000 }],
+    },
     { walking: [{ ...large, milliseconds: 36_000 }], hangs: [] },
     { walking: [small], hangs: [] },
     { walking: [], hangs: [] },
