@@ -84,6 +84,7 @@ export function gateClient(config: Config): Client {
 function clientAt(target: RequestOptions, prefix: string, shown: string): Client {
   const send = (call: Call): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
+      const silent = (): Error => new Error(`no answer within ${answerMs / 1000} s`);
       const body = call.body === undefined ? null : JSON.stringify(call.body);
       const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(
         {
@@ -98,10 +99,19 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Client
               : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }),
           },
         },
-        resolve,
+        response => {
+          clearTimeout(timer);
+          // As long as something comes it may take, as a large backup does.
+          response.setTimeout(answerMs, () => response.destroy(silent()));
+          resolve(response);
+        },
       );
-      request.setTimeout(answerMs, () => request.destroy(new Error(`no answer within ${answerMs / 1000} s`)));
-      request.on('error', error => reject(unreachable(error, shown)));
+      // Connecting counts, and so do headers that never end.
+      const timer = setTimeout(() => request.destroy(silent()), answerMs);
+      request.on('error', error => {
+        clearTimeout(timer);
+        reject(unreachable(error, shown));
+      });
       request.end(body ?? undefined);
     });
 
@@ -125,7 +135,7 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Client
     const response = await send({ path });
     response.setEncoding('utf8');
     let waiting = '';
-    for await (const chunk of response) {
+    for await (const chunk of told(response, shown)) {
       waiting += String(chunk);
       const whole = waiting.split('\n\n');
       waiting = whole.pop() ?? '';
@@ -141,12 +151,17 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Client
 
 async function collected(response: IncomingMessage, shown: string): Promise<Buffer> {
   const chunks: Buffer[] = [];
+  for await (const chunk of told(response, shown)) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** What comes of an answer; throws `unreachable` where it breaks off, or where nothing more comes. */
+async function* told(response: IncomingMessage, shown: string): AsyncGenerator<string | Buffer> {
   try {
-    for await (const chunk of response) chunks.push(Buffer.from(chunk));
+    yield* response;
   } catch (error) {
     throw unreachable(error, shown);
   }
-  return Buffer.concat(chunks);
 }
 
 function jsonOf(text: string, shown: string): unknown {

@@ -19,6 +19,7 @@ export interface Daemon {
 
 const launcher = fileURLToPath(new URL('../../bin/softquota.js', import.meta.url));
 const askAgainMs = 50;
+const answerMs = 5000;
 const readyWithinMs = 20_000;
 
 /** Resolves once it has measured everything; rejects with what its log says where it ends before. */
@@ -60,6 +61,8 @@ function isReady(socketPath: string): Promise<boolean> {
       response.resume();
       resolve(response.statusCode === 200);
     });
+    // One that takes the question and never answers is not ready either.
+    asked.setTimeout(answerMs, () => asked.destroy());
     asked.on('error', () => resolve(false));
     asked.end();
   });

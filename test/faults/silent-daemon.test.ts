@@ -1,0 +1,142 @@
+/** A daemon that takes connections and does not answer keeps no command waiting for ever. */
+
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { launcher } from '../e2e/daemon.ts';
+import { type Run, run } from '../e2e/run.ts';
+
+t.setTimeout(400_000);
+// They do nothing but wait.
+t.jobs = 6;
+
+/** Something that listens where the daemon would, and does this with each connection. */
+async function listening(t: Test, serve: (socket: Socket) => void): Promise<string> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'sq-')));
+  const data = join(folder, 'data');
+  mkdirSync(data);
+  writeFileSync(join(folder, 'app.ini'), `[server]\nDATA_PATH = ${data}\n`);
+  const sockets = new Set<Socket>();
+  for (const name of ['gate', 'trusted', 'admin']) {
+    const server = createServer(socket => {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
+      serve(socket);
+    });
+    await new Promise<void>(resolve => server.listen(join(data, `${name}.sock`), resolve));
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+  }
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Killed after long enough, so that a command which never ends fails the test. */
+function softquota(args: readonly string[], folder: string): Promise<Run> {
+  const env = { SOFTQUOTA_CONFIG: join(folder, 'app.ini') };
+  return run('timeout', ['-s', 'KILL', '150', process.execPath, launcher, ...args], { cwd: folder, env });
+}
+
+const commands = [
+  ['usage'],
+  ['scan'],
+  ['backup', '-'],
+  ['policy', 'export', '-'],
+  ['user', 'list'],
+  ['host', 'list'],
+  ['group', 'list'],
+  ['rule', 'list'],
+  ['check', 'alice', '--subject', 'size:all'],
+] as const;
+
+for (const args of commands) {
+  t.test(`nothing is answered: ${args.join(' ')}`, { buffered: true }, async t => {
+    const folder = await listening(t, () => {});
+    const { code, stdout, stderr } = await softquota(args, folder);
+    t.equal(code, 69, stderr);
+    t.match(stderr, /no daemon answers at .*data\/(admin|gate)\.sock \(no answer within 30 s\)/);
+    t.equal(stdout, '');
+  });
+}
+
+t.test('headers that come a few bytes at a time, and never end', { buffered: true }, async t => {
+  const folder = await listening(t, socket => {
+    socket.write('HTTP/1.1 200 OK\r\n');
+    const timer = setInterval(() => socket.write('X-More: 1\r\n'), 1000);
+    socket.on('close', () => clearInterval(timer));
+  });
+  const { code, stderr } = await softquota(['usage'], folder);
+  t.equal(code, 69, stderr);
+  t.match(stderr, 'no answer within 30 s');
+});
+
+t.test('an answer that breaks off in silence', { buffered: true }, async t => {
+  const folder = await listening(t, socket => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n[{'));
+  const { code, stderr } = await softquota(['usage'], folder);
+  t.equal(code, 69, stderr);
+  t.match(stderr, 'no answer within 30 s');
+});
+
+const running = {
+  id: 1,
+  kind: 'sweep',
+  state: 'running',
+  startedAt: null,
+  finishedAt: null,
+  progress: {
+    units: 0,
+    unitsFound: 0,
+    discovering: true,
+    directories: 0,
+    files: 0,
+    bytes: 0,
+    entriesPerSecond: 0,
+    bytesPerSecond: 0,
+    estimateSeconds: null,
+  },
+  unread: { first: [], count: 0 },
+  faults: { first: [], count: 0 },
+  held: { first: [], count: 0 },
+  drift: null,
+  error: null,
+};
+
+for (const [title, end] of [
+  ['falls silent', () => {}],
+  ['is killed', (socket: Socket) => socket.end()],
+] as const) {
+  t.test(`a daemon that ${title} while a scan is followed`, { buffered: true }, async t => {
+    const folder = await listening(t, socket => {
+      socket.once('data', request => {
+        if (request.toString().startsWith('POST')) {
+          const body = JSON.stringify(running);
+          socket.end(
+            `HTTP/1.1 202 Accepted\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+          );
+          return;
+        }
+        const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n:\n\n\r\n';
+        socket.write(head, () => end(socket));
+      });
+    });
+    const { code, stderr } = await softquota(['scan'], folder);
+    t.equal(code, 69, stderr);
+    t.match(stderr, /no daemon answers at .*admin\.sock \((no answer within 30 s|aborted)\)/);
+  });
+}
+
+t.test('doctor says that nobody answers, and looks at all else', { buffered: true }, async t => {
+  const folder = await listening(t, () => {});
+  const { code, stdout, stderr } = await softquota(['doctor', '--json'], folder);
+  t.equal(code, 1, stderr);
+  const codes: string[] = JSON.parse(stdout).map(({ code }: { code: string }) => code);
+  t.ok(
+    ['daemon_away', 'gate_away', 'no_storage'].every(code => codes.includes(code)),
+    stdout,
+  );
+});
