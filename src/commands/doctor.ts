@@ -1,13 +1,10 @@
 /** `softquota doctor`: what is wrong with this installation, each with the line that mends it. */
 
-import { spawn } from 'node:child_process';
-import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { Examination } from '../doctor/index.ts';
 import { exitCodes } from '../errors.ts';
-import type { ExaminerOrder } from './examiner.ts';
 import type { Exit } from './exit.ts';
+import { type Job, type JobTimes, runJob } from './job.ts';
 import { printJson } from './output.ts';
 import { type ConfigOption, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
@@ -16,7 +13,7 @@ interface DoctorOptions extends ConfigOption {
   readonly json?: boolean;
 }
 
-const examiner = fileURLToPath(new URL(`examiner${extname(import.meta.url)}`, import.meta.url));
+const times: JobTimes = { stuckMs: 10_000, wholeMs: 90_000 };
 
 export function addDoctor(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('doctor')))
@@ -31,15 +28,10 @@ export function addDoctor(program: Command, exit: Exit): void {
       '\nExit status: 0 nothing is wrong (there may be notices), 1 something is. docs/doctor.md has every code.',
     )
     .action(async (options: DoctorOptions) => {
-      const { examineInTime } = await import('../doctor/index.ts');
+      const { withHangs } = await import('../doctor/index.ts');
       const { config } = options;
-      const examination = await examineInTime(avoided => {
-        const order: ExaminerOrder = { options: config === undefined ? {} : { config }, avoided };
-        return spawn(process.execPath, [examiner, JSON.stringify(order)], {
-          stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
-          detached: true,
-        });
-      });
+      const job: Job = { job: 'doctor', options: config === undefined ? {} : { config } };
+      const examination = withHangs(await runJob<Examination>(job, times));
       if (options.json === true) printJson(examination.findings);
       else print(text(examination));
       const isWrong = examination.findings.some(({ severity }) => severity === 'wrong');

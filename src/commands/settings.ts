@@ -41,18 +41,22 @@ export function whereIs({ config }: ConfigOption): Where {
   };
 }
 
-/** Notes go to standard error; throws `configuration` with every fault. */
-export function loadedFrom(option: ConfigOption): LoadedConfig {
+/** Notes go to standard error unless somebody else takes them; throws `configuration` with every fault. */
+export function loadedFrom(option: ConfigOption, note = tellNote): LoadedConfig {
   const loaded = loadConfig(whereIs(option));
-  tellNotes(loaded);
+  for (const line of loaded.notes) note(line);
   if (!loaded.ok) throw new SoftquotaError('configuration', formatFaults(loaded.faults));
   return loaded;
 }
 
-export function configFrom(option: ConfigOption): Config {
-  return loadedFrom(option).config;
+export function configFrom(option: ConfigOption, note = tellNote): Config {
+  return loadedFrom(option, note).config;
 }
 
 export function tellNotes({ notes }: LoadedConfig | RefusedConfig): void {
-  for (const note of notes) tell(`softquota: ${note}\n`);
+  for (const line of notes) tellNote(line);
+}
+
+function tellNote(line: string): void {
+  tell(`softquota: ${line}\n`);
 }

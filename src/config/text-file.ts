@@ -2,6 +2,7 @@
 
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
+import { beforeFollow, saysHangs } from '../layout/index.ts';
 
 export type TextFile =
   | { readonly ok: true; readonly text: string; readonly uid: number }
@@ -18,6 +19,7 @@ export function readTextFile(path: string, mostBytes: number): TextFile {
   const fault = (problem: string, absent = false): TextFile => ({ ok: false, absent, problem });
   if (path.includes('\0')) return fault('its name has a NUL character');
   try {
+    beforeFollow(path);
     const file = readBounded(path, { follow: true, mostBytes });
     if (file.kind === 'absent') return fault('there is no such file', true);
     if (file.kind !== 'file') return fault(problems[file.kind]);
@@ -29,6 +31,7 @@ export function readTextFile(path: string, mostBytes: number): TextFile {
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return fault('it is not UTF-8 text');
     if (code === null) throw error;
     const isDenied = code === 'EACCES' || code === 'EPERM';
+    if (saysHangs(error)) return fault('its disk does not answer');
     return fault(isDenied ? 'it may not be read by this user' : `it cannot be read (${code})`);
   }
 }

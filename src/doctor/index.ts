@@ -9,6 +9,5 @@
 
 export { type DoctorCode, doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
-export { examineInTime, type StartExaminer } from './in-time.ts';
+export { withHangs } from './hangs.ts';
 export type { Ask, Installation, Loaded, Machine } from './installation.ts';
-export { tellLooks } from './looks.ts';

@@ -3,6 +3,8 @@
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SoftquotaError, systemCode } from '../errors.ts';
+import type { Parts } from '../in-time/index.ts';
+import { beforeFollow, lookAt } from '../layout/index.ts';
 import { findRepositories } from './find.ts';
 import { Folder } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
@@ -16,7 +18,7 @@ import {
   installHooks,
   installIn,
 } from './install.ts';
-import { type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
+import { type RemoveDone, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 
 export interface DistributeReport {
   readonly gitolite: Gitolite;
@@ -36,7 +38,7 @@ export async function distributeHooks(
   gitolite: Gitolite,
   options: InstallOptions,
 ): Promise<DistributeReport> {
-  const { repositories } = await findRepositories([gitolite.repositories]);
+  const repositories = await allRepositories(gitolite);
   const folder = await openCommon(gitolite);
   try {
     for (const name of hookNames) {
@@ -90,8 +92,8 @@ export interface WithdrawReport {
 /**
  * Undoes `distributeHooks`: ours go, one that had made room returns, and so do the links and the settings.
  */
-export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport> {
-  const { repositories } = await findRepositories([gitolite.repositories]);
+export async function withdrawHooks(gitolite: Gitolite, parts?: Parts<RemoveDone>): Promise<WithdrawReport> {
+  const repositories = await allRepositories(gitolite);
   const folder = await existingCommon(gitolite);
   const hooks: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
   if (folder !== null) {
@@ -103,7 +105,18 @@ export async function withdrawHooks(gitolite: Gitolite): Promise<WithdrawReport>
     for (const repository of repositories) await unlinkGone(repository, folder.path);
     await gitolite.link();
   }
-  return { gitolite, hooks, repositories: await removeHooks(repositories) };
+  return { gitolite, hooks, repositories: await removeHooks(repositories, parts) };
+}
+
+/** gitolite looks into all of them, so nothing is begun where one cannot be looked into for a disk that hangs. */
+async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
+  const { repositories, unread } = await findRepositories([gitolite.repositories]);
+  const hung = unread.find(({ hangs }) => hangs);
+  if (hung === undefined) return repositories;
+  throw new SoftquotaError(
+    'not_ready',
+    `${hung.path}: ${hung.reason}, and gitolite would wait for it at each repository there: nothing was done`,
+  );
 }
 
 /** Made as gitolite would: by its user's home, down to the folder. */
@@ -136,7 +149,8 @@ async function existingCommon({ common }: Gitolite): Promise<Folder | null> {
 
 async function physical(path: string): Promise<string | null> {
   try {
-    return await realpath(path);
+    beforeFollow(path);
+    return await lookAt(path, () => realpath(path));
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null;
     throw error;

@@ -21,7 +21,7 @@ import {
 } from 'node:fs/promises';
 import { type BoundedFile, readBounded } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
-import { decodePath, encodePath } from '../layout/index.ts';
+import { beforeFollow, beforeLook, decodePath, encodePath, lookAt } from '../layout/index.ts';
 
 /** What a new file or directory is given: permission bits, and, where the process may, the owner. */
 export interface Belonging {
@@ -61,14 +61,21 @@ export class Folder {
     }
   }
 
-  static async #openAt(at: string | Buffer, path: string): Promise<Folder> {
-    const handle = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    try {
-      return new Folder(path, handle, await handle.stat());
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
+  static #openAt(at: string | Buffer, path: string): Promise<Folder> {
+    return lookAt(path, async () => {
+      const handle = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+      try {
+        return new Folder(path, handle, await handle.stat());
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    });
+  }
+
+  /** Does something with what has this name; the disk may hang there. */
+  #look<Seen>(name: string, act: () => Promise<Seen>): Promise<Seen> {
+    return lookAt(`${this.path}/${name}`, act);
   }
 
   #at(name: string): string | Buffer {
@@ -86,7 +93,7 @@ export class Folder {
       if (code === 'ENOENT') return null;
       // Linux says ENOTDIR of a link too, when both a directory and no link is asked for.
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
-      const stats = await lstat(this.#at(name));
+      const stats = await this.#look(name, () => lstat(this.#at(name)));
       const what = stats.isSymbolicLink() ? 'a link, and nothing is written through one' : 'not a directory';
       throw new SoftquotaError('conflict', `${path} is ${what}`, { cause: error });
     }
@@ -96,7 +103,9 @@ export class Folder {
   async linked(name: string): Promise<BoundedFile | Folder | null> {
     let path: string;
     try {
-      path = decodePath(await realpath(this.#at(name), { encoding: 'buffer' }));
+      beforeFollow(`${this.path}/${name}`);
+      const physical = await this.#look(name, () => realpath(this.#at(name), { encoding: 'buffer' }));
+      path = decodePath(physical);
     } catch (error) {
       const code = systemCode(error);
       if (code === 'ENOENT' || code === 'ELOOP' || code === 'ENOTDIR') return null;
@@ -115,18 +124,18 @@ export class Folder {
   /** What is written in the link of this name; null where there is none. */
   async target(name: string): Promise<string | null> {
     if (this.entry(name).kind !== 'link') return null;
-    return decodePath(await readlink(this.#at(name), { encoding: 'buffer' }));
+    return decodePath(await this.#look(name, () => readlink(this.#at(name), { encoding: 'buffer' })));
   }
 
   async makeDirectory(name: string, belonging: Belonging): Promise<Folder> {
-    await mkdir(this.#at(name), 0o700);
+    await this.#look(name, () => mkdir(this.#at(name), 0o700));
     const made = await this.#existing(name);
     try {
-      await give(made.#handle, belonging);
+      await this.#look(name, () => give(made.#handle, belonging));
     } finally {
       await made.close();
     }
-    await this.#handle.sync();
+    await this.#sync();
     return this.#existing(name); // with the stats it has by now
   }
 
@@ -138,6 +147,7 @@ export class Folder {
 
   /** What is at `name`, with the beginning of a regular file. */
   entry(name: string): BoundedFile {
+    beforeLook(`${this.path}/${name}`);
     return readBounded(this.#at(name));
   }
 
@@ -150,49 +160,58 @@ export class Folder {
 
   /** Makes a file that was not there; throws EEXIST where it was. */
   async create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
-    const handle = await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-    try {
-      await handle.writeFile(bytes);
-      await give(handle, belonging);
-      await handle.sync();
-    } catch (error) {
-      await unlink(this.#at(name)).catch(() => {});
-      throw error;
-    } finally {
-      await handle.close();
-    }
+    await this.#look(name, async () => {
+      const handle = await open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      try {
+        await handle.writeFile(bytes);
+        await give(handle, belonging);
+        await handle.sync();
+      } catch (error) {
+        await unlink(this.#at(name)).catch(() => {});
+        throw error;
+      } finally {
+        await handle.close();
+      }
+    });
   }
 
   /** Renames `from` to `to` at once, taking it away where that fails. */
   async replace(from: string, to: string): Promise<void> {
-    try {
-      await rename(this.#at(from), this.#at(to));
-    } catch (error) {
-      await unlink(this.#at(from)).catch(() => {});
-      throw error;
-    }
-    await this.#handle.sync();
+    await this.#look(to, async () => {
+      try {
+        await rename(this.#at(from), this.#at(to));
+      } catch (error) {
+        await unlink(this.#at(from)).catch(() => {});
+        throw error;
+      }
+    });
+    await this.#sync();
   }
 
   /** Moves a file of this folder over one of another, at once. */
   async move(from: string, target: Folder, to: string): Promise<void> {
-    await rename(this.#at(from), target.#at(to));
-    await Promise.all([this.#handle.sync(), target.#handle.sync()]);
+    await target.#look(to, () => rename(this.#at(from), target.#at(to)));
+    await this.#sync();
+    await target.#sync();
   }
 
   async remove(name: string): Promise<void> {
-    await unlink(this.#at(name));
-    await this.#handle.sync();
+    await this.#look(name, () => unlink(this.#at(name)));
+    await this.#sync();
   }
 
   /** Removes a directory if it is empty. */
   async removeEmpty(name: string): Promise<void> {
     try {
-      await rmdir(this.#at(name));
+      await this.#look(name, () => rmdir(this.#at(name)));
     } catch (error) {
       const code = systemCode(error);
       if (code !== 'ENOTEMPTY' && code !== 'EEXIST' && code !== 'ENOENT') throw error;
     }
+  }
+
+  #sync(): Promise<void> {
+    return lookAt(this.path, () => this.#handle.sync());
   }
 
   async close(): Promise<void> {

@@ -10,6 +10,7 @@ import { access, constants, readFile, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
+import { beforeFollow, lookAt, saysHangs } from '../layout/index.ts';
 import { reasonOf } from './reason.ts';
 
 export interface Gitolite {
@@ -62,7 +63,7 @@ export async function findGitolite(where: string, machine: Machine = {}): Promis
   return {
     user: user.name,
     home: user.home,
-    repositories: await realpath(await value('GL_REPO_BASE')),
+    repositories: await physical(await value('GL_REPO_BASE')),
     common: local === '' ? own : join(local, 'hooks/common'),
     overriding: local === '' ? null : own,
     isPushed: local !== '' && `${local}/`.startsWith(`${base}/`),
@@ -83,7 +84,7 @@ const rcFile = '.gitolite.rc';
 async function onlyUser(users: readonly User[]): Promise<User> {
   const found: User[] = [];
   for (const user of users) {
-    if (await isThere(join(user.home, rcFile))) found.push({ ...user, home: await realpath(user.home) });
+    if (await isThere(join(user.home, rcFile))) found.push({ ...user, home: await physical(user.home) });
   }
   const [first] = found;
   if (first === undefined) {
@@ -103,21 +104,39 @@ async function onlyUser(users: readonly User[]): Promise<User> {
 }
 
 async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
+  return mayUse(path, constants.F_OK);
+}
+
+/** A disk that does not answer lets nobody. */
+async function mayUse(path: string, mode: number): Promise<boolean> {
+  try {
+    beforeFollow(path);
+    await lookAt(path, () => access(path, mode));
+    return true;
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    return false;
+  }
+}
+
+async function physical(path: string): Promise<string> {
+  beforeFollow(path);
+  return lookAt(path, () => realpath(path));
 }
 
 /** Whoever owns the configuration is the one that gitolite runs as. */
 async function userAt(where: string, users: readonly User[]): Promise<User> {
   try {
-    const home = await realpath(where);
-    const { uid, gid } = await stat(join(home, rcFile));
+    const home = await physical(where);
+    const file = join(home, rcFile);
+    beforeFollow(file);
+    const { uid, gid } = await lookAt(file, () => stat(file));
     const name = users.find(user => user.uid === uid)?.name ?? String(uid);
     return { name, uid, gid, home };
   } catch (cause) {
     if (systemCode(cause) === null) throw cause;
+    if (saysHangs(cause))
+      throw new SoftquotaError('not_ready', `${where}: the disk does not answer`, { cause });
     throw new SoftquotaError('usage', `${where} is no home of a gitolite: ${rcFile} cannot be read there`, {
       cause,
     });
@@ -136,6 +155,8 @@ async function gitoliteOf(user: User, uid: number): Promise<(args: readonly stri
     const fault = (why: string, cause?: unknown) =>
       new SoftquotaError('conflict', `gitolite ${args.join(' ')}, run as ${user.name}: ${why}`, { cause });
     const options = { cwd: user.home, env, timeoutMs, ...identity };
+    // A program that is started there has this process wait until it begins.
+    beforeFollow(user.home);
     const { status, output, complaint } = await runProgram(program, args, options).catch((cause: unknown) => {
       throw fault(reasonOf(cause), cause);
     });
@@ -150,11 +171,7 @@ async function programOf({ name, home }: User): Promise<string> {
   const folders = [`${home}/bin`, ...(process.env.PATH ?? '').split(':'), '/usr/local/bin', '/usr/bin'];
   for (const folder of folders.filter(each => each.startsWith('/'))) {
     const program = join(folder, 'gitolite');
-    const works = await access(program, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (works) return program;
+    if (await mayUse(program, constants.X_OK)) return program;
   }
   throw new SoftquotaError(
     'usage',

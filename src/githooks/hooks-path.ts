@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type ProgramOptions, readBounded } from '../bounded/index.ts';
-import { encodePath } from '../layout/index.ts';
+import { beforeFollow, encodePath, saysHangs } from '../layout/index.ts';
 import type { Folder } from './folder.ts';
 import { type HookName, hookNames } from './hook.ts';
 import { isCurrent } from './inspect.ts';
@@ -60,6 +60,7 @@ async function directoryOf(path: string, repository: Folder, passwd: string): Pr
 
 async function isCurrentAt(name: HookName, path: string): Promise<boolean> {
   try {
+    beforeFollow(path);
     return await isCurrent(name, readBounded(encodePath(path), { follow: true }));
   } catch {
     return false;
@@ -89,12 +90,13 @@ async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
   return null;
 }
 
-/** Tells whether something else is there, such as a pipe, on which git would wait. */
+/** Tells whether git would wait there: something else is there, such as a pipe, or the disk does not answer. */
 function isNoFile(path: string): boolean {
   try {
+    beforeFollow(path);
     return statSync(path, { throwIfNoEntry: false })?.isFile() === false;
-  } catch {
-    return false; // git says what it can
+  } catch (error) {
+    return saysHangs(error); // else git says what it can
   }
 }
 

@@ -15,13 +15,15 @@ export {
   type WithdrawReport,
   withdrawHooks,
 } from './distribute.ts';
-export { type FoundRepositories, findRepositories } from './find.ts';
+export type { RepositoryFault } from './each.ts';
+export { type FoundRepositories, findRepositories, type UnreadPlace } from './find.ts';
 export type { FutureRepositories } from './future.ts';
 export { findGitolite, type Gitolite } from './gitolite.ts';
 export { type HookName, hookNames, hooksDirectory } from './hook.ts';
 export type { HooksPath } from './hooks-path.ts';
 export type { HookState } from './inspect.ts';
 export {
+  type InstallDone,
   type InstalledHook,
   type InstallOptions,
   type InstallReport,
@@ -31,7 +33,7 @@ export {
   parseLastFor,
   parseOnError,
 } from './install.ts';
-export { type RemovedHook, type RemoveResult, removeHooks } from './remove.ts';
+export { type RemoveDone, type RemovedHook, type RemoveResult, removeHooks } from './remove.ts';
 export {
   defaultSocket,
   type HookConf,

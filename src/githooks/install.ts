@@ -1,13 +1,14 @@
 /** Putting the hooks into repositories. */
 
 import { SoftquotaError } from '../errors.ts';
-import { Folder } from './folder.ts';
+import type { Parts } from '../in-time/index.ts';
+import { inEach, type RepositoryFault } from './each.ts';
+import type { Folder } from './folder.ts';
 import { type FutureRepositories, futureRepositories } from './future.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile, type HookName, hookNames, packagedHook, previousFile } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
 import { inspectPlace, isCurrent, isOurEntry, type Place, stateThrough } from './inspect.ts';
-import { reasonOf } from './reason.ts';
 import {
   type HookConf,
   hookConfPath,
@@ -33,6 +34,8 @@ export interface InstallOptions {
   readonly lastFor?: string;
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
+  /** What an earlier process at the same work has done. */
+  readonly parts?: Parts<InstallDone> | undefined;
 }
 
 export interface InstalledHook {
@@ -43,17 +46,16 @@ export interface InstalledHook {
   readonly previous: string | null;
 }
 
-export type InstallResult =
-  | {
-      readonly repository: string;
-      readonly hooks: Readonly<Record<HookName, InstalledHook>>;
-      /** What became of the repository's softquota.* settings; null where hook.conf counts instead. */
-      readonly settings: 'written' | 'unchanged' | null;
-      /** Where git runs other hooks than these. */
-      readonly hooksPath: HooksPath | null;
-    }
-  /** Why nothing, or not all, was done in this one. */
-  | { readonly repository: string; readonly fault: string };
+export interface InstallDone {
+  readonly repository: string;
+  readonly hooks: Readonly<Record<HookName, InstalledHook>>;
+  /** What became of the repository's softquota.* settings; null where hook.conf counts instead. */
+  readonly settings: 'written' | 'unchanged' | null;
+  /** Where git runs other hooks than these. */
+  readonly hooksPath: HooksPath | null;
+}
+
+export type InstallResult = InstallDone | RepositoryFault;
 
 export interface InstallReport {
   readonly repositories: readonly InstallResult[];
@@ -94,33 +96,27 @@ export async function installHooks(
   const { socket, onError, lastFor } = options;
   const wanted = { socket, ...(onError && { onError }), ...(lastFor && { lastFor }) };
   const findHooksPath = hooksPathFinder();
-  const results: InstallResult[] = [];
-  for (const path of repositories) {
-    try {
-      const repository = await Folder.open(path);
-      try {
-        const settings = await readSettings(repository);
-        const gitlab = gitlabEvidence(path, settings);
-        if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
-        const hooks = await installInto(repository);
-        const asWanted =
-          settings.socket === wanted.socket &&
-          settings.onError === (wanted.onError ?? settings.onError) &&
-          settings.lastFor === (wanted.lastFor ?? settings.lastFor);
-        if (hookConf === null && !asWanted) await writeSettings(repository, wanted);
-        results.push({
-          repository: path,
-          hooks,
-          settings: hookConf !== null ? null : asWanted ? 'unchanged' : 'written',
-          hooksPath: await findHooksPath(repository, settings),
-        });
-      } finally {
-        await repository.close();
-      }
-    } catch (error) {
-      results.push({ repository: path, fault: reasonOf(error) });
-    }
-  }
+  const results = await inEach(
+    repositories,
+    options.parts,
+    async (repository, path): Promise<InstallDone> => {
+      const settings = await readSettings(repository);
+      const gitlab = gitlabEvidence(path, settings);
+      if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
+      const hooks = await installInto(repository);
+      const asWanted =
+        settings.socket === wanted.socket &&
+        settings.onError === (wanted.onError ?? settings.onError) &&
+        settings.lastFor === (wanted.lastFor ?? settings.lastFor);
+      if (hookConf === null && !asWanted) await writeSettings(repository, wanted);
+      return {
+        repository: path,
+        hooks,
+        settings: hookConf !== null ? null : asWanted ? 'unchanged' : 'written',
+        hooksPath: await findHooksPath(repository, settings),
+      };
+    },
+  );
   return {
     repositories: results,
     hookConf,

@@ -1,45 +1,39 @@
 /** Taking the hooks out again. */
 
-import { Folder } from './folder.ts';
+import type { Parts } from '../in-time/index.ts';
+import { inEach, type RepositoryFault } from './each.ts';
+import type { Folder } from './folder.ts';
 import { folderFile, type HookName, hookNames, previousFile } from './hook.ts';
 import { inspectPlace, isOurEntry, stateThrough } from './inspect.ts';
-import { reasonOf } from './reason.ts';
 import { readSettings, writeSettings } from './settings.ts';
 
 /** `restored`: ours is gone, and the hook that was there before it is back in its place. */
 export type RemovedHook = 'removed' | 'restored' | 'absent';
 
-export type RemoveResult =
-  | {
-      readonly repository: string;
-      readonly hooks: Readonly<Record<HookName, RemovedHook>>;
-      /** Tells whether a setting softquota.socket was taken out. */
-      readonly socket: 'removed' | 'absent';
-    }
-  | { readonly repository: string; readonly fault: string };
+export interface RemoveDone {
+  readonly repository: string;
+  readonly hooks: Readonly<Record<HookName, RemovedHook>>;
+  /** Tells whether a setting softquota.socket was taken out. */
+  readonly socket: 'removed' | 'absent';
+}
+
+export type RemoveResult = RemoveDone | RepositoryFault;
 
 /**
  * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode
- * and owner, and softquota.socket is taken out. Hooks of other people are left alone.
+ * and owner, and softquota.socket is taken out. Hooks of other people are left alone. `parts`: what an earlier
+ * process at the same work has done.
  */
-export async function removeHooks(repositories: readonly string[]): Promise<readonly RemoveResult[]> {
-  const results: RemoveResult[] = [];
-  for (const path of repositories) {
-    try {
-      const repository = await Folder.open(path);
-      try {
-        const { socket } = await readSettings(repository);
-        const hooks = await removeFromRepository(repository);
-        if (socket !== null) await writeSettings(repository, { socket: null });
-        results.push({ repository: path, hooks, socket: socket === null ? 'absent' : 'removed' });
-      } finally {
-        await repository.close();
-      }
-    } catch (error) {
-      results.push({ repository: path, fault: reasonOf(error) });
-    }
-  }
-  return results;
+export async function removeHooks(
+  repositories: readonly string[],
+  parts?: Parts<RemoveDone>,
+): Promise<readonly RemoveResult[]> {
+  return inEach(repositories, parts, async (repository, path): Promise<RemoveDone> => {
+    const { socket } = await readSettings(repository);
+    const hooks = await removeFromRepository(repository);
+    if (socket !== null) await writeSettings(repository, { socket: null });
+    return { repository: path, hooks, socket: socket === null ? 'absent' : 'removed' };
+  });
 }
 
 async function removeFromRepository(repository: Folder): Promise<Record<HookName, RemovedHook>> {

@@ -1,12 +1,11 @@
 /** Telling how things stand with the hooks of repositories. */
 
-import { beforeLook } from '../layout/index.ts';
-import { Folder } from './folder.ts';
+import { inEach, type RepositoryFault } from './each.ts';
+import type { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { type HookName, hookNames } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
 import { type HookState, stateThrough } from './inspect.ts';
-import { reasonOf } from './reason.ts';
 import {
   type HookConf,
   hookConfPath,
@@ -16,20 +15,20 @@ import {
 } from './settings.ts';
 import { repositoryAsksForSignedPushes } from './signed-pushes.ts';
 
-export type RepositoryStatus =
-  | {
-      readonly repository: string;
-      readonly hooks: Readonly<Record<HookName, HookState>>;
-      /** As they are written; they count where there is no hook.conf. */
-      readonly settings: RepositorySettings;
-      /** Where git runs other hooks than these. */
-      readonly hooksPath: HooksPath | null;
-      /** Tells whether its own config file has clients asked for signed pushes. */
-      readonly signedPushes: boolean;
-      /** Why git runs no hooks there at all, whatever lies in it; null where it does. */
-      readonly gitlab: string | null;
-    }
-  | { readonly repository: string; readonly fault: string };
+interface ReadStatus {
+  readonly repository: string;
+  readonly hooks: Readonly<Record<HookName, HookState>>;
+  /** As they are written; they count where there is no hook.conf. */
+  readonly settings: RepositorySettings;
+  /** Where git runs other hooks than these. */
+  readonly hooksPath: HooksPath | null;
+  /** Tells whether its own config file has clients asked for signed pushes. */
+  readonly signedPushes: boolean;
+  /** Why git runs no hooks there at all, whatever lies in it; null where it does. */
+  readonly gitlab: string | null;
+}
+
+export type RepositoryStatus = ReadStatus | RepositoryFault;
 
 export interface StatusReport {
   readonly repositories: readonly RepositoryStatus[];
@@ -52,30 +51,19 @@ export async function hooksStatus(
   options: { readonly hookConf?: string } = {},
 ): Promise<StatusReport> {
   const findHooksPath = hooksPathFinder();
-  const results: RepositoryStatus[] = [];
-  for (const path of repositories) {
-    try {
-      beforeLook(path);
-      const repository = await Folder.open(path);
-      try {
-        const settings = await readSettings(repository);
-        const hooks = await statesIn(repository);
-        const gitlab = gitlabEvidence(path, settings);
-        results.push({
-          repository: path,
-          hooks,
-          settings,
-          hooksPath: await findHooksPath(repository, settings),
-          signedPushes: await repositoryAsksForSignedPushes(repository),
-          gitlab: gitlab === null ? null : gitlabWords(gitlab),
-        });
-      } finally {
-        await repository.close();
-      }
-    } catch (error) {
-      results.push({ repository: path, fault: reasonOf(error) });
-    }
-  }
+  const results = await inEach(repositories, undefined, async (repository, path): Promise<ReadStatus> => {
+    const settings = await readSettings(repository);
+    const hooks = await statesIn(repository);
+    const gitlab = gitlabEvidence(path, settings);
+    return {
+      repository: path,
+      hooks,
+      settings,
+      hooksPath: await findHooksPath(repository, settings),
+      signedPushes: await repositoryAsksForSignedPushes(repository),
+      gitlab: gitlab === null ? null : gitlabWords(gitlab),
+    };
+  });
   return { repositories: results, hookConf: readHookConf(options.hookConf ?? hookConfPath) };
 }
 

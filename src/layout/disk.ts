@@ -9,7 +9,7 @@ import { lstatSync, readlinkSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { list } from './listing.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
-import { beforeLook } from './watched.ts';
+import { beforeLook, DiskHangs, saysHangs } from './watched.ts';
 
 export type Entry = 'directory' | 'link' | 'other';
 
@@ -105,6 +105,17 @@ export function follow(path: string): Destination | null {
     pending.pop();
   }
   return stoppedAt(null);
+}
+
+/**
+ * Goes along a path before something else follows its links at once, so that the place which hangs is told,
+ * and not a link that leads there.
+ */
+export function beforeFollow(path: string): void {
+  const to = follow(path);
+  const leadsTo = to === null ? path : pathOf(to.names);
+  if (to !== null && saysHangs(to.error)) throw new DiskHangs(leadsTo);
+  beforeLook(leadsTo);
 }
 
 /** Tells whether these names lead from a directory to another one, over directories alone, no links. */

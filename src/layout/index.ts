@@ -15,6 +15,7 @@ export {
   namesIn,
   outermost,
 } from './discover.ts';
+export { beforeFollow } from './disk.ts';
 export { isUnchanged, type Layout, type Root, resolveLayout, underRoots, walkedRoots } from './layout.ts';
 export { list, locationOf } from './listing.ts';
 export { inspect, type Located, locate } from './locate.ts';
@@ -30,4 +31,4 @@ export {
   type Visibility,
 } from './unit.ts';
 export { leavesOf } from './units.ts';
-export { beforeLook, DiskHangs, watchLooks } from './watched.ts';
+export { beforeLook, DiskHangs, isLooking, lookAt, saysHangs, watchLooks } from './watched.ts';

@@ -4,7 +4,12 @@
  * A call to a disk that hangs never comes back, and nobody can end it. So a thread says before each look
  * where it is about to look, and may be told to keep away from there: that is an error of the system, and is
  * told like all others. Each thread has its own watcher; without one nothing is said.
+ *
+ * What this thread leaves to another one, as node:fs/promises does, holds it up no less, although it can do
+ * other things meanwhile.
  */
+
+import { systemCode } from '../errors.ts';
 
 /** Called before each look at a path; throws the system's error for one that is not to be looked at. */
 export type Watcher = (path: string) => void;
@@ -20,9 +25,34 @@ export function beforeLook(path: string): void {
   watcher(path);
 }
 
+let looking = 0;
+
+/** Makes a look that another thread makes for this one. */
+export async function lookAt<Seen>(path: string, look: () => Promise<Seen>): Promise<Seen> {
+  beforeLook(path);
+  looking += 1;
+  try {
+    return await look();
+  } finally {
+    looking -= 1;
+  }
+}
+
+/** Tells whether a look that another thread makes is under way. */
+export function isLooking(): boolean {
+  return looking > 0;
+}
+
+const hangsCode = 'ETIMEDOUT';
+
+/** Tells whether the system's error, or its code, says that a disk does not answer. */
+export function saysHangs(error: unknown): boolean {
+  return error === hangsCode || systemCode(error) === hangsCode;
+}
+
 /** The error for a path at which a disk does not answer. */
 export class DiskHangs extends Error {
-  readonly code = 'ETIMEDOUT';
+  readonly code = hangsCode;
 
   constructor(path: string) {
     super(`ETIMEDOUT: the disk does not answer, '${path}'`);

@@ -4,15 +4,16 @@ import { realpathSync, statSync } from 'node:fs';
 import { relative } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { systemCode } from '../errors.ts';
+import { beforeFollow, saysHangs } from '../layout/index.ts';
 
 /** Tells whether there is a directory, or a link to one. */
 export function isDirectory(path: string): boolean {
-  return ifReadable(() => statSync(path).isDirectory()) ?? false;
+  return ifReadable(path, () => statSync(path).isDirectory()) ?? false;
 }
 
 /** Where a path really is; itself where that cannot be told. */
 export function physical(path: string): string {
-  return ifReadable(() => realpathSync(path)) ?? path;
+  return ifReadable(path, () => realpathSync(path)) ?? path;
 }
 
 /**
@@ -20,7 +21,7 @@ export function physical(path: string): string {
  * leads to.
  */
 export function textOf(path: string, { follow = false } = {}): string | null {
-  const file = ifReadable(() => readBounded(path, { follow }));
+  const file = ifReadable(path, () => readBounded(path, { follow }));
   return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;
 }
 
@@ -30,9 +31,21 @@ export function liesIn(path: string, directory: string): boolean {
   return way !== '..' && !way.startsWith('../');
 }
 
-/** Null for every failure of the system. */
-function ifReadable<T>(look: () => T): T | null {
+/** Tells whether the disk at a path does not answer. */
+export function hangs(path: string): boolean {
   try {
+    beforeFollow(path);
+    return false;
+  } catch (error) {
+    if (!saysHangs(error)) throw error;
+    return true;
+  }
+}
+
+/** Null for every failure of the system. */
+function ifReadable<T>(path: string, look: () => T): T | null {
+  try {
+    beforeFollow(path);
     return look();
   } catch (error) {
     if (systemCode(error) === null) throw error;

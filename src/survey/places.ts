@@ -2,7 +2,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { type Accounts, systemAccounts } from './accounts.ts';
-import { isDirectory, physical } from './directories.ts';
+import { hangs, isDirectory, physical } from './directories.ts';
 import { type Survey, survey } from './survey.ts';
 
 /** In the order of preference; of two that lead to the same repositories the first counts. */
@@ -20,9 +20,13 @@ export function wellKnownPlaces(accounts: Accounts = systemAccounts()): readonly
   ];
 }
 
-/** The survey of the one place that holds something; throws `usage` where it is none, or several. */
+/**
+ * The survey of the one place that holds something; throws `usage` where it is none, or several, and `not_ready`
+ * where that cannot be told, since the disk of one does not answer.
+ */
 export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
   const found = new Map<string, Survey>();
+  const hung = places.filter(hangs);
   for (const place of places) {
     if (!isDirectory(place)) continue;
     const surveyed = await survey(place).catch((error: unknown) => {
@@ -35,6 +39,12 @@ export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
   }
   const surveys = [...found.values()];
   const [one] = surveys;
+  if (hung.length > 0) {
+    throw new SoftquotaError(
+      'not_ready',
+      `it cannot be told whether repositories are in ${hung.join(', ')}. Say where they are: softquota init ${one?.root ?? 'ROOT'}`,
+    );
+  }
   if (one === undefined) {
     throw new SoftquotaError(
       'usage',

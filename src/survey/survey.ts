@@ -3,11 +3,11 @@
 import { statSync } from 'node:fs';
 import { sections } from '../config/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
-import { findRepositories } from '../githooks/index.ts';
-import { inspect, resolveLayout, type StorageSettings } from '../layout/index.ts';
+import { findRepositories, type UnreadPlace } from '../githooks/index.ts';
+import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs } from '../layout/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { type Accounts, systemAccounts } from './accounts.ts';
-import { physical } from './directories.ts';
+import { hangs, physical } from './directories.ts';
 import { forge, forgeByHooks } from './forge.ts';
 import { gitlab } from './gitlab.ts';
 import { gitolite, plain } from './plain.ts';
@@ -30,7 +30,7 @@ export interface Survey {
   /** What has owners that no walk can tell. */
   readonly stores: readonly Store[];
   /** Places that could not be looked into, and why. */
-  readonly unread: readonly { readonly path: string; readonly reason: string }[];
+  readonly unread: readonly UnreadPlace[];
   /** The group that the git server runs with, going by a repository. */
   readonly gid: number;
 }
@@ -45,9 +45,11 @@ const storesMs = 10_000;
 
 /**
  * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of
- * repositories, `not_found` where it holds none, `not_permitted` where it may not be looked into.
+ * repositories, `not_found` where it holds none, `not_permitted` where it may not be looked into, `not_ready`
+ * where its disk does not answer.
  */
 export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
+  if (hangs(given)) throw hung(given);
   const gid = groupOf(given);
   const owner = ownerFor(given, options.accounts ?? systemAccounts());
   const marked = gitlab(given, owner) ?? gitolite(given, owner) ?? forge(given);
@@ -94,11 +96,13 @@ const excluded =
 
 function groupOf(path: string): number {
   try {
+    beforeFollow(path);
     const about = statSync(path);
     if (about.isDirectory()) return about.gid;
   } catch (error) {
     const code = systemCode(error);
     if (code === 'EACCES' || code === 'EPERM') throw notPermitted(path);
+    if (saysHangs(error)) throw hung(path);
     if (code === null) throw error;
   }
   throw new SoftquotaError('usage', `${path} is no directory`);
@@ -112,12 +116,17 @@ function ownerFor(path: string, accounts: Accounts): string {
 }
 
 function nothingIn(path: string, unread: Survey['unread']): SoftquotaError {
-  if (unread.some(place => place.path === physical(path))) return notPermitted(path);
+  const here = unread.find(place => place.path === physical(path));
+  if (here !== undefined) return here.hangs ? hung(path) : notPermitted(path);
   const shut =
     unread.length === 0
       ? ''
       : `, and ${unread.length} places could not be looked into, such as ${unread[0]?.path}`;
   return new SoftquotaError('not_found', `no bare repository (HEAD, objects, refs) is below ${path}${shut}`);
+}
+
+function hung(path: string): SoftquotaError {
+  return new SoftquotaError('not_ready', `${path} cannot be looked into: its disk does not answer`);
 }
 
 function notPermitted(path: string): SoftquotaError {

@@ -1,0 +1,25 @@
+/** What `softquota hooks` is told to do. */
+
+import type { ConfigOption } from './settings.ts';
+
+export interface TargetOptions {
+  /** The home of gitolite's user; true: to be found. */
+  readonly gitolite?: string | true;
+  readonly json?: boolean;
+}
+
+export interface InstallOptions extends ConfigOption, TargetOptions {
+  readonly onError?: string;
+  readonly lastFor?: string;
+}
+
+export const rootsHelp = 'repositories, or directories with repositories somewhere below';
+
+export type HooksTask =
+  | { readonly act: 'install'; readonly roots: readonly string[]; readonly options: InstallOptions }
+  | {
+      readonly act: 'status';
+      readonly roots: readonly string[];
+      readonly options: ConfigOption & TargetOptions;
+    }
+  | { readonly act: 'remove'; readonly roots: readonly string[]; readonly options: TargetOptions };

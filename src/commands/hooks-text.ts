@@ -1,0 +1,182 @@
+/** What `softquota hooks` prints for people. */
+
+import {
+  type CommonStatus,
+  type DistributeReport,
+  defaultSocket,
+  type HookConf,
+  type HookName,
+  type HookState,
+  type HooksPath,
+  hookNames,
+  type InstalledHook,
+  type InstallReport,
+  type InstallResult,
+  isProtected,
+  type RemoveResult,
+  type RepositoryFault,
+  type RepositoryStatus,
+  type StatusReport,
+  type WithdrawReport,
+} from '../githooks/index.ts';
+import { counted, printable } from '../text/index.ts';
+import { table } from './output.ts';
+
+export function isFault(result: { readonly repository: string }): result is RepositoryFault {
+  return 'fault' in result;
+}
+
+/** Tells whether all was done there, and git runs it. */
+export function isReached(result: InstallResult): boolean {
+  return !isFault(result) && result.hooksPath?.ours !== false;
+}
+
+function faultLine({ repository, fault }: RepositoryFault): string {
+  return `${repository}: ${fault}`;
+}
+
+export function installText(report: InstallReport): string {
+  const { future } = report;
+  return lines([
+    ...installedLines(report),
+    '',
+    'Repositories made from now on get the hooks from git, which copies them into each new one, after:',
+    ...future.templateDir.map(line => `    ${line}`),
+  ]);
+}
+
+export function distributeText({ gitolite, hooks, repositories: report }: DistributeReport): string {
+  const did = hookNames.map(name => didWords(name, hooks[name]));
+  return lines([
+    `${gitolite.common}: ${did.join(', ')}`,
+    ...installedLines(report),
+    '',
+    ...(report.hookConf !== null
+      ? ['gitolite links them into each new repository, too.']
+      : [
+          'gitolite links them into each new repository, too. Where the gate is, those read from one of these:',
+          '- a file for the whole machine:',
+          ...report.future.hookConf.map(line => `    ${line}`),
+          "- gitolite.conf, where .gitolite.rc allows it (GIT_CONFIG_KEYS => 'softquota\\..*'):",
+          ...report.future.gitoliteConf.map(line => `    ${line}`),
+        ]),
+  ]);
+}
+
+function installedLines({ repositories, hookConf }: InstallReport): string[] {
+  const told = repositories.flatMap(result => {
+    if (isFault(result)) return [faultLine(result)];
+    const did = hookNames.map(name => didWords(name, result.hooks[name]));
+    return [`${result.repository}: ${did.join(', ')}`, ...elsewhere(result.repository, result.hooksPath)];
+  });
+  const faults = repositories.filter(isFault).length;
+  const conf =
+    hookConf === null
+      ? []
+      : [
+          hookConf.believed
+            ? `/etc/softquota/hook.conf counts: the hooks ask at ${hookConf.socket ?? 'the default socket'}.`
+            : '/etc/softquota/hook.conf is not believed: only root may be able to write it, and all must be able to read it.',
+        ];
+  return [
+    ...told,
+    `${counted(repositories.length, 'repository', 'repositories')}${faults === 0 ? '' : `, ${faults} of them not done`}.`,
+    ...conf,
+  ];
+}
+
+function didWords(name: HookName, { did, previous }: InstalledHook): string {
+  return `${name} ${did}${previous === null ? '' : ` (the one before goes on as ${previous})`}`;
+}
+
+export function removeText(results: readonly RemoveResult[], report: WithdrawReport | null): string {
+  const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
+  return lines([
+    ...(report === null ? [] : [`${report.gitolite.common}: ${did(report.hooks)}`]),
+    ...results.map(result =>
+      isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
+    ),
+    `${counted(results.length, 'repository', 'repositories')}.`,
+  ]);
+}
+
+export function commonText({ gitolite, hooks }: CommonStatus): string {
+  const states = hookNames.map(name => `${name} ${stateWords(hooks[name])}`);
+  return lines([`${gitolite.common}: ${states.join(', ')}`]);
+}
+
+function lines(texts: readonly string[]): string {
+  return `${texts.map(printable).join('\n')}\n`;
+}
+
+function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {
+  if (hooksPath === null) return [];
+  if (hooksPath.ours) return [`${repository}: git runs ours in ${hooksPath.directory}, by core.hooksPath`];
+  return [
+    `${repository}: git does not look there: core.hooksPath = ${hooksPath.path}, as ${hooksPath.from} says`,
+  ];
+}
+
+/** `expected`: the socket that they are to ask at; null where nobody said. */
+export function statusText({ repositories, hookConf }: StatusReport, expected: string | null): string {
+  const rows = repositories.map(status => {
+    if (isFault(status)) return [status.repository, '?', '?', status.fault];
+    const states = hookNames.map(name =>
+      status.hooksPath?.ours === true ? 'installed' : stateWords(status.hooks[name]),
+    );
+    return [status.repository, ...states, remark(status, hookConf, expected)];
+  });
+  const missing = repositories.filter(status => !isProtected(status));
+  const gitlab = missing.filter(status => !isFault(status) && status.gitlab !== null).length;
+  const mended = missing.length - gitlab;
+  const elsewhere = repositories.filter(status => asksElsewhere(status, hookConf, expected)).length;
+  const parts = [
+    counted(repositories.length, 'repository', 'repositories'),
+    ...(mended === 0 ? [] : [`${mended} without working hooks: softquota hooks install mends it`]),
+    ...(gitlab === 0 ? [] : [`${gitlab} of GitLab, where no hook is run`]),
+    ...(elsewhere === 0 ? [] : [`${elsewhere} asking at another socket than ${printable(expected ?? '')}`]),
+    ...(missing.length + elsewhere === 0 ? ['all with their hooks'] : []),
+  ];
+  return (
+    table([{ title: 'REPOSITORY' }, ...hookNames.map(title => ({ title })), { title: 'REMARK' }], rows) +
+    `${parts.join(', ')}.\n`
+  );
+}
+
+type ReadStatus = Exclude<RepositoryStatus, RepositoryFault>;
+
+function remark(status: ReadStatus, hookConf: HookConf | null, expected: string | null): string {
+  const { gitlab, hooksPath, settings } = status;
+  if (gitlab !== null) return gitlab;
+  if (hooksPath?.ours === false) return `not reached: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
+  const { onError, lastFor, timeout } = settings;
+  const others = Object.entries({ onError, lastFor, timeout }).filter(([, value]) => value !== null);
+  const words = [
+    `asks at ${socketAsked(status, hookConf) ?? 'the default socket'}`,
+    ...(hookConf?.believed === true ? [] : others.map(([name, value]) => `${name} = ${value}`)),
+    ...(asksElsewhere(status, hookConf, expected) ? [`not at ${expected}`] : []),
+    ...(hooksPath === null ? [] : [`from ${hooksPath.directory}, by core.hooksPath`]),
+    ...(settings.includes ? ['its config includes other files, which are not read'] : []),
+  ];
+  return words.join(', ');
+}
+
+/** The socket that a push there asks at; null where nothing names one. */
+function socketAsked({ settings }: ReadStatus, hookConf: HookConf | null): string | null {
+  return hookConf?.believed === true ? hookConf.socket : settings.socket;
+}
+
+export function asksElsewhere(
+  status: RepositoryStatus,
+  hookConf: HookConf | null,
+  expected: string | null,
+): boolean {
+  if (expected === null || isFault(status)) return false;
+  return (socketAsked(status, hookConf) ?? defaultSocket) !== expected;
+}
+
+function stateWords(hook: HookState): string {
+  if (hook.state === 'absent') return 'missing';
+  if (hook.state === 'other') return 'another hook';
+  return hook.current ? 'installed' : 'outdated or not executable';
+}

@@ -1,0 +1,77 @@
+/** The work of `softquota init`, which a process of its own does: a disk may keep it waiting for ever. */
+
+import type { Config } from '../config/index.ts';
+import { exitCodes, SoftquotaError } from '../errors.ts';
+import { configText, proposeTotal, survey, surveyPlaces, wellKnownPlaces } from '../survey/index.ts';
+import { printable } from '../text/index.ts';
+import { localAdminClient } from './client.ts';
+import { measureFirst } from './first-measure.ts';
+import { type InitReport, initText, nextCommands } from './init-report.ts';
+import { loadDraft, makeDirectories, placesFor, refuseExisting, writeNew } from './new-config.ts';
+import { jsonText } from './output.ts';
+import type { Printed } from './printed.ts';
+
+export interface InitTask {
+  /** Absolute; null: the usual places are looked at. */
+  readonly root: string | null;
+  /** The file that is to be written; absolute. */
+  readonly config: string;
+  readonly json: boolean;
+}
+
+/** All or nothing: the configuration appears once everything is measured. */
+export async function initialise({ root, config: file, json }: InitTask): Promise<Printed> {
+  refuseExisting(file);
+  const found = root === null ? await surveyPlaces(wellKnownPlaces()) : await survey(root);
+  const places = placesFor(file, found.gid);
+  makeDirectories(file, places);
+  const config = loadDraft(file, configText(found, places, proposeTotal([], 0)));
+  await refuseRunning(config);
+  const { scan, owners, largest } = await measureFirst(config, places.account);
+  const total = proposeTotal(
+    largest.map(row => row.total),
+    owners,
+  );
+  writeNew(file, configText(found, places, total));
+  const { layout, evidence, advice, repositories, ownerless, stores } = found;
+  const report: InitReport = {
+    config: file,
+    layout,
+    root: found.root,
+    evidence,
+    advice,
+    repositories,
+    scan,
+    owners,
+    largest: largest.slice(0, shownOwners),
+    proposal: {
+      total: total.text,
+      bytes: total.bytes,
+      refused: largest.slice(0, total.refused).map(({ name, total: used }) => ({ name, used })),
+    },
+    unattributed: { repositories: ownerless.length, such: ownerless.slice(0, 1), stores },
+    next: nextCommands(file, layout, found.root),
+  };
+  return {
+    output: json ? jsonText(report) : initText(report),
+    notes: found.unread.map(({ path, reason }) => printable(`${path}: ${reason}`)),
+    status: exitCodes.done,
+  };
+}
+
+const shownOwners = 10;
+
+/** One daemon has the store, and it has figures of its own. */
+async function refuseRunning(config: Config): Promise<void> {
+  try {
+    await localAdminClient(config).ask({ path: '/version' });
+  } catch (error) {
+    if (error instanceof SoftquotaError && error.code === 'unreachable') return;
+    throw error;
+  }
+  const { dataPath, adminSocket } = config.server;
+  throw new SoftquotaError(
+    'conflict',
+    `a daemon runs with DATA_PATH = ${dataPath} already (it answers at ${adminSocket}): softquota usage shows what it knows; stop it to begin anew`,
+  );
+}

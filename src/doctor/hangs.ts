@@ -1,0 +1,36 @@
+/** An examination that ends, whatever disks do: what they keep from being looked at is a finding. */
+
+import { commandLine } from '../health/index.ts';
+import type { InTimeOutcome, Wait } from '../in-time/index.ts';
+import { printable } from '../text/index.ts';
+import type { Finding } from '../wire/index.ts';
+import { finding } from './check-result.ts';
+import type { Examination } from './examine.ts';
+
+/** The examination, and what was not looked at. */
+export function withHangs({ result, waits }: InTimeOutcome<Examination>): Examination {
+  if (result === null) return { findings: [...added(waits, []), notLooked()], checked: [] };
+  return { ...result, findings: [...added(waits, result.findings), ...result.findings] };
+}
+
+/** What a daemon told already is not told twice. */
+function added(waits: readonly Wait[], findings: readonly Finding[]): Finding[] {
+  const told = findings.filter(({ code }) => code === 'disk_hangs');
+  return waits
+    .filter(({ place }) => !told.some(({ message }) => message.includes(printable(place))))
+    .map(({ path, mountedAt }) =>
+      finding(
+        'disk_hangs',
+        `the disk at ${printable(path)} does not answer; what lies on it was not looked at`,
+        `see what serves it: ${commandLine('findmnt', '--mountpoint', mountedAt)}`,
+      ),
+    );
+}
+
+function notLooked(): Finding {
+  return finding(
+    'not_looked',
+    'all else was not looked at, since the disk kept it waiting',
+    'mend this first, then run doctor again',
+  );
+}
