@@ -84,7 +84,10 @@ export function gateClient(config: Config): Client {
 function clientAt(target: RequestOptions, prefix: string, shown: string): Client {
   const send = (call: Call): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const silent = (): Error => new Error(`no answer within ${answerMs / 1000} s`);
+      let answer: IncomingMessage | null = null;
+      const giveUp = (): void => {
+        (answer ?? request).destroy(new Error(`no answer within ${answerMs / 1000} s`));
+      };
       const body = call.body === undefined ? null : JSON.stringify(call.body);
       const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(
         {
@@ -100,16 +103,27 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Client
           },
         },
         response => {
-          clearTimeout(timer);
-          // As long as something comes it may take, as a large backup does.
-          response.setTimeout(answerMs, () => response.destroy(silent()));
+          clearTimeout(answering);
+          answer = response;
           resolve(response);
         },
       );
-      // Connecting counts, and so do headers that never end.
-      const timer = setTimeout(() => request.destroy(silent()), answerMs);
+      // As long as something comes or goes it may take, as a large backup does.
+      request.setTimeout(answerMs, giveUp);
+      // But not connecting, which that leaves out, and not headers that never end.
+      const connecting = setTimeout(giveUp, answerMs);
+      let answering: NodeJS.Timeout | undefined;
+      request.on('socket', socket => {
+        if (socket.connecting) socket.once('connect', () => clearTimeout(connecting));
+        else clearTimeout(connecting);
+      });
+      request.on('finish', () => {
+        // An answer may come before all of the question is sent.
+        if (answer === null) answering = setTimeout(giveUp, answerMs);
+      });
       request.on('error', error => {
-        clearTimeout(timer);
+        clearTimeout(connecting);
+        clearTimeout(answering);
         reject(unreachable(error, shown));
       });
       request.end(body ?? undefined);
