@@ -9,7 +9,7 @@ import type { Examination } from './examine.ts';
 
 /** The examination, and what was not looked at. */
 export function withHangs({ result, waits }: InTimeOutcome<Examination>): Examination {
-  if (result === null) return { findings: [...added(waits, []), notLooked()], checked: [] };
+  if (result === null) return { findings: [...added(waits, []), notLooked(waits)], checked: [] };
   return { ...result, findings: [...added(waits, result.findings), ...result.findings] };
 }
 
@@ -27,7 +27,9 @@ function added(waits: readonly Wait[], findings: readonly Finding[]): Finding[] 
     );
 }
 
-function notLooked(): Finding {
+function notLooked(waits: readonly Wait[]): Finding {
+  if (waits.length === 0)
+    return finding('not_looked', 'nothing was looked at: it did not end in time', 'run doctor again');
   return finding(
     'not_looked',
     'all else was not looked at, since the disk kept it waiting',

@@ -94,6 +94,7 @@ async function listen<Result>(
         stuckAt = report.path;
         return;
       case 'beat':
+        stuckAt = '';
         return;
       case 'part':
         parts.set(report.name, report.value);

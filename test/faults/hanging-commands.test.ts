@@ -1,6 +1,9 @@
 /** A disk that does not answer keeps no command waiting for ever, and nothing that lies elsewhere undone. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { until } from '../e2e/ask.ts';
 import { launcher } from '../e2e/daemon.ts';
 import { must, type Run, run } from '../e2e/run.ts';
 import { hangingDisk } from '../scan/hanging.ts';
@@ -146,4 +150,18 @@ t.test('init writes a configuration beside a disk that does not answer', { buffe
   const report = JSON.parse(stdout);
   t.match(report, { layout: 'owners', repositories: 2, scan: { state: 'done' } });
   t.match(readFileSync(join(folder, 'app.ini'), 'utf8'), `${git}/{owner}/{repo}.git`);
+});
+
+t.test('whoever ends the command ends the process that does its work', { buffered: true }, async t => {
+  const { folder, git, disk } = await world(t);
+  disk.hang();
+  const env = { ...process.env, SOFTQUOTA__SERVER__DATA_PATH: join(folder, 'data') };
+  const command = spawn(process.execPath, [launcher, 'hooks', 'install', git], { env, stdio: 'ignore' });
+  const ended = once(command, 'exit');
+  const children = `/proc/${command.pid}/task/${command.pid}/children`;
+  const worker = await until(() => readFileSync(children, 'utf8').trim() || null);
+  command.kill('SIGTERM');
+  t.strictSame(await ended, [null, 'SIGTERM']);
+  await until(() => (existsSync(`/proc/${worker}`) ? null : true));
+  t.strictSame(hooksIn(join(git, 'carol/tool.git')), []);
 });

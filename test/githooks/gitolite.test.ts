@@ -13,6 +13,7 @@ import {
   withdrawHooks,
 } from '../../src/githooks/index.ts';
 import { run } from '../hooks/world.ts';
+import { avoid } from '../layout/avoid.ts';
 import { Server } from './server.ts';
 
 /** nobody: ssh-keygen, which gitolite uses, wants a user that the machine knows. */
@@ -170,4 +171,21 @@ t.test('a gitolite that fails is told with its own words', async t => {
     code: 'conflict',
     message: /^gitolite query-rc -n GL_ADMIN_BASE, run as git: .*broken here/s,
   });
+});
+
+t.test('where a disk with repositories does not answer nothing is begun', async t => {
+  const { home, common, testing, find, options } = await withGitolite(t);
+  const far = join(home, 'repositories/far');
+  await mkdir(far);
+  avoid(t, far);
+  const fault = {
+    code: 'not_ready',
+    message: new RegExp(`^${far}: the disk does not answer.*nothing was done`),
+  };
+  await t.rejects(distributeHooks(await find(), options), fault);
+  t.notOk((await readdir(common)).includes('pre-receive'));
+  await t.rejects(withdrawHooks(await find()), fault);
+  t.match((await hooksStatus([testing], { hookConf: options.hookConf })).repositories, [
+    { hooks: { 'pre-receive': { state: 'absent' } } },
+  ]);
 });

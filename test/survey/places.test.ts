@@ -1,7 +1,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { parseAccounts, surveyPlaces, wellKnownPlaces } from '../../src/survey/index.ts';
+import { parseAccounts, survey, surveyPlaces, wellKnownPlaces } from '../../src/survey/index.ts';
+import { avoid } from '../layout/avoid.ts';
 import { emptyFolder, repository } from './world.ts';
 
 t.test('the usual places are those of distributions, and the home of the account git', t => {
@@ -40,4 +41,22 @@ t.test('where several of the usual places hold repositories, or none, it is aske
     code: 'usage',
     message: `repositories are in several places: ${places.join(', ')}`,
   });
+});
+
+t.test('where the disk of a usual place does not answer, it is asked which is meant', async t => {
+  const folder = emptyFolder(t);
+  const near = join(folder, 'near');
+  const far = join(folder, 'far');
+  mkdirSync(far);
+  avoid(t, far);
+  await t.rejects(surveyPlaces([near, far]), {
+    code: 'not_ready',
+    message: `it cannot be told whether repositories are in ${far}. Say where they are: softquota init ROOT`,
+  });
+  repository(join(near, 'alice/app.git'));
+  await t.rejects(surveyPlaces([near, far]), {
+    code: 'not_ready',
+    message: new RegExp(`softquota init ${near}$`),
+  });
+  await t.rejects(survey(far), { code: 'not_ready', message: new RegExp(`^${far} cannot be looked into`) });
 });
