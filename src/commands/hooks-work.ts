@@ -36,12 +36,19 @@ import {
 import { jsonText } from './output.ts';
 import type { Printed } from './printed.ts';
 import { type ConfigOption, configFrom } from './settings.ts';
+import { tell } from './streams.ts';
 
 export async function workOnHooks(task: HooksTask, parts: Parts<unknown>): Promise<Printed> {
   const notes: string[] = [];
   const note = (line: string): void => void notes.push(line);
-  const printed = await done(task, parts, note);
-  return { ...printed, notes };
+  try {
+    const printed = await done(task, parts, note);
+    return { ...printed, notes };
+  } catch (error) {
+    // They may be why.
+    for (const line of notes) tell(`softquota: ${line}\n`);
+    throw error;
+  }
 }
 
 /** What an earlier process at the same task told is of the task's type. */
