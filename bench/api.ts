@@ -63,7 +63,7 @@ const figures: Figure[] = [
     goal: {
       words: `under ${goalMs} ms`,
       met: pages.medianMs < goalMs,
-      reason: 'every owner has one look, and the machine had other work meanwhile.',
+      reason: 'every owner has one look, and the host had other work meanwhile.',
     },
   },
   await alone('the same by percent of the limit', `${usage}?sort=percent`),

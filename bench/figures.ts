@@ -79,7 +79,7 @@ export function print({ title, how, figures }: Claim): void {
     `## ${title}`,
     how,
     table.map(cells => `| ${cells.join(' | ')} |`).join('\n'),
-    `Load of the machine at the end: ${(loadavg()[0] ?? 0).toFixed(1)}.`,
+    `Load of the host at the end: ${(loadavg()[0] ?? 0).toFixed(1)}.`,
     ...(missed.length === 0 ? [] : [`Missed:\n\n${missed.join('\n')}`]),
   ];
   process.stdout.write(`\n${sections.join('\n\n')}\n`);

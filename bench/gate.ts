@@ -43,7 +43,7 @@ const json = 'application/json';
 const plainServer = fileURLToPath(new URL('./plain-server.ts', import.meta.url));
 
 const rate = ({ perSecond: value }: Asked) => value;
-/** What hardly depends on what else the machine does. */
+/** What hardly depends on what else the host does. */
 const perCore = ({ perSecond: value, serverLoad }: Asked) => value / serverLoad;
 const figures = [
   ...(await compare('by path, in words, connections kept', byPath, words, 'kept')),
@@ -79,7 +79,7 @@ async function compare(
   const goal = {
     words: `over ${perSecond(goalPerSecond)}`,
     met: median(rates) > goalPerSecond,
-    reason: `the server had ${load(ours, 'serverLoad')} and the asker ${load(ours, 'askerLoad')} of a core. Below 100 % of the server the machine had other work; at 100 % it is what an answer costs, and the ceiling tells how much of that is Node's own HTTP.`,
+    reason: `the server had ${load(ours, 'serverLoad')} and the asker ${load(ours, 'askerLoad')} of a core. Below 100 % of the server the host had other work; at 100 % it is what an answer costs, and the ceiling tells how much of that is Node's own HTTP.`,
   };
   return [
     {

@@ -87,7 +87,7 @@ print({
     figure('the sums after a change', spread(looks, milliseconds), {
       words: 'under 20 ms',
       met: slowest < 20,
-      reason: 'the machine had other work meanwhile.',
+      reason: 'the host had other work meanwhile.',
     }),
   ],
 });

@@ -1,4 +1,4 @@
-/** Prints the head of results.md: the machine that everything below was measured on. */
+/** Prints the head of results.md: the host that everything below was measured on. */
 
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
@@ -25,7 +25,7 @@ process.stdout.write(`# How fast it is
 Written by \`bench/run\`; [README.md](README.md) says what each figure means. Figures are medians with the smallest
 and largest in brackets. A ratio is softquota's figure to the other's, the median of what each round gave.
 
-| machine | |
+| host | |
 | --- | --- |
 ${lines.map(([name, value]) => `| ${name} | ${value} |`).join('\n')}
 `);

@@ -1,7 +1,7 @@
 /**
  * The least that an HTTP server of Node's can do: the same answer to whatever is asked.
  *
- * In: the path of its socket, a body. Nothing that answers over HTTP from Node on this machine can be
+ * In: the path of its socket, a body. Nothing that answers over HTTP from Node on this host can be
  * quicker.
  */
 

@@ -57,7 +57,7 @@ tell(names.map(name => `push ${name} ${milliseconds(median(times[name]))}`).join
 
 print({
   title: 'A push',
-  how: `A commit of one small file, pushed to a bare repository on the same machine, from the start of \`git push\` to its end; ${pushes} pushes each, in turn. In brackets after a median: the smallest and largest. The other hook is a pre-receive as people write it, which adds up the owner's directory with \`du -sk\` and compares.`,
+  how: `A commit of one small file, pushed to a bare repository on the same host, from the start of \`git push\` to its end; ${pushes} pushes each, in turn. In brackets after a median: the smallest and largest. The other hook is a pre-receive as people write it, which adds up the owner's directory with \`du -sk\` and compares.`,
   figures: [
     beside('pre-receive', 'asks', 'none'),
     beside('pre-receive and post-receive', 'both', 'none'),

@@ -1,5 +1,5 @@
 /**
- * Claim: machines that share one quota over Redis answer checks as quickly as one alone does, for no check
+ * Claim: hosts that share one quota over Redis answer checks as quickly as one alone does, for no check
  * asks Redis, and hear of one another's changes within 100 ms, also while one of them tells what 100,000
  * owners store.
  */
@@ -97,8 +97,8 @@ const shownMb = ({ now, most }: ReturnType<typeof memoryMb>) =>
 const both = (values: readonly number[]) =>
   `${milliseconds(median(values))}, ${milliseconds(percentile(values, 99))}, ${milliseconds(Math.max(...values))}`;
 print({
-  title: 'Several machines, one quota',
-  how: `${count(size.owners)} owners with two units each on one machine, ${count(size.groups)} groups, ${count(size.rules)} rules; two daemons, one Redis with an append-only file, and who asks, all on this machine. Checks as above, of a daemon on whose machine none of it is stored. Instead: the least server that asks Redis at each check, one hash an owner with limit and sizes, what is asked in the same moment sent together. It knows no rules, groups or subjects. A lag is the time from the answer to a change of a rule, by the machine that tells, to the first check that the other decides by it.`,
+  title: 'Several hosts, one quota',
+  how: `${count(size.owners)} owners with two units each on one host, ${count(size.groups)} groups, ${count(size.rules)} rules; two daemons, one Redis with an append-only file, and who asks, all on this host. Checks as above, of a daemon on whose host none of it is stored. Instead: the least server that asks Redis at each check, one hash an owner with limit and sizes, what is asked in the same moment sent together. It knows no rules, groups or subjects. A lag is the time from the answer to a change of a rule, by the host that tells, to the first check that the other decides by it.`,
   figures: [
     ...checks,
     plain(
@@ -110,10 +110,7 @@ print({
       [usageBytes, policyBytes].map(bytesEach).join('; '),
     ),
     plain('the policy put into Redis', seconds(repairMs)),
-    plain(
-      'a machine that knows nothing joins: from exec to the first decision by all of it',
-      seconds(joinMs),
-    ),
+    plain('a host that knows nothing joins: from exec to the first decision by all of it', seconds(joinMs)),
     {
       what: 'lag of a change of a rule, median, p99, longest',
       ours: both(calm.lags),
@@ -134,7 +131,7 @@ print({
     ),
     plain('the same where it is heard', both(busy.waits[1])),
     plain(
-      'two machines while nothing happens: commands to Redis a second, processor time of each',
+      'two hosts while nothing happens: commands to Redis a second, processor time of each',
       `${quiet.commands.toFixed(1)}; ${(quiet.load * 100).toFixed(1)} %`,
     ),
     {
@@ -157,7 +154,7 @@ function folderOf(name: string): string {
 function configFor(folder: string, host: string): string {
   return writeConfig(
     folder,
-    `[store]\nADAPTER = redis\nHOST = redis://127.0.0.1:${redis.port}/0\n\n[security]\nSECRET_KEY = the same on all machines of this bench\n\n[server]\nHOST_ID = ${host}\nHTTP_PORT = 0\n`,
+    `[store]\nADAPTER = redis\nHOST = redis://127.0.0.1:${redis.port}/0\n\n[security]\nSECRET_KEY = the same on all hosts of this bench\n\n[server]\nHOST_ID = ${host}\nHTTP_PORT = 0\n`,
   );
 }
 

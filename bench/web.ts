@@ -228,7 +228,7 @@ function report({ loaded, typed, heaps, turned, sorted, answered }: Awaited<Retu
   const keys = by(typed, ({ drawnMs }) => drawnMs);
   print({
     title: 'The web UI, with many owners',
-    how: `A list of ${count(size.owners)} owners in Chromium, signed in by a link, over this machine's loopback. First loads are with an empty cache, ${loads} on each side; ${typed.ours.length} keys were pressed in the search field, each at rest. A time is from the browser's event to the frame after the one that shows the rows of that very answer. Instead: a page whose script fetches all rows at once, and goes through them at each key.`,
+    how: `A list of ${count(size.owners)} owners in Chromium, signed in by a link, over this host's loopback. First loads are with an empty cache, ${loads} on each side; ${typed.ours.length} keys were pressed in the search field, each at rest. A time is from the browser's event to the frame after the one that shows the rows of that very answer. Instead: a page whose script fetches all rows at once, and goes through them at each key.`,
     figures: [
       {
         ...compared('first load, until the first row', bytes, typical(kilobytes)),
@@ -253,7 +253,7 @@ function report({ loaded, typed, heaps, turned, sorted, answered }: Awaited<Retu
         goal: {
           words: `under ${goals.keyMs} ms`,
           met: Math.max(...keys.ours) < goals.keyMs,
-          reason: 'the machine had other work meanwhile.',
+          reason: 'the host had other work meanwhile.',
         },
       },
       alone(

@@ -127,7 +127,7 @@ export async function picturedFleet(
 }
 
 interface Settings {
-  /** Of the machine. */
+  /** Of the host. */
   readonly name: string;
   readonly directory: string;
   readonly sockets: { readonly admin: string; readonly gate: string };

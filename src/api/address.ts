@@ -12,7 +12,7 @@ export function withoutPort(address: string): string {
 }
 
 /**
- * Tells the address that a connection is from; null for a proxy's, and for this machine's own: many may be
+ * Tells the address that a connection is from; null for a proxy's, and for this host's own: many may be
  * behind them.
  */
 export function peersBehind(proxies: readonly string[]): (socket: Socket) => string | null {

@@ -1,5 +1,5 @@
 /**
- * The HTTP API: on a socket of this machine's administrator, and on an address for everybody with a token.
+ * The HTTP API: on a socket of this host's administrator, and on an address for everybody with a token.
  *
  * A route is one definition, from which come what it takes, who may use it, what it answers, and its
  * description in OpenAPI. What changes the policy is answered once it is in the store and in force. Every

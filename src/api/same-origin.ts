@@ -14,7 +14,7 @@ export function isSafe(method: string): boolean {
  * something has to say where it comes from; no script can change these headers.
  *
  * Sec-Fetch-Site compares scheme, host and port as the browser sees them, and needs to know nothing of
- * proxies. Browsers send it only over https and to this machine, so over plain http Origin decides: it is to
+ * proxies. Browsers send it only over https and to this host, so over plain http Origin decides: it is to
  * be that of the base URL, or, where that is no https, the host that was asked (who reaches the daemon by
  * another name, such as its address, brings the cookie of that name alone). A request with neither is no
  * browser's of these years, and is refused.

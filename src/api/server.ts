@@ -20,7 +20,7 @@ import type { ApiServices } from './services.ts';
 import { Streams } from './stream.ts';
 
 export interface Address {
-  /** An address or a name of this machine. */
+  /** An address or a name of this host. */
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
@@ -56,7 +56,7 @@ export class ApiServer {
     this.url = url;
   }
 
-  /** Whoever can connect is this machine's administrator. Rejects with `configuration`. */
+  /** Whoever can connect is this host's administrator. Rejects with `configuration`. */
   static async onSocket(
     services: ApiServices,
     place: SocketPlace,

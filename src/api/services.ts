@@ -25,9 +25,9 @@ export interface ApiServices extends FaultServices {
   readonly secretKeys: SecretKeys;
   readonly signIn: SignInFlow;
   readonly log: SynchronizingLog;
-  /** Null: the quota is this machine's own. */
+  /** Null: the quota is this host's own. */
   readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state' | 'walkers'> | null;
-  /** This machine's name. */
+  /** This host's name. */
   readonly host: string;
   /** `[users] AUTO_CREATE`. */
   readonly autoCreate: boolean;

@@ -18,6 +18,6 @@ export function unitName(
     .filter(root => name.startsWith(root) && name.length > root.length)
     .map(root => name.slice(root.length))
     .sort((a, b) => a.length - b.length);
-  // A template without anything that varies, or another machine's, which may have others.
+  // A template without anything that varies, or another host's, which may have others.
   return below[0] ?? posix.basename(name);
 }

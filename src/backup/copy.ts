@@ -1,4 +1,4 @@
-/** Putting what a daemon knows where it is to be from now on: into a store that machines share, or back. */
+/** Putting what a daemon knows where it is to be from now on: into a store that hosts share, or back. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
@@ -15,7 +15,7 @@ export interface CopyOptions {
 const eventsAtOnce = 1000;
 
 /**
- * Usage is no part of it: each machine says what is stored on it. The policy comes last, so that what broke
+ * Usage is no part of it: each host says what is stored on it. The policy comes last, so that what broke
  * off can be begun anew. Rejects with `conflict` where the store is not empty or what is read back is not
  * what was copied, and with `store_away`.
  */
@@ -38,7 +38,7 @@ export async function copyTo(store: SharedStore, backup: Backup, { verify }: Cop
 }
 
 /**
- * Brings home what only the shared store has, what happened and what was told of it: with that this machine's
+ * Brings home what only the shared store has, what happened and what was told of it: with that this host's
  * own store can serve alone. Rejects with `store_away`, and with `conflict` where what is read back is not
  * what was copied.
  */

@@ -67,7 +67,7 @@ function authorization(): Readonly<Record<string, string>> {
   return { Authorization: `token ${token}` };
 }
 
-/** To the administrator's API of this machine's daemon, wherever SOFTQUOTA_URL leads. */
+/** To the administrator's API of this host's daemon, wherever SOFTQUOTA_URL leads. */
 export function localAdminClient({
   server,
 }: {

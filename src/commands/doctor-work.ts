@@ -14,6 +14,6 @@ export function examination(options: ConfigOption): Promise<Examination> {
       admin: path => adminClient(() => config).ask({ path }),
       gate: path => gateClient(config).ask({ path }),
     }),
-    machine: { uid: where.uid, configOption: options.config ?? null, hookConf: hookConfPath },
+    context: { uid: where.uid, configOption: options.config ?? null, hookConf: hookConfPath },
   });
 }

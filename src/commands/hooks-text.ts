@@ -55,7 +55,7 @@ export function distributeText({ gitolite, hooks, repositories: report }: Distri
       ? ['gitolite links them into each new repository, too.']
       : [
           'gitolite links them into each new repository, too. Where the gate is, those read from one of these:',
-          '- a file for the whole machine:',
+          '- a file for the whole host:',
           ...report.future.hookConf.map(line => `    ${line}`),
           "- gitolite.conf, where .gitolite.rc allows it (GIT_CONFIG_KEYS => 'softquota\\..*'):",
           ...report.future.gitoliteConf.map(line => `    ${line}`),

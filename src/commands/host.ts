@@ -1,9 +1,9 @@
-/** `softquota host`: the machines that share a quota. */
+/** `softquota host`: the hosts that share a quota. */
 
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
-import { type Machine, machine } from '../wire/index.ts';
+import { type FleetHost, fleetHost } from '../wire/index.ts';
 import { adminClient, type Client, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
@@ -26,25 +26,25 @@ const hosts = '/admin/quota/hosts';
 export function addHost(program: Command, exit: Exit): void {
   const host = program
     .command('host')
-    .summary('machines that share the quota')
-    .description('Shows and forgets the machines that share a quota, which are those with one [store] HOST.');
+    .summary('hosts that share the quota')
+    .description('Shows and forgets the hosts that share a quota, which are those with one [store] HOST.');
 
   withJsonOption(withConfigOption(host.command('list')))
-    .summary('list the machines')
+    .summary('list the hosts')
     .description(
-      'Lists the machines, with what is stored on each, and what each walks of what several mount. One that\n' +
+      'Lists the hosts, with what is stored on each, and what each walks of what several mount. One that\n' +
         'is silent counts with what it last said, until it is forgotten.',
     )
     .action(async (options: ListOptions) => {
-      const found = z.array(machine).parse(await getShared(clientOf(options), { path: hosts }));
+      const found = z.array(fleetHost).parse(await getShared(clientOf(options), { path: hosts }));
       if (options.json === true) printJson(found);
-      else print(machinesTable(found));
+      else print(hostsTable(found));
     });
 
   withJsonOption(withConfigOption(host.command('forget')))
-    .summary('have a machine that is gone count no more')
+    .summary('have a host that is gone count no more')
     .description(
-      'Takes a machine that is gone out, with all that it said of usage. One whose daemon runs cannot be\n' +
+      'Takes a host that is gone out, with all that it said of usage. One whose daemon runs cannot be\n' +
         'forgotten; one that comes back says again what is stored on it. What it walked for all that mount it\n' +
         '([storage.*] SHARED) another one walks.',
     )
@@ -56,7 +56,7 @@ export function addHost(program: Command, exit: Exit): void {
     )
     .action(async (id: string, options: ForgetOptions) => {
       const client = clientOf(options);
-      const known = z.array(machine).parse(await getShared(client, { path: hosts }));
+      const known = z.array(fleetHost).parse(await getShared(client, { path: hosts }));
       const gone = known.find(each => each.id === id);
       const stored = gone === undefined ? '' : ` What it stores, ${storedOn(gone)}, counts no more.`;
       if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`))) return exit(1);
@@ -70,7 +70,7 @@ function clientOf(options: ConfigOption): Client {
   return adminClient(() => configFrom(options));
 }
 
-function machinesTable(machines: readonly Machine[]): string {
+function hostsTable(fleetHosts: readonly FleetHost[]): string {
   const columns = [
     { title: 'host' },
     { title: 'state' },
@@ -81,7 +81,7 @@ function machinesTable(machines: readonly Machine[]): string {
   ] as const;
   return table(
     columns,
-    machines.map(each => [
+    fleetHosts.map(each => [
       each.id,
       each.alive ? 'running' : `silent for ${formatDuration(each.silent_seconds)}`,
       formatCount(each.owners),
@@ -92,6 +92,6 @@ function machinesTable(machines: readonly Machine[]): string {
   );
 }
 
-function storedOn({ owners, bytes }: Machine): string {
+function storedOn({ owners, bytes }: FleetHost): string {
   return `${formatBytes(bytes)} of ${formatCount(owners)} owners`;
 }

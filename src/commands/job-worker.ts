@@ -1,6 +1,6 @@
 /**
- * Run by itself, by commands whose work disks may keep waiting: does the work, and tells where it looks at the
- * disk.
+ * Run by itself, by commands whose work disks may keep waiting: does the work, and tells where it looks at
+ * the disk.
  *
  * In: an order for a `Job`, on standard input. Out: reports on descriptor 3, the last one with what the work
  * came to. Exit: 0; else it could not be done.

@@ -1,4 +1,4 @@
-/** Asking a daemon for what there is only where machines share a quota. */
+/** Asking a daemon for what there is only where hosts share a quota. */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Call, Client } from './client.ts';
@@ -11,7 +11,7 @@ export async function getShared(client: Client, call: Call): Promise<unknown> {
     if (!(error instanceof SoftquotaError && error.code === 'not_found')) throw error;
     throw new SoftquotaError(
       'not_found',
-      'this daemon has its quota for itself ([store] ADAPTER = sqlite); docs/redis.md tells how machines share one',
+      'this daemon has its quota for itself ([store] ADAPTER = sqlite); docs/redis.md tells how hosts share one',
     );
   }
 }

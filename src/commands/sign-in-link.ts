@@ -18,7 +18,7 @@ export function addSignInLink(program: Command, _exit: Exit): void {
     .summary('make a link that signs a user in to the web UI')
     .description(
       'Prints nothing but a link on standard output: who opens it in a browser is signed in as that user. It is\n' +
-        'good once and for ten minutes, on the machine that made it, until its daemon ends.',
+        'good once and for ten minutes, on the host that made it, until its daemon ends.',
     )
     .requiredOption('--user <user>', 'whom it signs in')
     .action(async ({ user, json, ...option }: LinkOptions) => {

@@ -1,4 +1,4 @@
-/** `softquota store`: the store that several machines share. */
+/** `softquota store`: the store that several hosts share. */
 
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
@@ -31,16 +31,16 @@ interface CopyOptions extends ConfigOption {
 export function addStore(program: Command, exit: Exit): void {
   const store = program
     .command('store')
-    .summary('the store that machines share')
-    .description('Looks after the store that several machines share. docs/redis.md tells the whole story.');
+    .summary('the store that hosts share')
+    .description('Looks after the store that several hosts share. docs/redis.md tells the whole story.');
 
   withConfigOption(store.command('repair'))
     .summary('decide which policy is the right one')
     .description(
       'For a shared store that was emptied, or put back from an older copy: its policy does not come\n' +
         'into force by itself, and none can be changed until somebody decides. --known puts the policy\n' +
-        'that is in force on this machine into the store; --stored takes the one that the store holds.\n' +
-        'The other machines follow within two seconds. Usage needs no repair: each machine tells its own.',
+        'that is in force on this host into the store; --stored takes the one that the store holds.\n' +
+        'The other hosts follow within two seconds. Usage needs no repair: each host tells its own.',
     )
     .addOption(new Option('--known', 'the policy in force here is the right one').conflicts('stored'))
     .addOption(new Option('--stored', 'the policy in the store is the right one'))
@@ -70,13 +70,13 @@ export function addStore(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(store.command('copy')))
-    .summary('move to a store that machines share, or back')
+    .summary('move to a store that hosts share, or back')
     .description(
       'Copies owners, policy and events of the running daemon into an empty Redis, and prints what to set\n' +
         'in app.ini. After a restart the daemon goes on there, and tells by itself what is stored on it. What\n' +
         'is ruled between the copy and the restart is not in the copy: the daemon notices, and asks for\n' +
         '`softquota store repair`. With "--to sqlite" a daemon that shares a quota brings the events home,\n' +
-        "so that it can go on with this machine's own store; all else is there already.",
+        "so that it can go on with this host's own store; all else is there already.",
     )
     .requiredOption('--to <address>', 'where to: an address as in [store] HOST, or sqlite')
     .option('--prefix <prefix>', 'as [store] PREFIX; default: what the configuration says')
@@ -152,19 +152,19 @@ function copiedText(
   const reported = units.reduce((sum, { bytes }) => sum + bytes, 0);
   const shown = maskPassword(to);
   const lines = [
-    ...(server.hostId === null ? ['[server]', 'HOST_ID = a name that no other machine has', ''] : []),
+    ...(server.hostId === null ? ['[server]', 'HOST_ID = a name that no other host has', ''] : []),
     '[store]',
     'ADAPTER = redis',
     `HOST = ${shown}`,
     ...(prefix === store.prefix ? [] : [`PREFIX = ${prefix}`]),
     ...(security.secretKeys.length === 0
-      ? ['', '[security]', `SECRET_KEY = what ${join(server.dataPath, 'secret.key')} has, on each machine`]
+      ? ['', '[security]', `SECRET_KEY = what ${join(server.dataPath, 'secret.key')} has, on each host`]
       : []),
   ];
   return (
     `Copied ${what} to ${shown}.${sameText(copied)}\n` +
     (reported > 0
-      ? `What programs reported here, ${formatBytes(reported)}, is told by this machine when it joins.\n`
+      ? `What programs reported here, ${formatBytes(reported)}, is told by this host when it joins.\n`
       : '') +
     `Set in app.ini${shown === to ? '' : ', with user and password as you gave them'}, then restart the daemon:\n\n` +
     lines.map(line => (line === '' ? '\n' : `    ${line}\n`)).join('')

@@ -12,7 +12,7 @@ function isHost(text: string): boolean {
   return isIP(text) !== 0 || (hostName.test(text) && !/^[\d.]+$/.test(text));
 }
 
-/** Where to listen: an address, or a name of this machine. */
+/** Where to listen: an address, or a name of this host. */
 export const listenAddress: Kind<string> = textKind(
   z
     .string()

@@ -109,33 +109,32 @@ function refuseBadSockets(config: Config, values: Values): void {
 }
 
 /**
- * A name that is made up would be another one after DATA_PATH is lost, and what the machine said would count
+ * A name that is made up would be another one after DATA_PATH is lost, and what the host said would count
  * twice.
  */
 function refuseNamelessHost(config: Config, values: Values): void {
   if (config.store.adapter === 'sqlite' || config.server.hostId !== null) return;
-  const where =
-    '[store] ADAPTER = redis needs [server] HOST_ID, a name for this machine that no other one has.';
+  const where = '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other one has.';
   values.refuse(store.adapter, where);
 }
 
-/** Who walks is agreed upon in the store that machines share. */
+/** Who walks is agreed upon in the store that hosts share. */
 function refuseSharingAlone(config: Config, values: Values): void {
   if (config.store.adapter === 'redis') return;
   for (const { shared } of storages) {
     if (values.take(shared) === null) continue;
-    values.refuse(shared, 'this machine has its quota for itself. SHARED needs [store] ADAPTER = redis.');
+    values.refuse(shared, 'this host has its quota for itself. SHARED needs [store] ADAPTER = redis.');
   }
 }
 
-/** What one machine encrypts the others have to read. */
+/** What one host encrypts the others have to read. */
 function refuseUnsharedKey(config: Config, values: Values): void {
   const { secretKeys } = config.security;
   // Where what is given is no key, that is the fault.
   if (config.store.adapter === 'sqlite' || secretKeys.length > 0 || values.isFaulty(security.secretKeys))
     return;
   const where =
-    '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each machine. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
+    '[store] ADAPTER = redis needs [security] SECRET_KEY, the same on each host. Write at least 32 characters that nobody can guess, such as openssl rand -base64 32 gives.';
   values.refuse(store.adapter, where);
 }
 

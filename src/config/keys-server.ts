@@ -52,7 +52,7 @@ export const server = {
   }),
   adminSocket: serverKey('ADMIN_SOCKET', kind.optional(kind.path), {
     words: 'DATA_PATH/admin.sock',
-    doc: "The socket of this machine's administrator, always of mode 0600; the commands use it.",
+    doc: "The socket of this host's administrator, always of mode 0600; the commands use it.",
     example: '/run/softquota/admin.sock',
     of: config => config.server.adminSocket,
   }),
@@ -99,7 +99,7 @@ export const server = {
     ),
     {
       words: 'random, kept in DATA_PATH',
-      doc: "The name of this machine's part of the usage. With `[store] ADAPTER = redis` it must be given, and be another one on each machine.",
+      doc: "The name of this host's part of the usage. With `[store] ADAPTER = redis` it must be given, and be another one on each host.",
       example: 'git1',
       of: config => config.server.hostId,
     },
@@ -111,7 +111,7 @@ const storeKey = keysOf('store');
 export const store = {
   adapter: storeKey('ADAPTER', kind.oneOf(['sqlite', 'redis']), {
     text: 'sqlite',
-    doc: 'Where policy and usage are kept: `sqlite` in DATA_PATH, `redis` on a server that several machines share.',
+    doc: 'Where policy and usage are kept: `sqlite` in DATA_PATH, `redis` on a server that several hosts share.',
     of: config => config.store.adapter,
   }),
   host: storeKey('HOST', storeAddress, {
@@ -147,7 +147,7 @@ const securityKey = keysOf('security');
 export const security = {
   secretKeys: securityKey('SECRET_KEY', kind.secretKeys, {
     words: 'made at the first start, kept in DATA_PATH/secret.key',
-    doc: 'What the secrets that the daemon keeps are encrypted with: at least 32 characters. Behind it, by commas, previous keys, which are still read. With `[store] ADAPTER = redis` it must be given, the same on each machine.',
+    doc: 'What the secrets that the daemon keeps are encrypted with: at least 32 characters. Behind it, by commas, previous keys, which are still read. With `[store] ADAPTER = redis` it must be given, the same on each host.',
     secret: 'whole',
     of: config => config.security.secretKeys,
   }),

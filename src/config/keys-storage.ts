@@ -51,7 +51,7 @@ export const storages = storageKinds.map(storage => {
   });
   const shared = key('SHARED', kind.optional(name), {
     words: 'none',
-    doc: 'What you call the file system that all of it lies on, where several machines mount it: those that give the same name walk it once. Only with `[store] ADAPTER = redis`.',
+    doc: 'What you call the file system that all of it lies on, where several hosts mount it: those that give the same name walk it once. Only with `[store] ADAPTER = redis`.',
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.shared ?? null,
   });

@@ -116,7 +116,7 @@ export function wholeNumber(least: number, most: number): Kind<number> {
   );
 }
 
-/** A path of this machine, absolute or not. */
+/** A path of this host, absolute or not. */
 export const path: Kind<string> = textKind(
   z
     .string()

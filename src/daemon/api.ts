@@ -19,7 +19,7 @@ import type { Unasked } from './unasked.ts';
 /** What is asked and told by all that answers. */
 export interface ServedParts {
   readonly current: Current;
-  /** This machine's name. */
+  /** This host's name. */
   readonly host: string;
   readonly events: Events;
   readonly fleet: Fleet | null;

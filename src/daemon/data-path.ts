@@ -1,4 +1,4 @@
-/** DATA_PATH: what the daemon keeps on this machine. */
+/** DATA_PATH: what the daemon keeps on this host. */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The daemon's part in a quota that several machines share, where `[store] ADAPTER` says so. */
+/** The daemon's part in a quota that several hosts share, where `[store] ADAPTER` says so. */
 
 import type { Config } from '../config/index.ts';
 import { Fleet, type Mounted } from '../fleet/index.ts';
@@ -16,7 +16,7 @@ export interface FleetParts {
   readonly log: Logger;
 }
 
-/** Null: the quota is this machine's own. Rejects with `configuration` or `store_refused`. */
+/** Null: the quota is this host's own. Rejects with `configuration` or `store_refused`. */
 export async function joinFleet({ config, host, ledger, log }: FleetParts): Promise<Fleet | null> {
   const { adapter, host: address, prefix, waitReplicas } = config.store;
   if (adapter === 'sqlite') {

@@ -1,4 +1,4 @@
-/** Names of users and groups, as the machine's own files have them: a directory service may know more. */
+/** Names of users and groups, as the host's own files have them: a directory service may know more. */
 
 import { systemAccounts } from '../survey/index.ts';
 

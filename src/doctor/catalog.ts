@@ -19,12 +19,12 @@ export const doctorFindings = {
   },
   config_writable: {
     severity: 'wrong',
-    meaning: 'Anybody on this machine can write app.ini, or put another one in its place.',
+    meaning: 'Anybody on this host can write app.ini, or put another one in its place.',
     mend: '`chmod o-w` on what is named',
   },
   secret_readable: {
     severity: 'wrong',
-    meaning: 'Anybody on this machine can read a file with a secret of the configuration.',
+    meaning: 'Anybody on this host can read a file with a secret of the configuration.',
     mend: "give the file to the daemon's group, and take everybody's right to read it",
   },
   not_looked: {
@@ -62,12 +62,12 @@ export const doctorFindings = {
   socket_exposed: {
     severity: 'wrong',
     meaning:
-      "Anybody on this machine can put a socket of their own in the place of one of the daemon's; the daemon does not start with it.",
+      "Anybody on this host can put a socket of their own in the place of one of the daemon's; the daemon does not start with it.",
     mend: 'a directory that only the daemon and root may write, such as /run/softquota',
   },
   trusted_open: {
     severity: 'wrong',
-    meaning: 'Anybody on this machine can use TRUSTED_SOCKET, and so report any usage.',
+    meaning: 'Anybody on this host can use TRUSTED_SOCKET, and so report any usage.',
     mend: '`[server] TRUSTED_MODE`, or `chmod`',
   },
   admin_open: {
@@ -77,7 +77,7 @@ export const doctorFindings = {
   },
   data_open: {
     severity: 'wrong',
-    meaning: 'Anybody on this machine can write into DATA_PATH, and so replace what the daemon keeps.',
+    meaning: 'Anybody on this host can write into DATA_PATH, and so replace what the daemon keeps.',
     mend: '`chmod o-w`',
   },
   data_full: {

@@ -17,7 +17,7 @@ export interface DaemonCheck extends CheckResult {
 /** More than a request takes, and than clocks that are kept right differ by. */
 const clockMs = 60_000;
 
-export async function checkDaemon({ admin, loaded, machine }: Installation): Promise<DaemonCheck> {
+export async function checkDaemon({ admin, loaded, context }: Installation): Promise<DaemonCheck> {
   try {
     const { headers, json } = succeeded(await admin('/version'));
     const running = versionReport.parse(json).version;
@@ -28,7 +28,7 @@ export async function checkDaemon({ admin, loaded, machine }: Installation): Pro
       findings: [
         ...versions(running),
         ...clocks(headers.date),
-        ...own.map(found => localized(machine, found)),
+        ...own.map(found => localized(context, found)),
       ],
       checked: [`the daemon, ${running}, and what it finds itself`],
     };
@@ -42,7 +42,7 @@ export async function checkDaemon({ admin, loaded, machine }: Installation): Pro
       };
     }
     const message = `${printable(error.message)}; what only it knows was not looked at`;
-    return { heard: false, findings: [finding('daemon_away', message, start(machine))] };
+    return { heard: false, findings: [finding('daemon_away', message, start(context))] };
   }
 }
 

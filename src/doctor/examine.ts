@@ -11,7 +11,7 @@ import { checkGate } from './gate.ts';
 import { checkGc } from './gc.ts';
 import { checkHookConf } from './hook-conf.ts';
 import { checkHooks } from './hooks.ts';
-import type { Installation, Loaded, Machine } from './installation.ts';
+import type { HostContext, Installation, Loaded } from './installation.ts';
 import { softquota } from './mend.ts';
 import { checkPrograms } from './programs.ts';
 import { checkReachability } from './reachability.ts';
@@ -29,23 +29,23 @@ export interface Examination {
   readonly checked: readonly string[];
 }
 
-/** Changes nothing, and asks nothing but what is on this machine and its daemon. */
-export async function examine({ loaded, clients, machine }: Loaded): Promise<Examination> {
+/** Changes nothing, and asks nothing but what is on this host and its daemon. */
+export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {
   const looked = together([
     checkFaults(loaded),
     await checkPrograms(),
     ...(loaded.ok
-      ? await installed({ loaded, ...clients(loaded), machine })
-      : [checkHookConf(machine.hookConf, null)]),
+      ? await installed({ loaded, ...clients(loaded), context })
+      : [checkHookConf(context.hookConf, null)]),
   ]);
   const { findings, checked } = looked;
-  const all = [...findings, ...notLooked(machine, looked.missed)];
+  const all = [...findings, ...notLooked(context, looked.missed)];
   const isWrong = ({ severity }: Finding): boolean => severity === 'wrong';
   return { findings: [...all.filter(isWrong), ...all.filter(found => !isWrong(found))], checked };
 }
 
 async function installed(installation: Installation): Promise<readonly CheckResult[]> {
-  const { loaded, machine } = installation;
+  const { loaded, context } = installation;
   const { config } = loaded;
   const [daemon, gate] = await Promise.all([checkDaemon(installation), checkGate(installation)]);
   return [
@@ -54,7 +54,7 @@ async function installed(installation: Installation): Promise<readonly CheckResu
     gate,
     checkSockets(installation),
     checkSpace(installation),
-    checkHookConf(machine.hookConf, config.server.socket),
+    checkHookConf(context.hookConf, config.server.socket),
     ...(await onDisk(installation, daemon.heard)).map(looked => ({
       ...looked,
       findings: capped(looked.findings),
@@ -78,16 +78,16 @@ function capped(findings: readonly Finding[]): readonly Finding[] {
 
 /** `heard`: whether the daemon tells by itself of its storage. */
 async function onDisk(installation: Installation, heard: boolean): Promise<readonly CheckResult[]> {
-  const { loaded, machine } = installation;
+  const { loaded, context } = installation;
   const repositories = findRepositories(loaded.config);
   const { close } = repositories;
   const { repositories: statuses, hookConf } = await hooksStatus(
     close.map(({ path }) => path),
-    { hookConf: machine.hookConf },
+    { hookConf: context.hookConf },
   );
-  const hooks = checkHooks(machine, repositories, statuses);
+  const hooks = checkHooks(context, repositories, statuses);
   return [
-    ...(heard ? [] : [checkRoots(machine, repositories)]),
+    ...(heard ? [] : [checkRoots(context, repositories)]),
     hooks,
     hookConf?.believed === true ? { findings: [] } : checkSettings(installation, close, statuses, hooks.well),
     await checkReachability(
@@ -96,13 +96,13 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
       hooks.run,
     ),
     checkUnmanaged(installation, repositories),
-    checkGc(machine, close),
-    await checkSignedPushes(machine, close, statuses),
+    checkGc(context, close),
+    await checkSignedPushes(context, close, statuses),
   ];
 }
 
 /** What the daemon would say of its storage, while there is none to say it. */
-function checkRoots(machine: Machine, { roots, unread }: Repositories): CheckResult {
+function checkRoots(context: HostContext, { roots, unread }: Repositories): CheckResult {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
   const isAway = (path: string): boolean => away.some(root => root.path === path);
   const places = unread.filter(({ path }) => !isAway(path));
@@ -120,17 +120,17 @@ function checkRoots(machine: Machine, { roots, unread }: Repositories): CheckRes
       ...away.map(({ path, state }) =>
         finding('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
       ),
-      ...(machine.uid === 0 ? places : []).map(({ path, error }) =>
+      ...(context.uid === 0 ? places : []).map(({ path, error }) =>
         finding('root_unread', `${printable(path)}: ${error}`, `see why: ${commandLine('ls', '-la', path)}`),
       ),
     ],
     missed:
-      machine.uid === 0 ? [] : places.slice(0, 1).map(({ path }) => `${printable(path)} and places like it`),
+      context.uid === 0 ? [] : places.slice(0, 1).map(({ path }) => `${printable(path)} and places like it`),
   };
 }
 
-function notLooked(machine: Machine, missed: readonly string[]): Finding[] {
+function notLooked(context: HostContext, missed: readonly string[]): Finding[] {
   if (missed.length === 0) return [];
-  const message = `not everything could be looked at as uid ${machine.uid}: ${missed.join('; ')}`;
-  return [finding('not_looked', message, `sudo ${softquota(machine, 'doctor')}`)];
+  const message = `not everything could be looked at as uid ${context.uid}: ${missed.join('; ')}`;
+  return [finding('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
 }

@@ -8,7 +8,7 @@ import type { Installation } from './installation.ts';
 import { setKey, start } from './mend.ts';
 
 export async function checkGate(installation: Installation): Promise<CheckResult> {
-  const { gate, loaded, machine } = installation;
+  const { gate, loaded, context } = installation;
   const { socket } = loaded.config.server;
   try {
     await gate('/healthz');
@@ -19,7 +19,7 @@ export async function checkGate(installation: Installation): Promise<CheckResult
       return { findings: modes(installation), missed: [`the gate at ${printable(socket)}`] };
     }
     return {
-      findings: [finding('gate_away', printable(error.message), start(machine)), ...modes(installation)],
+      findings: [finding('gate_away', printable(error.message), start(context)), ...modes(installation)],
     };
   }
 }

@@ -5,7 +5,7 @@ import { beforeLook, encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, finding } from './check-result.ts';
-import type { Machine } from './installation.ts';
+import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
 
@@ -17,15 +17,15 @@ const mostLoose = 6700;
 const mostPacks = 50;
 const sampled = 'objects/17';
 
-export function checkGc(machine: Machine, repositories: readonly Repository[]): CheckResult {
+export function checkGc(context: HostContext, repositories: readonly Repository[]): CheckResult {
   return {
-    findings: repositories.flatMap(repository => found(machine, repository)),
+    findings: repositories.flatMap(repository => found(context, repository)),
     checked: ['their gc'],
   };
 }
 
-function found(machine: Machine, { path, user }: Repository): Finding[] {
-  const collect = asUser(machine, user.uid, 'git', '-C', path, 'gc', '--quiet');
+function found(context: HostContext, { path, user }: Repository): Finding[] {
+  const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
   if (isThere(`${path}/gc.log`)) {
     const message = `${printable(path)}: the last automatic gc failed, gc.log says why, and git makes no other until then`;
     return [finding('gc_failing', message, collect)];

@@ -22,7 +22,7 @@ import { homeOf } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
 import { type CheckResult, finding } from './check-result.ts';
 import { hookFileAt } from './hook-file.ts';
-import type { Machine } from './installation.ts';
+import type { HostContext } from './installation.ts';
 import { asUser, softquota } from './mend.ts';
 import type { Repositories, Repository } from './repositories.ts';
 import type { User } from './rights.ts';
@@ -49,7 +49,7 @@ interface Fault {
 }
 
 export function checkHooks(
-  machine: Machine,
+  context: HostContext,
   { close, count, roots, whole }: Repositories,
   statuses: readonly RepositoryStatus[],
 ): HooksCheck {
@@ -59,7 +59,7 @@ export function checkHooks(
   for (const [index, repository] of close.entries()) {
     const status = statuses[index];
     if (status === undefined) continue;
-    const found = faultsOf(machine, repository, status);
+    const found = faultsOf(context, repository, status);
     faults.push(...found);
     if (found.length > 0) continue;
     well.add(repository.path);
@@ -72,7 +72,7 @@ export function checkHooks(
   return {
     well,
     run,
-    findings: [...grouped(machine, faults, rootPaths), ...including(machine, close, statuses)],
+    findings: [...grouped(context, faults, rootPaths), ...including(context, close, statuses)],
     checked: [`the hooks of ${shown}${some}${more}`],
   };
 }
@@ -93,7 +93,7 @@ function runDirectory({ path }: Repository, status: RepositoryStatus): string {
   return ('fault' in status ? null : status.hooksPath)?.directory ?? `${path}/hooks`;
 }
 
-function faultsOf(machine: Machine, repository: Repository, status: RepositoryStatus): Fault[] {
+function faultsOf(context: HostContext, repository: Repository, status: RepositoryStatus): Fault[] {
   if (isProtected(status)) return [];
   if (!('fault' in status) && status.gitlab !== null) {
     const mend = 'nothing mends it here: its usage is measured, and shown to whoever asks';
@@ -102,7 +102,7 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
   const directory = runDirectory(repository, status);
   const files = hookNames.map(name => ({ name, ...hookFileAt(`${directory}/${name}`, name) }));
   if (files.every(file => file.is === 'current' && file.isExecutable)) return [];
-  const shared = gitoliteMend(machine, repository);
+  const shared = gitoliteMend(context, repository);
   const fault = (code: DoctorCode, what: string, mend: string | null = shared): Fault[] => [
     { code, repository: repository.path, what, mend },
   ];
@@ -110,7 +110,7 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
     return fault(
       'hook_unreached',
       `git runs the hooks of ${directory}, by core.hooksPath of ${status.hooksPath.from}, and ours are not among them`,
-      unreachedMend(machine, repository, status.hooksPath, directory),
+      unreachedMend(context, repository, status.hooksPath, directory),
     );
   }
   const link = files.find(file => file.isLink);
@@ -119,14 +119,14 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
     return fault(
       'hook_link',
       `hooks/${link.name} is a link that does not lead to this version's hook`,
-      shared ?? `${remove} && ${softquota(machine, 'hooks install', repository.path)}`,
+      shared ?? `${remove} && ${softquota(context, 'hooks install', repository.path)}`,
     );
   }
   if ('fault' in status) {
     return fault(
       'hook_fault',
       status.fault,
-      `mend this; then: ${softquota(machine, 'hooks install', repository.path)}`,
+      `mend this; then: ${softquota(context, 'hooks install', repository.path)}`,
     );
   }
   for (const name of hookNames) {
@@ -147,7 +147,7 @@ function faultsOf(machine: Machine, repository: Repository, status: RepositorySt
  * gitolite links the hooks of one folder into all its repositories, as it does its own `update`; there they
  * belong.
  */
-function gitoliteMend(machine: Machine, { path, user }: Repository): string | null {
+function gitoliteMend(context: HostContext, { path, user }: Repository): string | null {
   const home = homeOf(user.uid);
   if (home === null) return null;
   try {
@@ -156,7 +156,7 @@ function gitoliteMend(machine: Machine, { path, user }: Repository): string | nu
   } catch {
     return null;
   }
-  return softquota(machine, 'hooks install', '--gitolite', home);
+  return softquota(context, 'hooks install', '--gitolite', home);
 }
 
 /**
@@ -164,7 +164,7 @@ function gitoliteMend(machine: Machine, { path, user }: Repository): string | nu
  * way, and core.hooksPath is not taken out: both would switch those hooks off.
  */
 function unreachedMend(
-  machine: Machine,
+  context: HostContext,
   repository: Repository,
   { from }: HooksPath,
   directory: string,
@@ -178,12 +178,12 @@ function unreachedMend(
   }
   const unset = ['--unset-all', 'core.hooksPath'];
   if (!from.startsWith('/')) return commandLine('git', 'config', '--system', ...unset);
-  return asUser(machine, ownerOf(from) ?? repository.user.uid, 'git', 'config', '--file', from, ...unset);
+  return asUser(context, ownerOf(from) ?? repository.user.uid, 'git', 'config', '--file', from, ...unset);
 }
 
 /** Whoever wrote the configuration chose what it includes, so that root does not read it. */
 function including(
-  machine: Machine,
+  context: HostContext,
   repositories: readonly Repository[],
   statuses: readonly RepositoryStatus[],
 ): Finding[] {
@@ -195,7 +195,7 @@ function including(
   if (first === undefined) return [];
   const others = found.length === 1 ? '' : `; so in ${found.length - 1} more`;
   const message = `${printable(first.path)}: its config includes other files, which are not looked at${others}`;
-  const look = asUser(machine, first.user.uid, 'git', '-C', first.path, 'config', '--get', 'core.hooksPath');
+  const look = asUser(context, first.user.uid, 'git', '-C', first.path, 'config', '--get', 'core.hooksPath');
   return [
     finding(
       'config_included',
@@ -211,7 +211,7 @@ const mostNamed = 10;
  * One finding for each kind of fault that many repositories share; those with a mend of their own, one by
  * one.
  */
-function grouped(machine: Machine, faults: readonly Fault[], roots: readonly string[]): Finding[] {
+function grouped(context: HostContext, faults: readonly Fault[], roots: readonly string[]): Finding[] {
   const groups = new Map<string, Fault[]>();
   for (const fault of faults) {
     const key = `${fault.code} ${fault.mend ?? ''}`;
@@ -223,7 +223,7 @@ function grouped(machine: Machine, faults: readonly Fault[], roots: readonly str
     const others = group.length === 1 ? '' : `; so in ${group.length - 1} more`;
     const message = `${printable(first.repository)}: ${printable(first.what)}${others}`;
     const places = group.length <= mostNamed ? group.map(({ repository }) => repository) : roots;
-    return [finding(first.code, message, first.mend ?? softquota(machine, 'hooks install', ...places))];
+    return [finding(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places))];
   });
 }
 

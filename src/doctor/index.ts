@@ -10,4 +10,4 @@
 export { type DoctorCode, doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
 export { withHangs } from './hangs.ts';
-export type { Ask, Installation, Loaded, Machine } from './installation.ts';
+export type { Ask, HostContext, Installation, Loaded } from './installation.ts';

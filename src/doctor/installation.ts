@@ -15,16 +15,16 @@ export interface Installation {
   /** The administrator's API. */
   readonly admin: Ask;
   readonly gate: Ask;
-  readonly machine: Machine;
+  readonly context: HostContext;
 }
 
 /** What there is without a configuration, too. */
-export interface Machine {
+export interface HostContext {
   /** Whom doctor runs as; 0 may look everywhere. */
   readonly uid: number;
   /** What `--config` said, to be repeated in the commands that mend. */
   readonly configOption: string | null;
-  /** The hooks' settings for the whole machine. */
+  /** The hooks' settings for the whole host. */
   readonly hookConf: string;
 }
 
@@ -32,5 +32,5 @@ export interface Loaded {
   readonly loaded: LoadedConfig | RefusedConfig;
   /** The clients of a sound configuration. */
   readonly clients: (loaded: LoadedConfig) => Pick<Installation, 'admin' | 'gate'>;
-  readonly machine: Machine;
+  readonly context: HostContext;
 }

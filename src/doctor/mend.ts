@@ -5,11 +5,11 @@ import { variableOf } from '../config/index.ts';
 import { commandLine } from '../health/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { userName } from './accounts.ts';
-import type { Installation, Machine } from './installation.ts';
+import type { HostContext, Installation } from './installation.ts';
 
 /** A command of ours, about the same installation. */
-export function softquota(machine: Machine, command: string, ...words: readonly string[]): string {
-  const { configOption } = machine;
+export function softquota(context: HostContext, command: string, ...words: readonly string[]): string {
+  const { configOption } = context;
   const option = configOption === null ? [] : ['--config', configOption];
   return commandLine('softquota', ...command.split(' '), ...option, ...words);
 }
@@ -18,8 +18,8 @@ export function softquota(machine: Machine, command: string, ...words: readonly 
  * A command as the user that files belong to: git works on nobody else's, and what it writes has to stay
  * theirs.
  */
-export function asUser(machine: Machine, uid: number, ...words: readonly string[]): string {
-  if (uid === machine.uid) return commandLine(...words);
+export function asUser(context: HostContext, uid: number, ...words: readonly string[]): string {
+  if (uid === context.uid) return commandLine(...words);
   const name = userName(uid);
   if (name !== null) return commandLine('runuser', '-u', name, '--', ...words);
   return commandLine('setpriv', `--reuid=${uid}`, '--clear-groups', ...words);
@@ -47,8 +47,8 @@ function isSupervised(): boolean {
   return unitFiles.some(folder => existsSync(`${folder}/softquota.service`));
 }
 
-export function start(machine: Machine): string {
-  return isSupervised() ? 'systemctl start softquota' : softquota(machine, 'serve');
+export function start(context: HostContext): string {
+  return isSupervised() ? 'systemctl start softquota' : softquota(context, 'serve');
 }
 
 export function restart(): string {
@@ -60,8 +60,8 @@ export function reload(): string {
 }
 
 /** A mend of the daemon's, which knows neither how doctor was called nor who supervises it. */
-export function localized(machine: Machine, found: Finding): Finding {
-  const option = machine.configOption === null ? '' : ` ${commandLine('--config', machine.configOption)}`;
+export function localized(context: HostContext, found: Finding): Finding {
+  const option = context.configOption === null ? '' : ` ${commandLine('--config', context.configOption)}`;
   const mend = found.mend
     .replaceAll(/\bsoftquota (scan|usage)\b/g, command => command + option)
     .replaceAll('restart the daemon', restart)

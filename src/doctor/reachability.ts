@@ -32,18 +32,18 @@ export async function checkReachability(
   users: readonly User[],
   hooks: readonly RunHook[],
 ): Promise<CheckResult> {
-  const { loaded, machine } = installation;
+  const { loaded, context } = installation;
   const { socket } = loaded.config.server;
   const all = [...new Map(users.map(user => [user.uid, user])).values()];
-  const asked = all.filter(user => mayAskFor(machine.uid, user)).slice(0, mostUsers);
+  const asked = all.filter(user => mayAskFor(context.uid, user)).slice(0, mostUsers);
   const found = await Promise.all(
     asked.map(async user => {
       // What rights hook.conf itself has is told once for everybody; here it is the way there that counts.
       const targets: Target[] = [
         { code: 'gate_blocked', path: socket, right: 'write' },
         // Where it is not, nobody has to see it.
-        ...(existsSync(machine.hookConf)
-          ? [{ code: 'hook_conf_blocked', path: machine.hookConf, right: 'read' } as const]
+        ...(existsSync(context.hookConf)
+          ? [{ code: 'hook_conf_blocked', path: context.hookConf, right: 'read' } as const]
           : []),
         ...hooks
           .filter(hook => hook.user.uid === user.uid)
@@ -61,7 +61,7 @@ export async function checkReachability(
     const key = `${code} ${block.at}`;
     if (!told.has(key)) told.set(key, findingOf(installation, code, block));
   }
-  const missed = all.filter(user => !mayAskFor(machine.uid, user)).map(({ uid }) => userWords(uid));
+  const missed = all.filter(user => !mayAskFor(context.uid, user)).map(({ uid }) => userWords(uid));
   return {
     findings: [...told.values()],
     ...(asked.length === 0

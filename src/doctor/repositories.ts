@@ -1,5 +1,5 @@
 /**
- * The repositories of this machine: those that the templates make units, those that lie below or beside the
+ * The repositories of this host: those that the templates make units, those that lie below or beside the
  * storage roots without being any, and, of very many, the ones to be looked at closely.
  *
  * Looking for them takes the time of one listing of the directories above them, and no longer than `mostMs`.

@@ -14,7 +14,7 @@ const mostNamed = 10;
 
 /** Only of repositories whose hooks ask at all, which are `well`. */
 export function checkSettings(
-  { loaded, machine }: Installation,
+  { loaded, context }: Installation,
   repositories: readonly Repository[],
   statuses: readonly RepositoryStatus[],
   well: ReadonlySet<string>,
@@ -38,9 +38,9 @@ export function checkSettings(
   function unset(path: string, uid: number, name: SettingName, what: string): Finding {
     const key = `softquota.${name}`;
     const message = `${printable(path)}: ${key} = ${printable(what)}; its hooks go by the default`;
-    const mend = asUser(machine, uid, 'git', 'config', '--file', `${path}/config`, '--unset-all', key);
+    const mend = asUser(context, uid, 'git', 'config', '--file', `${path}/config`, '--unset-all', key);
     // Without a socket of its own it would ask at the default one.
-    const again = name === 'socket' ? ` && ${softquota(machine, 'hooks install', path)}` : '';
+    const again = name === 'socket' ? ` && ${softquota(context, 'hooks install', path)}` : '';
     return finding('repository_setting', message, mend + again);
   }
 
@@ -50,6 +50,6 @@ export function checkSettings(
     const others = elsewhere.length === 1 ? '' : `; so do ${elsewhere.length - 1} more`;
     const message = `${printable(first.path)}: its hooks ask at ${printable(first.asked)}, and the daemon serves ${printable(socket)}${others}`;
     const places = elsewhere.slice(0, mostNamed).map(({ path }) => path);
-    return [finding('repository_socket', message, softquota(machine, 'hooks install', ...places))];
+    return [finding('repository_socket', message, softquota(context, 'hooks install', ...places))];
   }
 }

@@ -8,7 +8,7 @@ import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { homeOf } from './accounts.ts';
 import { type CheckResult, finding } from './check-result.ts';
-import type { Machine } from './installation.ts';
+import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
 
@@ -16,7 +16,7 @@ const key = 'receive.certNonceSeed';
 
 /** In the repositories' own configuration, in that of the users they belong to, and in the system's. */
 export async function checkSignedPushes(
-  machine: Machine,
+  context: HostContext,
   repositories: readonly Repository[],
   statuses: readonly RepositoryStatus[],
 ): Promise<CheckResult> {
@@ -24,7 +24,7 @@ export async function checkSignedPushes(
   for (const [index, { path, user }] of repositories.entries()) {
     const status = statuses[index];
     if (status === undefined || 'fault' in status || !status.signedPushes) continue;
-    findings.push(signed(`${path}/config`, unset(machine, user.uid, `${path}/config`)));
+    findings.push(signed(`${path}/config`, unset(context, user.uid, `${path}/config`)));
   }
   for (const user of new Map(repositories.map(one => [one.user.uid, one.user])).values()) {
     const { uid } = user;
@@ -32,7 +32,7 @@ export async function checkSignedPushes(
     if (home === null) continue;
     for (const file of [join(home, '.gitconfig'), join(home, '.config/git/config')]) {
       if (!isFile(file) || !(await configAsksForSignedPushes({ file, owner: user }))) continue;
-      findings.push(signed(file, unset(machine, uid, file)));
+      findings.push(signed(file, unset(context, uid, file)));
     }
   }
   if (repositories.length > 0 && (await configAsksForSignedPushes('system'))) {
@@ -47,8 +47,8 @@ function signed(from: string, mend: string): Finding {
   return finding('signed_pushes', message, mend);
 }
 
-function unset(machine: Machine, uid: number, file: string): string {
-  return asUser(machine, uid, 'git', 'config', '--file', file, '--unset-all', key);
+function unset(context: HostContext, uid: number, file: string): string {
+  return asUser(context, uid, 'git', 'config', '--file', file, '--unset-all', key);
 }
 
 function isFile(path: string): boolean {

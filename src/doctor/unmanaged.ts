@@ -51,7 +51,7 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
       return setKey(installation, 'storage.repos', 'PATH', paths, 'reload');
     }
     if (code === 'unmanaged_repository') return 'if it should count, move it to where a template matches it';
-    const remove = softquota({ ...installation.machine, configOption: null }, 'hooks remove', path);
+    const remove = softquota({ ...installation.context, configOption: null }, 'hooks remove', path);
     return `move it to where a template matches it, or let it go: ${remove}`;
   }
 }

@@ -5,7 +5,7 @@
  * event. Levels are kept, so that a restart tells nothing anew. While quotas are switched off there is
  * nothing to come to, and all levels stay.
  *
- * Of machines that share a quota one at a time tells; whoever takes over goes on from what was told last.
+ * Of hosts that share a quota one at a time tells; whoever takes over goes on from what was told last.
  */
 
 import { EventIds } from '../documents/index.ts';
@@ -29,7 +29,7 @@ import {
 
 /** Says whether this host is the one that tells. */
 export interface Telling {
-  /** Tells whether it is this machine's at the moment. */
+  /** Tells whether it is this host's at the moment. */
   readonly isTelling: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface CrossingsOptions {
   now(): number;
   /** Milliseconds between two rounds, at least; a second unless given. */
   readonly pauseMs?: number | undefined;
-  /** Null: always this machine's. */
+  /** Null: always this host's. */
   readonly turn: Telling | null;
 }
 
@@ -99,7 +99,7 @@ export class Crossings {
     this.#loop.start();
   }
 
-  /** It has become this machine's turn: others may have told something since its last. */
+  /** It has become this host's turn: others may have told something since its last. */
   takeTurn(): void {
     this.#levels = null;
     this.#events = [];
@@ -180,7 +180,7 @@ export class Crossings {
     const { ledger } = this.#options;
     if (!this.#isMine) return;
     if (this.#levels === null) {
-      // What this machine told in its last turn is among what is read.
+      // What this host told in its last turn is among what is read.
       if (!(await ledger.kept()))
         throw new SoftquotaError('store_away', 'what was told last is not kept yet');
       await this.#resume();

@@ -12,7 +12,7 @@ export type { ToldRefusal } from './tally.ts';
 
 export interface EventsOptions {
   readonly ledger: CrossingsOptions['ledger'];
-  /** This machine's name. */
+  /** This host's name. */
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
   readonly keepMs: number;
@@ -22,7 +22,7 @@ export interface EventsOptions {
   /** Milliseconds for which refusals are added up before they are written; a second unless given. */
   readonly pauseMs?: number;
   readonly limits?: TallyLimits;
-  /** Says whether this host tells of thresholds; null: this machine's, which has its quota for itself. */
+  /** Says whether this host tells of thresholds; null: this host's, which has its quota for itself. */
   readonly turn?: Telling | null;
 }
 
@@ -47,7 +47,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const daysTold = 14;
 const daysAtOnce = 1000;
-/** More than one hour of one machine can have. */
+/** More than one hour of one host can have. */
 const mostOfAnHour = 10_000;
 
 export class Events {
@@ -84,7 +84,7 @@ export class Events {
     this.#cleaning ??= setInterval(() => this.#clean(), hourMs).unref();
   }
 
-  /** It has become this machine's turn to tell of thresholds. */
+  /** It has become this host's turn to tell of thresholds. */
   takeTurn(): void {
     this.#crossings.takeTurn();
   }

@@ -1,7 +1,7 @@
 /**
- * What changed in a place that another machine walks, passed on to that machine.
+ * What changed in a place that another host walks, passed on to that host.
  *
- * Machines may mount the same file system at different places, so a path is told from the directory on that
+ * Hosts may mount the same file system at different places, so a path is told from the directory on that
  * the templates begin with. Anybody who may push may have as much of it told as they like, so paths are
  * gathered while others are on their way, and past a number of them they are left to the next sweep.
  */
@@ -11,7 +11,7 @@ import type { SharedStore } from '../store/index.ts';
 
 export interface ErrandsOptions {
   readonly store: Pick<SharedStore, 'listen' | 'say'>;
-  /** Tells whether this machine walks what has that name. */
+  /** Tells whether this host walks what has that name. */
   isFor(name: string): boolean;
   /** Whoever said it may be wrong: the path is one below a directory, and no more is known of it. */
   heard(name: string, path: string): void;

@@ -32,11 +32,11 @@ export interface FleetOptions {
   /** Closed together with the fleet. */
   readonly store: SharedStore;
   readonly host: string;
-  /** By which the machine is known again after a restart, and which no other has. */
+  /** By which the host is known again after a restart, and which no other has. */
   readonly token: string;
   /** Of softquota. */
   readonly version: string;
-  /** What other machines mount, too; nothing unless given. */
+  /** What other hosts mount, too; nothing unless given. */
   readonly mounted?: Mounted;
   readonly log: {
     error(details: object, message: string): void;
@@ -62,7 +62,7 @@ export interface FleetState {
   readonly away: Away | null;
   /** Null: the policy in the store is the one in force here. */
   readonly distrust: Distrust | null;
-  /** Null: this machine's name is its own. */
+  /** Null: this host's name is its own. */
   readonly nameTaken: NameTaken | null;
 }
 
@@ -166,7 +166,7 @@ export class Fleet implements SharedDocuments {
 
   /**
    * Joins the others. Where the store is away, what was known last serves. Rejects with `configuration` where
-   * a living daemon has this machine's name, and with `store_refused`; the store is closed then.
+   * a living daemon has this host's name, and with `store_refused`; the store is closed then.
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(options);
@@ -185,7 +185,7 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * From now on the others are told, and followed. `turned` is called whenever it has become this machine's
+   * From now on the others are told, and followed. `turned` is called whenever it has become this host's
    * turn to tell what all of them see.
    */
   start(turned: () => void = () => {}): void {
@@ -252,7 +252,7 @@ export class Fleet implements SharedDocuments {
     await this.#following.sync();
   }
 
-  /** A sweep of all that this machine stores has ended: what it no longer names as shared others may walk. */
+  /** A sweep of all that this host stores has ended: what it no longer names as shared others may walk. */
   async swept(): Promise<void> {
     await this.#outbox.settled();
     await this.walkers.leave().catch(() => {});
@@ -263,7 +263,7 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * Decides what the policy is from now on, on all machines: the one in force here, or the one in the store.
+   * Decides what the policy is from now on, on all hosts: the one in force here, or the one in the store.
    * Rejects with `conflict` where they are the same, or somebody else decided meanwhile, and with
    * `store_away`.
    */
@@ -296,7 +296,7 @@ export class Fleet implements SharedDocuments {
   }
 
   /**
-   * Takes all that is new, and whatever this machine has to do for all. Never rejects: a later look is
+   * Takes all that is new, and whatever this host has to do for all. Never rejects: a later look is
    * another chance.
    */
   async #look(): Promise<void> {

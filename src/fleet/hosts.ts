@@ -1,4 +1,4 @@
-/** The machines that count, whether or not the shared store knows them still. */
+/** The hosts that count, whether or not the shared store knows them still. */
 
 import type { Ledger } from '../ledger/index.ts';
 import type { HostRecord, SharedStore } from '../store/index.ts';
@@ -6,7 +6,7 @@ import type { HostRecord, SharedStore } from '../store/index.ts';
 export interface HostsOptions {
   readonly shares: Pick<Ledger['shares'], 'storedByHost'>;
   readonly store: Pick<SharedStore, 'hosts'>;
-  /** This machine. */
+  /** This host. */
   readonly host: string;
   /** In milliseconds since 1970. */
   readonly begunAt: number;

@@ -1,6 +1,6 @@
 /**
- * Machines with one quota: each measures its own disks and decides from its own memory; policy, and what
- * every machine says that owners store on it, they keep together in a shared store.
+ * Hosts with one quota: each measures its own disks and decides from its own memory; policy, and what
+ * every host says that owners store on it, they keep together in a shared store.
  *
  * While that store is away each goes on with what it knows. A policy in the store that is not the one known
  * here, or what followed from it, is never taken over without somebody's decision.

@@ -1,4 +1,4 @@
-/** Whose turn it is to tell what all machines see: crossings of thresholds. */
+/** Whose turn it is to tell what all hosts see: crossings of thresholds. */
 
 import type { SharedStore } from '../store/index.ts';
 
@@ -9,12 +9,12 @@ export interface LeaseOptions {
 
 const task = 'thresholds';
 
-/** Less than the store keeps a task for a machine that is silent, so that no two think that they have it. */
+/** Less than the store keeps a task for a host that is silent, so that no two think that they have it. */
 const ownMs = 8000;
 
 export class Lease {
   readonly #options: LeaseOptions;
-  /** Null: this machine does not tell yet. */
+  /** Null: this host does not tell yet. */
   #turned: (() => void) | null = null;
   /** On the monotonic clock. */
   #ownUntil = 0;
@@ -23,17 +23,17 @@ export class Lease {
     this.#options = options;
   }
 
-  /** From now on `take` may take it; `turned` is called whenever it has become this machine's. */
+  /** From now on `take` may take it; `turned` is called whenever it has become this host's. */
   start(turned: () => void): void {
     this.#turned = turned;
   }
 
-  /** Tells whether it is this machine's. */
+  /** Tells whether it is this host's. */
   get isOwn(): boolean {
     return performance.now() < this.#ownUntil;
   }
 
-  /** Takes it, or keeps it, where no other machine has it. Rejects with `store_away`. */
+  /** Takes it, or keeps it, where no other host has it. Rejects with `store_away`. */
   async take(): Promise<void> {
     if (this.#turned === null) return;
     const { store, host } = this.#options;
@@ -48,7 +48,7 @@ export class Lease {
     this.#ownUntil = 0;
   }
 
-  /** Leaves it to another machine. Rejects with `store_away`. */
+  /** Leaves it to another host. Rejects with `store_away`. */
   async leave(): Promise<void> {
     const { store, host } = this.#options;
     if (this.isOwn) await store.leaveTask(task, host);

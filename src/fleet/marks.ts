@@ -1,9 +1,9 @@
 /**
- * Notices that the shared store has lost some of what machines said, while it has the policy still.
+ * Notices that the shared store has lost some of what hosts said, while it has the policy still.
  *
- * A machine puts its mark before it tells anything; where that is gone, so may be what it told. Then it tells
- * everything again, as every other machine does whose mark is gone. For one that does not run nobody else can
- * tell, so what is known of it here is put back. Until all have told, what a machine said is not taken back
+ * A host puts its mark before it tells anything; where that is gone, so may be what it told. Then it tells
+ * everything again, as every other host does whose mark is gone. For one that does not run nobody else can
+ * tell, so what is known of it here is put back. Until all have told, what a host said is not taken back
  * because the store does not have it.
  */
 
@@ -20,7 +20,7 @@ export interface MarksOptions {
   readonly tell: Tell;
   /** Milliseconds between two looks. */
   readonly everyMs?: number;
-  /** Milliseconds that machines have to tell everything again. */
+  /** Milliseconds that hosts have to tell everything again. */
   readonly tellingMs?: number;
 }
 

@@ -192,5 +192,5 @@ export class HostName {
 }
 
 function takenMessage(host: string): string {
-  return `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each machine its own`;
+  return `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each host its own`;
 }

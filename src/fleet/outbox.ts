@@ -46,7 +46,7 @@ export class Outbox {
   #isAllDue = false;
   /** Nothing of what was told is sure any more. */
   #isAllUnsure = false;
-  /** What the store was found to have of this machine, as long as it is not compared. */
+  /** What the store was found to have of this host, as long as it is not compared. */
   #found: readonly ShareRecord[] | null = null;
   /** Owners of whom the store was told since that was looked for; null: it is not. */
   #toldSince: Set<string> | null = null;
@@ -87,7 +87,7 @@ export class Outbox {
     this.#wake();
   }
 
-  /** From now on it is looked at what the store has of this machine. */
+  /** From now on it is looked at what the store has of this host. */
   beginReconcile(): void {
     this.#found = null;
     this.#toldSince = new Set();

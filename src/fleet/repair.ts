@@ -46,7 +46,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
 }
 
 /**
- * Machines that a store which was emptied does not know of cannot tell again what they said: what is known of
+ * Hosts that a store which was emptied does not know of cannot tell again what they said: what is known of
  * it is put back.
  */
 async function tellOfTheSilent({ shares, store, documents }: RepairParts): Promise<void> {

@@ -52,11 +52,11 @@ export function judge(
 ): Verdict {
   if (position === null) {
     if (known.position === null && known.isEmpty) return { is: 'none' };
-    return distrusted('emptied', `the store holds no policy, and this machine knows one. ${inForce}`);
+    return distrusted('emptied', `the store holds no policy, and this host knows one. ${inForce}`);
   }
   if (known.position === null) {
     if (known.isEmpty) return { is: 'instead' };
-    const message = `the store holds a policy, and this machine had another of its own. ${inForce}`;
+    const message = `the store holds a policy, and this host had another of its own. ${inForce}`;
     return { is: 'unrelated', distrust: { why: 'another', message } };
   }
   const { generation, version, mark } = known.position;

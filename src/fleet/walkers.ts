@@ -1,7 +1,7 @@
 /**
- * Who walks what several machines mount: one of them, which the shared store names, so that it counts once.
+ * Who walks what several hosts mount: one of them, which the shared store names, so that it counts once.
  *
- * The machine that took it first keeps it until it is forgotten, or its configuration no longer has the name.
+ * The host that took it first keeps it until it is forgotten, or its configuration no longer has the name.
  * A host that does not walk it has none of its units: what was counted before goes as soon as another walks
  * it, and before anything more is told. So while the store is away whoever has units of it walked it last,
  * and goes on.
@@ -12,7 +12,7 @@ import type { Leaf } from '../quota/index.ts';
 import type { SharedStore } from '../store/index.ts';
 import { ChangeHints } from './change-hints.ts';
 
-/** The names of what several machines mount, and the kinds of data that lie there. */
+/** The names of what several hosts mount, and the kinds of data that lie there. */
 export type Mounted = ReadonlyMap<string, ReadonlySet<Leaf>>;
 
 export interface WalkersOptions {
@@ -28,10 +28,10 @@ export interface WalkersOptions {
 }
 
 export interface WalkersHooks {
-  /** This machine walks something that it did not walk, or the other way round. */
+  /** This host walks something that it did not walk, or the other way round. */
   changed(): void;
   /**
-   * Something changed in what this machine walks: a path below the directory that its templates begin with.
+   * Something changed in what this host walks: a path below the directory that its templates begin with.
    */
   heard(name: string, path: string): void;
 }
@@ -44,7 +44,7 @@ export class Walkers {
   readonly #changeHints: ChangeHints;
   #mounted: Mounted;
   #own: Set<string>;
-  /** What other machines walk, as far as it is known. */
+  /** What other hosts walk, as far as it is known. */
   readonly #others = new Map<string, string>();
   /** Since when nobody walks it, on the monotonic clock. */
   readonly #freeSince = new Map<string, number>();
@@ -73,31 +73,31 @@ export class Walkers {
     this.#own = new Set([...this.#own, ...this.#counted()].filter(name => mounted.has(name)));
   }
 
-  /** Tells whether this machine walks it. */
+  /** Tells whether this host walks it. */
   isOwn(name: string): boolean {
     return this.#own.has(name);
   }
 
-  /** What this machine does not walk, and who does; null: nobody, as far as it is known. */
+  /** What this host does not walk, and who does; null: nobody, as far as it is known. */
   get elsewhere(): readonly { readonly name: string; readonly walker: string | null }[] {
     return [...this.#mounted.keys()]
       .filter(name => !this.#own.has(name))
       .map(name => ({ name, walker: this.#others.get(name) ?? null }));
   }
 
-  /** What each machine walks for all. Rejects with `store_away`. */
+  /** What each host walks for all. Rejects with `store_away`. */
   async byHost(): Promise<ReadonlyMap<string, readonly string[]>> {
     const walkers = [...(await this.#options.store.walkers())];
     const byHost = Map.groupBy(walkers, ([, host]) => host);
     return new Map([...byHost].map(([host, its]) => [host, its.map(([name]) => name).sort()]));
   }
 
-  /** Tells the machine that walks it, as far as it can be told: what is lost its next sweep finds. */
+  /** Tells the host that walks it, as far as it can be told: what is lost its next sweep finds. */
   passOn(name: string, path: string): void {
     this.#changeHints.passOn(name, path);
   }
 
-  /** Finds out who walks what, and takes what nobody does. To be called by a machine that has its name. */
+  /** Finds out who walks what, and takes what nobody does. To be called by a host that has its name. */
   look(): Promise<void> {
     if (this.#mounted.size === 0) return Promise.resolve();
     // Whoever waits for it may go on only when all is dropped that another walks.
@@ -134,7 +134,7 @@ export class Walkers {
     this.#freeSince.set(name, since);
     if (!this.#own.has(name)) {
       if (this.#others.has(name) && performance.now() - since < leftMs) return null;
-      // A store that was emptied does not know of machines that have ended, one of which may have walked it:
+      // A store that was emptied does not know of hosts that have ended, one of which may have walked it:
       // what that one said of it counts until it is forgotten.
       const listed = new Set((await store.hosts()).map(each => each.host));
       if ([...ledger.shares.others].some(other => !listed.has(other))) return null;
@@ -149,11 +149,11 @@ export class Walkers {
       this.#others.delete(name);
       if (this.#own.has(name)) return;
       this.#own.add(name);
-      log.info({ name }, `this machine walks ${name} from now on, for all that mount it`);
+      log.info({ name }, `this host walks ${name} from now on, for all that mount it`);
       this.#hooks?.changed();
       return;
     }
-    if (this.#others.get(name) !== walker) log.info({ name, walker }, `${name} is walked by another machine`);
+    if (this.#others.get(name) !== walker) log.info({ name, walker }, `${name} is walked by another host`);
     this.#others.set(name, walker);
     if (!this.#own.delete(name)) return;
     // Before its units are dropped, so that no walk brings one back.
@@ -161,7 +161,7 @@ export class Walkers {
     await ledger.walks.drop(this.#mounted.get(name) ?? new Set());
   }
 
-  /** What this machine has units of. */
+  /** What this host has units of. */
   #counted(): Set<string> {
     const leaves = new Set<Leaf>();
     for (const { kind, leaf } of this.#options.ledger.units.units) if (kind === 'walked') leaves.add(leaf);

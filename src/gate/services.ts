@@ -59,7 +59,7 @@ export interface GateServices {
   >;
   /**
    * The unit that an unknown path is or lies in, or would. Rejects with `unknown_path` where no template
-   * matches, with `not_ready` where the disk does not answer in time. Where another machine walks, only that
+   * matches, with `not_ready` where the disk does not answer in time. Where another host walks, only that
    * one knows what was there: then whatever a template matches is said to exist.
    */
   locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }>;

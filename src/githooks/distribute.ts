@@ -108,7 +108,9 @@ export async function withdrawHooks(gitolite: Gitolite, parts?: Parts<RemoveDone
   return { gitolite, hooks, repositories: await removeHooks(repositories, parts) };
 }
 
-/** gitolite looks into all of them, so nothing is begun where one cannot be looked into for a disk that hangs. */
+/**
+ * gitolite looks into all of them, so nothing is begun where one cannot be looked into for a disk that hangs.
+ */
 async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   const { repositories, unread } = await findRepositories([gitolite.repositories]);
   const hung = unread.find(({ hangs }) => hangs);

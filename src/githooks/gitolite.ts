@@ -30,8 +30,8 @@ export interface Gitolite {
   link(): Promise<void>;
 }
 
-/** How the machine's users are found, and who runs this. */
-export interface Machine {
+/** How the host's users are found, and who runs this. */
+export interface UserLookup {
   readonly passwd?: string;
   readonly uid?: number;
 }
@@ -44,14 +44,14 @@ interface User {
 }
 
 /**
- * The gitolite in this home, or with `auto` the only one among the homes of the machine's users. Rejects with
+ * The gitolite in this home, or with `auto` the only one among the homes of the host's users. Rejects with
  * `usage` where there is none, or several, with `not_permitted` where only its user or root can ask it, and
  * with `conflict` where it does not answer.
  */
-export async function findGitolite(where: string, machine: Machine = {}): Promise<Gitolite> {
-  const users = await usersOf(machine.passwd ?? '/etc/passwd');
+export async function findGitolite(where: string, lookup: UserLookup = {}): Promise<Gitolite> {
+  const users = await usersOf(lookup.passwd ?? '/etc/passwd');
   const user = where === 'auto' ? await onlyUser(users) : await userAt(where, users);
-  const uid = machine.uid ?? process.getuid?.() ?? 0;
+  const uid = lookup.uid ?? process.getuid?.() ?? 0;
   if (uid !== 0 && uid !== user.uid) {
     throw new SoftquotaError('not_permitted', `run this as root, or as ${user.name}, whose gitolite it is`);
   }

@@ -90,7 +90,9 @@ async function ofOwner(uid: number, passwd: string): Promise<Setting | null> {
   return null;
 }
 
-/** Tells whether git would wait there: something else is there, such as a pipe, or the disk does not answer. */
+/**
+ * Tells whether git would wait there: something else is there, such as a pipe, or the disk does not answer.
+ */
 function isNoFile(path: string): boolean {
   try {
     beforeFollow(path);

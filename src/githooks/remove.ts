@@ -20,9 +20,9 @@ export interface RemoveDone {
 export type RemoveResult = RemoveDone | RepositoryFault;
 
 /**
- * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode
- * and owner, and softquota.socket is taken out. Hooks of other people are left alone. `parts`: what an earlier
- * process at the same work has done.
+ * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
+ * softquota.socket is taken out. Hooks of other people are left alone. `parts`: what an earlier process at
+ * the same work has done.
  */
 export async function removeHooks(
   repositories: readonly string[],

@@ -27,7 +27,7 @@ export const daemonFindings = {
   shared_away: {
     severity: 'wrong',
     meaning:
-      'The store that several machines share cannot be used; what was known last serves meanwhile, and nothing can be ruled.',
+      'The store that several hosts share cannot be used; what was known last serves meanwhile, and nothing can be ruled.',
     mend: 'start it again, or see `[store] HOST`; it goes on by itself',
   },
   policy_distrusted: {
@@ -40,7 +40,7 @@ export const daemonFindings = {
     severity: 'wrong',
     meaning:
       'Another daemon that runs has the `[server] HOST_ID` of this one in the shared store. This one answers, and tells the others nothing of its usage.',
-    mend: 'give each machine a HOST_ID of its own, also where one is the copy of the other; it goes on by itself once the other one has ended',
+    mend: 'give each host a HOST_ID of its own, also where one is the copy of the other; it goes on by itself once the other one has ended',
   },
   shared_store: {
     severity: 'notice',
@@ -50,20 +50,20 @@ export const daemonFindings = {
   },
   host_silent: {
     severity: 'notice',
-    meaning: 'A machine has not been heard of for more than a day. What it last said of usage still counts.',
-    mend: 'start its daemon; where the machine is gone for good: `softquota host forget ID`',
+    meaning: 'A host has not been heard of for more than a day. What it last said of usage still counts.',
+    mend: 'start its daemon; where the host is gone for good: `softquota host forget ID`',
   },
   shared_unwalked: {
     severity: 'wrong',
     meaning:
-      'What several machines mount is not measured at the moment: the machine that walks it is silent, or it is not known which one does.',
-    mend: "start that machine's daemon; where it is gone for good: `softquota host forget ID`, and another one walks it",
+      'What several hosts mount is not measured at the moment: the host that walks it is silent, or it is not known which one does.',
+    mend: "start that host's daemon; where it is gone for good: `softquota host forget ID`, and another one walks it",
   },
   shared_unnamed: {
     severity: 'notice',
     meaning:
-      'A storage root is on a network file system. Where another machine that shares the quota mounts it, too, it counts twice.',
-    mend: 'set `SHARED` in the `[storage.*]` section, to the same name on all machines that mount it',
+      'A storage root is on a network file system. Where another host that shares the quota mounts it, too, it counts twice.',
+    mend: 'set `SHARED` in the `[storage.*]` section, to the same name on all hosts that mount it',
   },
   source_stale: {
     severity: 'wrong',

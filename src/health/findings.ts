@@ -22,7 +22,7 @@ import {
 export function findings(observed: Observed): readonly Finding[] {
   return [
     ...answers(observed),
-    ...machines(observed),
+    ...hostFindings(observed),
     ...sweeps(observed),
     ...slowWalks(observed),
     ...sources(observed),
@@ -60,7 +60,7 @@ function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
 
 const daySeconds = 86_400;
 
-function machines({ fleet, now }: Observed): Finding[] {
+function hostFindings({ fleet, now }: Observed): Finding[] {
   if (fleet === null) return [];
   const { away, distrust, nameTaken } = fleet.state;
   const silent = fleet.hosts.filter(({ isAlive, seenAt }) => !isAlive && now - seenAt > daySeconds * 1000);
@@ -83,7 +83,7 @@ function machines({ fleet, now }: Observed): Finding[] {
           finding(
             'host_id_taken',
             sharedName(nameTaken),
-            'set [server] HOST_ID in app.ini to a name that no other machine has, then restart the daemon',
+            'set [server] HOST_ID in app.ini to a name that no other host has, then restart the daemon',
           ),
         ]),
     ...fleet.advice.map(({ message, mend }) => finding('shared_store', message, mend)),
@@ -104,11 +104,9 @@ function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
     if (walker === null) {
       const mend =
         state.away === null
-          ? 'wait some seconds; if it stays so: start the machine that walked it, or softquota host forget its ID'
+          ? 'wait some seconds; if it stays so: start the host that walked it, or softquota host forget its ID'
           : 'start the server at [store] HOST; it goes on by itself';
-      return [
-        finding('shared_unwalked', `it is not known who walks ${name}, so this machine does not`, mend),
-      ];
+      return [finding('shared_unwalked', `it is not known who walks ${name}, so this host does not`, mend)];
     }
     const host = hosts.find(one => one.host === walker);
     if (host === undefined || host.isAlive) return [];
@@ -127,8 +125,8 @@ function unnamed({ unshared }: ObservedFleet): Finding[] {
   return unshared.map(({ path, type, section }) =>
     finding(
       'shared_unnamed',
-      `${printable(path)} is on a file system of type ${type}: where another machine mounts it, too, it counts twice`,
-      `set [${section}] SHARED in app.ini, to the same name on all machines that mount it, then reload the daemon`,
+      `${printable(path)} is on a file system of type ${type}: where another host mounts it, too, it counts twice`,
+      `set [${section}] SHARED in app.ini, to the same name on all hosts that mount it, then reload the daemon`,
     ),
   );
 }

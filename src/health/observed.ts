@@ -24,7 +24,7 @@ export interface Listed<Item> {
   readonly count: number;
 }
 
-/** What is seen of the store that several machines share. */
+/** What is seen of the store that several hosts share. */
 export interface ObservedFleet {
   readonly state: FleetState;
   /** None while it is away. */
@@ -35,7 +35,7 @@ export interface ObservedFleet {
    * as far as it is known.
    */
   readonly elsewhere: readonly { readonly name: string; readonly walker: string | null }[];
-  /** Storage roots on file systems that other machines may mount, for which no name is given. */
+  /** Storage roots on file systems that other hosts may mount, for which no name is given. */
   readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
 }
 
@@ -57,7 +57,7 @@ export interface ObservedHang extends WaitedFor {
 
 export interface Observed {
   readonly ledger: Pick<Ledger, 'documents' | 'settings' | 'sources' | 'storeAway' | 'units' | 'walks'>;
-  /** Null: the quota is this machine's own. */
+  /** Null: the quota is this host's own. */
   readonly fleet: ObservedFleet | null;
   readonly defaultGroups: readonly string[];
   /** `[storage.*]` sections with a PATH. */
@@ -95,7 +95,7 @@ export interface Observed {
   /** The daemon's own process, and whom it runs as. */
   readonly pid: number;
   readonly uid: number;
-  /** The time by the machine's clock, milliseconds since 1970. */
+  /** The time by the host's clock, milliseconds since 1970. */
   readonly now: number;
 }
 

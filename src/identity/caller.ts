@@ -4,7 +4,7 @@ import type { OwnerRecord } from '../store/index.ts';
 import { type Area, gives } from './scopes.ts';
 
 export interface Caller {
-  /** Null: this machine's administrator, over ADMIN_SOCKET. */
+  /** Null: this host's administrator, over ADMIN_SOCKET. */
   readonly ownerId: number | null;
   readonly name: string | null;
   /** Whatever the scopes; `mayRead` and `mayWrite` look at both. */

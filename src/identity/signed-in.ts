@@ -142,7 +142,7 @@ export class SignedIn {
     return { key, document, lastUsedAt, endsAt: endOf(document, lastUsedAt) };
   }
 
-  /** Another machine may know of a later one. */
+  /** Another host may know of a later one. */
   #lastUseOf(key: string, session: SessionDocument): number {
     const { documents, uses } = this.#options;
     return Math.max(lastUseOf(documents.snapshot, key, session), uses.lastOf(key) ?? 0);

@@ -12,7 +12,7 @@ import { givesBeyond } from './scopes.ts';
 import { endSessions } from './sessions.ts';
 import { forgetUse } from './uses.ts';
 
-/** Of one user. Each is looked at when there is one more, and kept by every machine. */
+/** Of one user. Each is looked at when there is one more, and kept by every host. */
 export const mostTokens = 100;
 
 const tokenBytes = 20;

@@ -35,8 +35,8 @@ export interface InTimeOutcome<Result> {
 const mostWaits = 8;
 
 /**
- * Rejects with the fault that the work ends with, and with `internal` where a process ends without a word. Where
- * disks do not answer, a fault becomes `not_ready` and names them: it may come of that alone.
+ * Rejects with the fault that the work ends with, and with `internal` where a process ends without a word.
+ * Where disks do not answer, a fault becomes `not_ready` and names them: it may come of that alone.
  */
 export async function runInTime<Task, Result>({
   task,

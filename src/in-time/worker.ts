@@ -1,8 +1,8 @@
 /**
  * The process that does the work: it tells where it looks at the disk as it is about to look.
  *
- * A disk that hangs holds it in the midst of a call. Then the last path that it told is where it waits; and the
- * beats stop, which it tells as long as it waits for none.
+ * A disk that hangs holds it in the midst of a call. Then the last path that it told is where it waits; and
+ * the beats stop, which it tells as long as it waits for none.
  */
 
 import { readFileSync, writeSync } from 'node:fs';
@@ -20,7 +20,9 @@ export interface Parts<Value> {
   keep(name: string, value: Value): void;
 }
 
-/** Does what standard input orders, and tells what it comes to. To be called once, by a process of its own. */
+/**
+ * Does what standard input orders, and tells what it comes to. To be called once, by a process of its own.
+ */
 export async function work<Task>(
   act: (task: Task, parts: Parts<unknown>) => Promise<unknown>,
 ): Promise<void> {

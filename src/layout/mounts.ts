@@ -36,7 +36,7 @@ export function mountTable(mounts: readonly Mount[]): MountTable {
   };
 }
 
-/** Types of file systems that other machines may mount, too. */
+/** Types of file systems that other hosts may mount, too. */
 const networkTypes: ReadonlySet<string> = new Set([
   '9p',
   'afs',
@@ -59,7 +59,7 @@ const networkTypes: ReadonlySet<string> = new Set([
   'smbfs',
 ]);
 
-/** Tells whether other machines may mount this, too. */
+/** Tells whether other hosts may mount this, too. */
 export function isOfNetwork({ type }: Mount): boolean {
   return networkTypes.has(type);
 }

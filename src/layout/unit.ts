@@ -33,10 +33,10 @@ export interface StorageSettings {
   readonly owner: OwnerSource;
   /** Of storage.repos only. */
   readonly visibility: Visibility;
-  /** What machines call the file system that several of them mount, and one of them walks. */
+  /** What hosts call the file system that several of them mount, and one of them walks. */
   readonly shared?: string;
   /**
-   * Tells whether it is this machine that walks it, as it is unless said otherwise; paths are told of in any
+   * Tells whether it is this host that walks it, as it is unless said otherwise; paths are told of in any
    * case.
    */
   readonly isWalked?: boolean;

@@ -18,7 +18,7 @@ export interface OwnerUsage {
   readonly measuredAt: number | null;
   /** Some bytes are last known ones, or no sweep has ended yet. */
   readonly partial: boolean;
-  /** What other machines store may be unknown here, or a source has not reported for longer than it said. */
+  /** What other hosts store may be unknown here, or a source has not reported for longer than it said. */
   readonly stale: boolean;
 }
 

@@ -13,7 +13,7 @@ export interface LedgerOptions {
   readonly store: Store;
   /** Where sets of units are that programs report; without it none can be put. Closed with the ledger. */
   readonly unitSources?: UnitSourceStore;
-  /** Names this machine's part of the usage. */
+  /** Names this host's part of the usage. */
   readonly host: string;
   readonly settings: LedgerSettings;
   /** What is kept besides rules, groups and assignments; no decision depends on it. */

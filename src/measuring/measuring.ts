@@ -33,7 +33,7 @@ import { Renames } from './renames.ts';
  */
 const locateDeadlineMs = 1000;
 
-/** The same for what another machine says, for which nobody waits. */
+/** The same for what another host says, for which nobody waits. */
 const heardDeadlineMs = 15_000;
 
 /** So many walks that wait for a walker are enough; what only follows a check comes later. */
@@ -52,12 +52,12 @@ export class Measuring {
   readonly isMeasured: Promise<void>;
   readonly #ledger: MeasuringParts['ledger'];
   readonly #log: Logger;
-  /** Null: this machine walks all that it has. */
+  /** Null: this host walks all that it has. */
   readonly #fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
   #config: Config;
   /** All that is configured, and what of it is walked here. */
   #storages: readonly StorageSettings[] = [];
-  /** What other machines walk. */
+  /** What other hosts walk. */
   #leavesElsewhere: ReadonlySet<Leaf> = new Set();
   #schedule: Schedule | null = null;
   /** On the monotonic clock. */
@@ -122,14 +122,14 @@ export class Measuring {
     if (measuredOtherwise) this.scanner.sweep({ kind: 'sweep' });
   }
 
-  /** It has become another machine that walks, or this one: all is measured that this one walks now. */
+  /** It has become another host that walks, or this one: all is measured that this one walks now. */
   walkersChanged(): void {
     this.#divide();
     const { exclude, measure } = this.#config.scan;
     this.scanner.reconfigure({ storages: this.#storages, exclude, measure });
   }
 
-  /** Measures the unit at this path, or has it measured by the machine that walks it. */
+  /** Measures the unit at this path, or has it measured by the host that walks it. */
   measureSoon(path: string): void {
     const places = pathsOf(path, this.scanner.places(), this.#storages);
     for (const { shared, below } of places.elsewhere) this.#fleet?.walkers.passOn(shared, below);
@@ -142,7 +142,7 @@ export class Measuring {
   }
 
   /**
-   * Another machine says that something changed at this path below where the templates of that name begin.
+   * Another host says that something changed at this path below where the templates of that name begin.
    */
   async heard(shared: string, below: string): Promise<void> {
     for (const path of pathsIn(shared, below, this.scanner.places(), this.#storages)) {
@@ -226,7 +226,7 @@ export class Measuring {
     };
   }
 
-  /** Roots on file systems that other machines may mount, for which no name is given. */
+  /** Roots on file systems that other hosts may mount, for which no name is given. */
   async unshared(): Promise<ObservedFleet['unshared']> {
     const mountAt = mountTable(mountsIn(await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')));
     return unsharedIn(this.scanner.places(), this.#storages, path => {
@@ -248,7 +248,7 @@ export class Measuring {
     this.#renames.close();
   }
 
-  /** Finds out what of all that is configured this machine walks. */
+  /** Finds out what of all that is configured this host walks. */
   #divide(): void {
     this.#storages = this.#config.storages.map(storage => {
       const isWalked = storage.shared === undefined || (this.#fleet?.walkers.isOwn(storage.shared) ?? true);
@@ -273,7 +273,7 @@ export class Measuring {
     }
     const { unit, bytes, files, partial, measuredAt, seq, formerOwners } = measurement;
     const { path, owner, leaf } = unit;
-    // A walk may end when it is another machine's to walk there.
+    // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
     this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
     this.#renames.measured(path, formerOwners);

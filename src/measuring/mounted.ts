@@ -1,5 +1,5 @@
 /**
- * Paths of what several machines mount, each at a place of its own: what they have in common is the part
+ * Paths of what several hosts mount, each at a place of its own: what they have in common is the part
  * below the directory that a template begins with.
  */
 
@@ -14,9 +14,9 @@ export function leavesThere({ kind }: StorageSettings): readonly Leaf[] {
 }
 
 export interface Paths {
-  /** Something that this machine walks may lie there. */
+  /** Something that this host walks may lie there. */
   readonly isHere: boolean;
-  /** What the path is to other machines that walk there. */
+  /** What the path is to other hosts that walk there. */
   readonly elsewhere: readonly { readonly shared: string; readonly below: string }[];
 }
 
@@ -38,7 +38,7 @@ export function pathsOf(path: string, places: readonly Place[], storages: readon
 }
 
 /**
- * The paths here of what another machine tells by its path below: one for each directory that a template
+ * The paths here of what another host tells by its path below: one for each directory that a template
  * begins with.
  */
 export function pathsIn(

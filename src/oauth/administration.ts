@@ -2,7 +2,7 @@
  * Who is an administrator because a source says so.
  *
  * A source takes only what it gave: who was made an administrator by hand stays one. What it gave ends as
- * soon as it does not give it any more, whoever is left: this machine's administrator always is, over
+ * soon as it does not give it any more, whoever is left: this host's administrator always is, over
  * ADMIN_SOCKET.
  */
 

@@ -1,7 +1,7 @@
 /**
  * A sign-in that was begun, kept by the browser that began it, in a cookie that nobody but this installation
  * can read or make. So nothing fills up here, whoever begins however many, each tab has its own, and any
- * machine of several can finish it.
+ * host of several can finish it.
  */
 
 import { hash } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Asking a provider: nothing in the clear but to this machine itself, and never more than a bounded answer.
+ * Asking a provider: nothing in the clear but to this host itself, and never more than a bounded answer.
  */
 
 import type { CustomFetch } from 'openid-client';
@@ -10,7 +10,7 @@ const mostBytes = 1024 * 1024;
 
 /** Follows no redirect. Rejects where the address is not safe, or the answer too long. */
 export const boundedFetch: CustomFetch = async (address, { method, headers, body, signal }) => {
-  if (!isSafe(new URL(address))) throw new Error(`${address} is plain http, and not this machine`);
+  if (!isSafe(new URL(address))) throw new Error(`${address} is plain http, and not this host`);
   const asked = { method, headers, redirect: 'manual', signal: signal ?? null } as const;
   const response = await fetch(address, body === undefined ? asked : { ...asked, body });
   const { status, statusText } = response;

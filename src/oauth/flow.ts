@@ -96,7 +96,7 @@ export class SignInFlow {
    * could. Waits for the provider, but not for long.
    *
    * Whatever lies at the address, the words are the same: else who may write sources could look around in the
-   * network that this machine is in. The log has the reason.
+   * network that this host is in. The log has the reason.
    */
   async trouble(source: SourceDocument): Promise<string | null> {
     const { keys, log } = this.#options;

@@ -6,7 +6,7 @@ const wellKnown = '/.well-known/openid-configuration';
 const longest = 2048;
 
 /**
- * Why a provider cannot be at this address; null: it can. Nothing is sent in the clear, but to this machine
+ * Why a provider cannot be at this address; null: it can. Nothing is sent in the clear, but to this host
  * itself.
  */
 export function addressFault(text: string): string | null {
@@ -17,7 +17,7 @@ export function addressFault(text: string): string | null {
   if (url.hash !== '' || url.search !== '') return `expected an address without ? and #, ${example}`;
   return isSafe(url)
     ? null
-    : 'expected https; plain http is only for an address of this machine itself, such as 127.0.0.1';
+    : 'expected https; plain http is only for an address of this host itself, such as 127.0.0.1';
 }
 
 /** Tells whether what is sent there cannot be read on the way. */

@@ -219,7 +219,7 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
 
 /**
  * Tells whether a browser, or what we ask, may go there: in the clear only where the provider is at this
- * machine itself.
+ * host itself.
  */
 export function isSafeFor(source: SourceDocument, url: URL): boolean {
   return url.protocol === 'https:' || (isPlain(source) && isSafe(url));

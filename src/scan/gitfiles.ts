@@ -101,7 +101,7 @@ export function collectorsOf(repository: string, now: number): Collector[] {
 /** A number and a name of a host. */
 const mostLockBytes = 1024;
 
-/** Tells whether the process that a gc.pid names lives, as far as this machine can tell. */
+/** Tells whether the process that a gc.pid names lives, as far as this host can tell. */
 function isHeld(path: string): boolean {
   try {
     const file = readBounded(encodePath(path), { mostBytes: mostLockBytes });

@@ -1,5 +1,5 @@
 /**
- * Measuring: walking the units on this machine's disks, on threads, and saying what they hold.
+ * Measuring: walking the units on this host's disks, on threads, and saying what they hold.
  *
  * Every unit is measured to the byte, whatever its names, depth and size. What cannot be read keeps
  * the bytes it was last seen with, and is named. A gc raises nobody's usage. Nothing here waits for a

@@ -2,7 +2,7 @@
  * When sweeps begin by themselves.
  *
  * The clock is looked at again and again, and each time compared with what it was the last time: whether
- * a tick of the pattern lies between. So a clock that is set forward, or a machine that slept,
+ * a tick of the pattern lies between. So a clock that is set forward, or a host that slept,
  * brings one sweep and not all that were missed, and one that is set back by a day does not
  * stop sweeps for a day.
  */
@@ -45,7 +45,7 @@ const systemClock: Clock = {
 };
 
 /**
- * Calls `tick` at the times of the patterns, in the machine's time zone; a verify before a sweep
+ * Calls `tick` at the times of the patterns, in the host's time zone; a verify before a sweep
  * that is due at the same time. Throws `configuration` for a pattern that is none.
  */
 export function startSchedule(

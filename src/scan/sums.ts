@@ -1,7 +1,7 @@
 /**
  * What every directory of a unit holds by itself, as a walk found it.
  *
- * StoredRecords so that a place that cannot be read keeps the bytes it was last seen with, while all else
+ * Kept so that a place that cannot be read keeps the bytes it was last seen with, while all else
  * of its unit counts up and down. Directories stand in the order they were visited, a parent before
  * what lies in it, by name and parent: 10,000 nested ones take 10,000 names, not 10,000 paths.
  */

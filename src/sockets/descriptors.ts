@@ -18,7 +18,7 @@ export interface ConnectionShares {
 /** Where there are enough descriptors. */
 export const usualShares: ConnectionShares = { gate: 4096, trusted: 1024, http: 2048, admin: 256 };
 
-/** For files, threads, programs that are run, and the store that machines share. */
+/** For files, threads, programs that are run, and the store that hosts share. */
 const ownDescriptors = 256;
 
 /** With so many nothing has to be shared out. */

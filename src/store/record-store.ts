@@ -1,6 +1,6 @@
 /**
  * Everything that is known of owners, whoever measured it: who they are, what is laid down for them, what
- * each machine says they store, and what happened. It is what machines with one quota keep together.
+ * each host says they store, and what happened. It is what hosts with one quota keep together.
  *
  * A record store holds plain records and knows no rules. Strings of any kind survive, lone surrogates and NUL
  * among them, and numbers are whole, from -(2^53 - 1) to 2^53 - 1. Every implementation passes
@@ -10,7 +10,7 @@
 import type { Leaf } from '../quota/index.ts';
 
 /**
- * Owners' ids are so many random bits, so that machines that meet the same owner first need not agree on a
+ * Owners' ids are so many random bits, so that hosts that meet the same owner first need not agree on a
  * next number.
  */
 export const ownerIdBits = 48;
@@ -46,7 +46,7 @@ export interface LargeUnit {
   readonly bytes: number;
 }
 
-/** What one machine says that one owner stores there. */
+/** What one host says that one owner stores there. */
 export interface ShareRecord {
   readonly ownerKey: string;
   readonly host: string;
@@ -54,7 +54,7 @@ export interface ShareRecord {
   readonly bytes: Readonly<Partial<Record<Leaf, number>>>;
   /** How many units that is. */
   readonly units: number;
-  /** The largest of them, as many as the machine tells, largest first. */
+  /** The largest of them, as many as the host tells, largest first. */
   readonly largest: readonly LargeUnit[];
   /** Some of it could not be read, and counts with its last known bytes. */
   readonly partial: boolean;

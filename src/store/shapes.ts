@@ -1,5 +1,5 @@
 /**
- * Records as they come from outside: from a file, from another machine. Times are milliseconds
+ * Records as they come from outside: from a file, from another host. Times are milliseconds
  * since 1970.
  */
 

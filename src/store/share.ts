@@ -1,4 +1,4 @@
-/** What a machine says of an owner, as text. */
+/** What a host says of an owner, as text. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';

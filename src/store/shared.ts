@@ -1,5 +1,5 @@
 /**
- * The records that several machines keep together, and what keeps them apart.
+ * The records that several hosts keep together, and what keeps them apart.
  *
  * Its policy (owners and documents) is changed as a whole, each change upon the one before, and every change
  * has a number in a log that is followed. What is published besides only makes following quicker.
@@ -83,7 +83,7 @@ export type Change = { readonly number: number } & (
   | { readonly is: 'shares'; readonly ownerKeys: readonly string[] }
 );
 
-/** A machine that takes part. */
+/** A host that takes part. */
 export interface HostRecord {
   readonly host: string;
   /** When its daemon was last heard of, in milliseconds since 1970 by the store's clock. */
@@ -94,10 +94,10 @@ export interface HostRecord {
   readonly version: string;
 }
 
-/** Who takes a machine's name. */
+/** Who takes a host's name. */
 export interface HostClaim {
   readonly host: string;
-  /** StoredRecords beside the machine's own store, so that it knows itself after a restart. */
+  /** Kept beside the host's own store, so that it knows itself after a restart. */
   readonly token: string;
   /** Of this process alone. */
   readonly life: string;
@@ -127,7 +127,7 @@ export interface ServerAdvice {
   readonly mend: string;
 }
 
-/** What all machines say of some owners. */
+/** What all hosts say of some owners. */
 export interface SharesPage {
   readonly ownerKeys: readonly string[];
   readonly shares: readonly ShareRecord[];
@@ -175,16 +175,16 @@ export interface SharedStore extends RecordStore {
   changesAfter(number: number, limit: number): Promise<readonly Change[] | null>;
   /** The mark of the change that made this version; null: the log does not tell it any more. */
   markOf(version: Pick<Position, 'generation' | 'version'>): Promise<string | null>;
-  /** The shares of these owners, of all machines. */
+  /** The shares of these owners, of all hosts. */
   sharesOf(ownerKeys: readonly string[]): Promise<readonly ShareRecord[]>;
   /**
    * All shares, some owners at a time, those whose shares were changed last at the end. What is changed while
    * they are read may be among them or not, and is in the log. Rejects as `load` does.
    */
   sharePages(): AsyncIterable<SharesPage>;
-  /** Puts shares where nothing was ever said of that owner by that machine, as far as the store knows. */
+  /** Puts shares where nothing was ever said of that owner by that host, as far as the store knows. */
   restoreShares(shares: readonly ShareRecord[]): Promise<void>;
-  /** Puts a mark of the machine into each part of the store that may lose by itself what machines said. */
+  /** Puts a mark of the host into each part of the store that may lose by itself what hosts said. */
   mark(host: string, mark: string): Promise<void>;
   /** Tells whether each of these parts has that mark; true where the store is lost as a whole only. */
   isMarked(host: string, mark: string): Promise<boolean>;
@@ -193,34 +193,34 @@ export interface SharedStore extends RecordStore {
    */
   follow(told: () => void): () => void;
   /**
-   * Takes the machine's name, or keeps it. Of two daemons that live both, the one that began first has it.
+   * Takes the host's name, or keeps it. Of two daemons that live both, the one that began first has it.
    */
   claim(claim: HostClaim): Promise<ClaimOutcome>;
   /** Gives the name up, so that another daemon may have it at once. */
   release(claim: HostClaim): Promise<void>;
   /**
-   * Takes a task that one machine has at a time, or keeps it for as long as it would keep its name. False:
+   * Takes a task that one host has at a time, or keeps it for as long as it would keep its name. False:
    * another has it.
    */
   takeTask(task: string, host: string): Promise<boolean>;
-  /** Gives it up, where the machine has it. */
+  /** Gives it up, where the host has it. */
   leaveTask(task: string, host: string): Promise<void>;
   /**
    * Gives the hosts that walk what several of them mount, by its name. A host that has taken it walks it
-   * until it is left, or the machine forgotten.
+   * until it is left, or the host forgotten.
    */
   walkers(): Promise<ReadonlyMap<string, string>>;
-  /** Takes it for a machine that has its name, unless another has it; gives the one that has it now. */
+  /** Takes it for a host that has its name, unless another has it; gives the one that has it now. */
   takeWalk(name: string, host: string): Promise<string>;
-  /** Gives it up, where the machine has it. */
+  /** Gives it up, where the host has it. */
   leaveWalk(name: string, host: string): Promise<void>;
-  /** Calls all that listen at this moment, this machine too; nobody keeps what was said. */
+  /** Calls all that listen at this moment, this host too; nobody keeps what was said. */
   say(text: string): Promise<void>;
   /** Calls with what is said, as far as it arrives, until what it gives is called. */
   listen(heard: (text: string) => void): () => void;
   hosts(): Promise<readonly HostRecord[]>;
   /**
-   * Takes a machine out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is
+   * Takes a host out, with its shares. Rejects with `conflict` while it lives, `not_found` where there is
    * none.
    */
   forgetHost(host: string): Promise<void>;

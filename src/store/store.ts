@@ -1,7 +1,7 @@
 /**
- * Where the ledger of this machine is kept.
+ * Where the ledger of this host is kept.
  *
- * It holds the records (record-store.ts), as this machine last knew it, and what the machine measured. `write`
+ * It holds the records (record-store.ts), as this host last knew it, and what the host measured. `write`
  * is one atomic step: after a crash either all of a `Changes` is there or nothing of it, and once its promise
  * resolves it is on the disk. Every implementation passes test/store/contract.ts.
  */

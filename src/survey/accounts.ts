@@ -1,4 +1,4 @@
-/** The accounts and groups of this machine, as /etc/passwd and /etc/group have them. */
+/** The accounts and groups of this host, as /etc/passwd and /etc/group have them. */
 
 import { readFileSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
@@ -27,7 +27,7 @@ export function parseAccounts(passwd: string, group: string): Accounts {
   };
 }
 
-/** Those of this machine; where a file cannot be read, none. */
+/** Those of this host; where a file cannot be read, none. */
 export function systemAccounts(): Accounts {
   return parseAccounts(textOf('/etc/passwd'), textOf('/etc/group'));
 }

@@ -21,8 +21,8 @@ export function wellKnownPlaces(accounts: Accounts = systemAccounts()): readonly
 }
 
 /**
- * The survey of the one place that holds something; throws `usage` where it is none, or several, and `not_ready`
- * where that cannot be told, since the disk of one does not answer.
+ * The survey of the one place that holds something; throws `usage` where it is none, or several, and
+ * `not_ready` where that cannot be told, since the disk of one does not answer.
  */
 export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
   const found = new Map<string, Survey>();

@@ -70,7 +70,7 @@ export const thresholdEvent = z
 const author = z
   .object({
     owner_id: z.number().int().nullable(),
-    name: z.string().nullable().meta({ description: "Null: this machine's administrator." }),
+    name: z.string().nullable().meta({ description: "Null: this host's administrator." }),
     token_id: z.string().nullable(),
   })
   .meta({ id: 'Author' });

@@ -20,13 +20,13 @@ const disk = z
       .meta({ description: 'Null, as `free` is, where the disk did not say it in time.' }),
     free: bytes.nullable().meta({ description: 'What there is room for, without what is kept for root.' }),
   })
-  .meta({ id: 'Disk', description: 'A file system of this machine with storage roots.' });
+  .meta({ id: 'Disk', description: 'A file system of this host with storage roots.' });
 
 export type Disk = z.infer<typeof disk>;
 
 const refusalsOfDay = z
   .object({ day: z.string().meta({ description: 'In UTC, such as 2026-11-20.' }), count })
-  .meta({ id: 'RefusalsOfDay', description: 'On all machines that share the quota.' });
+  .meta({ id: 'RefusalsOfDay', description: 'On all hosts that share the quota.' });
 
 export type RefusalsOfDay = z.infer<typeof refusalsOfDay>;
 
@@ -35,7 +35,7 @@ export const overview = z
     mode,
     enabled: z.boolean(),
     stale: z.boolean().meta({
-      description: 'What other machines measured, or what a program reported, may be out of date.',
+      description: 'What other hosts measured, or what a program reported, may be out of date.',
     }),
     owners: z.object({
       total: count,

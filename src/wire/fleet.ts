@@ -1,9 +1,9 @@
-/** Machines that share a quota, and the store that they share. Times are ISO 8601. */
+/** Hosts that share a quota, and the store that they share. Times are ISO 8601. */
 
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
 
-export const machine = z
+export const fleetHost = z
   .object({
     id: z.string().meta({ description: 'Its `[server] HOST_ID`.' }),
     alive: z.boolean().meta({ description: 'Whether its daemon runs, as far as the store can tell.' }),
@@ -14,14 +14,14 @@ export const machine = z
       .meta({ description: 'How long it has not been heard of; 0 while it is alive.' }),
     version: z.string().meta({ description: 'Of the softquota that ran there last.' }),
     walks: z.array(z.string()).meta({
-      description: 'What it walks of what several machines mount, by the names in `[storage.*] SHARED`.',
+      description: 'What it walks of what several hosts mount, by the names in `[storage.*] SHARED`.',
     }),
     owners: z.number().int().meta({ description: 'How many store something there.' }),
     bytes,
   })
-  .meta({ id: 'Machine' });
+  .meta({ id: 'Host' });
 
-export type Machine = z.infer<typeof machine>;
+export type FleetHost = z.infer<typeof fleetHost>;
 
 export const sharedStore = z
   .object({

@@ -40,12 +40,12 @@ export const session = z
           'Where a browser goes to sign out at the provider as well, relative to the base URL; it ends this session. Null: ' +
           '`DELETE /session` is all there is.',
       }),
-    host: z.string().meta({ description: 'The machine that answers.' }),
+    host: z.string().meta({ description: 'The host that answers.' }),
     store_away_since: z.string().nullable().meta({
       description:
         'Since when the store takes nothing: decisions go on, nothing can be changed. Null: it takes what is written.',
     }),
-    shares: z.boolean().meta({ description: 'It shares its quota with other machines.' }),
+    shares: z.boolean().meta({ description: 'It shares its quota with other hosts.' }),
     version: z.string(),
   })
   .meta({ id: 'Session' });

@@ -46,7 +46,7 @@ export const ownerRow = verdict
     measured_at: z.string().nullable().meta({ description: 'Null where nothing was measured.' }),
     partial: z.boolean().meta({ description: 'Some bytes are last known ones.' }),
     stale: z.boolean().meta({
-      description: 'What other machines measured, or what a program reported, may be out of date.',
+      description: 'What other hosts measured, or what a program reported, may be out of date.',
     }),
   })
   .meta({ id: 'OwnerRow', description: 'One owner in a list, with the decision about `size:all`.' });
@@ -55,19 +55,18 @@ export type OwnerRow = z.infer<typeof ownerRow>;
 
 export const unitRow = z
   .object({
-    host: z.string().meta({ description: 'The `[server] HOST_ID` of the machine that it is on.' }),
+    host: z.string().meta({ description: 'The `[server] HOST_ID` of the host that it is on.' }),
     name: z.string().meta({ description: 'The path of a walked unit, the name of a reported one.' }),
     kind: z.enum(['walked', 'reported']),
     source: z.string().nullable().meta({
-      description:
-        'The source that reported it with its whole set; null for all others, and on other machines.',
+      description: 'The source that reported it with its whole set; null for all others, and on other hosts.',
     }),
     subject: z.string(),
     bytes,
-    files: z.number().int().nullable().meta({ description: 'Null for a unit of another machine.' }),
+    files: z.number().int().nullable().meta({ description: 'Null for a unit of another host.' }),
     partial: z.boolean(),
     measured_at: z.string().nullable().meta({
-      description: 'Of a unit of another machine, when the oldest there was measured; null: it was reported.',
+      description: 'Of a unit of another host, when the oldest there was measured; null: it was reported.',
     }),
   })
   .meta({ id: 'UnitRow' });
@@ -79,7 +78,7 @@ export const ownerReport = ownerRow
     known: z.boolean().meta({ description: 'Whether this owner was ever heard of.' }),
     units: z.array(unitRow).meta({
       description:
-        'Largest first; of each source its 1,000 largest, of each other machine that shares the quota its 20 largest.',
+        'Largest first; of each source its 1,000 largest, of each other host that shares the quota its 20 largest.',
     }),
     decisions: z.record(z.string(), verdict).meta({ description: 'By subject.' }),
   })
@@ -93,7 +92,7 @@ export const ownReport = ownerReport
     units: z.array(unitRow).meta({
       description: 'The largest 100, largest first; a walked one by the part of its path that varies.',
     }),
-    unit_count: z.number().int().meta({ description: 'How many there are, on all machines.' }),
+    unit_count: z.number().int().meta({ description: 'How many there are, on all hosts.' }),
     mode: z
       .enum(['enforce', 'report'])
       .meta({ description: '`report`: what is refused is let through all the same.' }),

@@ -133,7 +133,7 @@ t.test('owners of an organization see its quota, and so do administrators; nobod
   const world = await World.open(t);
   for (const list of organizationPaths) {
     const path = `/orgs/acme/quota${list}`;
-    for (const as of ['alice', 'admin1', 'machine'] as const) await world.must(200, 'GET', path, { as });
+    for (const as of ['alice', 'admin1', 'host'] as const) await world.must(200, 'GET', path, { as });
     await world.must(403, 'GET', path, { as: 'carol' });
     await world.must(404, 'GET', path, { as: 'bob' });
   }
@@ -181,9 +181,9 @@ t.test('an administrator sees an organization that is another’s only with the 
   t.equal(await status('read:organization'), 200, 'an own one');
 });
 
-t.test("this machine's administrator rules over the socket without a token, and has no quota", async t => {
+t.test("this host's administrator rules over the socket without a token, and has no quota", async t => {
   const world = await World.open(t);
-  const as = 'machine';
+  const as = 'host';
   await world.must(200, 'GET', '/admin/quota/rules', {
     as,
     headers: { Authorization: `token ${unknownToken}` },

@@ -47,7 +47,7 @@ t.test('each change of policy is there at once, with who asked for it, and befor
   });
   await world.must(204, 'PUT', '/admin/quota/groups/free/users/alice');
   await world.must(204, 'POST', '/admin/users/alice/quota/groups', { body: { groups: [] } });
-  await world.must(204, 'DELETE', '/admin/quota/groups/free', { as: 'machine' });
+  await world.must(204, 'DELETE', '/admin/quota/groups/free', { as: 'host' });
   t.strictSame(await changesSince(world, count), [
     ['created', 'rule', 'total', null, total],
     ['edited', 'rule', 'total', total, { ...total, limit: 9 }],
@@ -60,7 +60,7 @@ t.test('each change of policy is there at once, with who asked for it, and befor
   const admin = z.object({ id: z.number() }).parse((await world.call('GET', '/admin/users/admin1')).json);
   const tokens = await world.must(200, 'GET', '/users/admin1/tokens');
   const [token] = z.array(z.object({ id: z.number() })).parse(tokens.json);
-  t.strictSame(last?.by, { owner_id: null, name: null, token_id: null }, "this machine's administrator");
+  t.strictSame(last?.by, { owner_id: null, name: null, token_id: null }, "this host's administrator");
   t.strictSame(others[0]?.by, { owner_id: admin.id, name: 'admin1', token_id: String(token?.id) });
   t.equal(others[0]?.owner, 'alice');
 });

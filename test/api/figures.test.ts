@@ -231,7 +231,7 @@ t.test('what is of an organization is for its owners, and what is of all for adm
     t.match(messageOf(stranger), /no organization acme that you belong to/);
     await world.must(200, 'GET', `/orgs/acme/quota/${what}`, { as: 'admin1' });
     await world.must(404, 'GET', `/orgs/nobody/quota/${what}`, { as: 'admin1' });
-    await world.must(404, 'GET', `/user/quota/${what}`, { as: 'machine' });
+    await world.must(404, 'GET', `/user/quota/${what}`, { as: 'host' });
     await world.must(401, 'GET', `/user/quota/${what}`, { as: 'nobody' });
     const others = await world.newToken('alice', ['read:repository']);
     await world.must(403, 'GET', `/user/quota/${what}`, { token: others });

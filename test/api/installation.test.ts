@@ -36,6 +36,6 @@ t.test(
     const reader = await world.newToken('admin1', ['read:admin']);
     await world.must(403, 'GET', '/admin/backup', { token: reader });
     await world.must(403, 'GET', '/admin/backup', { as: 'alice' });
-    await world.must(200, 'GET', '/admin/backup', { as: 'machine' });
+    await world.must(200, 'GET', '/admin/backup', { as: 'host' });
   },
 );

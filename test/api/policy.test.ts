@@ -230,7 +230,7 @@ t.test('only administrators read and replace it, and a token needs the scope', a
   const token = await world.newToken('admin1', ['read:admin']);
   await world.must(200, 'GET', path, { token });
   await world.must(403, 'PUT', path, { token, body: small });
-  await world.must(200, 'PUT', path, { as: 'machine', body: small });
+  await world.must(200, 'PUT', path, { as: 'host', body: small });
 });
 
 t.test('a policy may be longer than other bodies, up to 16 MiB', async t => {

@@ -208,13 +208,13 @@ t.test('whoever follows is let go when the token is revoked', async t => {
   other.close();
 });
 
-t.test('only so many may follow, who leaves makes room, and the machine has room of its own', async t => {
+t.test('only so many may follow, who leaves makes room, and the host has room of its own', async t => {
   const world = await World.open(t);
   const follow = bareFollower(t, world);
   const all = await Promise.all(Array.from({ length: 64 }, follow));
   t.ok(all.every(({ statusCode }) => statusCode === 200));
   t.match(messageOf(await world.must(503, 'GET', `${path}/events`)), /64 follow already/);
-  (await world.follow(`${path}/events`, { as: 'machine' })).close();
+  (await world.follow(`${path}/events`, { as: 'host' })).close();
   all[0]?.destroy();
   await until(async () => {
     const response = await follow();

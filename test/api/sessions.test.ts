@@ -172,8 +172,8 @@ t.test('nobody is signed in from another site, or by a form', async t => {
   for (const body of [{}, { token, code: 'x' }, { token: 1 }, []]) {
     await world.must(422, 'POST', '/session', { ...nobody, headers, body });
   }
-  await world.must(404, 'POST', '/session', { as: 'machine', headers, body: { token } });
-  await world.must(404, 'GET', '/session', { as: 'machine' });
+  await world.must(404, 'POST', '/session', { as: 'host', headers, body: { token } });
+  await world.must(404, 'GET', '/session', { as: 'host' });
   t.equal((await sessionsOf(world, 'bob')).length, 0);
 });
 
@@ -214,7 +214,7 @@ t.test('what is laid down about who is signed in is in force at the next request
   const headers = await signedIn(world, 'admin1', token);
   await world.must(200, 'GET', '/admin/users', { ...nobody, headers });
   await world.must(200, 'PATCH', '/admin/users/admin1', {
-    as: 'machine',
+    as: 'host',
     body: { username: 'root', is_admin: false },
   });
   await world.must(403, 'GET', '/admin/users', { ...nobody, headers });
@@ -222,7 +222,7 @@ t.test('what is laid down about who is signed in is in force at the next request
     login: 'root',
     is_admin: false,
   });
-  await world.must(204, 'DELETE', '/admin/users/root', { as: 'machine' });
+  await world.must(204, 'DELETE', '/admin/users/root', { as: 'host' });
   await world.must(401, 'GET', '/session', { ...nobody, headers });
 });
 
@@ -249,7 +249,7 @@ t.test('a link signs in once, and gives no more than its maker has', async t => 
   await world.must(403, 'POST', '/users/bob/sign-in-link', { as: 'bob' });
   await world.must(404, 'POST', '/users/missing/sign-in-link');
   await world.must(422, 'POST', '/users/acme/sign-in-link');
-  const unused = (await make({ as: 'machine' })).url.split('#code=')[1];
+  const unused = (await make({ as: 'host' })).url.split('#code=')[1];
   await world.restart();
   const late = { ...nobody, headers: ourPage(world), body: { code: unused } };
   await world.must(401, 'POST', '/session', late);

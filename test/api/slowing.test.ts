@@ -45,7 +45,7 @@ t.test('a good sign-in link and a good token sign in where wrong ones are slowed
   const world = await World.open(t);
   const asked = { as: 'nobody', headers: ourPage(world) } as const;
   const token = await world.newToken('bob', ['all']);
-  const link = await world.must(201, 'POST', '/users/bob/sign-in-link', { as: 'machine' });
+  const link = await world.must(201, 'POST', '/users/bob/sign-in-link', { as: 'host' });
   const [, code] = signInLink.parse(link.json).url.split('#code=');
   await tryAll(world);
   t.ok(isToWait(await world.call('POST', '/session', { ...asked, body: { code: 'x'.repeat(43) } })));
@@ -71,7 +71,7 @@ t.test('the admin socket, the gate and what is for everybody have no part in it'
   await tryAll(world);
   for (let asked = 0; asked < wrongTries + 5; asked++) {
     await world.must(200, 'GET', '/admin/users', {
-      as: 'machine',
+      as: 'host',
       headers: { Authorization: 'token wrong' },
     });
   }
@@ -84,7 +84,7 @@ t.test('a token that is no longer good does not go on', async t => {
   const world = await World.open(t);
   const token = await world.newToken('bob', ['all']);
   t.equal(await statusOf(world, { token }), 200);
-  await world.must(204, 'DELETE', '/admin/users/bob', { as: 'machine' });
+  await world.must(204, 'DELETE', '/admin/users/bob', { as: 'host' });
   for (let tried = 0; tried < wrongTries; tried++) t.equal(await statusOf(world, { token }), 401);
   t.equal(await statusOf(world, { token }), 429);
 });

@@ -19,12 +19,12 @@ const simple = { name: 'ci', scopes: ['all'] };
 
 async function make(world: World, name: string, wanted: Wanted = {}, asked: Asked = {}) {
   const body = { ...simple, ...wanted };
-  const made = await world.must(201, 'POST', `/users/${name}/tokens`, { as: 'machine', body, ...asked });
+  const made = await world.must(201, 'POST', `/users/${name}/tokens`, { as: 'host', body, ...asked });
   return createdToken.parse(made.json);
 }
 
 async function tokensOf(world: World, name: string, asked: Asked = {}) {
-  const { json } = await world.must(200, 'GET', `/users/${name}/tokens`, { as: 'machine', ...asked });
+  const { json } = await world.must(200, 'GET', `/users/${name}/tokens`, { as: 'host', ...asked });
   return z.array(tokenSchema).parse(json);
 }
 
@@ -43,7 +43,7 @@ t.test('a token is shown once, is kept as a digest, and is good after a restart'
   const { sha1: _, ...shown } = made;
   t.strictSame((await tokensOf(world, 'bob')).at(-1), shown);
   const { text: events } = await world.must(200, 'GET', '/admin/quota/events?limit=1000');
-  const { text: backup } = await world.must(200, 'GET', '/admin/backup', { as: 'machine' });
+  const { text: backup } = await world.must(200, 'GET', '/admin/backup', { as: 'host' });
   await world.restart();
   await world.must(200, 'GET', '/user/quota', { token: made.sha1 });
   t.ok(kept(world).includes(hash('sha256', made.sha1)));
@@ -215,7 +215,7 @@ t.test('a token that is revoked lets nothing more in, not even a request that ha
   const slow = await slowly(t, world, '/users/bob/tokens', sha1);
   const slowOther = await slowly(t, world, '/users/bob/tokens', other);
   await world.must(204, 'DELETE', '/users/bob/tokens/ci');
-  await world.must(200, 'PATCH', '/admin/users/admin1', { as: 'machine', body: { is_admin: false } });
+  await world.must(200, 'PATCH', '/admin/users/admin1', { as: 'host', body: { is_admin: false } });
   await world.must(401, 'GET', '/user/quota', { token: sha1 });
   const body = JSON.stringify({ name: 'made too late', scopes: ['all'] });
   t.equal((await slow(body)).status, 401);

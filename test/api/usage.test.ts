@@ -261,7 +261,7 @@ t.test('the list is for administrators', async t => {
   const world = await World.open(t);
   await world.must(401, 'GET', path, { as: 'nobody' });
   await world.must(403, 'GET', path, { as: 'alice' });
-  await world.must(200, 'GET', path, { as: 'machine' });
+  await world.must(200, 'GET', path, { as: 'host' });
   await world.must(200, 'HEAD', path);
 });
 

@@ -128,7 +128,7 @@ t.test('who becomes an administrator is one at the next request, and so is who i
   await world.must(200, 'PATCH', '/admin/users/bob', { body: { is_admin: true } });
   await world.must(200, 'PATCH', '/admin/users/admin1', { ...bob, body: { is_admin: false } });
   await world.must(403, 'GET', '/admin/users');
-  await world.must(200, 'PATCH', '/admin/users/bob', { as: 'machine', body: { is_admin: false } });
+  await world.must(200, 'PATCH', '/admin/users/bob', { as: 'host', body: { is_admin: false } });
   await world.must(403, 'GET', '/admin/users', bob);
 });
 

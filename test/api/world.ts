@@ -29,10 +29,10 @@ export type Person = (typeof people)[number];
 
 export interface Asked {
   /**
-   * The one whose token of scope `all` is sent; `machine` asks over ADMIN_SOCKET; `nobody` sends none. admin1
+   * The one whose token of scope `all` is sent; `host` asks over ADMIN_SOCKET; `nobody` sends none. admin1
    * unless given.
    */
-  readonly as?: Person | 'machine' | 'nobody';
+  readonly as?: Person | 'host' | 'nobody';
   /** A token to send instead. */
   readonly token?: string;
   /** Sent as JSON. */
@@ -201,7 +201,7 @@ export class World {
   async newToken(name: string, scopes: readonly string[]): Promise<string> {
     const body = { name: `test ${scopes.join(' ')} ${this.#tokens.size} ${Math.random()}`, scopes };
     const made = await this.must(201, 'POST', `/users/${encodeURIComponent(name)}/tokens`, {
-      as: 'machine',
+      as: 'host',
       body,
     });
     return z.object({ sha1: z.string() }).parse(made.json).sha1;
@@ -234,7 +234,7 @@ export class World {
     return send({
       agent: this.#agent,
       to:
-        as === 'machine'
+        as === 'host'
           ? { socketPath: this.sockets.admin }
           : { host: this.url.hostname, port: Number(this.url.port) },
       method,
@@ -266,7 +266,7 @@ export class World {
   }
 
   async #settle(): Promise<void> {
-    const admin = { as: 'machine' } as const;
+    const admin = { as: 'host' } as const;
     for (const name of people) {
       await this.must(201, 'POST', '/admin/users', {
         ...admin,

@@ -184,7 +184,7 @@ t.test(
   },
 );
 
-t.test('a policy that was restored is not taken for the one that machines share', async t => {
+t.test('a policy that was restored is not taken for the one that hosts share', async t => {
   const world = new World(t);
   const ledger = await world.open();
   const shared = { generation: 'shared', version: 7, mark: 'mark' };

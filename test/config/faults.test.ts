@@ -97,7 +97,7 @@ t.test('what a later version has is not known to this one', async t => {
   );
 });
 
-t.test('a machine that shares its store has to have a name', async t => {
+t.test('a host that shares its store has to have a name', async t => {
   t.match(faultsOf(t, '[store]\nADAPTER = redis\n').join(), /ADAPTER = redis needs \[server\] HOST_ID/);
   const named = '[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n';
   t.match(faultsOf(t, named).join(), /ADAPTER = redis needs \[security\] SECRET_KEY/);
@@ -143,10 +143,10 @@ t.test('storage that contradicts itself is refused', async t => {
   t.same(faultsOf(t, '[storage.wiki]\nPATH = /a/{repo}\nOWNER = git-config softquota.owner\n'), []);
 });
 
-t.test('what several machines mount has a name only where they share a quota', async t => {
+t.test('what several hosts mount has a name only where they share a quota', async t => {
   const shared = '[storage.lfs]\nPATH = /mnt/nas/lfs/{owner}\nSHARED = nas1\n';
   t.same(faultsOf(t, shared), [
-    'app.ini:3: [storage.lfs] SHARED = "nas1": this machine has its quota for itself. SHARED needs [store] ADAPTER = redis.',
+    'app.ini:3: [storage.lfs] SHARED = "nas1": this host has its quota for itself. SHARED needs [store] ADAPTER = redis.',
   ]);
   const security = `[security]\nSECRET_KEY = ${'k'.repeat(32)}\n`;
   const fleet = `[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n${security}`;

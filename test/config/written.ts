@@ -1,4 +1,4 @@
-/** Loads a configuration as it would be written, away from what this machine and its user have. */
+/** Loads a configuration as it would be written, away from what this host and its user have. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

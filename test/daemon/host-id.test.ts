@@ -1,4 +1,4 @@
-/** The name of this machine's part of the usage. */
+/** The name of this host's part of the usage. */
 
 import fs from 'node:fs';
 import { tmpdir } from 'node:os';

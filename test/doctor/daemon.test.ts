@@ -14,8 +14,8 @@ function installation(t: Test, admin: Ask, configOption: string | null = null): 
   const file = write(join(folder, 'app.ini'), '[server]\nDATA_PATH = data\n');
   const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
   if (!loaded.ok) throw new Error('the configuration is faulty');
-  const machine = { uid: 0, configOption, hookConf: join(folder, 'hook.conf') };
-  return { loaded, admin, gate: admin, machine };
+  const context = { uid: 0, configOption, hookConf: join(folder, 'hook.conf') };
+  return { loaded, admin, gate: admin, context };
 }
 
 const answering =

@@ -5,11 +5,11 @@ import t from 'tap';
 import { checkGc } from '../../src/doctor/gc.ts';
 import { folderFor, repositoryAt, write } from './folder.ts';
 
-const machine = { uid: 0, configOption: null, hookConf: '/nowhere' };
+const context = { uid: 0, configOption: null, hookConf: '/nowhere' };
 
 t.test('git itself decides by as many loose objects and packs', async t => {
   const path = repositoryAt(join(folderFor(t), 'app.git'));
-  const look = () => checkGc(machine, [{ path, user: { uid: 0, gid: 0 } }]).findings;
+  const look = () => checkGc(context, [{ path, user: { uid: 0, gid: 0 } }]).findings;
   const loose = (count: number) => {
     for (let number = 0; number < count; number++) {
       write(join(path, 'objects/17', number.toString(16).padStart(38, '0')), '');
@@ -30,7 +30,7 @@ t.test('git itself decides by as many loose objects and packs', async t => {
 
 t.test('packs that are kept on purpose do not count', async t => {
   const path = repositoryAt(join(folderFor(t), 'app.git'));
-  const look = () => checkGc(machine, [{ path, user: { uid: 4711, gid: 0 } }]).findings;
+  const look = () => checkGc(context, [{ path, user: { uid: 4711, gid: 0 } }]).findings;
   for (let number = 0; number < 51; number++) write(join(path, `objects/pack/pack-${number}.pack`), '');
   t.match(look(), [
     { code: 'gc_needed', message: /51 packs/, mend: /^setpriv --reuid=4711 --clear-groups git / },

@@ -1,5 +1,5 @@
 /**
- * Finding the repositories of a machine: those that templates know, those that none does, and of many a part.
+ * Finding the repositories of a host: those that templates know, those that none does, and of many a part.
  */
 
 import { mkdirSync } from 'node:fs';

@@ -6,7 +6,7 @@ import { checkSignedPushes } from '../../src/doctor/signed-pushes.ts';
 import { hooksStatus } from '../../src/githooks/index.ts';
 import { folderFor, git, repositoryAt, write } from './folder.ts';
 
-const machine = { uid: 0, configOption: null, hookConf: '/nowhere' };
+const context = { uid: 0, configOption: null, hookConf: '/nowhere' };
 
 t.test('a repository that asks for signed pushes is named, with what stops it', async t => {
   const folder = folderFor(t);
@@ -20,7 +20,7 @@ t.test('a repository that asks for signed pushes is named, with what stops it', 
     const { repositories } = await hooksStatus(paths, { hookConf: '/nowhere' });
     const close = paths.map(path => ({ path, user: { uid: 0, gid: 0 } }));
     t.notMatch(JSON.stringify(repositories), 'secret');
-    return (await checkSignedPushes(machine, close, repositories)).findings;
+    return (await checkSignedPushes(context, close, repositories)).findings;
   };
   const findings = await look();
   t.match(findings, [{ code: 'signed_pushes', severity: 'notice' }]);

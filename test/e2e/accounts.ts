@@ -15,7 +15,7 @@ export interface AccountOptions {
   readonly scopes?: readonly string[];
 }
 
-/** Creates a user, and gives a token of theirs. This machine's administrator does both. */
+/** Creates a user, and gives a token of theirs. This host's administrator does both. */
 export async function account(
   server: Server,
   username: string,

@@ -19,7 +19,7 @@ t.setTimeout(600_000);
 const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
 t.teardown(() => rm(folder, { recursive: true }));
 const site = await Site.open(t, await packed(folder));
-const { machine } = site;
+const { sandbox } = site;
 await site.protect(await readGuide(), 'ssh');
 
 const manual = await readGuide('api.md');
@@ -43,16 +43,16 @@ function jsonIn({ stdout }: Run): unknown {
 
 t.test('the first token is made by root, and nobody else can read it', async t => {
   await site.must(below('The first token').next().value);
-  t.match(await machine.must('cat', ['admin.header']), /^Authorization: token [0-9a-f]{40}$/);
-  t.equal(await machine.must('stat', ['--format', '%a', 'admin.header']), '600');
+  t.match(await sandbox.must('cat', ['admin.header']), /^Authorization: token [0-9a-f]{40}$/);
+  t.equal(await sandbox.must('stat', ['--format', '%a', 'admin.header']), '600');
 });
 
 t.test('a user is put into a group and out of it, and the very next push obeys', async t => {
   const url = 'git@git.example:/srv/git/alice/app.git';
-  const clone = await Clone.of({ folder: site.home, run: machine.run }, url);
+  const clone = await Clone.of({ folder: site.home, run: sandbox.run }, url);
   await clone.commit(11_000_000);
   t.match(await clone.push(), { code: 0 }, 'before, the server allows 10 GB');
-  const trusted = machine.outside('/run/softquota/trusted.sock');
+  const trusted = sandbox.outside('/run/softquota/trusted.sock');
   await until(async () => {
     const { text } = await ask(trusted, '/v1/usage?owner=alice');
     return JSON.parse(text).used.size.repos.private > 11_000_000 ? true : null;
@@ -72,9 +72,9 @@ t.test('a user is put into a group and out of it, and the very next push obeys',
 
   t.equal((await type()).stdout, '', 'alice is in it');
   await clone.commit(1000);
-  const before = await objectsIn(machine.outside(repository.ssh));
+  const before = await objectsIn(sandbox.outside(repository.ssh));
   const own = join(site.home, 'app');
-  await machine.must('git', ['-C', own, 'pull', '-q', clone.folder, 'main']);
+  await sandbox.must('git', ['-C', own, 'pull', '-q', clone.folder, 'main']);
   const refused = await site.type(steps.next().value);
   t.equal(refused.code, 1);
   const shown = manual.find(({ kind, heading }) => kind === 'text' && heading === 'A limit for somebody');
@@ -83,7 +83,7 @@ t.test('a user is put into a group and out of it, and the very next push obeys',
   t.ok(words(refused.stderr).startsWith(told), 'she reads what the manual shows', {
     stderr: refused.stderr,
   });
-  t.strictSame(await objectsIn(machine.outside(repository.ssh)), before, 'and nothing of it stays');
+  t.strictSame(await objectsIn(sandbox.outside(repository.ssh)), before, 'and nothing of it stays');
 
   t.match(jsonIn(await type()), { decision: { allowed: false, group: 'free', rule: 'code' } });
 
@@ -96,8 +96,8 @@ t.test('every other command of the manual does what is said of it', async t => {
   const made = z.object({ sha1: z.string() }).parse(jsonIn(token));
   const monitor = ['-H', `Authorization: Bearer ${made.sha1}`, '-s', '-o', '/dev/null', '-w', '%{http_code}'];
   const rules = 'http://127.0.0.1:3080/api/v1/admin/quota/rules';
-  t.equal(await machine.must('curl', [...monitor, rules]), '200', 'the new token reads');
-  t.equal(await machine.must('curl', [...monitor, '-d', '{}', rules]), '403', 'and nothing else');
+  t.equal(await sandbox.must('curl', [...monitor, rules]), '200', 'the new token reads');
+  t.equal(await sandbox.must('curl', [...monitor, '-d', '{}', rules]), '403', 'and nothing else');
   t.match(jsonIn(await site.must(below('Who asks').next().value)), [{ name: 'free' }]);
   const pages = below('Answers').next().value;
   // A refusal is on record about a second later.
@@ -112,7 +112,7 @@ t.test('every other command of the manual does what is said of it', async t => {
 t.test('the faults of the manual are in the words of the daemon', async t => {
   const shown = manual.find(({ kind }) => kind === 'json');
   const body = '{"name": "x", "limit": -2, "subjects": ["size:everything"]}';
-  const answer = await machine.must('curl', [
+  const answer = await sandbox.must('curl', [
     ...['-s', '-H', '@admin.header', '-H', 'Content-Type: application/json', '-d', body],
     'http://127.0.0.1:3080/api/v1/admin/quota/rules',
   ]);

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import t from 'tap';
 import { savedSource } from '../../src/wire/index.ts';
 import { startSingle } from '../store/redis-servers.ts';
-import { machine, ruled } from './machines.ts';
+import { fleetHost, ruled } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 
-// Each command is a process, on whatever machine.
+// Each command is a process, on whatever host.
 t.setTimeout(600_000);
 
 const clientSecret = 'client-secret-that-nobody-may-see';
@@ -82,12 +82,12 @@ t.test('claims in a file do what a sign-in does with them, for one user or for m
   });
 });
 
-t.test('machines with one quota have the same sources, and Redis has no secret in clear', async t => {
+t.test('hosts with one quota have the same sources, and Redis has no secret in clear', async t => {
   const { address, servers } = await startSingle(t);
   const [redis] = servers;
-  const one = await machine(t, { address, host: 'one' });
+  const one = await fleetHost(t, { address, host: 'one' });
   const id = await addSource(one);
-  const two = await machine(t, { address, host: 'two' });
+  const two = await fleetHost(t, { address, host: 'two' });
   const there = await two.ask('admin', `/api/v1/admin/auths/${id}`);
   t.match(JSON.parse(there.text), { name: 'company', client_secret_state: 'set' });
   t.equal((await two.softquota(['user', 'create', 'alice'])).code, 0);

@@ -3,7 +3,7 @@
 export interface Fault {
   /** A sentence: what has happened. */
   readonly what: string;
-  /** Does it, as root on the machine. */
+  /** Does it, as root on the host. */
   readonly break: string;
   /** The codes of all that doctor finds. */
   readonly found: readonly string[];

@@ -1,7 +1,7 @@
 /**
  * Chromium, without a window: pages as a person sees them, and all that a page asks for or complains about.
  *
- * It knows nothing of the tester's own profile, and of no host but this machine's loopback.
+ * It knows nothing of the tester's own profile, and of no host but this host's loopback.
  */
 
 import { mkdtemp, realpath, rm } from 'node:fs/promises';

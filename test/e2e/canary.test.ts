@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { launcher } from './daemon.ts';
-import { machine } from './machines.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { run } from './run.ts';
 import { Server } from './server.ts';
 
@@ -95,7 +95,7 @@ t.test('the password of Redis is told nowhere, whatever Redis makes of it', asyn
     await t.test(`a Redis ${what}`, async t => {
       const heard = new Heard();
       const address = `redis://somebody:${password}@127.0.0.1:${port}/0`;
-      const server = await machine(t, {
+      const server = await fleetHost(t, {
         address,
         host: 'one',
         started: false,

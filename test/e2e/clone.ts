@@ -8,7 +8,7 @@ import { identity, must, type Run, type Runner, type RunOptions, run } from './r
 /** Where somebody works. */
 export interface Desk {
   readonly folder: string;
-  /** What git is run by there; this machine unless said otherwise. */
+  /** What git is run by there; this host unless said otherwise. */
   readonly run?: Runner;
 }
 

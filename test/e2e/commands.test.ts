@@ -65,7 +65,7 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
     }),
   );
 
-  // By itself: on a busy machine a disk may be too slow to say what an unknown path is, which is 69.
+  // By itself: on a busy host a disk may be too slow to say what an unknown path is, which is 69.
   t.equal((await server.softquota(['check', '/nowhere/at/all'])).code, 2);
 
   await chmod(server.folder, 0o755);

@@ -7,8 +7,8 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { startSingle } from '../store/redis-servers.ts';
 import { build, type Stage } from './dockerfile.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { type Block, iniOf, readGuide } from './guide.ts';
-import { machine } from './machines.ts';
 import { type Run, run } from './run.ts';
 
 t.setTimeout(240_000);
@@ -75,7 +75,7 @@ function inContainer(
     path => `mount -t tmpfs -o "uid=${uid},gid=${gid},mode=700" volume ${path}`,
   );
   const mounts = [`mkdir -p /run/softquota`, ...volumes, prepare, 'mount -o remount,bind,ro /'].join(' && ');
-  return stage.machine.run(
+  return stage.sandbox.run(
     'unshare',
     ['--mount', 'sh', '-c', `${mounts} && exec ${become} sh -c "$0"`, script],
     {
@@ -233,7 +233,7 @@ t.test('compose’s Redis runs as the manual sets one up, is healthy, and lets o
       )[0] ?? noBlock,
     ).store ?? {};
   const address = String(HOST).replace('redis:6379', `127.0.0.1:${port}`);
-  const server = await machine(t, { address, host: 'git1' });
+  const server = await fleetHost(t, { address, host: 'git1' });
   t.equal(await server.reasons(), '');
   await servers[0].end();
   t.not((await run('sh', ['-c', check])).code, 0);

@@ -1,7 +1,7 @@
 /**
  * A Dockerfile's steps, run one by one without a container engine.
  *
- * Stands for the machines of the guide: a stage is a copy-on-write copy of this machine, which the base image
+ * Stands for the hosts of the guide: a stage is a copy-on-write copy of this host, which the base image
  * is taken to be like (Debian with Node 24, npm and apt); this checkout cannot be seen there. COPY copies
  * what .dockerignore lets through, RUN runs as root by /bin/sh in the environment so far. Stages with a name
  * reach the network, for npm; the last one does not, so that apt-get finds nothing newer than what is
@@ -12,15 +12,15 @@
 import { cp, readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Test } from 'tap';
-import { Machine } from './machine.ts';
 import { must, type Run, type RunOptions } from './run.ts';
+import { SandboxHost } from './sandbox-host.ts';
 
 interface Instruction {
   readonly name: string;
   readonly text: string;
 }
 
-/** What the network of this machine needs, as a builder would be told. */
+/** What the network of this host needs, as a builder would be told. */
 const network = Object.fromEntries(
   Object.entries(process.env).filter(
     (pair): pair is [string, string] =>
@@ -29,7 +29,7 @@ const network = Object.fromEntries(
 );
 
 export class Stage {
-  readonly machine: Machine;
+  readonly sandbox: SandboxHost;
   readonly env: Record<string, string> = {};
   workdir = '/';
   user = 'root';
@@ -39,14 +39,14 @@ export class Stage {
   stopSignal = 'SIGTERM';
   readonly volumes: string[] = [];
 
-  constructor(machine: Machine) {
-    this.machine = machine;
+  constructor(sandbox: SandboxHost) {
+    this.sandbox = sandbox;
   }
 
   /** Runs a shell's lines as root, as RUN does. */
   run(script: string, options: RunOptions = {}): Promise<Run> {
     const env = { ...network, ...this.env, ...options.env };
-    return this.machine.run('/bin/sh', ['-c', script], { cwd: this.workdir, ...options, env });
+    return this.sandbox.run('/bin/sh', ['-c', script], { cwd: this.workdir, ...options, env });
   }
 }
 
@@ -77,10 +77,10 @@ export async function build(t: Test, context: string): Promise<Stage> {
 }
 
 async function stageOf(t: Test, context: string, network: 'own' | 'shared'): Promise<Stage> {
-  const machine = await Machine.open(t, { network });
-  await machine.must('mkdir', ['-p', context]);
-  await machine.must('mount', ['-t', 'tmpfs', '-o', 'ro', 'hidden', context]);
-  return new Stage(machine);
+  const sandbox = await SandboxHost.open(t, { network });
+  await sandbox.must('mkdir', ['-p', context]);
+  await sandbox.must('mount', ['-t', 'tmpfs', '-o', 'ro', 'hidden', context]);
+  return new Stage(sandbox);
 }
 
 interface Surroundings {
@@ -94,7 +94,7 @@ async function step(stage: Stage, name: string, text: string, around: Surroundin
   switch (name) {
     case 'WORKDIR':
       stage.workdir = resolve(stage.workdir, text);
-      await stage.machine.must('mkdir', ['-p', stage.workdir]);
+      await stage.sandbox.must('mkdir', ['-p', stage.workdir]);
       return;
     case 'ENV':
       for (const pair of text.split(' ')) {
@@ -138,7 +138,7 @@ async function copy(stage: Stage, text: string, { context, allowed, named }: Sur
   const [, from, paths = ''] = /^(?:--from=(\w+) )?(.+)$/.exec(text) ?? [];
   const words = paths.split(' ');
   const target = words.pop() ?? '';
-  const transit = join(stage.machine.folder, 'copy');
+  const transit = join(stage.sandbox.folder, 'copy');
   for (const source of words) {
     if (from === undefined) {
       if (!allowed(source)) throw new Error(`${source} is left out by .dockerignore`);
@@ -146,14 +146,14 @@ async function copy(stage: Stage, text: string, { context, allowed, named }: Sur
     } else {
       const other = named.get(from);
       if (other === undefined) throw new Error(`no stage ${from}`);
-      const parcel = join(other.machine.folder, 'copy');
-      await other.machine.must('cp', ['-a', source, parcel]);
+      const parcel = join(other.sandbox.folder, 'copy');
+      await other.sandbox.must('cp', ['-a', source, parcel]);
       await must('mv', [parcel, transit]);
     }
     const place = target.endsWith('/') ? join(target, basename(source)) : target;
     const path = resolve(stage.workdir, place);
-    await stage.machine.must('mkdir', ['-p', dirname(path)]);
-    await stage.machine.must('cp', ['-a', transit, path]);
+    await stage.sandbox.must('mkdir', ['-p', dirname(path)]);
+    await stage.sandbox.must('cp', ['-a', transit, path]);
     await rm(transit, { recursive: true });
   }
 }

@@ -102,7 +102,7 @@ t.test('several faults at a time are all told, and what hides one is not the end
   t.strictSame(
     await codes(),
     ['config', 'curl_missing', 'hook_conf_setting'],
-    'with a faulty app.ini, the machine',
+    'with a faulty app.ini, the host',
   );
 });
 

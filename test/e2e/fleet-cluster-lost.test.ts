@@ -43,7 +43,7 @@ t.test('masters of a Cluster without the policy are emptied', async t => {
   t.equal(await trial.limit(trial.one, 7), 200, 'the policy is as it was, and can be changed');
 
   // Who starts now knows nothing but what the store has.
-  const fourth = await trial.machine('four');
+  const fourth = await trial.fleetHost('four');
   trial.servers.push(fourth);
   living.servers.push(fourth);
   await isAsOnDisks();

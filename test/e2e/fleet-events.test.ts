@@ -1,14 +1,14 @@
-/** Several machines see that an owner comes to a limit; one of them tells. */
+/** Several hosts see that an owner comes to a limit; one of them tells. */
 
 import t, { type Test } from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
-import { machine, mayPushIs, rule } from './machines.ts';
+import { fleetHost, mayPushIs, rule } from './fleet-hosts.ts';
 import type { Server } from './server.ts';
 
 t.setTimeout(240_000);
 
-/** Whose crossings this machine finds on record, in order. */
+/** Whose crossings this host finds on record, in order. */
 async function crossed(on: Server): Promise<readonly string[]> {
   const { status, text } = await rule(on, '/events?kind=threshold&limit=1000');
   if (status !== 200) throw new Error(text);
@@ -17,7 +17,7 @@ async function crossed(on: Server): Promise<readonly string[]> {
     .sort();
 }
 
-/** Has an owner store so much, as a program on that machine says. */
+/** Has an owner store so much, as a program on that host says. */
 async function store(on: Server, owner: string, bytes: number): Promise<void> {
   const body = { owner, subject: 'size:git:lfs', unit: 'store', bytes };
   const { status, text } = await on.ask('trusted', '/v1/units', { body });
@@ -37,23 +37,23 @@ async function toldAre(t: Test, on: Server, expected: readonly string[]): Promis
   t.strictSame(last, expected);
 }
 
-t.test('a crossing is told once, also when the machine that tells is gone, or Redis was', async t => {
+t.test('a crossing is told once, also when the host that tells is gone, or Redis was', async t => {
   const { address, servers } = await startSingle(t);
   const [redis] = servers;
   const names = ['one', 'two', 'three'];
-  const machines = await Promise.all(names.map(host => machine(t, { address, host })));
-  const [one, two, three] = machines;
-  if (one === undefined || two === undefined || three === undefined) throw new Error('no machines');
+  const fleetHosts = await Promise.all(names.map(host => fleetHost(t, { address, host })));
+  const [one, two, three] = fleetHosts;
+  if (one === undefined || two === undefined || three === undefined) throw new Error('no hosts');
   await store(one, 'alice', 2_000_000);
-  for (const each of machines) await mayPushIs(each, 'alice', false);
+  for (const each of fleetHosts) await mayPushIs(each, 'alice', false);
   await store(two, 'bob', 2_000_000);
   await toldAre(t, three, ['alice up', 'bob up']);
   await store(two, 'bob', 0);
   await toldAre(t, one, ['alice up', 'bob down', 'bob up']);
 
   const holder = await redis.cli('get', '{softquota}:task:thresholds');
-  const teller = machines[names.indexOf(holder)];
-  const others = machines.filter(each => each !== teller);
+  const teller = fleetHosts[names.indexOf(holder)];
+  const others = fleetHosts.filter(each => each !== teller);
   const [left] = others;
   if (teller === undefined || left === undefined) throw new Error(`nobody has it: ${holder}`);
   await teller.stop('SIGKILL');

@@ -1,5 +1,5 @@
 /**
- * The shared store fails for a while: machines serve what they know, and then all is as the disks and the
+ * The shared store fails for a while: hosts serve what they know, and then all is as the disks and the
  * rulers say.
  */
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Server as Redis, startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
-import { rule } from './machines.ts';
+import { rule } from './fleet-hosts.ts';
 import type { Server } from './server.ts';
 import { rulesOf, Trial } from './trial.ts';
 
@@ -50,7 +50,7 @@ t.test('an emptied store: usage is told again, the policy stays, and is put back
   await trial.at(2).stop();
   const all = await trial.one.usage('alice');
   await redis.cli('flushall');
-  await isDistrusted(t, trial.without(2), /the store holds no policy, and this machine knows one/);
+  await isDistrusted(t, trial.without(2), /the store holds no policy, and this host knows one/);
   const listed = JSON.parse((await trial.one.softquota(['host', 'list', '--json'])).stdout);
   t.match(
     listed.find(({ id }: { readonly id: string }) => id === 'three'),
@@ -64,7 +64,7 @@ t.test('an emptied store: usage is told again, the policy stays, and is put back
   t.match(await repairNothing(trial.two), { code: 2, stderr: /nothing to repair/ });
   await trial.at(2).start();
   await trial.settled('emptied');
-  t.equal(await trial.limit(trial.at(2), 8), 200, 'and it is ruled again, on each machine');
+  t.equal(await trial.limit(trial.at(2), 8), 200, 'and it is ruled again, on each host');
   await trial.settled('ruled again');
 });
 
@@ -116,7 +116,7 @@ t.test(
     await trial.settled('after the backup');
     await restore();
     await trial.growAll(100);
-    await trial.settled('with older files, to which the machines write the changes again');
+    await trial.settled('with older files, to which the hosts write the changes again');
     t.match(await repairNothing(trial.two), { code: 2, stderr: /nothing to repair/ });
 
     await redis.cli('flushall');

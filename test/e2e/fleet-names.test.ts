@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
-import { machine, mayPush } from './machines.ts';
+import { fleetHost, mayPush } from './fleet-hosts.ts';
 import { Passage } from './passage.ts';
 
 t.setTimeout(240_000);
@@ -17,11 +17,11 @@ t.test(
   'after a FLUSHALL a daemon with the name of a living one does not start, and that one goes on',
   async t => {
     const { address } = await startSingle(t);
-    const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
-    const two = await machine(t, { address, host: 'two' });
+    const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+    const two = await fleetHost(t, { address, host: 'two' });
     const bytes = await one.usageIs('alice', size => size > 0);
     await two.usageIs('alice', size => size === bytes);
-    const twin = await machine(t, { address, host: 'one', started: false, repositories: ['alice/twin'] });
+    const twin = await fleetHost(t, { address, host: 'one', started: false, repositories: ['alice/twin'] });
     const admin = new Redis(address);
     // As in store/redis-order.test.ts.
     await admin.ping();
@@ -57,12 +57,12 @@ t.test(
   'of two that serve the one that began first has the name, and the other one says so until it is free',
   async t => {
     const { address, servers } = await startSingle(t);
-    const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
-    const two = await machine(t, { address, host: 'two' });
+    const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+    const two = await fleetHost(t, { address, host: 'two' });
     const bytes = await one.usageIs('alice', size => size > 0);
     const passage = await Passage.to(t, servers[0].port);
     passage.become({ does: 'swallows' });
-    const twin = await machine(t, {
+    const twin = await fleetHost(t, {
       address: `redis://127.0.0.1:${passage.port}/0`,
       host: 'one',
       started: false,

@@ -1,9 +1,9 @@
-/** Sessions of browsers on machines that share their quota: good on each of them, and over on all of them. */
+/** Sessions of browsers on hosts that share their quota: good on each of them, and over on all of them. */
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
-import { machine } from './machines.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import type { Server } from './server.ts';
 
 t.setTimeout(240_000);
@@ -20,7 +20,7 @@ async function signedIn(server: Server, token: string): Promise<{ readonly Cooki
   return { Cookie: (answer.headers.get('set-cookie') ?? '').replace(/;.*/s, '') };
 }
 
-/** Resolves, with the milliseconds that it took, once the machine answers so. */
+/** Resolves, with the milliseconds that it took, once the host answers so. */
 async function answers(
   server: Server,
   headers: { readonly Cookie: string },
@@ -31,10 +31,10 @@ async function answers(
   return performance.now() - begun;
 }
 
-t.test('who signs in on one machine is signed in on all, until it is ended on any', async t => {
+t.test('who signs in on one host is signed in on all, until it is ended on any', async t => {
   const { address } = await startSingle(t);
-  const one = await machine(t, { address, host: 'one' });
-  const two = await machine(t, { address, host: 'two' });
+  const one = await fleetHost(t, { address, host: 'one' });
+  const two = await fleetHost(t, { address, host: 'two' });
   const made = await one.softquota(['token', 'create', '--user', 'root', '--admin', '--name', 'laptop']);
   const token = made.stdout.trim();
 
@@ -45,7 +45,7 @@ t.test('who signs in on one machine is signed in on all, until it is ended on an
   t.equal(gone.status, 204);
   t.equal((await ask(two, '/session', { headers })).status, 401, 'at once where it was ended');
   const lag = await answers(one, headers, 401);
-  t.ok(lag < 2000, `on the other machine after ${lag.toFixed(0)} ms`);
+  t.ok(lag < 2000, `on the other host after ${lag.toFixed(0)} ms`);
 
   const others = [await signedIn(one, token), await signedIn(one, token)];
   for (const each of others) await answers(two, each, 200);

@@ -1,5 +1,5 @@
 /**
- * The walker of what several machines mount, where Redis is away or was emptied, and where app.ini says
+ * The walker of what several hosts mount, where Redis is away or was emptied, and where app.ini says
  * something else.
  */
 
@@ -14,9 +14,9 @@ t.setTimeout(300_000);
 
 t.test('an emptied store has one that walks it again, the same', async t => {
   const { address, servers } = await startSingle(t);
-  const { disk, machine } = await nas(t, address);
-  const one = await machine('one');
-  const two = await machine('two');
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one');
+  const two = await fleetHost('two');
   await isCountedOnce(disk, one, two);
   await servers[0].cli('flushall');
   await walksIs(two, 'one');
@@ -37,9 +37,9 @@ t.test('an emptied store has one that walks it again, the same', async t => {
 
 t.test('while the store is away, also at the start, who walked it last does', async t => {
   const { address, servers } = await startSingle(t);
-  const { disk, machine } = await nas(t, address);
-  const one = await machine('one');
-  const two = await machine('two');
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one');
+  const two = await fleetHost('two');
   await isCountedOnce(disk, one, two);
   for (const { server } of [one, two]) await server.stop();
   await servers[0].end();
@@ -55,11 +55,11 @@ t.test('while the store is away, also at the start, who walked it last does', as
   await walksIs(one, 'one');
 });
 
-t.test('a machine that no longer names it leaves it to another', async t => {
+t.test('a host that no longer names it leaves it to another', async t => {
   const { address } = await startSingle(t);
-  const { disk, machine } = await nas(t, address);
-  const one = await machine('one');
-  const two = await machine('two');
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one');
+  const two = await fleetHost('two');
   await isCountedOnce(disk, one, two);
   await one.server.configure({
     'storage.repos': { PATH: null, SHARED: null },
@@ -71,24 +71,21 @@ t.test('a machine that no longer names it leaves it to another', async t => {
 
   await one.server.configure(repositories(one.place));
   one.server.daemon.child.kill('SIGHUP');
-  await one.server.daemon.logged(/nas is walked by another machine/);
+  await one.server.daemon.logged(/nas is walked by another host/);
   await one.server.scan();
   await isCountedOnce(disk, one, two);
 });
 
-t.test(
-  'a machine that walked it for itself and now names it, as another does, counts it no more',
-  async t => {
-    const { address } = await startSingle(t);
-    const { disk, machine } = await nas(t, address);
-    const one = await machine('one');
-    const two = await machine('two');
-    await two.server.configure(repositories(two.place, null));
-    two.server.daemon.child.kill('SIGHUP');
-    const bytes = await counted(join(disk, 'git/alice'));
-    await one.server.usageIs('alice', known => known === 2 * bytes);
-    await two.server.configure(repositories(two.place));
-    two.server.daemon.child.kill('SIGHUP');
-    await isCountedOnce(disk, one, two);
-  },
-);
+t.test('a host that walked it for itself and now names it, as another does, counts it no more', async t => {
+  const { address } = await startSingle(t);
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one');
+  const two = await fleetHost('two');
+  await two.server.configure(repositories(two.place, null));
+  two.server.daemon.child.kill('SIGHUP');
+  const bytes = await counted(join(disk, 'git/alice'));
+  await one.server.usageIs('alice', known => known === 2 * bytes);
+  await two.server.configure(repositories(two.place));
+  two.server.daemon.child.kill('SIGHUP');
+  await isCountedOnce(disk, one, two);
+});

@@ -1,5 +1,5 @@
 /**
- * A file system that several machines mount: one of them walks it, it counts once, and all of them answer for
+ * A file system that several hosts mount: one of them walks it, it counts once, and all of them answer for
  * it.
  */
 
@@ -25,11 +25,11 @@ import { must } from './run.ts';
 
 t.setTimeout(300_000);
 
-t.test('it counts once, and what is pushed through any machine is measured at once', async t => {
+t.test('it counts once, and what is pushed through any host is measured at once', async t => {
   const { address } = await startSingle(t);
-  const { disk, machine } = await nas(t, address);
-  const one = await machine('one');
-  const two = await machine('two');
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one');
+  const two = await fleetHost('two');
   await isCountedOnce(disk, one, two);
   t.strictSame(await walks(two), { one: ['nas'], two: [] });
   const clone = await Clone.of(one.server, '/nowhere');
@@ -71,9 +71,9 @@ t.test('it counts once, and what is pushed through any machine is measured at on
 
 t.test('who walked it counts until it is forgotten, and then another walks it', async t => {
   const { address } = await startSingle(t);
-  const { disk, machine } = await nas(t, address);
-  const one = await machine('one');
-  const two = await machine('two');
+  const { disk, fleetHost } = await nas(t, address);
+  const one = await fleetHost('one');
+  const two = await fleetHost('two');
   await isCountedOnce(disk, one, two);
   await one.server.stop('SIGKILL');
   const before = await two.server.usage('alice');

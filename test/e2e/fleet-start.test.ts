@@ -1,11 +1,11 @@
 /**
- * A machine that starts while the shared store is away, or is killed in the midst of work, goes on with what
+ * A host that starts while the shared store is away, or is killed in the midst of work, goes on with what
  * it knew.
  */
 
 import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
-import { mayPush, ruled } from './machines.ts';
+import { mayPush, ruled } from './fleet-hosts.ts';
 import { Trial } from './trial.ts';
 
 t.setTimeout(240_000);

@@ -1,5 +1,5 @@
 /**
- * The way to the shared store is bad: machines serve what they know, and lose nothing that was acknowledged.
+ * The way to the shared store is bad: hosts serve what they know, and lose nothing that was acknowledged.
  */
 
 import t, { type Test } from 'tap';
@@ -48,7 +48,7 @@ t.test(
   },
 );
 
-/** Rules and grows on both machines; what is acknowledged is remembered. */
+/** Rules and grows on both hosts; what is acknowledged is remembered. */
 async function busy(t: Test, trial: Trial, rounds: number): Promise<void> {
   const statuses = new Map<number, number>();
   let asked = 0;

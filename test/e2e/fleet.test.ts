@@ -1,5 +1,5 @@
 /**
- * Several machines with one quota: what is stored on them adds up, what one rules the others do, and who is
+ * Several hosts with one quota: what is stored on them adds up, what one rules the others do, and who is
  * who.
  */
 
@@ -7,18 +7,18 @@ import t from 'tap';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
-import { machine, mayPushIs, rule, ruled } from './machines.ts';
+import { fleetHost, mayPushIs, rule, ruled } from './fleet-hosts.ts';
 
 t.setTimeout(240_000);
 
 const noSize = { limit: 0, subjects: ['size:all'] };
 
-t.test('pushes on three machines add up, and what is ruled on one is in force on the others', async t => {
+t.test('pushes on three hosts add up, and what is ruled on one is in force on the others', async t => {
   const { address } = await startSingle(t);
   const servers = [
-    await machine(t, { address, host: 'one', repositories: ['alice/app'] }),
-    await machine(t, { address, host: 'two', repositories: ['alice/app'] }),
-    await machine(t, { address, host: 'three', repositories: ['alice/app'] }),
+    await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] }),
+    await fleetHost(t, { address, host: 'two', repositories: ['alice/app'] }),
+    await fleetHost(t, { address, host: 'three', repositories: ['alice/app'] }),
   ] as const;
   const [one, two, three] = servers;
   const clones = await Promise.all(servers.map(server => Clone.of(server, server.path('alice/app'))));
@@ -55,10 +55,10 @@ t.test('pushes on three machines add up, and what is ruled on one is in force on
   t.comment(`lag of a change: median ${lags[lags.length / 2]?.toFixed(0)} ms`);
 });
 
-t.test('two administrators on two machines at once lose nothing', async t => {
+t.test('two administrators on two hosts at once lose nothing', async t => {
   const { address } = await startSingle(t);
-  const one = await machine(t, { address, host: 'one' });
-  const two = await machine(t, { address, host: 'two' });
+  const one = await fleetHost(t, { address, host: 'one' });
+  const two = await fleetHost(t, { address, host: 'two' });
   const names = Array.from({ length: 20 }, (_, index) => `rule-${index}`);
   await Promise.all(
     names.flatMap(name =>
@@ -76,8 +76,8 @@ t.test(
   'a second living daemon with the name of another is refused, and the same one is taken back at once',
   async t => {
     const { address } = await startSingle(t);
-    const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
-    const twin = await machine(t, { address, host: 'one', started: false });
+    const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+    const twin = await fleetHost(t, { address, host: 'one', started: false });
     const begun = performance.now();
     const { code, log } = await twin.startInVain();
     t.equal(code, 78);
@@ -89,13 +89,13 @@ t.test(
   },
 );
 
-t.test('a machine that is gone counts until it is forgotten, and one that runs cannot be', async t => {
+t.test('a host that is gone counts until it is forgotten, and one that runs cannot be', async t => {
   const { address } = await startSingle(t);
-  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
-  const two = await machine(t, { address, host: 'two', repositories: ['alice/app'] });
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await fleetHost(t, { address, host: 'two', repositories: ['alice/app'] });
   await one.usageIs('alice', bytes => bytes > 60_000);
   t.match(await one.softquota(['host', 'forget', 'two']), { code: 2, stderr: /two/ });
-  t.match(await one.softquota(['host', 'forget', 'one']), { code: 2, stderr: /the machine that you ask/ });
+  t.match(await one.softquota(['host', 'forget', 'one']), { code: 2, stderr: /the host that you ask/ });
   t.match(await one.softquota(['host', 'forget', 'three']), { code: 2, stderr: /three/ });
   await two.stop();
   const { stdout } = await one.softquota(['host', 'list']);

@@ -10,7 +10,7 @@ import { mountSmall } from '../faults/small-disk.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { launcher } from './daemon.ts';
-import { machine } from './machines.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 
@@ -91,8 +91,8 @@ async function linesOf(server: Server): Promise<readonly (readonly string[])[]> 
 
 t.test('every command that prints ends with 74 where standard output is full', async t => {
   const { address, servers } = await startSingle(t);
-  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
-  const two = await machine(t, { address, host: 'two' });
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await fleetHost(t, { address, host: 'two' });
   const apart = await Server.open(t, { started: false });
   const done = async (...args: readonly string[]): Promise<void> => {
     const { code, stderr } = await one.softquota(args);

@@ -5,8 +5,8 @@
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Machine } from './machine.ts';
 import { identity, type Run } from './run.ts';
+import { SandboxHost } from './sandbox-host.ts';
 import type { Ini } from './server.ts';
 
 export interface Block {
@@ -88,26 +88,26 @@ export function words(shown: string): string {
     .trim();
 }
 
-/** A machine with nothing on it yet, and alice at her computer, which is another folder of root's there. */
+/** A host with nothing on it yet, and alice at her computer, which is another folder of root's there. */
 export class Site {
-  readonly machine: Machine;
+  readonly sandbox: SandboxHost;
   /** Where alice's clones are. */
   readonly home: string;
   readonly #package: string;
 
-  private constructor(machine: Machine, packageFile: string) {
-    this.machine = machine;
-    this.home = join(machine.folder, 'alice');
+  private constructor(sandbox: SandboxHost, packageFile: string) {
+    this.sandbox = sandbox;
+    this.home = join(sandbox.folder, 'alice');
     this.#package = packageFile;
   }
 
   /** `packageFile`: the packed package. */
   static async open(t: Test, packageFile: string): Promise<Site> {
-    const machine = await Machine.open(t);
-    const site = new Site(machine, join(machine.folder, 'softquota.tgz'));
+    const sandbox = await SandboxHost.open(t);
+    const site = new Site(sandbox, join(sandbox.folder, 'softquota.tgz'));
     await copyFile(packageFile, site.#package);
     await mkdir(site.home);
-    await machine.must('sh', ['-eu', '-c', prepareAlice]);
+    await sandbox.must('sh', ['-eu', '-c', prepareAlice]);
     return site;
   }
 
@@ -118,7 +118,7 @@ export class Site {
   type({ kind, text }: Block): Promise<Run> {
     const script = text.replace('npm install -g softquota', `npm install -g --offline ${this.#package}`);
     const who = kind === 'sh alice' ? { cwd: this.home, env: identity } : {};
-    return this.machine.run('sh', ['-eu', '-c', script], who);
+    return this.sandbox.run('sh', ['-eu', '-c', script], who);
   }
 
   /** The same where it has to succeed. */
@@ -145,5 +145,5 @@ install -d -m 700 .ssh
 ssh-keygen -q -t ed25519 -N '' -C alice -f .ssh/id_ed25519
 cp .ssh/id_ed25519.pub alice.pub
 printf 'StrictHostKeyChecking accept-new\\nLogLevel ERROR\\n' >.ssh/config
-printf 'machine git.example login alice password "correct horse battery staple"\\n' >.netrc
+printf 'host git.example login alice password "correct horse battery staple"\\n' >.netrc
 `;

@@ -14,7 +14,7 @@ export interface HangUp {
 }
 
 /**
- * Pushes `commit` as a new branch to a repository on this machine, as `git push` speaks, but reads nothing
+ * Pushes `commit` as a new branch to a repository on this host, as `git push` speaks, but reads nothing
  * back.
  */
 export async function pushAndHangUp(

@@ -10,8 +10,8 @@ import { ownerRow } from '../../src/wire/index.ts';
 import { emptyFolder, layouts, makeTree, repository, sizesOf, totalsOf } from '../survey/world.ts';
 import { ask } from './ask.ts';
 import { Daemon, launcher } from './daemon.ts';
-import { Machine } from './machine.ts';
 import { must, type Run, run } from './run.ts';
+import { SandboxHost } from './sandbox-host.ts';
 
 t.setTimeout(300_000);
 
@@ -223,15 +223,15 @@ t.test('who may not look into the repositories is told to be root, or the git se
 });
 
 t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places, and asks nothing', async t => {
-  const machine = await Machine.open(t);
-  const git = join(machine.folder, 'git');
+  const sandbox = await SandboxHost.open(t);
+  const git = join(sandbox.folder, 'git');
   for (const owner of ['alice', 'bob']) repository(join(git, owner, 'app.git'), 1000);
   const script = `
     groupadd -r git-server && useradd -r softquota
     rm -rf /srv/git && cp -a "$1" /srv/git && chgrp -R git-server /srv/git
     rm -rf /etc/softquota /var/lib/softquota /var/lib/gitolite3 /var/lib/gitea /var/lib/forgejo
     "$2" "$3" init --config /etc/softquota/app.ini`;
-  const { code, stdout, stderr } = await machine.run('sh', [
+  const { code, stdout, stderr } = await sandbox.run('sh', [
     '-ec',
     script,
     'sh',
@@ -245,7 +245,7 @@ t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places,
     /Found bare repositories in directories of owners in \/srv\/git:\n- found in one of the usual places/,
   );
   t.match(stdout, /\n {4}softquota usage\n/, 'the usual configuration need not be named');
-  const ini = await machine.must('cat', ['/etc/softquota/app.ini']);
+  const ini = await sandbox.must('cat', ['/etc/softquota/app.ini']);
   for (const line of [
     'DATA_PATH = /var/lib/softquota',
     'SOCKET = /run/softquota/gate.sock',
@@ -257,7 +257,7 @@ t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places,
   }
   const made = ['/etc/softquota', '/run/softquota', '/var/lib/softquota', '/var/lib/softquota/softquota.db'];
   t.equal(
-    await machine.must('stat', ['-c', '%U %a', ...made]),
+    await sandbox.must('stat', ['-c', '%U %a', ...made]),
     'root 755\nsoftquota 755\nsoftquota 700\nsoftquota 600',
   );
 });

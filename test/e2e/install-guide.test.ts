@@ -1,4 +1,4 @@
-/** Every command of docs/install.md, typed as it stands on machines that have nothing yet. */
+/** Every command of docs/install.md, typed as it stands on hosts that have nothing yet. */
 
 import { mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ const shows: Readonly<Record<string, RegExp>> = {
 const snapshot =
   'cd "$1" && find . -path ./objects -prune -o -printf "%p %m %u %g %s %l\\n" | sort && cat config';
 
-/** Whatever has the name, on the whole machine but where this project itself and its cache lie. */
+/** Whatever has the name, on the whole host but where this project itself and its cache lie. */
 const left =
   "find /etc /usr/local /usr/lib /opt /srv /home /run /var/lib /var/cache -xdev -iname '*softquota*' ! -path '/run/systemctl/*'; " +
   'grep softquota /etc/passwd /etc/group /etc/gshadow || true';
@@ -49,9 +49,9 @@ async function rightsTold(): Promise<ReadonlyMap<string, string>> {
 for (const way of names) {
   t.test(`the guide's way ${way} leads from nothing to a protected server, and back`, async t => {
     const site = await Site.open(t, packageFile);
-    const { machine } = site;
-    const look = () => machine.must('sh', ['-c', snapshot, 'sh', repository[way]]);
-    const nothing = await machine.must('sh', ['-c', left]);
+    const { sandbox } = site;
+    const look = () => sandbox.must('sh', ['-c', snapshot, 'sh', repository[way]]);
+    const nothing = await sandbox.must('sh', ['-c', left]);
     let before = '';
     for (const step of stepsOf(guide, way)) {
       if (/^The hooks/.test(step.heading) && before === '') before = await look();
@@ -59,17 +59,17 @@ for (const way of names) {
       t.equal(code, 0, `${way}: ${step.heading}`, { stdout, stderr });
       t.match(stdout, shows[step.heading] ?? /^/, step.heading);
       if (step.heading !== 'Check') continue;
-      const page = await machine.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
+      const page = await sandbox.must('curl', ['-s', 'http://127.0.0.1:3080/owners']);
       t.match(page, /<base href="\/">[\s\S]*<div id="app">/, 'the web UI is in the package');
       const swagger = 'http://127.0.0.1:3080/api/swagger/swagger-ui-bundle.js';
-      t.match(await machine.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
+      t.match(await sandbox.must('curl', ['-sf', swagger]), /SwaggerUIBundle/, 'and so is Swagger UI');
       const told = await rightsTold();
       t.equal(told.size, 7);
-      const stats = await machine.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);
+      const stats = await sandbox.must('stat', ['--format', '%n %U 0%a', ...told.keys()]);
       t.equal(stats, [...told].map(row => row.join(' ')).join('\n'), 'the rights are as the guide has them');
     }
     t.equal(await look(), before, 'the repository is what it was');
-    t.equal(await machine.must('sh', ['-c', left]), nothing, 'nothing is left on the machine');
+    t.equal(await sandbox.must('sh', ['-c', left]), nothing, 'nothing is left on the host');
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * A whole installation of softquota, as its manual has it: on a machine of its own, the daemon as a service
+ * A whole installation of softquota, as its manual has it: on a host of its own, the daemon as a service
  * with a user of its own, two people's repositories that belong to git, and the hooks in them.
  */
 
@@ -8,8 +8,8 @@ import type { Test } from 'tap';
 import { z } from 'zod';
 import { type Finding, finding } from '../../src/wire/index.ts';
 import { until } from './ask.ts';
-import { Machine } from './machine.ts';
 import type { Run, RunOptions } from './run.ts';
+import { SandboxHost } from './sandbox-host.ts';
 
 const launcher = fileURLToPath(new URL('../../bin/softquota.js', import.meta.url));
 
@@ -40,7 +40,7 @@ StateDirectory=softquota
 StateDirectoryMode=0711
 `;
 
-/** A curl that stays when the machine's own goes. */
+/** A curl that stays when the host's own goes. */
 const probe = '/usr/local/lib/probe';
 
 const install = `
@@ -64,22 +64,22 @@ systemctl start softquota
 `;
 
 export class Installation {
-  readonly #machine: Machine;
+  readonly #sandbox: SandboxHost;
 
-  private constructor(machine: Machine) {
-    this.#machine = machine;
+  private constructor(sandbox: SandboxHost) {
+    this.#sandbox = sandbox;
   }
 
   static async open(t: Test): Promise<Installation> {
-    const installation = new Installation(await Machine.open(t));
+    const installation = new Installation(await SandboxHost.open(t));
     await installation.sh(install, { env: { launcher, config, unit } });
     await installation.ready();
     return installation;
   }
 
-  /** A script on the machine, as root; rejects where it fails. */
+  /** A script on the host, as root; rejects where it fails. */
   sh(script: string, options: RunOptions = {}): Promise<string> {
-    return this.#machine.must('sh', ['-c', script], options);
+    return this.#sandbox.must('sh', ['-c', script], options);
   }
 
   /** What doctor finds. */
@@ -90,16 +90,16 @@ export class Installation {
   }
 
   doctor(...args: readonly string[]): Promise<Run> {
-    return this.#machine.run('softquota', ['doctor', ...args]);
+    return this.#sandbox.run('softquota', ['doctor', ...args]);
   }
 
   as(user: string, command: string): Promise<Run> {
-    return this.#machine.run('runuser', ['-u', user, '--', 'sh', '-c', command], { cwd: '/' });
+    return this.#sandbox.run('runuser', ['-u', user, '--', 'sh', '-c', command], { cwd: '/' });
   }
 
   /** Resolves once a daemon answers, and knows what is stored. */
   ready(): Promise<true> {
     const asked = ['-sf', '--unix-socket', '/run/softquota/gate.sock', 'http://localhost/readyz'];
-    return until(async () => ((await this.#machine.run(probe, asked)).code === 0 ? true : null));
+    return until(async () => ((await this.#sandbox.run(probe, asked)).code === 0 ? true : null));
   }
 }

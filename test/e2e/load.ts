@@ -1,5 +1,5 @@
 /**
- * Machines at work: on each of them disks grow, pushes come, and administrators rule, all the time until it
+ * Hosts at work: on each of them disks grow, pushes come, and administrators rule, all the time until it
  * is ended.
  */
 
@@ -29,7 +29,7 @@ export class Load {
     this.#trial = trial;
     const works = trial.servers.flatMap((server, index) => {
       const clone = clones.at(index);
-      if (clone === undefined) throw new Error('a clone for each machine');
+      if (clone === undefined) throw new Error('a clone for each host');
       return [
         this.#again(() => this.#rule(index)),
         this.#again(() => this.#push(clone)),
@@ -53,7 +53,7 @@ export class Load {
       trial.servers.map(async server => {
         await server.repository(`${pusher}/app`);
         await server.installHooks();
-        // How long an answer may take is not what is looked at, on a machine that does ten other things.
+        // How long an answer may take is not what is looked at, on a host that does ten other things.
         const config = join(server.path(`${pusher}/app`), 'config');
         await must('git', ['config', '--file', config, 'softquota.timeout', '30']);
         // Known before it is pushed to: who is not has to be found on the disk while somebody waits.
@@ -110,7 +110,7 @@ export class Load {
 
   async #rule(index: number): Promise<void> {
     const { [index]: server } = this.#trial.servers;
-    if (server === undefined) throw new Error(`there is no machine ${index}`);
+    if (server === undefined) throw new Error(`there is no host ${index}`);
     const status = await this.#trial.make(`ruled-${++this.#rules}`, -1, server);
     this.ruled.set(status, (this.ruled.get(status) ?? 0) + 1);
   }

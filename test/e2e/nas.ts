@@ -1,4 +1,4 @@
-/** A disk that several machines mount, each at a place of its own. */
+/** A disk that several hosts mount, each at a place of its own. */
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,11 +7,11 @@ import { z } from 'zod';
 import { type Answer, until } from './ask.ts';
 import type { Clone } from './clone.ts';
 import { counted } from './count.ts';
-import { machine } from './machines.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { must, run } from './run.ts';
 import type { Ini, Server } from './server.ts';
 
-/** A machine, and where it mounts what others mount, too. */
+/** A host, and where it mounts what others mount, too. */
 export interface Mounting {
   readonly server: Server;
   readonly place: string;
@@ -20,7 +20,7 @@ export interface Mounting {
 export interface Nas {
   /** The disk itself. */
   readonly disk: string;
-  machine(host: string): Promise<Mounting>;
+  fleetHost(host: string): Promise<Mounting>;
 }
 
 /** A repository that is there from the beginning, as all of them have it. */
@@ -38,19 +38,19 @@ export async function nas(t: Test, address: string): Promise<Nas> {
   await must('git', ['init', '-q', '--bare', '-b', 'main', join(disk, app)]);
   return {
     disk,
-    machine: async host => {
+    fleetHost: async host => {
       const place = join(folder, `mounted-on-${host}`);
       await mkdir(place);
       await must('mount', ['--bind', disk, place]);
       t.teardown(async () => {
         await run('umount', ['-l', place]);
       });
-      return { server: await machine(t, { address, host, ini: repositories(place) }), place };
+      return { server: await fleetHost(t, { address, host, ini: repositories(place) }), place };
     },
   };
 }
 
-/** Pushes a file through a machine: its hooks ask and tell its daemon. */
+/** Pushes a file through a host: its hooks ask and tell its daemon. */
 export async function pushThrough({ server, place }: Mounting, clone: Clone, bytes: number): Promise<string> {
   const repository = join(place, app);
   const { code, stderr } = await server.softquota(['hooks', 'install', repository]);
@@ -61,13 +61,13 @@ export async function pushThrough({ server, place }: Mounting, clone: Clone, byt
 }
 
 /** Resolves once all of them know alice to store what lies on the disk, once. */
-export async function isCountedOnce(disk: string, ...machines: readonly Mounting[]): Promise<void> {
+export async function isCountedOnce(disk: string, ...fleetHosts: readonly Mounting[]): Promise<void> {
   const bytes = await counted(join(disk, 'git/alice'));
-  for (const { server } of machines) await server.usageIs('alice', known => known === bytes);
+  for (const { server } of fleetHosts) await server.usageIs('alice', known => known === bytes);
 }
 
 /**
- * Tells a machine that something changed there; gives the status. A disk that answers late is asked again.
+ * Tells a host that something changed there; gives the status. A disk that answers late is asked again.
  */
 export async function tell({ server, place }: Mounting, name: string): Promise<number> {
   return until(async () => {
@@ -85,20 +85,20 @@ export async function asked({ server, place }: Mounting, name: string): Promise<
 }
 
 /**
- * Does as `isCountedOnce`, once something changed there of which this machine was told; a message may be
+ * Does as `isCountedOnce`, once something changed there of which this host was told; a message may be
  * lost, and is sent again.
  */
 export async function isPassedOn(
   disk: string,
   through: Mounting,
   name: string,
-  ...machines: readonly Mounting[]
+  ...fleetHosts: readonly Mounting[]
 ): Promise<void> {
   const bytes = await counted(join(disk, 'git/alice'));
   let remindAt = performance.now() + remindMs;
   await until(
     async () => {
-      const known = await Promise.all(machines.map(({ server }) => server.usage('alice')));
+      const known = await Promise.all(fleetHosts.map(({ server }) => server.usage('alice')));
       if (known.every(one => one === bytes)) return true;
       if (performance.now() < remindAt) return null;
       remindAt += remindMs;
@@ -111,16 +111,16 @@ export async function isPassedOn(
 
 const remindMs = 5000;
 
-/** What each machine walks for all, as one of them says. */
+/** What each host walks for all, as one of them says. */
 export async function walks(on: Mounting): Promise<Readonly<Record<string, readonly string[]>>> {
   const { stdout } = await on.server.softquota(['host', 'list', '--json']);
-  const machines = z
+  const fleetHosts = z
     .array(z.object({ id: z.string(), walks: z.array(z.string()) }))
     .parse(JSON.parse(stdout));
-  return Object.fromEntries(machines.map(({ id, walks }) => [id, walks]));
+  return Object.fromEntries(fleetHosts.map(({ id, walks }) => [id, walks]));
 }
 
-/** Resolves once that machine alone walks it. */
+/** Resolves once that host alone walks it. */
 export async function walksIs(on: Mounting, host: string): Promise<void> {
   await until(async () => {
     const all = Object.entries(await walks(on)).filter(([, names]) => names.length > 0);
@@ -128,9 +128,9 @@ export async function walksIs(on: Mounting, host: string): Promise<void> {
   });
 }
 
-/** Has a machine that is gone forgotten. */
+/** Has a host that is gone forgotten. */
 export async function forgets(on: Mounting, host: string): Promise<void> {
-  // A machine that was killed is taken to live for ten seconds.
+  // A host that was killed is taken to live for ten seconds.
   await until(async () => {
     const { code } = await on.server.softquota(['host', 'forget', '--yes', host]);
     return code === 0 ? true : null;

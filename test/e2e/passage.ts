@@ -1,4 +1,4 @@
-/** A way to a TCP server on this machine, which can be made a bad one. */
+/** A way to a TCP server on this host, which can be made a bad one. */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';

@@ -9,8 +9,8 @@ import { keysOf } from '../../src/store/redis/keys.ts';
 import { type Server as Redis, startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { launcher } from './daemon.ts';
+import { mayPush, mayPushIs, rule, ruled } from './fleet-hosts.ts';
 import { type Block, iniOf, readGuide } from './guide.ts';
-import { mayPush, mayPushIs, rule, ruled } from './machines.ts';
 import { plainEnvironment, run } from './run.ts';
 import { type Ini, Server } from './server.ts';
 
@@ -33,7 +33,7 @@ const textUnder = (heading: string, kind: string) =>
 async function setUp(t: Test): Promise<{ redis: Redis; at: (text: string) => string }> {
   const folder = t.testdir();
   const users = join(folder, 'users.acl');
-  await writeFile(users, textUnder('Redis', 'acl') + textUnder('Machines that only measure', 'acl'));
+  await writeFile(users, textUnder('Redis', 'acl') + textUnder('Hosts that only measure', 'acl'));
   const file = join(folder, 'redis.conf');
   await writeFile(file, textUnder('Redis', 'conf').replace('/etc/redis/users.acl', users));
   const { servers } = await startSingle(t, '--include', file);
@@ -66,24 +66,24 @@ async function type(t: Test, server: Server, text: string): Promise<void> {
   }
 }
 
-t.test('the manual leads from one machine to two, through an emptied Redis, and back', async t => {
+t.test('the manual leads from one host to two, through an emptied Redis, and back', async t => {
   const { redis, at } = await setUp(t);
   const one = await Server.open(t, { repositories: ['alice/app'] });
   await ruled(one, '/groups', {
     body: { name: 'none', rules: [{ name: 'nothing', limit: 0, subjects: ['size:all'] }] },
   });
   await ruled(one, '/groups/none/users/alice', { method: 'PUT' });
-  const [copy = '', restart = ''] = under('The first machine', 'sh').map(({ text }) => at(text));
+  const [copy = '', restart = ''] = under('The first host', 'sh').map(({ text }) => at(text));
   await type(t, one, copy);
-  await one.configure(settings('The first machine', at));
+  await one.configure(settings('The first host', at));
   await type(t, one, restart);
   t.equal(await mayPush(one, 'alice'), false);
   const { stdout } = await one.softquota(['doctor', '--json']);
   t.notMatch(stdout, /shared_store/, 'nothing is wrong with a Redis set up like that');
 
   const two = await Server.open(t, { repositories: ['alice/app'] });
-  await two.configure(settings('Another machine', at));
-  await type(t, two, at(textUnder('Another machine', 'sh')));
+  await two.configure(settings('Another host', at));
+  await type(t, two, at(textUnder('Another host', 'sh')));
   await mayPushIs(two, 'alice', false);
 
   await redis.cli(
@@ -101,18 +101,18 @@ t.test('the manual leads from one machine to two, through an emptied Redis, and 
   await until(async () => ((await two.reasons()) === '' ? true : null));
 
   await two.stop();
-  await type(t, one, textUnder('Machines that come and go', 'sh'));
-  const [home = '', again = ''] = under('Back to one machine', 'sh').map(({ text }) => text);
+  await type(t, one, textUnder('Hosts that come and go', 'sh'));
+  const [home = '', again = ''] = under('Back to one host', 'sh').map(({ text }) => text);
   await type(t, one, home);
-  await one.configure(settings('Back to one machine', at));
+  await one.configure(settings('Back to one host', at));
   await type(t, one, again);
   t.equal(await mayPush(one, 'alice'), false);
 });
 
-t.test('a machine that only measures tells its usage, follows the policy, and cannot change it', async t => {
+t.test('a host that only measures tells its usage, follows the policy, and cannot change it', async t => {
   const { at } = await setUp(t);
-  const one = await Server.open(t, { repositories: ['alice/app'], ini: settings('The first machine', at) });
-  const ini = settings('Another machine', at);
+  const one = await Server.open(t, { repositories: ['alice/app'], ini: settings('The first host', at) });
+  const ini = settings('Another host', at);
   const address = String(ini.store?.HOST).replace(
     'softquota:CHANGE-THIS@',
     'softquota-git2:CHANGE-THIS-TOO@',

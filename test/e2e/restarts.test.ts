@@ -52,7 +52,7 @@ t.test(`over ${restarts} restarts pushes wait: none fails, and none goes unasked
     repositories: names,
     started: false,
   });
-  // A restart takes well under the hooks' two seconds; on a machine that does ten other things it may not.
+  // A restart takes well under the hooks' two seconds; on a host that does ten other things it may not.
   for (const name of names) {
     const config = join(server.path(name), 'config');
     await must('git', ['config', '--file', config, 'softquota.timeout', '30']);

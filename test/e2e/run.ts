@@ -42,7 +42,7 @@ export const plainEnvironment: Readonly<Record<string, string>> = {
   ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }),
 };
 
-/** What runs programs: this machine, or another. */
+/** What runs programs: this host, or another. */
 export type Runner = (command: string, args: readonly string[], options?: RunOptions) => Promise<Run>;
 
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {

@@ -2,7 +2,7 @@
  * The texts that pushers read on real servers, word for word: sshd with git-shell, nginx with git
  * http-backend, gitolite.
  *
- * The servers are what docs/install.md makes of an empty machine; only the limit is a smaller one.
+ * The servers are what docs/install.md makes of an empty host; only the limit is a smaller one.
  */
 
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -29,12 +29,12 @@ const [warning = '', refusal = '', absence = ''] = guide
 /** A server under a limit of 1 MB, with the guide's way behind it, and a working copy of alice's. */
 async function protectedServer(t: Test, way: Way) {
   const site = await Site.open(t, packageFile);
-  const { machine } = site;
+  const { sandbox } = site;
   await site.protect(guide, way);
   const ini = '/etc/softquota/app.ini';
   const change = `sed -i 's/^TOTAL = .*/TOTAL = 1M/' ${ini} && printf '[hooks]\\nCONTACT = https://git.example/quota\\n' >>${ini}`;
-  await machine.must('sh', ['-c', `${change} && systemctl reload softquota`]);
-  const gate = machine.outside('/run/softquota/gate.sock');
+  await sandbox.must('sh', ['-c', `${change} && systemctl reload softquota`]);
+  const gate = sandbox.outside('/run/softquota/gate.sock');
   const bare = repository[way];
   await until(async () => {
     const { text } = await ask(gate, `/v1/check?path=${bare}`);
@@ -42,20 +42,20 @@ async function protectedServer(t: Test, way: Way) {
   });
   const cloned = stepsOf(guide, way).find(({ kind }) => kind === 'sh alice')?.text ?? '';
   const url = cloned.split('\n').flatMap(line => /^git clone (\S+app(\.git)?)$/.exec(line)?.[1] ?? []);
-  const clone = await Clone.of({ folder: site.home, run: machine.run }, url[0] ?? '');
+  const clone = await Clone.of({ folder: site.home, run: sandbox.run }, url[0] ?? '');
   return {
-    machine,
+    sandbox,
     clone,
     bare,
     /** Resolves once alice's usage is like this. */
     used: (isIt: (bytes: number) => boolean) =>
       until(async () => {
-        const { text } = await ask(machine.outside('/run/softquota/trusted.sock'), '/v1/usage?owner=alice');
+        const { text } = await ask(sandbox.outside('/run/softquota/trusted.sock'), '/v1/usage?owner=alice');
         return isIt(JSON.parse(text).used.size.repos.private) ? true : null;
       }),
     changed: () => ask(gate, '/v1/changed', { body: { path: bare } }),
     onServer: (...args: readonly string[]) =>
-      machine.must('runuser', ['-u', 'git', '--', 'git', '-C', bare, ...args], { cwd: '/' }),
+      sandbox.must('runuser', ['-u', 'git', '--', 'git', '-C', bare, ...args], { cwd: '/' }),
   };
 }
 
@@ -66,7 +66,7 @@ function passes(t: Test, push: Push, said: string, name: string): void {
 
 for (const way of Object.keys(ways) as Way[] /* a constant's own keys */) {
   t.test(`${way}: allowed, warned, refused, cleaned up, and without a daemon`, async t => {
-    const { machine, clone, bare, used, changed, onServer } = await protectedServer(t, way);
+    const { sandbox, clone, bare, used, changed, onServer } = await protectedServer(t, way);
     await clone.commit(850_000);
     passes(t, await clone.push(), '', 'below the limit nothing is said');
     await used(bytes => bytes > 850_000);
@@ -80,7 +80,7 @@ for (const way of Object.keys(ways) as Way[] /* a constant's own keys */) {
 
     await clone.git('checkout', '-q', 'main');
     await clone.commit(1000);
-    const objects = () => objectsIn(machine.outside(bare));
+    const objects = () => objectsIn(sandbox.outside(bare));
     const before = [await objects(), await onServer('for-each-ref')];
     const refused = await clone.push();
     t.equal(refused.code, 1);
@@ -93,13 +93,13 @@ for (const way of Object.keys(ways) as Way[] /* a constant's own keys */) {
     await used(bytes => bytes < 1_000_000);
     passes(t, await clone.push(), warning, 'what was refused passes after the cleanup');
 
-    await machine.must('systemctl', ['stop', 'softquota.socket', 'softquota.service']);
+    await sandbox.must('systemctl', ['stop', 'softquota.socket', 'softquota.service']);
     await clone.commit(1000);
     passes(t, await clone.push(), absence, 'without a daemon pushes pass, and say so');
     await clone.git('push', '-q', 'origin', 'main:spare');
     passes(t, await clone.push(['--delete', 'spare']), '', 'and deletions need none');
-    if (way === 'http') await isNormalAnswer(t, machine.outside('/var/log/nginx/access.log'));
-    if (way === 'gitolite') await namesActor(t, machine.outside('/run/systemctl/softquota.service.log'));
+    if (way === 'http') await isNormalAnswer(t, sandbox.outside('/var/log/nginx/access.log'));
+    if (way === 'gitolite') await namesActor(t, sandbox.outside('/run/systemctl/softquota.service.log'));
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * The commands that move a quota between one machine's own store and a shared one, and that look after that.
+ * The commands that move a quota between one host's own store and a shared one, and that look after that.
  */
 
 import t from 'tap';
@@ -7,7 +7,7 @@ import { oddKeys } from '../api/keys.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { addressOf } from './accounts.ts';
 import { until } from './ask.ts';
-import { machine, mayPush, mayPushIs, rule, ruled } from './machines.ts';
+import { fleetHost, mayPush, mayPushIs, rule, ruled } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 import { statusWith } from './token-status.ts';
 
@@ -20,7 +20,7 @@ interface Told {
   readonly kind: string;
 }
 
-/** What happened, as this machine tells it, newest first. */
+/** What happened, as this host tells it, newest first. */
 async function eventsOf(server: Server): Promise<readonly Told[]> {
   return JSON.parse((await rule(server, '/events?limit=1000')).text);
 }
@@ -29,7 +29,7 @@ async function thresholdsOf(server: Server): Promise<number> {
   return (await eventsOf(server)).filter(({ kind }) => kind === 'threshold').length;
 }
 
-/** A machine with a quota of its own, two groups, many events, and a token. */
+/** A host with a quota of its own, two groups, many events, and a token. */
 async function alone(t: Parameters<typeof Server.open>[0]): Promise<{ server: Server; token: string }> {
   const server = await Server.open(t, { repositories: ['alice/app', 'bob/app'] });
   await ruled(server, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
@@ -67,7 +67,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
     copied.stdout,
     /^Copied [4-9] owners, \d+ records of policy and \d+ events to redis:\/\/\*+@127\.0\.0\.1:\d+\/0\. Read back, all of it is the same\.\n/,
   );
-  t.match(copied.stdout, 'What programs reported here, 3 MB, is told by this machine when it joins.\n');
+  t.match(copied.stdout, 'What programs reported here, 3 MB, is told by this host when it joins.\n');
   t.match(
     copied.stdout,
     / {4}\[server\]\n {4}HOST_ID = .*\n\n {4}\[store\]\n {4}ADAPTER = redis\n {4}HOST = /,
@@ -78,7 +78,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   await server.configure({
     server: { HOST_ID: 'one' },
     store: { ADAPTER: 'redis', HOST: withPassword },
-    security: { SECRET_KEY: 'the same on each of the machines of the fleet' },
+    security: { SECRET_KEY: 'the same on each of the hosts of the fleet' },
   });
   await server.stop();
   await server.start();
@@ -87,7 +87,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   t.equal(await session.status(), 401, 'browsers sign in anew');
   t.strictSame(await eventsOf(server), before);
   t.equal(await server.usage('carol'), 3_000_000);
-  const two = await machine(t, { address: withPassword, host: 'two', repositories: ['bob/app'] });
+  const two = await fleetHost(t, { address: withPassword, host: 'two', repositories: ['bob/app'] });
   await mayPushIs(two, 'alice', false);
   await mayPushIs(two, 'carol', false);
 
@@ -101,14 +101,14 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   t.ok(all.length > before.length);
   t.strictSame(oddKeys(JSON.parse(home.stdout)), []);
   const { events, verified } = JSON.parse(home.stdout);
-  // Among them is how many refusals each machine had on each day, which no list of events shows.
+  // Among them is how many refusals each host had on each day, which no list of events shows.
   t.ok(verified && events >= all.length, `${events} records of ${all.length} events`);
   await server.stop();
   await servers[0].end();
   await server.configure({ store: { ADAPTER: 'sqlite' } });
   await server.start();
   t.strictSame([await mayPush(server, 'alice'), await mayPush(server, 'carol')], [true, false]);
-  t.equal(await server.usage('bob'), onBoth / 2, 'what lies on other machines counts no more');
+  t.equal(await server.usage('bob'), onBoth / 2, 'what lies on other hosts counts no more');
   t.strictSame(await eventsOf(server), all);
   t.match(await server.softquota(['host', 'list']), { code: 2, stderr: /docs\/redis\.md/ });
 
@@ -177,7 +177,7 @@ t.test('a copy that broke off is begun anew', async t => {
 
 t.test('which policy is the right one is decided once, by a word of somebody', async t => {
   const { address, servers } = await startSingle(t);
-  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
   await ruled(one, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
   await ruled(one, '/groups/none/users/alice', { method: 'PUT' });
   const repair = (...words: readonly string[]) => one.softquota(['store', 'repair', ...words]);
@@ -199,10 +199,10 @@ t.test('which policy is the right one is decided once, by a word of somebody', a
   t.match(await repair('--known'), { code: 69, stderr: /cannot be used at the moment/ });
 });
 
-t.test('machines are listed and forgotten by programs, too', async t => {
+t.test('hosts are listed and forgotten by programs, too', async t => {
   const { address, servers } = await startSingle(t);
-  const one = await machine(t, { address, host: 'one', repositories: ['alice/app'] });
-  const two = await machine(t, { address, host: 'two', repositories: ['alice/app'] });
+  const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
+  const two = await fleetHost(t, { address, host: 'two', repositories: ['alice/app'] });
   await one.usageIs('alice', bytes => bytes > 60_000);
   const list = async () => JSON.parse((await one.softquota(['host', 'list', '--json'])).stdout);
   t.strictSame(oddKeys(await list()), []);

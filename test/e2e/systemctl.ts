@@ -1,5 +1,5 @@
 /**
- * A stand-in for systemctl on a machine that no systemd has booted.
+ * A stand-in for systemctl on a host that no systemd has booted.
  *
  * Starts, stops and reloads what unit files say, those of Debian's packages too: as their user and groups,
  * with their capabilities, folders, environment and socket, and waits for READY=1 where they promise it. It

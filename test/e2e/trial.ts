@@ -1,5 +1,5 @@
 /**
- * Machines whose shared store is about to fail: what grows on their disks and is ruled on them meanwhile, and
+ * Hosts whose shared store is about to fail: what grows on their disks and is ruled on them meanwhile, and
  * whether at the end all of them know the disks as they are, and the policy as it was acknowledged.
  */
 
@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { until } from './ask.ts';
 import { counted } from './count.ts';
-import { machine, rule, ruled } from './machines.ts';
+import { fleetHost, rule, ruled } from './fleet-hosts.ts';
 import type { Ini, Server } from './server.ts';
 
 export const owners = ['alice', 'bob'] as const;
 export type Owner = (typeof owners)[number];
 
-/** Two seconds are promised; the rest is for a machine that does ten other things. */
+/** Two seconds are promised; the rest is for a host that does ten other things. */
 const refusedWithinMs = 4000;
 
 export interface TrialOptions {
@@ -47,10 +47,10 @@ export class Trial {
     this.#options = options;
   }
 
-  /** Machines with something of both owners on each, and a rule. */
+  /** Hosts with something of both owners on each, and a rule. */
   static async begin(t: Test, options: TrialOptions): Promise<Trial> {
     const trial = new Trial(t, options);
-    for (const host of options.hosts ?? ['one', 'two']) trial.servers.push(await trial.machine(host));
+    for (const host of options.hosts ?? ['one', 'two']) trial.servers.push(await trial.fleetHost(host));
     await trial.make('total', -1);
     trial.#limits = [-1];
     await trial.settled('at first');
@@ -67,39 +67,39 @@ export class Trial {
 
   at(index: number): Server {
     const server = this.servers.at(index);
-    if (server === undefined) throw new Error(`there is no machine ${index}`);
+    if (server === undefined) throw new Error(`there is no host ${index}`);
     return server;
   }
 
-  /** The same without one of the machines. */
+  /** The same without one of the hosts. */
   without(index: number): Trial {
     const others = new Trial(this.#t, this.#options);
     others.servers.push(...this.servers.filter((_, at) => at !== index));
     return others;
   }
 
-  /** One more machine, with its own disks. */
-  async machine(host: string): Promise<Server> {
+  /** One more host, with its own disks. */
+  async fleetHost(host: string): Promise<Server> {
     const { address, ini = {} } = this.#options;
-    const server = await machine(this.#t, { address, host, started: false, ini });
+    const server = await fleetHost(this.#t, { address, host, started: false, ini });
     for (const owner of owners) await this.#write(server, owner, 1000);
     await server.start();
     return server;
   }
 
-  /** An owner's disk on a machine grows, and its daemon is told. */
+  /** An owner's disk on a host grows, and its daemon is told. */
   async grow(on: Server, owner: Owner, bytes: number): Promise<void> {
     const folder = await this.#write(on, owner, bytes);
     const { status, text } = await on.ask('gate', '/v1/changed', { body: { path: folder } });
     if (status !== 202) throw new Error(`changed: ${status} ${text}`);
   }
 
-  /** All that an owner has on a machine goes, and nobody is told. */
+  /** All that an owner has on a host goes, and nobody is told. */
   async shrink(on: Server, owner: Owner): Promise<void> {
     await rm(join(on.folder, 'lfs', owner), { recursive: true });
   }
 
-  /** Everybody's disk on every machine. */
+  /** Everybody's disk on every host. */
   async growAll(bytes: number): Promise<void> {
     for (const server of this.servers) for (const owner of owners) await this.grow(server, owner, bytes);
   }
@@ -158,12 +158,12 @@ export class Trial {
     this.#t.ok(ms < refusedWithinMs, `${what}: and that is said after ${ms.toFixed(0)} ms`);
   }
 
-  /** What is measured counts on its own machine, whether or not others hear of it. */
+  /** What is measured counts on its own host, whether or not others hear of it. */
   async countsHere(what: string): Promise<void> {
     for (const server of this.servers) {
       const own = await onDisk(server, 'alice');
       const used = await server.usageIs('alice', bytes => bytes >= own);
-      this.#t.ok(used >= own, `${what}: what is on a machine's own disk counts there`);
+      this.#t.ok(used >= own, `${what}: what is on a host's own disk counts there`);
     }
   }
 
@@ -209,7 +209,7 @@ export class Trial {
         last = policies.map(policy => JSON.stringify([...policy].sort()));
         return new Set(last).size === 1 ? (policies[0] ?? null) : null;
       },
-      () => `${what}: the machines have different policies: ${last.join('\n')}`,
+      () => `${what}: the hosts have different policies: ${last.join('\n')}`,
     );
   }
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import t from 'tap';
 import { until } from './ask.ts';
-import { mayPush } from './machines.ts';
+import { mayPush } from './fleet-hosts.ts';
 import { Server } from './server.ts';
 
 t.setTimeout(120_000);

@@ -8,7 +8,7 @@ import { launcher } from './daemon.ts';
 import { type Run, run } from './run.ts';
 import { Server } from './server.ts';
 
-// Some hundred processes, on whatever machine.
+// Some hundred processes, on whatever host.
 t.setTimeout(900_000);
 
 const aToken = /^[0-9a-f]{40}\n$/;
@@ -18,7 +18,7 @@ async function urlOf(server: Server): Promise<string> {
   return String((await server.daemon.logged(/^softquota answers/)).http);
 }
 
-/** A command from another machine: without a configuration, over HTTP. */
+/** A command from another host: without a configuration, over HTTP. */
 async function remote(server: Server, args: readonly string[], token: string): Promise<Run> {
   const env = { SOFTQUOTA_CONFIG: '', SOFTQUOTA_URL: await urlOf(server), SOFTQUOTA_TOKEN: token };
   return server.softquota(args, { cwd: '/', env });

@@ -129,7 +129,7 @@ t.test('after a restart in the same hour the count goes on', async t => {
   );
 });
 
-t.test('what another machine counts is left to it', async t => {
+t.test('what another host counts is left to it', async t => {
   const world = await World.open(t, { settings: nothing });
   world.refuse('alice');
   world.clock.pass(1);

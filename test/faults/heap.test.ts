@@ -4,7 +4,7 @@
  *
  * A minute's work is done as quickly as it is answered, then both clocks of the daemon go on by the rest of
  * the minute (libfaketime), so that every timer comes to its turn. The heap is read after all garbage was
- * collected, so the figure is of what is held and of nothing else, on a busy machine as on a quiet one.
+ * collected, so the figure is of what is held and of nothing else, on a busy host as on a quiet one.
  */
 
 import { globSync } from 'node:fs';

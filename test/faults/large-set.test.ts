@@ -2,7 +2,7 @@
  * A set with as many units as there may be: it holds up nobody who asks meanwhile.
  *
  * The measure is the processor time of this thread between two turns of its event loop, which other
- * programs on the machine do not change.
+ * programs on the host do not change.
  */
 
 import { join } from 'node:path';

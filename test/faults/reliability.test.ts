@@ -13,7 +13,7 @@ import t from 'tap';
 import { until } from '../e2e/ask.ts';
 import { Clone, objectsIn } from '../e2e/clone.ts';
 import { counted } from '../e2e/count.ts';
-import { machine } from '../e2e/machines.ts';
+import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { must } from '../e2e/run.ts';
 import type { Server } from '../e2e/server.ts';
 import { startSingle } from '../store/redis-servers.ts';
@@ -26,7 +26,7 @@ const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 1000))
 const atOnce = 6;
 /** How long hooks wait. */
 const timeoutSeconds = 2;
-/** What git, a shell and curl take to start besides, on a machine with other work. */
+/** What git, a shell and curl take to start besides, on a host with other work. */
 const spareMs = 8000;
 const mostUnanswered = wanted / 100_000;
 
@@ -37,7 +37,7 @@ t.test(
   async t => {
     const { address, servers } = await startSingle(t);
     const [redis] = servers;
-    const server = await machine(t, {
+    const server = await fleetHost(t, {
       address,
       host: 'one',
       ini: { 'quota.default': { TOTAL: '1G' }, scan: { SCHEDULE: '*/15 * * * *' } },

@@ -42,7 +42,7 @@ for (const policy of ['allow', 'deny'] as const) {
       await must('git', ['-C', bare, 'config', 'softquota.timeout', String(timeoutSeconds)]);
       const clone = await Clone.of(server, bare);
 
-      const spare = 2500; // what git itself and a busy machine may take
+      const spare = 2500; // what git itself and a busy host may take
       const pushed = async (what: string) => {
         await clone.commit(100);
         const push = await clone.push();

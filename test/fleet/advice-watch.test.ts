@@ -3,7 +3,7 @@
 import t from 'tap';
 import { AdviceWatch } from '../../src/fleet/advice-watch.ts';
 import { openRedisStore } from '../../src/store/index.ts';
-import { machine } from '../e2e/machines.ts';
+import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { comes, startSingle } from '../store/redis-servers.ts';
 
 t.setTimeout(120_000);
@@ -12,7 +12,7 @@ const careless = ['--appendonly', 'no', '--maxmemory', '200mb', '--maxmemory-pol
 
 t.test('a daemon warns at its start, with the line of redis.conf, and doctor says the same', async t => {
   const { address } = await startSingle(t, ...careless);
-  const server = await machine(t, { address, host: 'one' });
+  const server = await fleetHost(t, { address, host: 'one' });
   const mends = ['appendonly yes', 'maxmemory-policy noeviction'];
   for (const mend of mends) {
     const line = await server.daemon.logged(told => told.mend === mend);
@@ -67,14 +67,14 @@ t.test('writing to a replica is told, with the address of its master', async t =
   await comes('the first copy', async () =>
     (await cli('info', 'replication')).includes('master_link_status:up'),
   );
-  const server = await machine(t, { address: replica.address, host: 'one' });
+  const server = await fleetHost(t, { address: replica.address, host: 'one' });
   const line = await server.daemon.logged(({ code }) => code === 'replica_written');
   t.match(line.msg, `HOST = redis://127.0.0.1:${port}/0`);
 });
 
 t.test('a server that others reach without a password is told of', async t => {
   const { address } = await startSingle(t, '--protected-mode', 'no');
-  // As from another machine: an address of this one that is none of the loopback's names.
+  // As from another host: an address of this one that is none of the loopback's names.
   const store = await openRedisStore({ address: address.replace('127.0.0.1', '0.0.0.0'), prefix: 'p' });
   t.teardown(() => store.close());
   const told: string[] = [];

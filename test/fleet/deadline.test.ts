@@ -3,7 +3,7 @@
  * change that had no answer shows in its log.
  *
  * The time is taken where the question is asked, within this process, less the longest time for which the
- * process itself was held up: how busy the machine is says nothing of what is promised.
+ * process itself was held up: how busy the host is says nothing of what is promised.
  */
 
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -102,7 +102,7 @@ t.test('what others change is taken over, and while nothing changes one question
   t.strictSame(asked, ['state']);
 });
 
-t.test('what a machine said stays while the store may have lost it, and goes once it is sure', async t => {
+t.test('what a host said stays while the store may have lost it, and goes once it is sure', async t => {
   const { shared, server, ledger } = await begun(t);
   await shared.write({ shares: [share('alice', 100)] });
   let isLacking = true;

@@ -1,4 +1,4 @@
-/** What the shared store has lost of what machines said is noticed, and told again. */
+/** What the shared store has lost of what hosts said is noticed, and told again. */
 
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
@@ -6,7 +6,7 @@ import { Marks, type MarksOptions } from '../../src/fleet/marks.ts';
 import type { ShareRecord } from '../../src/store/index.ts';
 import { share } from '../store/records.ts';
 
-/** A machine whose store may lose its marks, or be away; everything that happens, in order. */
+/** A host whose store may lose its marks, or be away; everything that happens, in order. */
 function world(others: readonly ShareRecord[] = []) {
   const state = { mark: null as string | null, isAway: false };
   const happened: string[] = [];

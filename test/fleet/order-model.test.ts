@@ -1,5 +1,5 @@
 /**
- * Whatever becomes of the servers of a shared store, and of daemons: no machine undoes a change that is in
+ * Whatever becomes of the servers of a shared store, and of daemons: no host undoes a change that is in
  * force there, and in the end all have the same policy, with all that was acknowledged, and nobody repaired
  * anything, unless two different changes were made upon the same policy, or the store was emptied.
  */
@@ -21,7 +21,7 @@ const awayIsNormal = (error: unknown) => {
 };
 
 /** A daemon, what it keeps of its own, and the server that it is connected to. */
-class Machine {
+class FleetHost {
   readonly #kept = emptyModel();
   readonly #host: string;
   readonly #waitReplicas: number;
@@ -96,7 +96,7 @@ class Machine {
 class World {
   master = new MemoryServer();
   readonly replicas: MemoryServer[] = [this.master.copy(), this.master.copy()];
-  readonly machines: readonly Machine[];
+  readonly fleetHosts: readonly FleetHost[];
   readonly acknowledged = new Set<string>();
   /** Positions that more than one change was made to, by servers that did not know of one another. */
   isDivergent = false;
@@ -107,13 +107,13 @@ class World {
 
   constructor(waitReplicas: number) {
     this.#waitReplicas = waitReplicas;
-    this.machines = ['one', 'two', 'three'].map(host => new Machine(host, this.master, waitReplicas));
+    this.fleetHosts = ['one', 'two', 'three'].map(host => new FleetHost(host, this.master, waitReplicas));
   }
 
-  async rule(machine: Machine, replica: number): Promise<void> {
+  async rule(fleetHost: FleetHost, replica: number): Promise<void> {
     const name = `rule-${++this.#rules}`;
-    const isAcknowledged = await machine.rule(name);
-    this.#note(machine.server);
+    const isAcknowledged = await fleetHost.rule(name);
+    this.#note(fleetHost.server);
     if (!isAcknowledged) return;
     this.acknowledged.add(name);
     // It waits for one of them, whichever that is.
@@ -145,21 +145,25 @@ class World {
   }
 
   check(): void {
-    for (const machine of this.machines) machine.check();
+    for (const fleetHost of this.fleetHosts) fleetHost.check();
   }
 }
 
 type Step = readonly [what: string, act: (world: World) => Promise<void> | void];
 
-const machine = fc.nat({ max: 2 });
+const fleetHost = fc.nat({ max: 2 });
 const replica = fc.nat({ max: 1 });
-const on = (what: string, weight: number, act: (machine: Machine, world: World) => Promise<void> | void) => ({
+const on = (
+  what: string,
+  weight: number,
+  act: (fleetHost: FleetHost, world: World) => Promise<void> | void,
+) => ({
   weight,
-  arbitrary: machine.map(
+  arbitrary: fleetHost.map(
     (at): Step => [
       `${what} ${at}`,
       world => {
-        const one = world.machines[at];
+        const one = world.fleetHosts[at];
         return one === undefined ? undefined : act(one, world);
       },
     ],
@@ -181,31 +185,31 @@ const step = fc.oneof(
 );
 const flush = fc.constant<Step>(['flush', world => world.flush()]);
 
-/** Resolves with the world after these steps, and after all machines have found one another again. */
+/** Resolves with the world after these steps, and after all hosts have found one another again. */
 async function ended(waitReplicas: number, steps: readonly Step[]): Promise<World> {
   const world = new World(waitReplicas);
-  for (const one of world.machines) await one.start();
-  for (const one of world.machines) await one.look();
+  for (const one of world.fleetHosts) await one.start();
+  for (const one of world.fleetHosts) await one.look();
   for (const at of world.replicas.keys()) world.replicate(at);
   for (const [, act] of steps) {
     await act(world);
     world.check();
   }
-  for (const one of world.machines) one.server = world.master;
+  for (const one of world.fleetHosts) one.server = world.master;
   for (let round = 0; round < 4; round += 1) {
-    for (const one of world.machines) await one.look();
+    for (const one of world.fleetHosts) await one.look();
     world.check();
   }
   return world;
 }
 
-function mustAgree({ machines, acknowledged }: World): void {
-  for (const { fleet, rules } of machines) {
+function mustAgree({ fleetHosts, acknowledged }: World): void {
+  for (const { fleet, rules } of fleetHosts) {
     if (fleet?.state.distrust !== null) throw new Error(`${fleet?.state.distrust.message}`);
     const lost = [...acknowledged].filter(name => !rules.has(name));
     if (lost.length > 0) throw new Error(`lost: ${lost}`);
   }
-  const [first, ...others] = machines.map(({ rules }) => [...rules].sort().join());
+  const [first, ...others] = fleetHosts.map(({ rules }) => [...rules].sort().join());
   if (others.some(other => other !== first)) throw new Error('they do not agree');
 }
 
@@ -221,7 +225,7 @@ for (const waitReplicas of [0, 1]) {
           mustAgree(world);
           settled += 1;
         }
-        for (const one of world.machines) await one.stop();
+        for (const one of world.fleetHosts) await one.stop();
       }),
       { numRuns: runs },
     );
@@ -233,13 +237,13 @@ t.test('a store that was emptied undoes nothing, and one command puts all of it 
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(step, flush), { maxLength: 20 }), async steps => {
       const world = await ended(1, [...steps, ['flush', one => one.flush()]]);
-      const [first] = world.machines.toSorted((a, b) => b.rules.size - a.rules.size);
+      const [first] = world.fleetHosts.toSorted((a, b) => b.rules.size - a.rules.size);
       if (!world.isDivergent && first?.fleet?.state.distrust !== null) {
         await first?.fleet?.repair('known');
-        for (const one of world.machines) await one.look();
+        for (const one of world.fleetHosts) await one.look();
         mustAgree(world);
       }
-      for (const one of world.machines) await one.stop();
+      for (const one of world.fleetHosts) await one.stop();
     }),
     { numRuns: runs / 2 },
   );

@@ -1,4 +1,4 @@
-/** What a machine says of its owners' usage in the shared store. */
+/** What a host says of its owners' usage in the shared store. */
 
 import { Readable } from 'node:stream';
 import t, { type Test } from 'tap';
@@ -194,21 +194,21 @@ t.test('what was perhaps written is not taken for told', async t => {
   t.match(await shared.sharesOf(['alice']), [{ bytes: { [repos]: 100 } }]);
 });
 
-t.test('owners whom two machines meet at once get one id', async t => {
+t.test('owners whom two hosts meet at once get one id', async t => {
   const { address } = await startSingle(t);
-  const machines = await Promise.all(
+  const fleetHosts = await Promise.all(
     ['one', 'two'].map(async host => {
       const ledger = await ledgerOf(t, host);
       for (let owner = 0; owner < 300; owner++) walk(ledger, `owner-${owner}/app`, 100);
       return { ledger, outbox: outboxOf(t, { ledger, store: await sharedStore(t, address), host }) };
     }),
   );
-  for (const { outbox } of machines) outbox.start();
-  await Promise.all(machines.map(({ outbox }) => outbox.settled()));
+  for (const { outbox } of fleetHosts) outbox.start();
+  await Promise.all(fleetHosts.map(({ outbox }) => outbox.settled()));
   const { owners, shares } = await (await sharedStore(t, address)).load();
   t.equal(owners.length, 300);
   t.equal(shares.length, 600);
-  for (const { ledger } of machines) {
+  for (const { ledger } of fleetHosts) {
     t.equal(
       owners.filter(
         ({ id, name }) =>

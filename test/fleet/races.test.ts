@@ -1,5 +1,5 @@
 /**
- * Changes at the same time, in another order, or while a machine is away, come to the same in the end.
+ * Changes at the same time, in another order, or while a host is away, come to the same in the end.
  */
 
 import t from 'tap';
@@ -50,7 +50,7 @@ t.test('a change that comes between two questions of a look is not passed over',
   t.ok(knowsRule(two.ledger, 'between'));
 });
 
-t.test('an owner who came and went while a machine was away does not come back there', async t => {
+t.test('an owner who came and went while a host was away does not come back there', async t => {
   const { address } = await startSingle(t);
   const store = await sharedStore(t, address);
   const one = await member(t, { address, host: 'one' });
@@ -68,11 +68,11 @@ t.test('an owner who came and went while a machine was away does not come back t
   }
 });
 
-t.test('what a machine itself has ruled is not undone by what it hears late', async t => {
+t.test('what a host itself has ruled is not undone by what it hears late', async t => {
   const { address } = await startSingle(t);
   const store = await sharedStore(t, address);
   const one = await member(t, { address, host: 'one' });
-  // On this machine's disk the owner was found, too, so it knows them before it has read of them in the log.
+  // On this host's disk the owner was found, too, so it knows them before it has read of them in the log.
   walk(one.ledger, 'early/app', 0);
   await store.enroll([owner('early', { id: 21 })]);
   one.fleet.start();
@@ -85,7 +85,7 @@ t.test('what a machine itself has ruled is not undone by what it hears late', as
   t.match(one.ledger.documents.owners.named('late'), { id: 21 });
 });
 
-t.test('two machines that find the same owner agree who it is, and what is laid down for them', async t => {
+t.test('two hosts that find the same owner agree who it is, and what is laid down for them', async t => {
   const { address } = await startSingle(t);
   const one = await member(t, { address, host: 'one' });
   const two = await member(t, { address, host: 'two' });
@@ -111,7 +111,7 @@ t.test('two machines that find the same owner agree who it is, and what is laid 
 });
 
 t.test(
-  'a machine that was away while its owner was renamed has its units under somebody new, the same everywhere',
+  'a host that was away while its owner was renamed has its units under somebody new, the same everywhere',
   async t => {
     const { address } = await startSingle(t);
     const one = await member(t, { address, host: 'one' });
@@ -149,7 +149,7 @@ t.test(
 );
 
 t.test(
-  'what a machine said before it was killed, and is no longer so, is taken back at its next start',
+  'what a host said before it was killed, and is no longer so, is taken back at its next start',
   async t => {
     const { address } = await startSingle(t);
     const store = await sharedStore(t, address);
@@ -165,7 +165,7 @@ t.test(
   },
 );
 
-t.test('a machine that comes second to a store that was emptied tells again what it said, too', async t => {
+t.test('a host that comes second to a store that was emptied tells again what it said, too', async t => {
   const { address, servers } = await startSingle(t);
   const store = await sharedStore(t, address);
   const members = [await member(t, { address, host: 'one' }), await member(t, { address, host: 'two' })];

@@ -20,7 +20,7 @@ const rule = ({ ledger }: Member, name: string) =>
 
 const knows = ({ ledger }: Member, name: string) => ruleNamed(ledger.documents.snapshot, name) !== undefined;
 
-/** A store with two machines, and what brings back what it held when this was called. */
+/** A store with two hosts, and what brings back what it held when this was called. */
 async function world(t: Test, settleMs = 0) {
   const { address, servers } = await startSingle(t);
   const [redis] = servers;
@@ -80,7 +80,7 @@ t.test('owners who went stay away, who was met since is met, and what was told i
   t.ok(knows(one, 'next'));
 });
 
-t.test('a machine that was started again writes what it knew when it ended', async t => {
+t.test('a host that was started again writes what it knew when it ended', async t => {
   const { address, one, two, saved } = await world(t);
   await rule(one, 'kept');
   const fallBack = await saved();

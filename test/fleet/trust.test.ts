@@ -30,7 +30,7 @@ t.test('what followed from the known policy is taken over', async t => {
   t.match(judge(knowing(at(4)), state(at(900)), null), { is: 'later' }, 'the log is cut short');
 });
 
-t.test('a machine that knows nothing takes what is there, and begins where there is nothing', async t => {
+t.test('a host that knows nothing takes what is there, and begins where there is nothing', async t => {
   t.match(judge(fresh, state(at(4)), null), { is: 'instead' });
   t.match(judge(fresh, state(null), null), { is: 'none' });
 });

@@ -1,4 +1,4 @@
-/** The walker of what several machines mount, as the machines agree upon it. */
+/** The walker of what several hosts mount, as the hosts agree upon it. */
 
 import t, { type Test } from 'tap';
 import { ChangeHints } from '../../src/fleet/change-hints.ts';
@@ -18,7 +18,7 @@ const mounting = (t: Test, options: Pick<MemberOptions, 'address' | 'host' | 'di
 
 const walksIt = ({ fleet }: Member) => fleet.walkers.isOwn('nas');
 
-/** Resolves once the machine has found that it walks it. */
+/** Resolves once the host has found that it walks it. */
 async function takes(one: Member): Promise<void> {
   await until(async () => {
     await one.fleet.catchUp();
@@ -32,7 +32,7 @@ async function said(one: Member): Promise<void> {
   await one.close();
 }
 
-t.test('of machines that start at once one walks it, and all of them know which', async t => {
+t.test('of hosts that start at once one walks it, and all of them know which', async t => {
   const { address } = await startSingle(t);
   const hosts = ['a', 'b', 'c', 'd'];
   const members = await Promise.all(hosts.map(host => mounting(t, { address, host })));
@@ -115,7 +115,7 @@ t.test('nothing is told before it is known who walks', async t => {
   t.equal(walksIt(a), false);
 });
 
-t.test('in a store that was emptied nobody takes what a machine that has ended walked', async t => {
+t.test('in a store that was emptied nobody takes what a host that has ended walked', async t => {
   const { address, servers } = await startSingle(t);
   const store = await sharedStore(t, address);
   const a = await mounting(t, { address, host: 'a' });
@@ -165,39 +165,36 @@ t.test('what is no longer configured is left to others, and what now is has to b
   t.strictSame(a.ledger.units.unitsOf('alice'), []);
 });
 
-t.test(
-  'of what is said only paths below a directory are heard, by the machine that they are for',
-  async t => {
-    let tell: (text: string) => void = () => {};
-    const heard: string[] = [];
-    const changeHints = new ChangeHints({
-      store: {
-        say: async () => {},
-        listen: hear => {
-          tell = hear;
-          return () => {};
-        },
+t.test('of what is said only paths below a directory are heard, by the host that they are for', async t => {
+  let tell: (text: string) => void = () => {};
+  const heard: string[] = [];
+  const changeHints = new ChangeHints({
+    store: {
+      say: async () => {},
+      listen: hear => {
+        tell = hear;
+        return () => {};
       },
-      isFor: name => name === 'nas',
-      heard: (name, path) => heard.push(`${name}: ${path}`),
-    });
-    changeHints.start();
-    const say = (differing: object) =>
-      tell(JSON.stringify({ is: 'changed', name: 'nas', path: 'a', ...differing }));
-    const paths = ['alice/app.git', 'a..b/...', 'odd\udc80\n'];
-    for (const path of paths) say({ path });
-    for (const path of ['/etc', 'a/../b', '..', '.', 'a/./b', 'a//b', 'a/', '', 'a\0b', 7]) say({ path });
-    say({ path: 'x'.repeat(40_000) });
-    say({ name: 'other' });
-    say({ is: 'another' });
-    say({ more: 1 });
-    for (const text of ['', 'null', '{', '[]', '"nas"']) tell(text);
-    t.strictSame(
-      heard,
-      paths.map(path => `nas: ${path}`),
-    );
-  },
-);
+    },
+    isFor: name => name === 'nas',
+    heard: (name, path) => heard.push(`${name}: ${path}`),
+  });
+  changeHints.start();
+  const say = (differing: object) =>
+    tell(JSON.stringify({ is: 'changed', name: 'nas', path: 'a', ...differing }));
+  const paths = ['alice/app.git', 'a..b/...', 'odd\udc80\n'];
+  for (const path of paths) say({ path });
+  for (const path of ['/etc', 'a/../b', '..', '.', 'a/./b', 'a//b', 'a/', '', 'a\0b', 7]) say({ path });
+  say({ path: 'x'.repeat(40_000) });
+  say({ name: 'other' });
+  say({ is: 'another' });
+  say({ more: 1 });
+  for (const text of ['', 'null', '{', '[]', '"nas"']) tell(text);
+  t.strictSame(
+    heard,
+    paths.map(path => `nas: ${path}`),
+  );
+});
 
 t.test('the same path is said once while others are on their way, and no more than can be', async t => {
   const saying: string[] = [];

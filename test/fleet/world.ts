@@ -1,5 +1,5 @@
 /**
- * Machines with one quota, without their disks and their daemons: ledgers that keep company over a real
+ * Hosts with one quota, without their disks and their daemons: ledgers that keep company over a real
  * Redis.
  */
 
@@ -23,13 +23,13 @@ export interface MemberOptions {
   readonly renewalMs?: number;
   /** As `FleetOptions.settleMs`; 0 unless given. */
   readonly settleMs?: number;
-  /** What other machines mount, too; who has such looks at each look who walks it. */
+  /** What other hosts mount, too; who has such looks at each look who walks it. */
   readonly mounted?: Mounted;
   /** What lies between it and the shared store. */
   readonly through?: (store: SharedStore) => SharedStore;
 }
 
-/** A machine that hears of others only when it is asked to, by `catchUp`. */
+/** A host that hears of others only when it is asked to, by `catchUp`. */
 export interface Member {
   readonly ledger: Ledger;
   readonly fleet: Fleet;
@@ -91,7 +91,7 @@ async function ledgerIn(directory: string, host: string): Promise<Ledger> {
   });
 }
 
-/** The ledger of a machine for itself. */
+/** The ledger of a host for itself. */
 export async function ledgerOf(t: Test, host: string): Promise<Ledger> {
   const ledger = await ledgerIn(directoryFor(t), host);
   t.teardown(() => ledger.close());

@@ -16,7 +16,7 @@ import { run } from '../hooks/world.ts';
 import { avoid } from '../layout/avoid.ts';
 import { Server } from './server.ts';
 
-/** nobody: ssh-keygen, which gitolite uses, wants a user that the machine knows. */
+/** nobody: ssh-keygen, which gitolite uses, wants a user that the host knows. */
 const uid = 65_534;
 const theirs = '#!/bin/sh\n# a hook of the admin\nexit 0\n';
 
@@ -53,7 +53,7 @@ async function withGitolite(t: Test) {
   };
 }
 
-t.test('it is found by its home, or alone among the homes of the machine’s users', async t => {
+t.test('it is found by its home, or alone among the homes of the host’s users', async t => {
   const { server, home, passwd, common, find } = await withGitolite(t);
   const found = { user: 'git', home, common, repositories: join(home, 'repositories'), overriding: null };
   t.match(await find(), found);

@@ -250,7 +250,7 @@ t.test('a shared store that is away, or holds another policy, is told with the w
   );
 });
 
-t.test('a machine that has been silent for more than a day is a notice, and how to forget it', async t => {
+t.test('a host that has been silent for more than a day is a notice, and how to forget it', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
   const host = { version: '1', seenAt: now - 86_400_001, isAlive: false };
   const hosts = [
@@ -274,7 +274,7 @@ t.test('a machine that has been silent for more than a day is a notice, and how 
   t.strictSame(notReady(seen), []);
 });
 
-t.test('what several machines mount and nobody measures is told, and what has no name', async t => {
+t.test('what several hosts mount and nobody measures is told, and what has no name', async t => {
   const now = Date.parse('2026-11-21T09:00:00Z');
   const host = { version: '1', seenAt: now - 60_000, isAlive: false };
   const hosts = [

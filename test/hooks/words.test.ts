@@ -103,7 +103,7 @@ t.test('the page of an error is not shown', async t => {
 
 for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox', '/bin/mksh']) {
   const found = (await run('sh', ['-c', `[ -x ${shell} ]`])).code === 0;
-  if (!found) continue; // the test is about the shells that this machine has
+  if (!found) continue; // the test is about the shells that this host has
   t.test(`${shell} says and decides the same`, async t => {
     const world = await World.open(t, { shell: shell === '/bin/busybox' ? '/bin/busybox ash' : shell });
     world.gate.answer = refused('Quota exceeded: J\u00fcrgen \x1b[1m\u202euses\x9b 2 of 1 MB\n');

@@ -236,7 +236,7 @@ t.test('a secret that comes back after it was replaced ends the session for both
   });
 });
 
-t.test('a secret that another machine replaced a moment ago is no theft', async t => {
+t.test('a secret that another host replaced a moment ago is no theft', async t => {
   const { clock, ledger, identity, signIn, warned } = await world(t);
   const { value, key } = await signIn({ token: await tokenOf(ledger, 'alice') });
   clock.pass(rotateAfterMs);

@@ -1,4 +1,6 @@
-/** Looks that keep away from a place, as those of a process do that was told that its disk does not answer. */
+/**
+ * Looks that keep away from a place, as those of a process do that was told that its disk does not answer.
+ */
 
 import type { Test } from 'tap';
 import { DiskHangs, isWithin, watchLooks } from '../../src/layout/index.ts';

@@ -381,42 +381,39 @@ t.test('a tree may be thousands of directories deep; below what the system takes
   matchEach(t, unread, [{ error: 'ENAMETOOLONG' }]);
 });
 
-t.test(
-  'what another machine walks is not looked for, and nothing of it counts as something else',
-  async t => {
-    const at = emptyDirectory(t);
-    makeDirectory(`${makeRepository(`${at}/git/alice/a.git`)}/lfs`);
-    makeRepository(`${at}/git/alice/a.wiki.git`);
-    makeDirectory(`${at}/packages/alice`);
-    const sections = {
-      repos: [`${at}/git/{owner}/{repo}.git`],
-      wiki: [`${at}/git/{owner}/{repo}.wiki.git`],
-      lfs: [`${at}/git/{owner}/{repo}.git/lfs`],
-      packages: [`${at}/packages/{owner}`, `${at}/missing/{owner}`],
-    } as const;
-    const kinds = ['repos', 'wiki', 'lfs', 'packages'] as const;
-    const found = (...walked: readonly (typeof kinds)[number][]) =>
-      discovered(
-        layoutOf(
-          ...kinds.map(kind => storage({ kind, templates: sections[kind], isWalked: walked.includes(kind) })),
-        ),
-      );
-    const units = (...walked: readonly (typeof kinds)[number][]) =>
-      found(...walked).units.map(({ unit, inner }) => [
-        unit.kind,
-        unit.path.slice(at.length),
-        inner.map(path => path.slice(at.length)),
-      ]);
-    t.strictSame(units('repos'), [['repos', '/git/alice/a.git', ['/git/alice/a.git/lfs']]]);
-    t.strictSame(units('lfs'), [['lfs', '/git/alice/a.git/lfs', []]]);
-    t.strictSame(units('wiki'), [['wiki', '/git/alice/a.wiki.git', []]]);
-    t.strictSame(units('packages'), [['packages', '/packages/alice', []]]);
-    t.strictSame(units(), []);
-    t.strictSame(found('repos').unread, [], 'nor is it missed where it is not there');
-    t.match(found('packages').unread, [{ path: `${at}/missing` }]);
-    t.notOk(
-      found('packages').listed.some(path => path.startsWith(`${at}/git`)),
-      'nor read',
+t.test('what another host walks is not looked for, and nothing of it counts as something else', async t => {
+  const at = emptyDirectory(t);
+  makeDirectory(`${makeRepository(`${at}/git/alice/a.git`)}/lfs`);
+  makeRepository(`${at}/git/alice/a.wiki.git`);
+  makeDirectory(`${at}/packages/alice`);
+  const sections = {
+    repos: [`${at}/git/{owner}/{repo}.git`],
+    wiki: [`${at}/git/{owner}/{repo}.wiki.git`],
+    lfs: [`${at}/git/{owner}/{repo}.git/lfs`],
+    packages: [`${at}/packages/{owner}`, `${at}/missing/{owner}`],
+  } as const;
+  const kinds = ['repos', 'wiki', 'lfs', 'packages'] as const;
+  const found = (...walked: readonly (typeof kinds)[number][]) =>
+    discovered(
+      layoutOf(
+        ...kinds.map(kind => storage({ kind, templates: sections[kind], isWalked: walked.includes(kind) })),
+      ),
     );
-  },
-);
+  const units = (...walked: readonly (typeof kinds)[number][]) =>
+    found(...walked).units.map(({ unit, inner }) => [
+      unit.kind,
+      unit.path.slice(at.length),
+      inner.map(path => path.slice(at.length)),
+    ]);
+  t.strictSame(units('repos'), [['repos', '/git/alice/a.git', ['/git/alice/a.git/lfs']]]);
+  t.strictSame(units('lfs'), [['lfs', '/git/alice/a.git/lfs', []]]);
+  t.strictSame(units('wiki'), [['wiki', '/git/alice/a.wiki.git', []]]);
+  t.strictSame(units('packages'), [['packages', '/packages/alice', []]]);
+  t.strictSame(units(), []);
+  t.strictSame(found('repos').unread, [], 'nor is it missed where it is not there');
+  t.match(found('packages').unread, [{ path: `${at}/missing` }]);
+  t.notOk(
+    found('packages').listed.some(path => path.startsWith(`${at}/git`)),
+    'nor read',
+  );
+});

@@ -1,4 +1,4 @@
-/** What machines that mount the same at different places tell one another of paths. */
+/** What hosts that mount the same at different places tell one another of paths. */
 
 import t from 'tap';
 import type { StorageKind, StorageSettings } from '../../src/layout/index.ts';

@@ -1,5 +1,5 @@
 /**
- * What the store of one machine promises beyond what every record store does: what was measured is kept with it.
+ * What the store of one host promises beyond what every record store does: what was measured is kept with it.
  *
  * See record-store-contract.ts for places.
  */

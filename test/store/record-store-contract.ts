@@ -1,6 +1,6 @@
 /**
- * The promises of every record store, as tests that any of them can be put through: the store of one machine, and
- * what several machines share.
+ * The promises of every record store, as tests that any of them can be put through: the store of one host,
+ * and what several hosts share.
  *
  * A place is where one record store is kept: nothing is in it at first, and opening it again after
  * `close` gives the same one. Only one is open at a place at a time.
@@ -66,7 +66,7 @@ export function recordStoreContract(t: Test, newPlace: () => Place<RecordStore>)
     t.strictSame(await loaded(place), recordsBy(model));
   });
 
-  t.test('a record replaces the one with the same key, or of the same owner and machine', async t => {
+  t.test('a record replaces the one with the same key, or of the same owner and host', async t => {
     const place = newPlace();
     await using(place, async records => {
       await records.write({

@@ -1,4 +1,4 @@
-/** A Cluster that loses what one of its servers had is noticed by every machine that said something. */
+/** A Cluster that loses what one of its servers had is noticed by every host that said something. */
 
 import t from 'tap';
 import { markTags } from '../../src/store/redis/marks.ts';
@@ -8,7 +8,7 @@ import { opened } from './shared-contract.ts';
 
 t.setTimeout(300_000);
 
-t.test('a server of a Cluster that loses its data takes marks of every machine with it', async t => {
+t.test('a server of a Cluster that loses its data takes marks of every host with it', async t => {
   const { address, servers } = await startCluster(t);
   const place = placeIn(address);
   const store = await opened(t, place);
@@ -34,7 +34,7 @@ t.test('a server of a Cluster that loses its data takes marks of every machine w
     t.strictSame([await store.isMarked('one', 'first'), await store.isMarked(odd, 'first')], [false, false]);
     await store.mark('one', 'first');
     t.ok(await store.isMarked('one', 'first'));
-    t.notOk(await store.isMarked(odd, 'first'), 'one machine does not tell for another');
+    t.notOk(await store.isMarked(odd, 'first'), 'one host does not tell for another');
     await store.mark(odd, 'first');
   }
   await store.claim({ host: odd, token: 'a', life: 'a', version: '1', isHeld: true });

@@ -87,7 +87,7 @@ t.test('a share that went does not come back, nor does one go that came back', a
   t.strictSame(await store.sharesOf(['a']), [sized(2)]);
 });
 
-t.test('a machine that was forgotten does not come back by what it said before', async t => {
+t.test('a host that was forgotten does not come back by what it said before', async t => {
   const { store, overheard } = await world(t);
   const late = await overheard(() => store.write({ shares: [sized(1)] }));
   await store.forgetHost('one');

@@ -14,7 +14,7 @@ export function placeIn(address: string, prefix = `place-${++prefixes}`): Shared
 
 /**
  * Keys of a store besides those of the policy, `{PREFIX}:NAME` each; there are more of walkers and of
- * machines.
+ * hosts.
  */
 export const usageKeys = [
   'owners',

@@ -140,7 +140,7 @@ t.test('advice names what is amiss, and the line that mends it', async t => {
   ]);
   const careful = await opened(t, placeIn(address));
   t.strictSame(await careful.advice(), []);
-  // As from another machine: an address of this one that is none of the loopback's names.
+  // As from another host: an address of this one that is none of the loopback's names.
   const open = await opened(t, placeIn(address.replace('127.0.0.1', '0.0.0.0')));
   t.strictSame(
     (await open.advice()).map(({ code }) => code),

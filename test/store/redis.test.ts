@@ -21,7 +21,7 @@ function placesIn({ address }: Servers): () => SharedPlace {
 async function contracts(t: Test, servers: Servers): Promise<void> {
   const newPlace = placesIn(servers);
   t.test('as every record store', async t => recordStoreContract(t, newPlace));
-  t.test('as what machines share', async t => sharedContract(t, newPlace));
+  t.test('as what hosts share', async t => sharedContract(t, newPlace));
 }
 
 t.test('one server keeps the contracts', async t => contracts(t, await startSingle(t)));

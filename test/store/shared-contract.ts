@@ -1,5 +1,5 @@
 /**
- * What a store that machines share promises beyond what every record store does, as tests for any of them.
+ * What a store that hosts share promises beyond what every record store does, as tests for any of them.
  *
  * See record-store-contract.ts for places; of these, several stores may be open at a time.
  */
@@ -113,18 +113,18 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     ]);
   });
 
-  t.test('of changes made at once on several machines none is lost', async t => {
+  t.test('of changes made at once on several hosts none is lost', async t => {
     const place = newPlace();
     const stores = await Promise.all([1, 2, 3].map(() => opened(t, place)));
     await stores[0]?.replace({ owners: [], documents: [] }, null, position(1), []);
     const each = 10;
     await Promise.all(
-      stores.map(async (store, machine) => {
+      stores.map(async (store, fleetHost) => {
         for (let made = 0; made < each; ) {
           const { position: basis } = await store.state();
           if (basis === null) throw new Error('no position');
-          const next = position(basis.version + 1, { mark: `${machine}-${made}` });
-          const change = { documents: [rule(`${machine}-${made}`)] };
+          const next = position(basis.version + 1, { mark: `${fleetHost}-${made}` });
+          const change = { documents: [rule(`${fleetHost}-${made}`)] };
           if ((await commit(store, change, basis, next)) === 'kept') made++;
         }
       }),
@@ -258,15 +258,15 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
       { length: 600 },
       (_, at) => (at < oddStrings.length ? oddStrings[at] : `${at}`) ?? '',
     );
-    const of = (machine: number) => keys.map((key, at) => owner(key, { id: machine * 1000 + at }));
+    const of = (fleetHost: number) => keys.map((key, at) => owner(key, { id: fleetHost * 1000 + at }));
     const [before, after] = await Promise.all([one.enroll(of(1)), two.enroll(of(2))]);
     const { owners } = (await one.policy()).policy;
     t.equal(owners.length, keys.length);
     const byKey = new Map(owners.map(kept => [kept.key, kept]));
     t.equal(before.length + after.length, keys.length, 'each of them was there before for one of the two');
-    for (const [machine, told] of [before, after].entries()) {
+    for (const [fleetHost, told] of [before, after].entries()) {
       const isAsKept = told.every(
-        ({ id, key }) => byKey.get(key)?.id === id && Math.floor(id / 1000) !== machine + 1,
+        ({ id, key }) => byKey.get(key)?.id === id && Math.floor(id / 1000) !== fleetHost + 1,
       );
       t.ok(isAsKept, 'and is given as the other put it there');
     }
@@ -332,7 +332,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     await writing;
   });
 
-  t.test('shares are read by owner, those of all machines', async t => {
+  t.test('shares are read by owner, those of all hosts', async t => {
     const store = await opened(t, newPlace());
     const keys = Array.from({ length: 600 }, (_, at) => `owner-${at}`);
     const shares = keys.flatMap(key => [share(key, 'one'), share(key, 'odd\ud800 host/{}')]);
@@ -355,7 +355,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     }
   });
 
-  t.test('a task is one machine’s at a time, until it gives it up or is silent', async t => {
+  t.test('a task is one host’s at a time, until it gives it up or is silent', async t => {
     const place = newPlace();
     const [one, two] = [await opened(t, place), await opened(t, place, { aliveMs: 60_000 })];
     t.equal(await two.takeTask('tell', 'two'), true);
@@ -399,7 +399,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     t.equal(count, before);
   });
 
-  t.test('a machine has its name to itself as long as its daemon is heard of', async t => {
+  t.test('a host has its name to itself as long as its daemon is heard of', async t => {
     const place = newPlace();
     const aliveMs = 400;
     const settings = { aliveMs, renewalMs: 200 };
@@ -452,7 +452,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     },
   );
 
-  t.test('a machine that is gone is forgotten with its shares', async t => {
+  t.test('a host that is gone is forgotten with its shares', async t => {
     const store = await opened(t, newPlace());
     const claim = { host: 'gone', token: 'a', life: 'a', version: '1', isHeld: true };
     await store.claim(claim);
@@ -473,7 +473,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     await t.rejects(store.forgetHost('gone'), { code: 'not_found' });
   });
 
-  t.test('what is put back of a machine is there only where that one has said nothing since', async t => {
+  t.test('what is put back of a host is there only where that one has said nothing since', async t => {
     const store = await opened(t, newPlace());
     await store.write({
       shares: [share('alice', 'one', { units: 2 }), share('bob', 'one')],
@@ -497,7 +497,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     t.match(await store.sharesOf(['dave']), [{ units: 3 }]);
   });
 
-  t.test('a machine finds its mark as long as nothing is lost', async t => {
+  t.test('a host finds its mark as long as nothing is lost', async t => {
     const store = await opened(t, newPlace());
     await store.mark('one', 'first');
     t.ok(await store.isMarked('one', 'first'));
@@ -506,7 +506,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
   });
 
   t.test(
-    'what several machines mount is walked by the one that took it first, until it is forgotten',
+    'what several hosts mount is walked by the one that took it first, until it is forgotten',
     async t => {
       const place = newPlace();
       const [one, two] = [await opened(t, place), await opened(t, place)];
@@ -524,7 +524,7 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
       await two.leaveWalk(odd, other);
       t.equal(await two.takeWalk(odd, other), walker, 'nobody gives up what is not theirs');
       await one.release(claimed(walker));
-      t.equal(await two.takeWalk(odd, other), walker, 'a machine that is gone has it still');
+      t.equal(await two.takeWalk(odd, other), walker, 'a host that is gone has it still');
       await two.forgetHost(walker);
       t.equal((await two.walkers()).get(odd), undefined);
       t.equal(await two.takeWalk(odd, other), other);

@@ -18,4 +18,4 @@ t.test('the embedded store keeps the contract of every record store', async t =>
   recordStoreContract(t, newPlace),
 );
 
-t.test('the embedded store keeps what a machine measured', async t => storeContract(t, newPlace));
+t.test('the embedded store keeps what a host measured', async t => storeContract(t, newPlace));

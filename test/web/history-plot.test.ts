@@ -32,7 +32,7 @@ t.test(
     t.equal(await tab.page.$eval('.limit-words', element => element.textContent), 'limit 10 GB');
     t.ok(await tab.page.$('.plot .ahead'), 'a dashed line goes on');
     await tab.click('main ::-p-text(The figures as a table)');
-    await reads(tab, 'StoredRecords by the hour for 14 days, and by the day for 1826.', 'main');
+    await reads(tab, 'Kept by the hour for 14 days, and by the day for 1826.', 'main');
     const cells = await tab.page.$$eval(
       'main [aria-label^="Usage as it was"] tbody td:first-of-type',
       found => found.map(cell => cell.innerText),

@@ -1,7 +1,7 @@
-/** The page of the machines that share the quota, on two of them over a real Redis. */
+/** The page of the hosts that share the quota, on two of them over a real Redis. */
 
 import t from 'tap';
-import { machine } from '../e2e/machines.ts';
+import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { barriers, isLoaded, lookAs, looks, reads, Web } from './world.ts';
 
@@ -10,11 +10,11 @@ t.setTimeout(600_000);
 const web = await Web.open(t);
 
 t.test(
-  'machines that share the quota are listed, one that is gone too, and nothing keeps anybody out',
+  'hosts that share the quota are listed, one that is gone too, and nothing keeps anybody out',
   async t => {
     const { address } = await startSingle(t);
-    const one = await machine(t, { address, host: 'git-one' });
-    const two = await machine(t, { address, host: 'git-two' });
+    const one = await fleetHost(t, { address, host: 'git-one' });
+    const two = await fleetHost(t, { address, host: 'git-two' });
     const made = await one.softquota(['token', 'create', '--user', 'root', '--admin']);
     const url = new URL(String((await one.daemon.logged(/^softquota answers/)).http));
     const tab = await web.signedIn(url, made.stdout.trim(), 'hosts');

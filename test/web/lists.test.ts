@@ -65,12 +65,12 @@ t.test('a policy that the page has is not sent again until it is another one', a
   t.equal(statuses.at(2), 200);
 });
 
-t.test('where no machines share the quota, nothing asks for others, and no way leads there', async t => {
+t.test('where no hosts share the quota, nothing asks for others, and no way leads there', async t => {
   const tab = await web.signedIn(world.url, token);
   await isLoaded(tab);
   t.notMatch(await tab.read('nav'), /Hosts/);
   await tab.go(new URL('hosts', world.url).href);
-  await reads(tab, 'This machine shares its quota with no other.', 'main');
+  await reads(tab, 'This host shares its quota with no other.', 'main');
   t.same(
     tab.requests.filter(url => /quota\/(hosts|store)$/.test(url)),
     [],

@@ -1,7 +1,7 @@
-/** Pages that are open while the store that machines share is away. */
+/** Pages that are open while the store that hosts share is away. */
 
 import t from 'tap';
-import { machine } from '../e2e/machines.ts';
+import { fleetHost } from '../e2e/fleet-hosts.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { isLoaded, reads, readsNoMore, Web } from './world.ts';
 
@@ -12,7 +12,7 @@ const web = await Web.open(t);
 t.test('while the store is away pages say so, keep their figures, change nothing, and recover', async t => {
   const { address, servers } = await startSingle(t);
   const [redis] = servers;
-  const server = await machine(t, { address, host: 'one' });
+  const server = await fleetHost(t, { address, host: 'one' });
   const made = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
   const url = new URL(String((await server.daemon.logged(/^softquota answers/)).http));
   const tab = await web.signedIn(url, made.stdout.trim(), 'rules');

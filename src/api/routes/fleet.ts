@@ -1,5 +1,5 @@
 /**
- * `/hosts` and `/store`: the machines that share this quota, and what they share. There only where there are
+ * `/hosts` and `/store`: the hosts that share this quota, and what they share. There only where there are
  * such.
  */
 
@@ -11,8 +11,8 @@ import { printable } from '../../text/index.ts';
 import {
   copiedTo,
   copyOrder,
-  type Machine,
-  machine,
+  type FleetHost,
+  fleetHost,
   mark,
   repairOrder,
   sharedStore,
@@ -29,16 +29,16 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'get',
       path: '/admin/quota/hosts',
       tag: 'operation',
-      summary: 'The machines that share this quota',
+      summary: 'The hosts that share this quota',
       access: administrators.read,
       faults: [503],
-      answer: { status: 200, description: 'Machines, by id', schema: z.array(machine) },
+      answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
       handle: async () => {
         const stored = await ledger.shares.storedByHost();
         const [hosts, walks] = await Promise.all([fleet.hosts(), fleet.walkers.byHost()]);
         return hosts
           .toSorted((a, b) => (a.host < b.host ? -1 : 1))
-          .map(host => machineShown(host, stored.get(host.host), walks.get(host.host), now()));
+          .map(host => fleetHostShown(host, stored.get(host.host), walks.get(host.host), now()));
       },
     }),
     route({
@@ -46,14 +46,14 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'delete',
       path: '/admin/quota/hosts/{host}',
       tag: 'operation',
-      summary: 'Have a machine that is gone, and all that it said of usage, count no more',
+      summary: 'Have a host that is gone, and all that it said of usage, count no more',
       access: administrators.write,
       params: z.object({ host: mark }),
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
       handle: async ({ params: { host } }) => {
         if (host === ownHost) {
-          throw new SoftquotaError('conflict', `${printable(host)} is the machine that you ask, and lives`);
+          throw new SoftquotaError('conflict', `${printable(host)} is the host that you ask, and lives`);
         }
         await fleet.forgetHost(host);
       },
@@ -63,7 +63,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'get',
       path: '/admin/quota/store',
       tag: 'operation',
-      summary: 'How it stands with the store that machines share',
+      summary: 'How it stands with the store that hosts share',
       access: administrators.read,
       answer: { status: 200, description: 'Its state', schema: sharedStore },
       handle: () => {
@@ -80,7 +80,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'post',
       path: '/admin/quota/store/copy',
       tag: 'operation',
-      summary: "Copy what only the shared store holds into this machine's own, so that it can go on alone",
+      summary: "Copy what only the shared store holds into this host's own, so that it can go on alone",
       access: administrators.write,
       body: copyOrder,
       faults: [409, 503],
@@ -92,7 +92,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'post',
       path: '/admin/quota/store/repair',
       tag: 'operation',
-      summary: 'Decide which policy is the right one, on all machines',
+      summary: 'Decide which policy is the right one, on all hosts',
       access: administrators.write,
       body: repairOrder,
       faults: [409, 503],
@@ -102,12 +102,12 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
   ];
 }
 
-function machineShown(
+function fleetHostShown(
   { host, isAlive, seenAt, version }: HostRecord,
   stored: { readonly owners: number; readonly bytes: number } | undefined,
   walks: readonly string[] = [],
   now: number,
-): Machine {
+): FleetHost {
   return {
     id: host,
     alive: isAlive,

@@ -49,7 +49,7 @@ export function sessionRoutes({
   const mustBe = (to: 'read' | 'write') => (named: z.infer<typeof params>, caller: Caller) =>
     mustBeOwnOrAdministered(ledger, named.user, caller, to);
 
-  /** The machine's own store, or the one that machines share. */
+  /** The host's own store, or the one that hosts share. */
   const storeAwaySince = (): string | null => {
     const since = [ledger.storeAway, fleet?.state.away].flatMap(away => away?.since ?? []);
     return since.length === 0 ? null : iso(Math.min(...since));
@@ -193,7 +193,7 @@ export function sessionRoutes({
       tag: 'users',
       summary: 'Make a link that signs a user in',
       description:
-        'Good once and for ten minutes, on the machine that made it, until its daemon ends. The session gives no more than ' +
+        'Good once and for ten minutes, on the host that made it, until its daemon ends. The session gives no more than ' +
         'the token that the link is made with, neither in scope nor in time.',
       access: administrators.write,
       params,

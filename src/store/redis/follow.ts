@@ -12,7 +12,7 @@ const renewMs = 5000;
 export interface Channels {
   /** That there is something new. */
   readonly news: string;
-  /** What machines say to one another. */
+  /** What hosts say to one another. */
   readonly said: string;
 }
 

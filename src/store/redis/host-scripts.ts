@@ -1,4 +1,4 @@
-/** Which machines live, and what they do for all (see lua.ts). */
+/** Which hosts live, and what they do for all (see lua.ts). */
 
 import { reading, script, serverOf } from './lua.ts';
 
@@ -12,7 +12,7 @@ end`;
  * it began. It takes the name from a later one only after it was told whose it is, so that one that is dead,
  * and heard of late, takes nothing.
  *
- * A later one of the same machine has it once the one before was silent for `patience` milliseconds. Where
+ * A later one of the same host has it once the one before was silent for `patience` milliseconds. Where
  * the store may have lost who has the name, since it has known names on this server for less than that, only
  * who had it last has it at once.
  *
@@ -66,7 +66,7 @@ if owner == word() and current == word() then redis.call('DEL', KEYS[1]) end
 return {'kept'}`,
 );
 
-/** Takes a machine off the list; \`behind\`: it lives. KEYS: alive, hosts, order. */
+/** Takes a host off the list; \`behind\`: it lives. KEYS: alive, hosts, order. */
 export const forget = script(
   reading,
   `

@@ -1,4 +1,4 @@
-/** The machines that take part, and who has the name of which. */
+/** The hosts that take part, and who has the name of which. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
@@ -113,7 +113,7 @@ export async function readHosts(connection: Connection, keys: Keys): Promise<rea
   return hosts.map((host, at) => ({ ...host, isAlive: alive[at] === 1 }));
 }
 
-/** The shares go first: what breaks off can be done again as long as the machine is on the list. */
+/** The shares go first: what breaks off can be done again as long as the host is on the list. */
 export async function forgetHost(connection: Connection, keys: Keys, host: string): Promise<void> {
   const living = await connection.run(client => client.exists(keys.alive(host)));
   if (living === 1) throw lives(host);

@@ -15,12 +15,12 @@
  *     {PREFIX}:order         hash    what is said by numbers: see order.ts; `names`, the server on which they are
  *                                    kept, and since when
  *     {PREFIX}:hosts         hash    HOST -> JSON
- *     {PREFIX}:walkers       hash    NAME, of a file system that several machines mount -> HOST
+ *     {PREFIX}:walkers       hash    NAME, of a file system that several hosts mount -> HOST
  *     {PREFIX}:alive:HOST    string  "token life number", with an expiry
  *     {PREFIX}:task:NAME     string  HOST, which has it, with an expiry
  *     {PREFIX}:staged:*      hash    a policy on its way, with an expiry
  *     {PREFIX}:news          channel the number of each change
- *     {PREFIX}:said          channel what machines say to one another, which nobody keeps
+ *     {PREFIX}:said          channel what hosts say to one another, which nobody keeps
  *     PREFIX:share:{OWNER}   hash    HOST/LEAF -> bytes; HOST/about -> JSON; HOST/gone -> when, for an hour
  *     PREFIX:mark:{NUMBER}   hash    HOST -> its mark, in a Cluster: see marks.ts
  *
@@ -38,7 +38,7 @@
  * INFO, CLUSTER KEYSLOT and ASKING. Of who governs also UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG
  * GET and CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
  * changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed to a file system that
- * another machine walks is measured at that one's next sweep.
+ * another host walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';

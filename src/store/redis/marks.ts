@@ -1,8 +1,8 @@
 /**
- * Marks that show whether a Cluster has lost some of what machines said.
+ * Marks that show whether a Cluster has lost some of what hosts said.
  *
  * Servers of a Cluster are lost one by one, and what owners store lies on all of them, while what is followed
- * lies on one. So each machine has a mark in each 256 slots, in a hash of which it has one field: a server
+ * lies on one. So each host has a mark in each 256 slots, in a hash of which it has one field: a server
  * that comes back without its data, or is replaced by one without, lacks the marks of its slots. Any other
  * Redis is lost as a whole, which its policy shows.
  */

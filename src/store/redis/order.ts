@@ -4,7 +4,7 @@
  * A message over a connection that broke may reach Redis after what was said later over the next one, or
  * by the daemon that was started next. So whatever may be said twice has a number, which Redis was asked for
  * before it was sent, and is refused as `late` where Redis has heard something later: of the same owner and
- * machine, of events and levels by the same writer, or of owners whom a change of policy took out. Who lives
+ * host, of events and levels by the same writer, or of owners whom a change of policy took out. Who lives
  * says it again with a greater number.
  *
  * In `{PREFIX}:order` stand `last`, the number that was given last; `departed`, that of the last change that

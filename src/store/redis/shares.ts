@@ -1,9 +1,9 @@
 /**
- * What machines say that owners store.
+ * What hosts say that owners store.
  *
  * A change goes to the owners' hashes first and into the log then, so that who reads after the log told of it
  * finds it. Who is listed as measured has been told of in the same way: so a share whose writing broke off
- * may be read late, and is written again by the machine that had no answer.
+ * may be read late, and is written again by the host that had no answer.
  */
 
 import { type Leaf, leaves } from '../../quota/index.ts';
@@ -22,12 +22,12 @@ import { numberIn, understood, unnamed } from './values.ts';
 const toldAtOnce = 250;
 
 const about = 'about';
-/** In its place where the machine has said that the owner stores nothing there. */
+/** In its place where the host has said that the owner stores nothing there. */
 const departed = 'gone';
 
 export type Edits = readonly (readonly [ownerKey: string, edit: Edit])[];
 
-/** What machines say of one owner: null that nothing is there. */
+/** What hosts say of one owner: null that nothing is there. */
 export type Edit = readonly (readonly [host: string, content: ShareContent | null])[];
 
 /** By owner's key, in the order in which they are named first. Throws `invalid` where a share is none. */
@@ -50,7 +50,7 @@ function fieldOf(host: string, what: Leaf | typeof about | typeof departed): str
   return `${nameOf(host)}/${what}`;
 }
 
-/** As the script reads it: the machines, then the fields that come, and those that go. */
+/** As the script reads it: the hosts, then the fields that come, and those that go. */
 function wordsOf(edit: Edit, order: number): readonly Word[] {
   const put: string[] = [];
   const gone: string[] = [];
@@ -94,7 +94,7 @@ export async function restoreShares(
 ): Promise<void> {
   const edits = editsOf({ shares });
   for (let start = 0; start < edits.length; start += toldAtOnce) {
-    // One machine at a time, so that what one has said keeps no other's out.
+    // One host at a time, so that what one has said keeps no other's out.
     const some = edits
       .slice(start, start + toldAtOnce)
       .flatMap(([ownerKey, edit]) => edit.map(each => [ownerKey, [each]] as const));
@@ -121,7 +121,7 @@ async function noteShares(
   );
 }
 
-/** Of all machines. */
+/** Of all hosts. */
 export async function sharesOf(
   connection: Connection,
   keys: Keys,
@@ -219,7 +219,7 @@ async function* measuredPages(
   }
 }
 
-/** Takes all shares of one machine out; whether there were any. */
+/** Takes all shares of one host out; whether there were any. */
 export async function dropHost(connection: Connection, keys: Keys, host: string): Promise<boolean> {
   let wereAny = false;
   for await (const { list } of measuredPages(connection, keys)) {

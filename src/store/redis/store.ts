@@ -1,5 +1,5 @@
 /**
- * The store that several machines share: Redis, alone, with TLS, behind Sentinels, or as a Cluster.
+ * The store that several hosts share: Redis, alone, with TLS, behind Sentinels, or as a Cluster.
  *
  * An acknowledged change has been written to the master; a change of policy also by as many replicas as
  * WAIT_REPLICAS says. While Redis is away everything fails with `store_away`, within about 1.5 s at first and
@@ -60,7 +60,7 @@ export interface RedisSettings {
   /** Replicas that must have a change of policy before it is acknowledged; 0 by default. */
   readonly waitReplicas?: number;
   readonly log?: SharedStoreLog;
-  /** For how long a machine that is not heard of keeps its name, in milliseconds; 10 s by default. */
+  /** For how long a host that is not heard of keeps its name, in milliseconds; 10 s by default. */
   readonly aliveMs?: number;
   /**
    * For how long a name is left to the daemon that may have it, where the store may have lost that, in

@@ -1,6 +1,6 @@
 /**
  * The hosts that walk what several of them mount: the host that took it first, as long as it is on the list
- * of machines. So whoever takes a machine off that list has what it walked taken by another.
+ * of hosts. So whoever takes a host off that list has what it walked taken by another.
  */
 
 import { runScript, sound } from './asked.ts';
@@ -14,7 +14,7 @@ const begin = `
 local strange = another('hash', 'hash')
 if strange then return {'wrongtype', strange} end`;
 
-/** Gives names and machines by turns. */
+/** Gives names and hosts by turns. */
 const list = script(
   reading,
   begin,

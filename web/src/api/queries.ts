@@ -9,8 +9,8 @@ import type {
   EventKind,
   Explanation,
   Finding,
+  FleetHost,
   LintFault,
-  Machine,
   Member,
   Overview,
   OwnerReport,
@@ -125,7 +125,7 @@ export const policyFaultsQuery = queryOptions({
 
 export const hostsQuery = queryOptions({
   queryKey: ['hosts'],
-  queryFn: ({ signal }) => ask<readonly Machine[]>(['admin', 'quota', 'hosts'], { signal }),
+  queryFn: ({ signal }) => ask<readonly FleetHost[]>(['admin', 'quota', 'hosts'], { signal }),
   refetchInterval: live(),
 });
 

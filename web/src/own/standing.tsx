@@ -65,7 +65,7 @@ function Now({ rulings, report }: RulingsProps) {
         <p class="quiet-text small">
           Measured <Time at={report.measured_at} />.
           {report.partial && ' Some of it could not be read, and is what was known before.'}
-          {report.stale && ' What other machines measured, or programs reported, may be out of date.'}
+          {report.stale && ' What other hosts measured, or programs reported, may be out of date.'}
         </p>
       </div>
     </Panel>

@@ -1,9 +1,9 @@
-/** The machines that share a quota. */
+/** The hosts that share a quota. */
 
 import { useQuery } from '@tanstack/preact-query';
 import { useState } from 'preact/hooks';
 import { printable } from '../../../src/text/index.ts';
-import type { Machine } from '../../../src/wire/index.ts';
+import type { FleetHost } from '../../../src/wire/index.ts';
 import { ask } from '../api/ask.ts';
 import { refresh } from '../api/client.ts';
 import { hostsQuery, sharedStoreQuery } from '../api/queries.ts';
@@ -23,7 +23,7 @@ export function Hosts() {
 function Alone() {
   return (
     <Empty>
-      <p>This machine shares its quota with no other.</p>
+      <p>This host shares its quota with no other.</p>
       <p>
         Several do with <code>[store] ADAPTER = redis</code>: what is stored on them adds up, and what is
         ruled on one is in force on all.
@@ -35,7 +35,7 @@ function Alone() {
 function Several() {
   const hosts = useQuery(hostsQuery);
   const store = useQuery(sharedStoreQuery);
-  const [forgetting, setForgetting] = useState<Machine | null>(null);
+  const [forgetting, setForgetting] = useState<FleetHost | null>(null);
   return (
     <>
       <Answered query={store} what="the shared store" rows={1}>
@@ -57,14 +57,14 @@ function Several() {
           )
         }
       </Answered>
-      <Answered query={hosts} what="the machines">
+      <Answered query={hosts} what="the hosts">
         {list => (
           <Table
-            caption="Machines"
+            caption="Hosts"
             rows={list}
             keyOf={({ id }) => id}
             columns={[
-              { key: 'id', title: 'Machine', cell: ({ id }) => <Name>{id}</Name> },
+              { key: 'id', title: 'Host', cell: ({ id }) => <Name>{id}</Name> },
               {
                 key: 'alive',
                 title: 'State',
@@ -89,11 +89,11 @@ function Several() {
               {
                 key: 'forget',
                 title: 'Forget',
-                cell: machine =>
-                  machine.alive ? (
+                cell: host =>
+                  host.alive ? (
                     ''
                   ) : (
-                    <button type="button" class="quiet" onClick={() => setForgetting(machine)}>
+                    <button type="button" class="quiet" onClick={() => setForgetting(host)}>
                       Forget
                     </button>
                   ),
@@ -104,9 +104,9 @@ function Several() {
       </Answered>
       {forgetting !== null && (
         <Confirm
-          title={`Forget the machine ${printable(forgetting.id)}?`}
-          action="Forget the machine"
-          done="The machine is forgotten."
+          title={`Forget the host ${printable(forgetting.id)}?`}
+          action="Forget the host"
+          done="The host is forgotten."
           isDangerous
           act={async () => {
             await ask(['admin', 'quota', 'hosts', forgetting.id], { method: 'DELETE' });

@@ -84,7 +84,7 @@ function Mode({ figures: { enabled, mode, stale } }: { figures: Figures }) {
           count.
         </p>
       )}
-      {stale && <p>What other machines measured, or programs reported, may be out of date.</p>}
+      {stale && <p>What other hosts measured, or programs reported, may be out of date.</p>}
     </div>
   );
 }

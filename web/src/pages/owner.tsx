@@ -92,7 +92,7 @@ function Stored({ report }: { report: OwnerReport }) {
         <p class="quiet-text small">
           {type === 'organization' ? 'An organization' : 'A user'}, measured <Time at={measuredAt} />.
           {partial && ' Some of it could not be read, and is what was known before.'}
-          {stale && ' What other machines measured, or programs reported, may be out of date.'}
+          {stale && ' What other hosts measured, or programs reported, may be out of date.'}
         </p>
       </div>
     </Panel>

@@ -117,8 +117,7 @@ function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
 
 function changeWords({ what, name, owner, by }: Of<'policy'>): string {
   const whose = owner === null || owner === name ? '' : ` of ${printable(owner)}`;
-  const who =
-    by === null ? 'softquota' : by.name === null ? "this machine's administrator" : printable(by.name);
+  const who = by === null ? 'softquota' : by.name === null ? "this host's administrator" : printable(by.name);
   return `${what}${name === null ? '' : ` ${printable(name)}`}${whose}, by ${who}`;
 }
 

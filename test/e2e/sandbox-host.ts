@@ -1,7 +1,7 @@
 /**
- * A whole machine to install on: a copy-on-write copy of this one, with processes, mounts, users, name and
+ * A whole host to install on: a copy-on-write copy of this one, with processes, mounts, users, name and
  * network of its own. What a manual tells an administrator to do is done there as it stands, as root and at
- * the usual places and ports, and nothing of this machine changes.
+ * the usual places and ports, and nothing of this host changes.
  *
  * It is not booted: nothing runs at first, and `systemctl` is the stand-in beside this file.
  */
@@ -16,8 +16,8 @@ import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
 import { must, type Runner, type RunOptions, run } from './run.ts';
 
-export interface MachineOptions {
-  /** A shared one is that of the machine around it, for what has to be fetched. */
+export interface SandboxOptions {
+  /** A shared one is that of the host around it, for what has to be fetched. */
   readonly network?: 'own' | 'shared';
 }
 
@@ -29,20 +29,20 @@ const environment: Readonly<Record<string, string>> = {
 };
 
 /**
- * Becomes the machine's first process, and ends with it all others, when standard input closes.
+ * Becomes the host's first process, and ends with it all others, when standard input closes.
  *
  * $1 is an empty folder that is seen under the same path from inside; $2 is Node, $3 the stand-in for
  * systemctl; $4 is its network, "own" or "shared"; $5 is this checkout, which is there wherever it lies.
  */
 const boot = `
 set -e
-read -r pid others </proc/self/stat # as the machine around it counts
+read -r pid others </proc/self/stat # as the host around it counts
 mount --make-rprivate /
-layers=$1.machine
+layers=$1.host
 mkdir "$layers"
-mount -t tmpfs -o mode=755 machine "$layers"
+mount -t tmpfs -o mode=755 host "$layers"
 mkdir "$layers/upper" "$layers/work" "$layers/root" "$layers/checkout" "$layers/work-checkout"
-mount -t overlay -o "lowerdir=/,upperdir=$layers/upper,workdir=$layers/work" machine "$layers/root"
+mount -t overlay -o "lowerdir=/,upperdir=$layers/upper,workdir=$layers/work" host "$layers/root"
 cd "$layers/root"
 mount -t proc proc proc
 mount --rbind /dev dev
@@ -51,7 +51,7 @@ mount -t tmpfs -o mode=1777 tmp tmp
 mkdir -p ".$1"
 mount --bind "$1" ".$1"
 mkdir -p ".$5"
-mount -t overlay -o "lowerdir=$5,upperdir=$layers/checkout,workdir=$layers/work-checkout" machine ".$5"
+mount -t overlay -o "lowerdir=$5,upperdir=$layers/checkout,workdir=$layers/work-checkout" host ".$5"
 touch usr/local/bin/node usr/local/lib/systemctl.ts
 mount --bind "$2" usr/local/bin/node
 mount --bind "$3" usr/local/lib/systemctl.ts
@@ -66,7 +66,7 @@ fi
 exec chroot . sh -c 'cd /root && echo "$1" && exec cat' sh "$pid"
 `;
 
-export class Machine {
+export class SandboxHost {
   /** Seen under this path from both sides. */
   readonly folder: string;
   /** Its first process, as it is known outside. */
@@ -77,7 +77,7 @@ export class Machine {
     this.#pid = pid;
   }
 
-  static async open(t: Test, { network = 'own' }: MachineOptions = {}): Promise<Machine> {
+  static async open(t: Test, { network = 'own' }: SandboxOptions = {}): Promise<SandboxHost> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'sq-')));
     const systemctl = fileURLToPath(new URL('systemctl.ts', import.meta.url));
     const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
@@ -97,12 +97,12 @@ export class Machine {
       first.stdin.end();
       await ended;
       await rm(folder, { recursive: true, force: true });
-      await rm(`${folder}.machine`, { recursive: true, force: true });
+      await rm(`${folder}.host`, { recursive: true, force: true });
     });
     const lines = createInterface({ input: first.stdout });
     const up = await Promise.race([once(lines, 'line'), ended.then(() => null)]);
-    if (up === null) throw new Error(`the machine does not come up: ${complaint}`);
-    return new Machine(folder, String(up[0]));
+    if (up === null) throw new Error(`the host does not come up: ${complaint}`);
+    return new SandboxHost(folder, String(up[0]));
   }
 
   /** Runs a program in it, as root, in an environment of its own and `options.env`. */
@@ -123,7 +123,7 @@ export class Machine {
     return run('nsenter', [...enter, 'env', '-i', ...variables, command, ...args], others);
   };
 
-  /** Where a file of the machine's is seen from outside; sockets can be connected to there. */
+  /** Where a file of the host's is seen from outside; sockets can be connected to there. */
   outside(path: string): string {
     return `/proc/${this.#pid}/root${path}`;
   }

@@ -4,22 +4,22 @@ import type { Test } from 'tap';
 import { type Answer, until } from './ask.ts';
 import { type Ini, Server, type ServerOptions } from './server.ts';
 
-export interface MachineOptions extends ServerOptions {
+export interface FleetHostOptions extends ServerOptions {
   /** `[store] HOST`. */
   readonly address: string;
   /** `[server] HOST_ID`. */
   readonly host: string;
 }
 
-export async function machine(
+export async function fleetHost(
   t: Test,
-  { address, host, ini = {}, ...options }: MachineOptions,
+  { address, host, ini = {}, ...options }: FleetHostOptions,
 ): Promise<Server> {
   const shared: Ini = {
     ...ini,
     server: { HOST_ID: host, ...ini.server },
     store: { ADAPTER: 'redis', HOST: address, ...ini.store },
-    security: { SECRET_KEY: 'the same on each of the machines of the fleet', ...ini.security },
+    security: { SECRET_KEY: 'the same on each of the hosts of the fleet', ...ini.security },
   };
   return Server.open(t, { ...options, ini: shared });
 }
@@ -40,7 +40,7 @@ export function rule(on: Server, path: string, question: Parameters<Server['ask'
   return on.ask('admin', `/api/v1/admin/quota${path}`, question);
 }
 
-/** Whether the owner may push now, as this machine's gate says. */
+/** Whether the owner may push now, as this host's gate says. */
 export async function mayPush(on: Server, owner: string): Promise<boolean> {
   const { status } = await on.ask('gate', `/v1/check?owner=${owner}&subject=size:repos:private`);
   return status === 200;
