@@ -7,7 +7,7 @@ import type { Area, Authentication, Caller } from '../identity/index.ts';
  * Says what a route asks of its caller: nothing at all; that a page of ours asks, whoever it is; good
  * credentials, whatever they give; or that their scopes and their user's rank give this.
  */
-export type Access =
+export type Requirement =
   | 'anybody'
   | 'our page'
   | 'whoever is known'
@@ -16,10 +16,10 @@ export type Access =
 export const administrators = {
   read: { area: 'admin', to: 'read' },
   write: { area: 'admin', to: 'write' },
-} as const satisfies Record<string, Access>;
+} as const satisfies Record<string, Requirement>;
 
 /** It takes no credentials. */
-export function isOpen(access: Access): access is 'anybody' | 'our page' {
+export function isOpen(access: Requirement): access is 'anybody' | 'our page' {
   return access === 'anybody' || access === 'our page';
 }
 
@@ -75,7 +75,7 @@ export function unauthenticated(message = 'the token is not known, or no longer 
 }
 
 /** Throws `not_permitted`. */
-export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Access, string>): void {
+export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Requirement, string>): void {
   if (to === 'read' ? caller.mayRead(area) : caller.mayWrite(area)) return;
   if (area === 'admin' && !caller.isAdmin) {
     throw new SoftquotaError('not_permitted', 'this is for administrators only');

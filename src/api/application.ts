@@ -9,7 +9,7 @@ import { jsonOf, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
-import type { Call, Following, Method, Route } from './route.ts';
+import type { Call, EventStream, Method, Route } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import type { Streams } from './stream.ts';
 import { swaggerPage } from './swagger.ts';
@@ -147,7 +147,7 @@ async function answer(
   request: Request,
   response: Response,
   { allowed, browser }: Asking,
-): Promise<Following | null> {
+): Promise<EventStream | null> {
   let caller = await allowed();
   const json = async () => {
     const document = await jsonOf(request, mostBytesOf(route));

@@ -7,5 +7,5 @@
  */
 
 export { describedRoutes } from './routes/index.ts';
-export { type Address, ApiServer } from './server.ts';
+export { ApiServer, type ListenAddress } from './server.ts';
 export type { ApiServices } from './services.ts';

@@ -9,7 +9,7 @@
 
 import { z } from 'zod';
 import type { Caller } from '../identity/index.ts';
-import type { Access } from './access.ts';
+import type { Requirement } from './access.ts';
 import type { Browser } from './asker.ts';
 import { parsed } from './input.ts';
 
@@ -51,7 +51,7 @@ interface Described {
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  readonly access: Access;
+  readonly access: Requirement;
   /** Statuses of refusals besides those that follow from what the route takes. */
   readonly faults?: readonly (401 | 404 | 409 | 422 | 429 | 503)[];
   /** How long a body may be; 1 MiB unless something larger is said, and 4 KiB where anybody may send it. */
@@ -100,7 +100,7 @@ export interface Incoming {
 }
 
 /** Something that goes on until the asker or the daemon ends it. */
-export interface Following {
+export interface EventStream {
   /**
    * Calls `send` with each, from now on, until what it gives is called. `send` gives false where there was no
    * room for it.
@@ -114,9 +114,9 @@ export interface FollowedEvent {
   readonly data: unknown;
 }
 
-export type Outcome =
+export type RouteOutcome =
   | { readonly is: 'answer'; readonly body: unknown }
-  | { readonly is: 'following'; readonly following: Following };
+  | { readonly is: 'following'; readonly following: EventStream };
 
 /** As the framework sees it. */
 export interface Route extends Described {
@@ -125,7 +125,7 @@ export interface Route extends Described {
   readonly body: z.ZodType | null;
   readonly answer: AnswerDefinition<z.ZodType>;
   readonly streams: boolean;
-  run(incoming: Incoming, call: Call): Promise<Outcome>;
+  run(incoming: Incoming, call: Call): Promise<RouteOutcome>;
 }
 
 /** Without a schema there is nothing to take, and nothing to answer with. */

@@ -19,7 +19,7 @@ import { allRoutes } from './routes/index.ts';
 import type { ApiServices } from './services.ts';
 import { Streams } from './stream.ts';
 
-export interface Address {
+export interface ListenAddress {
   /** An address or a name of this host. */
   readonly host: string;
   /** 0: any free one. */
@@ -90,7 +90,7 @@ export class ApiServer {
   /** Everybody is known by their token, or their browser's session. Rejects with `configuration`. */
   static async onAddress(
     services: ApiServices,
-    { host, port, trustedProxies, mostConnections: most }: Address,
+    { host, port, trustedProxies, mostConnections: most }: ListenAddress,
   ): Promise<ApiServer> {
     const parts = partsOf(
       {

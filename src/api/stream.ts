@@ -8,7 +8,7 @@
 
 import type { Request, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
-import type { Following } from './route.ts';
+import type { EventStream } from './route.ts';
 
 export interface StreamLimits {
   /** How many are followed at a time. */
@@ -42,7 +42,7 @@ export class Streams {
   open(
     request: Request,
     response: Response,
-    { follow }: Following,
+    { follow }: EventStream,
     stillAllowed: () => Promise<unknown>,
   ): void {
     // The asker may have left before it was known who it is: nobody would ever end that.

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { newGeneration, type Policy, type RecordStore, type SharedStore } from '../store/index.ts';
+import { newGeneration, type RecordStore, type SharedPolicy, type SharedStore } from '../store/index.ts';
 import type { CopiedTo } from '../wire/index.ts';
 import { type Backup, eventsIn, type Happened, happenedIn } from './document.ts';
 
@@ -20,7 +20,7 @@ const eventsAtOnce = 1000;
  * what was copied, and with `store_away`.
  */
 export async function copyTo(store: SharedStore, backup: Backup, { verify }: CopyOptions): Promise<CopiedTo> {
-  const policy: Policy = { owners: backup.owners, documents: backup.policy };
+  const policy: SharedPolicy = { owners: backup.owners, documents: backup.policy };
   if ((await store.state()).position !== null) throw notEmpty();
   const happened = happenedIn(backup);
   await putHappened(store, happened);
@@ -78,7 +78,7 @@ async function policyIn(store: SharedStore): Promise<readonly object[]> {
   return recordsOf((await store.policy()).policy);
 }
 
-function recordsOf({ owners, documents }: Policy): readonly object[] {
+function recordsOf({ owners, documents }: SharedPolicy): readonly object[] {
   return [...owners, ...documents];
 }
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { exitCodes, messageOf, SoftquotaError } from '../errors.ts';
 import { issueLines, printable } from '../text/index.ts';
 import { type Source, type Synchronization, source, synchronization } from '../wire/index.ts';
-import { adminClient, type Call, type Client } from './client.ts';
+import { type ApiCall, adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole } from './files.ts';
 import { printJson, table } from './output.ts';
@@ -73,7 +73,7 @@ interface Result extends Synchronization {
  * One after the other; who fails is told at once and left out. Nobody can be done once there is no daemon.
  */
 async function synchronized(
-  client: Client,
+  client: DaemonClient,
   path: string,
   wanted: readonly Claimed[],
   options: SyncOptions,
@@ -81,7 +81,11 @@ async function synchronized(
   const results: Result[] = [];
   for (const body of wanted) {
     try {
-      const call: Call = { method: 'POST', path: `${path}/${options.try === true ? 'try' : 'claims'}`, body };
+      const call: ApiCall = {
+        method: 'POST',
+        path: `${path}/${options.try === true ? 'try' : 'claims'}`,
+        body,
+      };
       const done = { user: body.user, ...synchronization.parse(await client.get(call)) };
       results.push(done);
       if (options.json !== true) print(`${printable(sentence(done))}\n`);
@@ -97,7 +101,7 @@ async function synchronized(
 /** What may be so for one user, and not for the next. */
 const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid']);
 
-async function sourcesFrom(client: Client): Promise<readonly Source[]> {
+async function sourcesFrom(client: DaemonClient): Promise<readonly Source[]> {
   return z.array(source).parse(await client.get({ path: '/admin/auths' }));
 }
 

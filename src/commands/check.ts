@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { leaves } from '../quota/index.ts';
 import { parseSize, printable } from '../text/index.ts';
-import { type Client, gateClient, messageIn } from './client.ts';
+import { type DaemonClient, gateClient, messageIn } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -72,7 +72,7 @@ function sizeOf(text: string): number {
   );
 }
 
-async function ask(client: Client, query: URLSearchParams): Promise<Answer> {
+async function ask(client: DaemonClient, query: URLSearchParams): Promise<Answer> {
   const { status, headers, json } = await client.ask({ path: `/v1/check?${query}` });
   if (headers['x-softquota-decision'] !== undefined) return answer.parse(json);
   const message = messageIn(json) ?? `the gate answered with status ${status}`;

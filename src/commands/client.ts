@@ -9,7 +9,7 @@ import { request as requestHttps } from 'node:https';
 import type { Config } from '../config/index.ts';
 import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
-export interface Call {
+export interface ApiCall {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its query. */
   readonly path: string;
@@ -24,14 +24,14 @@ export interface Answered {
 }
 
 /** Where calls go to. */
-export interface Client {
+export interface DaemonClient {
   /** The answer, whatever its status. Rejects with `unreachable` or `not_permitted`. */
-  ask(call: Call): Promise<Answered>;
+  ask(call: ApiCall): Promise<Answered>;
   /**
    * The answer of a call that has to succeed, undefined where it has no body; rejects with what the daemon
    * says is wrong.
    */
-  get(call: Call): Promise<unknown>;
+  get(call: ApiCall): Promise<unknown>;
   /** The data of server-sent events, until the iteration is left or the daemon ends. */
   events(path: string): AsyncGenerator<unknown>;
 }
@@ -40,7 +40,7 @@ export interface Client {
 const answerMs = 30_000;
 
 /** To the administrator's API. */
-export function adminClient(config: () => Config): Client {
+export function adminClient(config: () => Config): DaemonClient {
   const url = process.env.SOFTQUOTA_URL;
   if (url === undefined || url === '') return localAdminClient(config());
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
@@ -72,17 +72,17 @@ export function localAdminClient({
   server,
 }: {
   readonly server: Pick<Config['server'], 'adminSocket'>;
-}): Client {
+}): DaemonClient {
   return clientAt({ socketPath: server.adminSocket }, '/api/v1', server.adminSocket);
 }
 
 /** To the gate. */
-export function gateClient(config: Config): Client {
+export function gateClient(config: Config): DaemonClient {
   return clientAt({ socketPath: config.server.socket }, '', config.server.socket);
 }
 
-function clientAt(target: RequestOptions, prefix: string, shown: string): Client {
-  const send = (call: Call): Promise<IncomingMessage> =>
+function clientAt(target: RequestOptions, prefix: string, shown: string): DaemonClient {
+  const send = (call: ApiCall): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       let answer: IncomingMessage | null = null;
       const giveUp = (): void => {
@@ -129,14 +129,14 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Client
       request.end(body ?? undefined);
     });
 
-  const ask = async (call: Call): Promise<Answered> => {
+  const ask = async (call: ApiCall): Promise<Answered> => {
     const response = await send(call);
     const text = (await collected(response, shown)).toString();
     const status = response.statusCode ?? 0;
     return { status, headers: response.headers, json: status === 204 ? undefined : jsonOf(text, shown) };
   };
 
-  const get = async (call: Call): Promise<unknown> => {
+  const get = async (call: ApiCall): Promise<unknown> => {
     const { status, json } = await ask(call);
     if (status < 300) return json;
     throw new SoftquotaError(

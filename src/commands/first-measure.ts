@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { type OwnerRow, ownerRow, type ScanReport, scanReport } from '../wire/index.ts';
-import { type Client, localAdminClient } from './client.ts';
+import { type DaemonClient, localAdminClient } from './client.ts';
 import { followScan } from './progress.ts';
 
 export interface Measured {
@@ -67,7 +67,7 @@ function onOwnSockets(config: Config, folder: string): Config {
 }
 
 /** A daemon measures everything when it starts. */
-async function measured(client: Client): Promise<Measured> {
+async function measured(client: DaemonClient): Promise<Measured> {
   const scans = z.array(scanReport).parse(await client.get({ path: '/admin/quota/scans' }));
   const first = scans.at(-1);
   if (first === undefined) throw new SoftquotaError('internal', 'the daemon measures nothing');

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { formatCount, printable } from '../text/index.ts';
 import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
-import { adminClient, type Call, type Client, pathStep } from './client.ts';
+import { type ApiCall, adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitShown, ruleShown } from './limits.ts';
 import { printJson, table } from './output.ts';
@@ -116,11 +116,11 @@ export function addGroup(program: Command, _exit: Exit): void {
     );
 }
 
-function clientOf(options: ConfigOption): Client {
+function clientOf(options: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(options));
 }
 
-async function done(options: ConfigOption, call: Call, words: string): Promise<void> {
+async function done(options: ConfigOption, call: ApiCall, words: string): Promise<void> {
   await clientOf(options).get(call);
   print(`${printable(words)}\n`);
 }

@@ -8,7 +8,7 @@ export interface TargetOptions {
   readonly json?: boolean;
 }
 
-export interface InstallOptions extends ConfigOption, TargetOptions {
+export interface InstallTaskOptions extends ConfigOption, TargetOptions {
   readonly onError?: string;
   readonly lastFor?: string;
 }
@@ -16,7 +16,7 @@ export interface InstallOptions extends ConfigOption, TargetOptions {
 export const rootsHelp = 'repositories, or directories with repositories somewhere below';
 
 export type HooksTask =
-  | { readonly act: 'install'; readonly roots: readonly string[]; readonly options: InstallOptions }
+  | { readonly act: 'install'; readonly roots: readonly string[]; readonly options: InstallTaskOptions }
   | {
       readonly act: 'status';
       readonly roots: readonly string[];

@@ -22,7 +22,7 @@ import {
 import type { Parts } from '../in-time/index.ts';
 import { printable } from '../text/index.ts';
 import { distributeJson, installJson, statusJson, withdrawJson } from './hooks-json.ts';
-import { type HooksTask, type InstallOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
+import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
 import {
   asksElsewhere,
   commonText,
@@ -67,7 +67,7 @@ type Note = (line: string) => void;
 
 async function install(
   roots: readonly string[],
-  options: InstallOptions,
+  options: InstallTaskOptions,
   parts: Parts<InstallDone>,
   note: Note,
 ): Promise<Omit<Printed, 'notes'>> {

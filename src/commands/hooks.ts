@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { Exit } from './exit.ts';
-import { type HooksTask, type InstallOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
+import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
 import { runJob } from './job.ts';
 import { type Printed, printOutcome } from './printed.ts';
 import { type ConfigOption, withConfigOption, withJsonOption, withUnreadConfigOption } from './settings.ts';
@@ -34,7 +34,7 @@ export function addHooks(program: Command, exit: Exit): void {
       '--last-for <age>',
       'how long what it last published counts: hours or days, such as 24h (the default)',
     )
-    .action(async (roots: readonly string[], options: InstallOptions) =>
+    .action(async (roots: readonly string[], options: InstallTaskOptions) =>
       exit(await hooksJob({ act: 'install', roots, options })),
     );
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import { type FleetHost, fleetHost } from '../wire/index.ts';
-import { adminClient, type Client, pathStep } from './client.ts';
+import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { formatDuration, printJson, table } from './output.ts';
@@ -66,7 +66,7 @@ export function addHost(program: Command, exit: Exit): void {
     });
 }
 
-function clientOf(options: ConfigOption): Client {
+function clientOf(options: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(options));
 }
 

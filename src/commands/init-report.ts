@@ -3,7 +3,7 @@
  * next.
  */
 
-import type { Layout, Store } from '../survey/index.ts';
+import type { FoundStore, RecognisedLayout } from '../survey/index.ts';
 import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
 import { table } from './output.ts';
@@ -24,7 +24,7 @@ export interface NextCommands {
 export interface InitReport {
   /** The file that was written. */
   readonly config: string;
-  readonly layout: Layout;
+  readonly layout: RecognisedLayout;
   readonly root: string;
   readonly evidence: readonly string[];
   readonly advice: readonly string[];
@@ -41,12 +41,12 @@ export interface InitReport {
     readonly repositories: number;
     /** One of them. */
     readonly such: readonly string[];
-    readonly stores: readonly Store[];
+    readonly stores: readonly FoundStore[];
   };
   readonly next: NextCommands;
 }
 
-export function nextCommands(file: string, layout: Layout, root: string): NextCommands {
+export function nextCommands(file: string, layout: RecognisedLayout, root: string): NextCommands {
   const config = file === '/etc/softquota/app.ini' ? '' : ` --config ${shellQuoted(file)}`;
   const where = layout === 'gitolite' ? '--gitolite' : shellQuoted(root);
   return {
@@ -57,7 +57,7 @@ export function nextCommands(file: string, layout: Layout, root: string): NextCo
   };
 }
 
-const names: Readonly<Record<Layout, string>> = {
+const names: Readonly<Record<RecognisedLayout, string>> = {
   owners: 'bare repositories in directories of owners',
   flat: 'bare repositories without directories of owners',
   gitolite: 'gitolite',

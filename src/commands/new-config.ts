@@ -20,14 +20,14 @@ import { type Config, formatFaults, loadConfig } from '../config/index.ts';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { beforeFollow } from '../layout/index.ts';
 import { longestPathBytes } from '../sockets/index.ts';
-import { type Account, type ConfigPlaces, systemAccounts } from '../survey/index.ts';
+import { type ConfigPlaces, type SystemAccount, systemAccounts } from '../survey/index.ts';
 import { whereIs } from './settings.ts';
 
 export interface NewPlaces extends ConfigPlaces {
   /** To be made, with their modes, where they are not there; absolute. */
   readonly directories: readonly { readonly path: string; readonly mode: number }[];
   /** Who is to have the data; null: whoever runs this. */
-  readonly account: Pick<Account, 'uid' | 'gid'> | null;
+  readonly account: Pick<SystemAccount, 'uid' | 'gid'> | null;
 }
 
 const systemFile = '/etc/softquota/app.ini';

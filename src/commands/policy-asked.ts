@@ -9,17 +9,17 @@ import {
   type WholePolicy,
   wholePolicy,
 } from '../wire/index.ts';
-import type { Client } from './client.ts';
+import type { DaemonClient } from './client.ts';
 
 const path = '/admin/quota/policy';
 const mostOwners = 20;
 
-export async function policyInForce(client: Client): Promise<WholePolicy> {
+export async function policyInForce(client: DaemonClient): Promise<WholePolicy> {
   return wholePolicy.parse(await client.get({ path }));
 }
 
 export async function replacePolicy(
-  client: Client,
+  client: DaemonClient,
   body: NewWholePolicy,
   { dryRun, createUsers }: { readonly dryRun: boolean; readonly createUsers: boolean },
 ): Promise<ReplacedPolicy> {
@@ -31,7 +31,7 @@ export async function replacePolicy(
 
 /** Names some of those who would be refused or allowed something. */
 export async function simulatedPolicy(
-  client: Client,
+  client: DaemonClient,
   body: Readonly<Record<string, unknown>>,
 ): Promise<Simulation> {
   const call = { method: 'POST', path: `/admin/quota/simulate?limit=${mostOwners}`, body } as const;

@@ -5,7 +5,7 @@
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
-import type { Client } from './client.ts';
+import type { DaemonClient } from './client.ts';
 import { confirmed } from './confirm.ts';
 import { printJson } from './output.ts';
 import { policyInForce, replacePolicy, simulatedPolicy } from './policy-asked.ts';
@@ -29,7 +29,11 @@ interface Prospect {
 }
 
 /** Resolves with the exit status. */
-export async function importPolicy(client: Client, file: string, options: ImportOptions): Promise<number> {
+export async function importPolicy(
+  client: DaemonClient,
+  file: string,
+  options: ImportOptions,
+): Promise<number> {
   const { json = false, dryRun = false, yes = false, createUsers = false } = options;
   const wanted = importable(file);
   const before = await policyInForce(client);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { exitCodes } from '../errors.ts';
 import { formatCount, printable } from '../text/index.ts';
 import { policyFault } from '../wire/index.ts';
-import { adminClient, type Client } from './client.ts';
+import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { writeWhole } from './files.ts';
 import { printJson } from './output.ts';
@@ -108,6 +108,6 @@ export function addPolicy(program: Command, exit: Exit): void {
     });
 }
 
-function clientOf(options: ConfigOption): Client {
+function clientOf(options: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(options));
 }

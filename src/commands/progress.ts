@@ -3,7 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { formatBytes, formatCount, printable } from '../text/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
-import type { Client } from './client.ts';
+import type { DaemonClient } from './client.ts';
 import { formatDuration } from './output.ts';
 import { tell } from './streams.ts';
 
@@ -11,7 +11,7 @@ import { tell } from './streams.ts';
 const lineEveryMs = 10_000;
 
 /** Resolves with how it ended; rejects with `unreachable` where the daemon ends before. */
-export async function followScan(client: Client, id: number): Promise<ScanReport> {
+export async function followScan(client: DaemonClient, id: number): Promise<ScanReport> {
   const show = progressShower();
   for await (const event of client.events('/admin/quota/scans/events')) {
     const report = scanReport.parse(event);

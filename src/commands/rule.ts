@@ -6,7 +6,7 @@ import { SoftquotaError } from '../errors.ts';
 import { isSubject, subjects, withAncestors } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { rule, type WholePolicy } from '../wire/index.ts';
-import { adminClient, type Client, pathStep } from './client.ts';
+import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitOf, limitShown, ruleShown, subjectsOf } from './limits.ts';
 import { printJson, table } from './output.ts';
@@ -114,7 +114,7 @@ export function addRule(program: Command, _exit: Exit): void {
     });
 }
 
-function clientOf(options: ConfigOption): Client {
+function clientOf(options: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(options));
 }
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { exitCodes } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { type ScanReport, scanReport } from '../wire/index.ts';
-import { adminClient, type Client } from './client.ts';
+import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
 import { followScan, scanSummary } from './progress.ts';
@@ -42,7 +42,11 @@ export function addScan(program: Command, exit: Exit): void {
     });
 }
 
-async function scan(client: Client, owners: readonly string[], options: ScanOptions): Promise<ScanReport> {
+async function scan(
+  client: DaemonClient,
+  owners: readonly string[],
+  options: ScanOptions,
+): Promise<ScanReport> {
   const body = {
     kind: options.verify === true ? 'verify' : 'sweep',
     accept_moved: options.acceptMoved === true,

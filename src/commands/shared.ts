@@ -1,10 +1,10 @@
 /** Asking a daemon for what there is only where hosts share a quota. */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Call, Client } from './client.ts';
+import type { ApiCall, DaemonClient } from './client.ts';
 
 /** As `Client.get`; a daemon that has its quota for itself has no such address. */
-export async function getShared(client: Client, call: Call): Promise<unknown> {
+export async function getShared(client: DaemonClient, call: ApiCall): Promise<unknown> {
   try {
     return await client.get(call);
   } catch (error) {

@@ -7,7 +7,7 @@ import { type Config, isStoreAddress, maskBeforeAt, maskPassword } from '../conf
 import { SoftquotaError } from '../errors.ts';
 import { formatBytes, formatCount } from '../text/index.ts';
 import { type CopiedTo, copiedTo, sharedStore } from '../wire/index.ts';
-import { adminClient, type Client } from './client.ts';
+import { adminClient, type DaemonClient } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
@@ -137,7 +137,7 @@ async function copyAway(config: Config, options: CopyOptions): Promise<void> {
   }
 }
 
-function clientOf(options: ConfigOption): Client {
+function clientOf(options: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(options));
 }
 

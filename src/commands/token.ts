@@ -7,7 +7,7 @@ import { duration } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { createdToken, type Token, token, user } from '../wire/index.ts';
-import { adminClient, type Client, pathStep } from './client.ts';
+import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { formatTime, jsonText, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -103,7 +103,7 @@ function withUserOption(command: Command): Command {
   return withJsonOption(withConfigOption(command)).requiredOption('--user <user>', 'whose it is');
 }
 
-function clientOf(option: ConfigOption): Client {
+function clientOf(option: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(option));
 }
 
@@ -116,7 +116,7 @@ function pathOf({ user: name }: UserOption): string {
  * cannot be made must not leave one behind. Null where there is nothing to do any more. What is done is told
  * on standard error.
  */
-async function promotionOf(client: Client, name: string): Promise<(() => Promise<void>) | null> {
+async function promotionOf(client: DaemonClient, name: string): Promise<(() => Promise<void>) | null> {
   const path = `/admin/users/${pathStep(name)}`;
   const known = await client.ask({ path });
   const isNew = known.status === 404;

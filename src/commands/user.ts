@@ -14,7 +14,7 @@ import {
   type User,
   user,
 } from '../wire/index.ts';
-import { adminClient, type Client, pathStep } from './client.ts';
+import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { formatTime, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -159,7 +159,7 @@ function typeOption(what: string): Option {
   return new Option('--type <type>', what).choices(ownerType.options);
 }
 
-function clientOf(option: ConfigOption): Client {
+function clientOf(option: ConfigOption): DaemonClient {
   return adminClient(() => configFrom(option));
 }
 
@@ -172,7 +172,7 @@ function fieldsOf({ type, email, fullName, admin }: FieldOptions): Readonly<Reco
   };
 }
 
-async function allUsers(client: Client, { search, type }: ListOptions): Promise<User[]> {
+async function allUsers(client: DaemonClient, { search, type }: ListOptions): Promise<User[]> {
   const wanted = { ...(search === undefined ? {} : { q: search }), ...(type === undefined ? {} : { type }) };
   const found: User[] = [];
   for (let page = 1; ; page++) {
@@ -189,7 +189,7 @@ interface Shown extends User {
   readonly members?: readonly Member[];
 }
 
-async function everythingOf(client: Client, name: string): Promise<Shown> {
+async function everythingOf(client: DaemonClient, name: string): Promise<Shown> {
   const path = `/admin/users/${pathStep(name)}`;
   const one = user.parse(await client.get({ path }));
   const quota = quotaInfo.parse(await client.get({ path: `${path}/quota` }));

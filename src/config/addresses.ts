@@ -2,7 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { type Kind, textKind } from './kinds.ts';
+import { textKind, type ValueType } from './kinds.ts';
 
 const hostName =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
@@ -13,7 +13,7 @@ function isHost(text: string): boolean {
 }
 
 /** Where to listen: an address, or a name of this host. */
-export const listenAddress: Kind<string> = textKind(
+export const listenAddress: ValueType<string> = textKind(
   z
     .string()
     .trim()
@@ -23,7 +23,7 @@ export const listenAddress: Kind<string> = textKind(
 );
 
 /** `10.0.0.7`, `10.0.0.0/8`, `fd00::/8`. */
-export const network: Kind<string> = textKind(
+export const network: ValueType<string> = textKind(
   z.string().trim().refine(isNetwork, 'not an address'),
   'Write an IP address or a network, such as 10.0.0.7 or 10.0.0.0/8',
 );
@@ -43,7 +43,7 @@ function isNetwork(text: string): boolean {
 }
 
 /** An address for browsers, with the slash that other addresses are appended to. */
-export const webAddress: Kind<string> = textKind(
+export const webAddress: ValueType<string> = textKind(
   z
     .string()
     .trim()
@@ -69,7 +69,7 @@ const storeRests: Readonly<Record<string, RegExp>> = {
 };
 
 /** Where the shared store is. The password in it must not be shown: see `maskPassword`. */
-export const storeAddress: Kind<string> = textKind(
+export const storeAddress: ValueType<string> = textKind(
   z.string().trim().refine(isStoreAddress, 'not an address of a store'),
   'Write redis://HOST:PORT/DATABASE, rediss:// for TLS, redis+sentinel://H1:P,H2:P/MASTER/0 or redis+cluster://H1:P,H2:P, each with USER:PASSWORD@, percent-encoded, before the host where needed',
 );

@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from './config.ts';
-import type { ConfigFault, Entry } from './fault.ts';
+import type { ConfigEntry, ConfigFault } from './fault.ts';
 import type { Key } from './key.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
 import { log, security, server, store } from './keys-server.ts';
@@ -19,7 +19,7 @@ export interface Assembled {
 }
 
 /** `base`: the folder that relative paths count from; of two entries of one key the later counts. */
-export function assemble(entries: readonly Entry[], file: string | null, base: string): Assembled {
+export function assemble(entries: readonly ConfigEntry[], file: string | null, base: string): Assembled {
   const values = valuesOf(entries);
   const { take } = values;
   const dataPath = resolve(base, take(server.dataPath));

@@ -7,7 +7,7 @@
 
 import { resolve } from 'node:path';
 import { allKeys, findKey } from './definition.ts';
-import { type ConfigFault, type Entry, faultAt, type Origin } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, faultAt, type Origin } from './fault.ts';
 import { nearest } from './nearest.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -15,7 +15,7 @@ const prefix = 'SOFTQUOTA__';
 const mostBytes = 64 * 1024;
 
 export interface FromEnvironment {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
 
@@ -29,7 +29,7 @@ export function readEnvironment(
   env: Readonly<Record<string, string | undefined>>,
   base: string,
 ): FromEnvironment {
-  const entries: Entry[] = [];
+  const entries: ConfigEntry[] = [];
   const faults: ConfigFault[] = [];
   const firstVariables = new Map<string, string>();
   const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));

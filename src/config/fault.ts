@@ -10,7 +10,7 @@ export type Origin =
   | { readonly in: 'variable'; readonly variable: string; readonly file: string | null };
 
 /** One value, of a key that may or may not exist. */
-export interface Entry {
+export interface ConfigEntry {
   /** In lower case. */
   readonly section: string;
   /** In capitals. */
@@ -42,7 +42,7 @@ export function faultAt(
 }
 
 /** A fault of a known key's value; `entry` is null where the default is at fault. */
-export function faultOf(key: Key<unknown>, entry: Entry | null, message: string): ConfigFault {
+export function faultOf(key: Key<unknown>, entry: ConfigEntry | null, message: string): ConfigFault {
   const value = entry === null ? null : key.show(entry.text);
   return faultAt(entry?.origin ?? null, {
     section: entry?.section ?? key.section,

@@ -16,7 +16,7 @@ export interface Where {
   readonly systemFile?: string;
 }
 
-export type Found =
+export type FoundConfig =
   /** `shown`: as it was named; `path`: absolute. */
   | { readonly is: 'file'; readonly path: string; readonly shown: string; readonly text: string }
   /** `message`: where it was looked, and what to do. */
@@ -31,7 +31,7 @@ const mostBytes = 1024 * 1024;
  * Whoever may write into a folder could leave an app.ini for root to start in it, so root passes
  * over one that is not its own; `notes` says so.
  */
-export function findFile(where: Where): { readonly found: Found; readonly notes: readonly string[] } {
+export function findFile(where: Where): { readonly found: FoundConfig; readonly notes: readonly string[] } {
   const { file, env, cwd, systemFile = '/etc/softquota/app.ini' } = where;
   const fromVariable = env.SOFTQUOTA_CONFIG;
   const named = file ?? (fromVariable === '' ? undefined : fromVariable);
@@ -52,7 +52,7 @@ export function findFile(where: Where): { readonly found: Found; readonly notes:
   return { found: found ?? { is: 'nothing', message }, notes };
 }
 
-function readNamed(path: string, shown: string, variable: string | null): Found {
+function readNamed(path: string, shown: string, variable: string | null): FoundConfig {
   const file = readTextFile(path, mostBytes);
   if (file.ok) return { is: 'file', path, shown, text: file.text };
   const message = `cannot be used: ${file.problem}.`;
@@ -61,7 +61,7 @@ function readNamed(path: string, shown: string, variable: string | null): Found 
 }
 
 interface Candidate {
-  readonly found: Found;
+  readonly found: FoundConfig;
   readonly uid: number | null;
 }
 

@@ -2,7 +2,7 @@
 
 import { maskBeforeAt, maskPassword } from './addresses.ts';
 import type { Config } from './config.ts';
-import type { Kind, Parsed } from './kinds.ts';
+import type { Parsed, ValueType } from './kinds.ts';
 
 export interface Key<T> {
   /** In lower case. */
@@ -23,12 +23,12 @@ export interface Key<T> {
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
   /** Gives the value of the key in a configuration. */
-  readonly of: (config: Config) => Outcome<T>;
+  readonly of: (config: Config) => ReadValue<T>;
   /** What was written, sound or not, as it may be shown; null where nothing of it may. */
   readonly show: (text: string) => string | null;
 }
 
-export interface Outcome<T> {
+export interface ReadValue<T> {
   readonly value: T;
   /** Read as the same value. */
   readonly text: string;
@@ -48,11 +48,11 @@ export interface KeySpec<T> {
 }
 
 /** Defines the keys of one section: `keysOf('users')('CASE', …)`. */
-export function keysOf(section: string): <T>(name: string, kind: Kind<T>, spec: KeySpec<T>) => Key<T> {
+export function keysOf(section: string): <T>(name: string, kind: ValueType<T>, spec: KeySpec<T>) => Key<T> {
   return (name, kind, spec) => defineKey(section, name, kind, spec);
 }
 
-function defineKey<T>(section: string, name: string, kind: Kind<T>, spec: KeySpec<T>): Key<T> {
+function defineKey<T>(section: string, name: string, kind: ValueType<T>, spec: KeySpec<T>): Key<T> {
   const { secret, of } = spec;
   return {
     section,
@@ -69,7 +69,7 @@ function defineKey<T>(section: string, name: string, kind: Kind<T>, spec: KeySpe
   };
 }
 
-function outcomeOf<T>(kind: Kind<T>, value: T, secret: KeySpec<T>['secret']): Outcome<T> {
+function outcomeOf<T>(kind: ValueType<T>, value: T, secret: KeySpec<T>['secret']): ReadValue<T> {
   const text = kind.print(value);
   return { value, text, shown: text === '' ? text : shownOf(text, secret, maskPassword) };
 }

@@ -13,7 +13,7 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problem: string };
 
-export interface Kind<T> {
+export interface ValueType<T> {
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
   readonly print: (value: T) => string;
@@ -24,7 +24,7 @@ export function kindOf<T>(
   schema: z.ZodType<T, string>,
   expected: string,
   print: (value: T) => string,
-): Kind<T> {
+): ValueType<T> {
   return {
     expected,
     parse: text => {
@@ -37,12 +37,12 @@ export function kindOf<T>(
 }
 
 /** A kind of text that is taken as it stands once `schema` has passed it. */
-export function textKind(schema: z.ZodType<string, string>, expected: string): Kind<string> {
+export function textKind(schema: z.ZodType<string, string>, expected: string): ValueType<string> {
   return kindOf(schema, expected, text => text);
 }
 
 /** The same kind, with nothing written meaning null. */
-export function optional<T>(kind: Kind<T>): Kind<T | null> {
+export function optional<T>(kind: ValueType<T>): ValueType<T | null> {
   return {
     expected: `${kind.expected}, or leave it empty`,
     parse: text => (text.trim() === '' ? { ok: true, value: null } : kind.parse(text)),
@@ -54,7 +54,7 @@ export function optional<T>(kind: Kind<T>): Kind<T | null> {
  * Values between commas; white space around them and empty ones do not count, nor do repeated ones unless
  * `repeated`.
  */
-export function listOf<T>(item: Kind<T>, expected: string, repeated?: 'kept'): Kind<readonly T[]> {
+export function listOf<T>(item: ValueType<T>, expected: string, repeated?: 'kept'): ValueType<readonly T[]> {
   return {
     expected,
     parse: text => {
@@ -75,7 +75,7 @@ export function listOf<T>(item: Kind<T>, expected: string, repeated?: 'kept'): K
 }
 
 /** One of some words, capitals or not. */
-export function oneOf<const Words extends readonly string[]>(words: Words): Kind<Words[number]> {
+export function oneOf<const Words extends readonly string[]>(words: Words): ValueType<Words[number]> {
   const others = words.slice(0, -1).join(', ');
   return kindOf(
     z
@@ -88,7 +88,7 @@ export function oneOf<const Words extends readonly string[]>(words: Words): Kind
   );
 }
 
-export const flag: Kind<boolean> = kindOf(
+export const flag: ValueType<boolean> = kindOf(
   z
     .string()
     .trim()
@@ -103,7 +103,7 @@ export const flag: Kind<boolean> = kindOf(
   String,
 );
 
-export function wholeNumber(least: number, most: number): Kind<number> {
+export function wholeNumber(least: number, most: number): ValueType<number> {
   return kindOf(
     z
       .string()
@@ -117,7 +117,7 @@ export function wholeNumber(least: number, most: number): Kind<number> {
 }
 
 /** A path of this host, absolute or not. */
-export const path: Kind<string> = textKind(
+export const path: ValueType<string> = textKind(
   z
     .string()
     .regex(/\S/, 'empty')
@@ -125,7 +125,7 @@ export const path: Kind<string> = textKind(
   'Write a path; one that does not begin with / counts from the folder of the configuration file',
 );
 
-export const line: Kind<string> = textKind(
+export const line: ValueType<string> = textKind(
   z
     .string()
     .trim()
@@ -136,7 +136,7 @@ export const line: Kind<string> = textKind(
 const shortestKey = 32;
 
 /** Keys for secrets, the newest first, with commas or line breaks between. */
-export const secretKeys: Kind<readonly string[]> = {
+export const secretKeys: ValueType<readonly string[]> = {
   expected: `Write at least ${shortestKey} characters without a comma; previous keys of that length may follow, by commas`,
   parse: text => {
     const keys = text
@@ -151,7 +151,7 @@ export const secretKeys: Kind<readonly string[]> = {
 };
 
 /** A socket's permissions, in octal. */
-export const mode: Kind<number> = kindOf(
+export const mode: ValueType<number> = kindOf(
   z
     .string()
     .trim()
@@ -162,7 +162,7 @@ export const mode: Kind<number> = kindOf(
 );
 
 /** A group of the system; `-1` would tell chown to change nothing. */
-export const systemGroup: Kind<string> = textKind(
+export const systemGroup: ValueType<string> = textKind(
   z
     .string()
     .trim()
@@ -184,7 +184,7 @@ const units = [
 ] as const;
 
 /** Bytes; -1: no limit. Printed in the largest unit that says them exactly. */
-export const limit: Kind<number> = kindOf(
+export const limit: ValueType<number> = kindOf(
   z.string().transform((text, context) => {
     const size = parseSize(text);
     if (size.ok) return size.bytes;
@@ -202,7 +202,7 @@ const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 
 const longest = 36_500 * spans.d;
 
 /** Milliseconds. */
-export const duration: Kind<number> = kindOf(
+export const duration: ValueType<number> = kindOf(
   z.string().transform((text, context) => {
     const match = /^\s*(\d{1,10})\s*([wdhms])\s*$/.exec(text);
     const unit = Object.entries(spans).find(([letter]) => letter === match?.[2]);
@@ -219,7 +219,7 @@ export const duration: Kind<number> = kindOf(
 );
 
 /** A time table that comes at least once more. */
-export const cron: Kind<string> = textKind(
+export const cron: ValueType<string> = textKind(
   z
     .string()
     .trim()

@@ -1,12 +1,12 @@
 /** Of all that a file says, what means something; the rest are faults with the name that was meant. */
 
 import { allKeys, findSection, type Section, sections } from './definition.ts';
-import { type ConfigFault, type Entry, faultAt } from './fault.ts';
-import type { Heading, Lines } from './lines.ts';
+import { type ConfigEntry, type ConfigFault, faultAt } from './fault.ts';
+import type { ConfigLines, Heading } from './lines.ts';
 import { nearest } from './nearest.ts';
 
-export interface Known {
-  readonly entries: readonly Entry[];
+export interface KnownEntries {
+  readonly entries: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
 
@@ -14,7 +14,7 @@ export interface Known {
  * An unknown section is one fault, whatever stands in it. What stands at unknown keys is not repeated: it may
  * be a secret.
  */
-export function knownOf(lines: Lines): Known {
+export function knownOf(lines: ConfigLines): KnownEntries {
   const faults = unknownSections(lines.headings);
   const entries = lines.entries.filter(entry => {
     const section = findSection(entry.section);
@@ -38,7 +38,9 @@ function unknownSections(headings: readonly Heading[]): ConfigFault[] {
     if (findSection(section) !== null || unknown.has(section)) continue;
     const meant = meantSection(section);
     const advice =
-      meant === null ? `Known are ${namesOf(sections)}.` : `Did you mean ${namesOf([{ name: meant }])}?`;
+      meant === null
+        ? `KnownEntries are ${namesOf(sections)}.`
+        : `Did you mean ${namesOf([{ name: meant }])}?`;
     unknown.set(
       section,
       faultAt(origin, { section, message: `this version does not know this section. ${advice}` }),
@@ -62,7 +64,7 @@ function unknownKeyMessage(section: Section, name: string): string {
   if (home !== '') return `this key does not stand here. It belongs to ${home}.`;
   const names = section.keys.map(key => key.name);
   const meant = nearest(name, names);
-  return `this version does not know this key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
+  return `this version does not know this key. ${meant === null ? `KnownEntries here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
 }
 
 /** The sections that have such a key, for a person. */

@@ -5,7 +5,7 @@
  * comment nor empty is a fault, and so is a key that is there twice.
  */
 
-import { type ConfigFault, type Entry, faultAt, type Origin } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, faultAt, type Origin } from './fault.ts';
 import { decodeValue } from './value.ts';
 
 export interface Heading {
@@ -14,10 +14,10 @@ export interface Heading {
   readonly origin: Origin;
 }
 
-export interface Lines {
+export interface ConfigLines {
   readonly headings: readonly Heading[];
   /** `section` is empty before the first heading. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly ConfigEntry[];
   readonly faults: readonly ConfigFault[];
 }
 
@@ -29,9 +29,9 @@ type Line =
   | { readonly is: 'value'; readonly name: string; readonly written: string }
   | { readonly is: 'fault'; readonly message: string };
 
-export function readLines(text: string, file: string): Lines {
+export function readLines(text: string, file: string): ConfigLines {
   const headings: Heading[] = [];
-  const entries: Entry[] = [];
+  const entries: ConfigEntry[] = [];
   const faults: ConfigFault[] = [];
   const firstLines = new Map<string, number>();
   let section: string | null = '';

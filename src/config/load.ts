@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { assemble } from './assemble.ts';
 import type { Config } from './config.ts';
 import { hasSettings, readEnvironment } from './environment.ts';
-import type { ConfigFault, Entry } from './fault.ts';
+import type { ConfigEntry, ConfigFault } from './fault.ts';
 import { findFile, type Where } from './find.ts';
 import { knownOf } from './known.ts';
 import { readLines } from './lines.ts';
@@ -15,7 +15,7 @@ export interface LoadedConfig {
   /** Sentences for the log: what is not wrong, but worth knowing. */
   readonly notes: readonly string[];
   /** What was written rather than left to the defaults, one entry a key; secrets stand in it plainly. */
-  readonly given: readonly Entry[];
+  readonly given: readonly ConfigEntry[];
 }
 
 export interface RefusedConfig {
@@ -51,7 +51,7 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
 }
 
 /** Of two entries of one key, the later. */
-function withoutOverridden(entries: readonly Entry[]): readonly Entry[] {
+function withoutOverridden(entries: readonly ConfigEntry[]): readonly ConfigEntry[] {
   return [...new Map(entries.map(entry => [`${entry.section}\0${entry.name}`, entry])).values()];
 }
 

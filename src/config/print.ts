@@ -2,7 +2,7 @@
 
 import { printable } from '../text/index.ts';
 import { sections } from './definition.ts';
-import type { Entry, Origin } from './fault.ts';
+import type { ConfigEntry, Origin } from './fault.ts';
 import type { Key } from './key.ts';
 import type { LoadedConfig } from './load.ts';
 import { encodeValue } from './value.ts';
@@ -24,7 +24,7 @@ export function printConfig(loaded: LoadedConfig): string {
   return blocks.join('\n');
 }
 
-function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: Entry | undefined): string[] {
+function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: ConfigEntry | undefined): string[] {
   const from = entry === undefined ? 'default' : originOf(entry.origin);
   const { shown } = key.of(config);
   if (shown === null) return [`# ${key.name} = ********  # hidden; ${from}`];

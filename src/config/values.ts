@@ -1,6 +1,6 @@
 /** Takes typed values out of what was given, and collects what is wrong with them. */
 
-import { type ConfigFault, type Entry, faultOf } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, faultOf } from './fault.ts';
 import { defaultOf, type Key } from './key.ts';
 
 export interface Values {
@@ -19,7 +19,7 @@ export interface Values {
 }
 
 /** Of two entries of one key the later counts. */
-export function valuesOf(entries: readonly Entry[]): Values {
+export function valuesOf(entries: readonly ConfigEntry[]): Values {
   const byKey = new Map(entries.map(entry => [placeOf(entry), entry]));
   const faults: ConfigFault[] = [];
   const faulty = new Set<Key<unknown>>();

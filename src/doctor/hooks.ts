@@ -25,12 +25,12 @@ import { hookFileAt } from './hook-file.ts';
 import type { HostContext } from './installation.ts';
 import { asUser, softquota } from './mend.ts';
 import type { Repositories, Repository } from './repositories.ts';
-import type { User } from './rights.ts';
+import type { HookUser } from './rights.ts';
 
 /** A hook's file that git runs, and the user it runs it as. */
 export interface RunHook {
   readonly path: string;
-  readonly user: User;
+  readonly user: HookUser;
 }
 
 export interface HooksCheck extends CheckResult {

@@ -2,7 +2,7 @@
  * Run by itself: what a user may do with files, in the system's own judgement, which knows groups, access
  * control lists and directory services.
  *
- * In: an `Order` as JSON on standard input. Out: an `Answers` as JSON. Started as root it becomes the user,
+ * In: an `RightsOrder` as JSON on standard input. Out: an `GrantedRights` as JSON. Started as root it becomes the user,
  * for good; else it has to be the user already.
  */
 
@@ -13,14 +13,14 @@ import { encodePath } from '../layout/index.ts';
 
 export type Right = 'search' | 'read' | 'write' | 'execute';
 
-export interface Order {
+export interface RightsOrder {
   readonly uid: number;
   /** The primary group of a user whom no database knows. */
   readonly gid: number;
   readonly wanted: readonly { readonly path: string; readonly right: Right }[];
 }
 
-export interface Answers {
+export interface GrantedRights {
   readonly gid: number;
   readonly groups: readonly number[];
   /** For each that is wanted, the system's code where it is not granted. */
@@ -72,9 +72,9 @@ function refusal(path: string, right: Right): string | null {
   }
 }
 
-const order: Order = JSON.parse(readFileSync(0, 'utf8'));
+const order: RightsOrder = JSON.parse(readFileSync(0, 'utf8'));
 const gid = become(order.uid, order.gid);
-const answers: Answers = {
+const answers: GrantedRights = {
   gid,
   groups: process.getgroups?.() ?? [],
   refused: order.wanted.map(({ path, right }) => refusal(path, right)),

@@ -15,7 +15,7 @@ import type { RunHook } from './hooks.ts';
 import type { Right } from './impersonator.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';
-import { type Blocked, blockedFor, blockedWords, grant, mayAskFor, type User } from './rights.ts';
+import { type Blocked, blockedFor, blockedWords, grant, type HookUser, mayAskFor } from './rights.ts';
 
 /** Each is asked for by a process of its own. */
 const mostUsers = 20;
@@ -29,7 +29,7 @@ interface Target {
 /** `users`: whom repositories belong to. `hooks`: what git runs, of repositories that are well otherwise. */
 export async function checkReachability(
   installation: Installation,
-  users: readonly User[],
+  users: readonly HookUser[],
   hooks: readonly RunHook[],
 ): Promise<CheckResult> {
   const { loaded, context } = installation;

@@ -17,12 +17,12 @@ import {
   resolveLayout,
   type StorageKind,
 } from '../layout/index.ts';
-import type { User } from './rights.ts';
+import type { HookUser } from './rights.ts';
 
 export interface Repository {
   readonly path: string;
   /** Whom it belongs to: git works on it as this user. */
-  readonly user: User;
+  readonly user: HookUser;
 }
 
 export interface Repositories {

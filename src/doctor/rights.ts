@@ -8,9 +8,9 @@ import { commandLine } from '../health/index.ts';
 import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { userWords } from './accounts.ts';
-import type { Answers, Order, Right } from './impersonator.ts';
+import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
 
-export interface User {
+export interface HookUser {
   readonly uid: number;
   /** The group of the user's files, for one whom no database knows. */
   readonly gid: number;
@@ -21,20 +21,20 @@ export interface Blocked {
   readonly target: string;
   readonly at: string;
   readonly right: Right;
-  readonly user: User;
+  readonly user: HookUser;
   readonly groups: readonly number[];
 }
 
 const impersonator = fileURLToPath(new URL(`impersonator${extname(import.meta.url)}`, import.meta.url));
 
 /** Tells whether `uid` may find out what `user` may do. */
-export function mayAskFor(uid: number, user: User): boolean {
+export function mayAskFor(uid: number, user: HookUser): boolean {
   return uid === 0 || uid === user.uid;
 }
 
 /** For each target that is kept from the user, where. What does not exist is not. */
 export async function blockedFor(
-  user: User,
+  user: HookUser,
   targets: readonly { readonly path: string; readonly right: Right }[],
 ): Promise<readonly Blocked[]> {
   const ways = targets.map(({ path, right }) => ({
@@ -79,7 +79,7 @@ function physical(path: string): string | null {
   }
 }
 
-async function asked(order: Order): Promise<Answers> {
+async function asked(order: RightsOrder): Promise<GrantedRights> {
   const { status, output, complaint } = await runProgram(process.execPath, [impersonator], {
     timeoutMs: 30_000,
     input: JSON.stringify(order),

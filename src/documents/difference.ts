@@ -1,7 +1,12 @@
 /** Finds what has to change for the documents and owners in force to become others. */
 
 import { inSlices } from '../slices.ts';
-import type { DocumentRecord, OwnerRecord, PolicyChange, Policy as PolicyRecords } from '../store/index.ts';
+import type {
+  DocumentRecord,
+  OwnerRecord,
+  PolicyChange,
+  SharedPolicy as PolicyRecords,
+} from '../store/index.ts';
 
 export interface InForce {
   readonly documents: Iterable<DocumentRecord>;

@@ -33,7 +33,13 @@ import { Lineage } from './lineage.ts';
 import type { DocumentsOptions } from './options.ts';
 import type { Owners } from './owner-registry.ts';
 import { RecentEvents } from './recent-events.ts';
-import { basisOf, type SharedDocuments, type Standing, split, standingAfter } from './shared-documents.ts';
+import {
+  basisOf,
+  type ReplicaStanding,
+  type SharedDocuments,
+  split,
+  standingAfter,
+} from './shared-documents.ts';
 import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
 
@@ -46,7 +52,7 @@ export class Documents {
   readonly #auditLog = new AuditLog();
   #shared: SharedDocuments | null = null;
   /** Null: no documents were ever taken from a shared store. */
-  #standing: Standing | null = null;
+  #standing: ReplicaStanding | null = null;
   readonly #lineage = new Lineage();
   readonly #recentEvents = new RecentEvents();
   readonly #queues = new LineQueues();
@@ -346,7 +352,10 @@ export class Documents {
    * Reads what others changed without haste, and puts it in force as `applyRemote` does. False: what is in
    * force has changed meanwhile, and nothing was done.
    */
-  async applyRemoteInSlices(change: Omit<PolicyChange, 'events'>, standing: Standing): Promise<boolean> {
+  async applyRemoteInSlices(
+    change: Omit<PolicyChange, 'events'>,
+    standing: ReplicaStanding,
+  ): Promise<boolean> {
     const { documents = [], goneDocuments = [] } = change;
     const before = this.#standing;
     const store = this.#store;
@@ -373,7 +382,7 @@ export class Documents {
   #applyRemote(
     changes: ChangeSet,
     change: Omit<PolicyChange, 'events'>,
-    standing: Standing,
+    standing: ReplicaStanding,
     changed: readonly Line[],
   ): void {
     const { documents = [], goneDocuments = [], owners = [], goneOwners = [] } = change;

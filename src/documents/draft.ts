@@ -4,7 +4,7 @@ import type { Work } from '../slices.ts';
 import type { EventRecord, Line, PolicyChange } from '../store/index.ts';
 import type { ChangeSet } from './change-set.ts';
 import type { Kind } from './kind.ts';
-import type { Standing } from './shared-documents.ts';
+import type { ReplicaStanding } from './shared-documents.ts';
 import type { Transaction } from './transaction.ts';
 
 /** A change that may rest while it is drafted. */
@@ -13,7 +13,7 @@ export type LongChange<T> = (transaction: Transaction) => Work<T>;
 /** The state of documents that a transaction is drafted on. */
 export interface DraftBasis {
   readonly kinds: ReadonlyMap<string, Kind<unknown>>;
-  readonly standing: Standing | null;
+  readonly standing: ReplicaStanding | null;
   /** How often each line had been changed by then. */
   readonly moves: Readonly<Record<Line, number>>;
 }

@@ -17,6 +17,6 @@ export type { Description, Durability, Kind } from './kind.ts';
 export type { Applied, DocumentsOptions } from './options.ts';
 export { mostExpected, OwnerRegistry, type Owners } from './owner-registry.ts';
 export { DocumentReplica } from './replica.ts';
-export type { SharedDocuments, Standing } from './shared-documents.ts';
+export type { ReplicaStanding, SharedDocuments } from './shared-documents.ts';
 export type { Snapshot } from './snapshot.ts';
 export type { AuditContext, Transaction } from './transaction.ts';

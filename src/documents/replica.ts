@@ -14,7 +14,7 @@ import type {
   Line,
   OwnerRecord,
   PolicyChange,
-  Policy as PolicyRecords,
+  SharedPolicy as PolicyRecords,
   Position,
   VolatileChange,
   WriteBehind,
@@ -22,7 +22,7 @@ import type {
 import { differenceBetween, type InForce, isSameOwner } from './difference.ts';
 import type { Documents } from './documents.ts';
 import type { OwnerRegistry } from './owner-registry.ts';
-import type { Standing } from './shared-documents.ts';
+import type { ReplicaStanding } from './shared-documents.ts';
 
 /** The difference between older documents and those in force. */
 export interface Lacked {
@@ -85,7 +85,7 @@ export class DocumentReplica {
    * Puts other owners and documents in place of those in force, unless what is in force has come as far
    * meanwhile. What is the same stays as it is. Rejects as `apply` throws.
    */
-  async applyWhole(policy: PolicyRecords, standing: Standing): Promise<void> {
+  async applyWhole(policy: PolicyRecords, standing: ReplicaStanding): Promise<void> {
     const { documents } = this.#options;
     const { position } = standing;
     const wanted = this.#versioned(policy);

@@ -28,7 +28,7 @@ export interface SharedDocuments {
 }
 
 /** Where the documents in force stand in the shared store. */
-export interface Standing {
+export interface ReplicaStanding {
   readonly position: Position;
   /** Null: the last change of each line is not known yet. */
   readonly heads: Heads | null;
@@ -36,10 +36,10 @@ export interface Standing {
 
 /** Gives where the documents stand after a change of these lines. */
 export function standingAfter(
-  before: Standing | null,
+  before: ReplicaStanding | null,
   position: Position,
   changed: readonly Line[],
-): Standing {
+): ReplicaStanding {
   const { version, mark } = position;
   const [policy, account] = lines.map(line =>
     changed.includes(line) ? { version, mark } : (before?.heads?.[line] ?? null),
@@ -48,7 +48,7 @@ export function standingAfter(
 }
 
 /** Gives what a change of these lines is made upon; null: the heads are not known yet. */
-export function basisOf({ position, heads }: Standing, changed: ReadonlySet<Line>): Basis | null {
+export function basisOf({ position, heads }: ReplicaStanding, changed: ReadonlySet<Line>): Basis | null {
   if (heads === null) return null;
   return { generation: position.generation, heads, lines: [...changed] };
 }

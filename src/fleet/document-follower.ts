@@ -14,15 +14,15 @@ import {
   lines,
   newGeneration,
   type OwnerRecord,
-  type Policy,
   type Position,
+  type SharedPolicy,
   type SharedState,
   type SharedStore,
 } from '../store/index.ts';
 import { keysIn, markIn, versionOf } from './changes.ts';
 import type { Tell } from './messages.ts';
 import { Settling } from './settling.ts';
-import { type Distrust, judge, type Known, type Verdict } from './trust.ts';
+import { type Distrust, judge, type KnownPolicy, type TrustVerdict } from './trust.ts';
 import type { VolatileDocuments } from './volatile.ts';
 
 export interface DocumentFollowerOptions {
@@ -40,7 +40,7 @@ export interface DocumentFollowerOptions {
 /** So often the policy is read again that changes while it is looked at. */
 const mostTries = 20;
 
-type PolicyRead = { readonly state: SharedState; readonly policy: Policy };
+type PolicyRead = { readonly state: SharedState; readonly policy: SharedPolicy };
 
 /** Documents of the store that are not in force here, and why. */
 interface Distrusted {
@@ -105,14 +105,14 @@ export class DocumentFollower {
    * Gives what is in force, to be known before the store is looked at: what is changed here meanwhile is in
    * the store first.
    */
-  known(): Known {
+  known(): KnownPolicy {
     const { replica } = this.#options;
     const { position, isEmpty } = replica;
     return { position, isEmpty, markOf: version => replica.markOf(version) };
   }
 
   /** Takes what the log tells; false: all has to be read. */
-  async follow(known: Known, state: SharedState, changes: readonly Change[]): Promise<boolean> {
+  async follow(known: KnownPolicy, state: SharedState, changes: readonly Change[]): Promise<boolean> {
     const verdict = this.#judge(known, state, markIn(changes, known.position));
     if (this.#distrusted === null) {
       if (verdict.is !== 'same' && verdict.is !== 'later') return false;
@@ -185,7 +185,7 @@ export class DocumentFollower {
     else await volatile.read(named.flatMap(names => names ?? []));
   }
 
-  #judge(known: Known, state: SharedState, markThere: string | null): Verdict {
+  #judge(known: KnownPolicy, state: SharedState, markThere: string | null): TrustVerdict {
     const verdict = judge(known, state, markThere);
     return verdict.is === 'lacking' && this.#isReadOnly
       ? { is: 'distrusted', distrust: verdict.distrust }
@@ -232,7 +232,7 @@ export class DocumentFollower {
    * Takes a whole policy that follows from the known one; false: it is older than what was changed here
    * meanwhile.
    */
-  async #takeWhole(known: Known, { state, policy }: PolicyRead, isInstead = false): Promise<boolean> {
+  async #takeWhole(known: KnownPolicy, { state, policy }: PolicyRead, isInstead = false): Promise<boolean> {
     const { replica, tell } = this.#options;
     const [at, there] = [replica.position, state.position];
     if (there === null || at?.generation !== known.position?.generation) return false;
@@ -268,7 +268,7 @@ export class DocumentFollower {
   /**
    * Gives what the log has of the change that made the known version; null: nothing, or it does not matter.
    */
-  async #markThere({ position }: Known, state: SharedState): Promise<string | null> {
+  async #markThere({ position }: KnownPolicy, state: SharedState): Promise<string | null> {
     if (position === null || position.generation !== state.position?.generation) return null;
     return position.version < state.position.version ? this.#options.store.markOf(position) : null;
   }

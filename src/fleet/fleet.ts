@@ -15,7 +15,7 @@ import type {
 } from '../store/index.ts';
 import { AdviceWatch } from './advice-watch.ts';
 import { DocumentFollower } from './document-follower.ts';
-import { Following } from './following.ts';
+import { LogFollower } from './following.ts';
 import { Marks } from './marks.ts';
 import { Membership } from './membership.ts';
 import type { FleetMessage } from './messages.ts';
@@ -80,7 +80,7 @@ export class Fleet implements SharedDocuments {
   readonly #usage: UsageReplica;
   readonly #outbox: Outbox;
   readonly #marks: Marks;
-  readonly #following: Following;
+  readonly #following: LogFollower;
   readonly #adviceWatch: AdviceWatch;
   /** Null: none was told, or that it is over. */
   #toldDistrust: string | null = null;
@@ -115,7 +115,7 @@ export class Fleet implements SharedDocuments {
     this.#marks = marks;
     this.#usage = usage;
     this.#outbox = new Outbox({ ledger, store, host, membership, tell });
-    this.#following = new Following({ documents, usage, store, membership });
+    this.#following = new LogFollower({ documents, usage, store, membership });
     this.#adviceWatch = new AdviceWatch({ store, log, everyMs: adviceEveryMs });
   }
 

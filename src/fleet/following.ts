@@ -24,7 +24,7 @@ export interface FollowingOptions {
 /** Entries of the log that are read at once. */
 const mostEntries = 1000;
 
-export class Following {
+export class LogFollower {
   readonly #options: FollowingOptions;
   /** The number of the last entry that is in force here; null: everything has to be read. */
   #last: number | null = null;

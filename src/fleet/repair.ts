@@ -3,16 +3,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
-import { newGeneration, type Policy, type SharedStore } from '../store/index.ts';
+import { newGeneration, type SharedPolicy, type SharedStore } from '../store/index.ts';
 import type { DocumentFollower } from './document-follower.ts';
-import type { Following } from './following.ts';
+import type { LogFollower } from './following.ts';
 
 export interface RepairParts {
   readonly replica: Ledger['replica'];
   readonly shares: Ledger['shares'];
   readonly store: Pick<SharedStore, 'hosts' | 'policy' | 'replace' | 'write'>;
   readonly documents: Pick<DocumentFollower, 'distrust' | 'distrusted'>;
-  readonly following: Pick<Following, 'sync'>;
+  readonly following: Pick<LogFollower, 'sync'>;
   readonly log: { info(details: object, message: string): void };
 }
 
@@ -32,7 +32,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   const { position, supersedes } = stored.state;
   // Whoever decides has seen what is decided on: not what another has decided since.
   if (!isDeepStrictEqual(position, distrusted)) throw changedMeanwhile();
-  const chosen: Policy = policy === 'known' ? await replica.policy() : stored.policy;
+  const chosen: SharedPolicy = policy === 'known' ? await replica.policy() : stored.policy;
   const given = [replica.position?.generation, position?.generation, ...supersedes];
   const next = newGeneration(Math.max(replica.position?.version ?? 0, position?.version ?? 0) + 1);
   const outcome = await store.replace(chosen, position, next, [

@@ -10,7 +10,7 @@
 import type { Position, SharedState } from '../store/index.ts';
 
 /** What is known here. */
-export interface Known {
+export interface KnownPolicy {
   /** Null: nothing was ever taken over from a shared store. */
   readonly position: Position | null;
   /** Nothing is laid down: no rule, group, or anything else. */
@@ -25,7 +25,7 @@ export interface Distrust {
   readonly message: string;
 }
 
-export type Verdict =
+export type TrustVerdict =
   | { readonly is: 'same' }
   /** It followed from the known one: the log has what changed. */
   | { readonly is: 'later' }
@@ -46,10 +46,10 @@ const inForce = 'The known one stays in force, and nothing can be ruled until "s
  * more.
  */
 export function judge(
-  known: Known,
+  known: KnownPolicy,
   { position, supersedes }: SharedState,
   markThere: string | null,
-): Verdict {
+): TrustVerdict {
   if (position === null) {
     if (known.position === null && known.isEmpty) return { is: 'none' };
     return distrusted('emptied', `the store holds no policy, and this host knows one. ${inForce}`);
@@ -82,6 +82,6 @@ export function judge(
   return { is: position.version === version ? 'same' : 'later' };
 }
 
-function distrusted(why: Distrust['why'], message: string): Verdict {
+function distrusted(why: Distrust['why'], message: string): TrustVerdict {
   return { is: 'distrusted', distrust: { why, message } };
 }

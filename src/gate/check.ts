@@ -1,7 +1,7 @@
 /** `/v1/check`: may this owner start something that grows this kind of data now? */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Answer } from '../ledger/index.ts';
+import type { OwnerDecision } from '../ledger/index.ts';
 import {
   isRepository,
   type QuotaSettings,
@@ -14,14 +14,14 @@ import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, subjectIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
-import type { GateServices, PlacedUnit } from './services.ts';
+import type { GateServices, LocatedUnit } from './services.ts';
 import { refusalText } from './words.ts';
 
 interface Question {
   readonly ownerName: string;
   readonly subject: Subject;
   /** The unit that a path led to; null where an owner was named. */
-  readonly unit: PlacedUnit | null;
+  readonly unit: LocatedUnit | null;
   readonly sizeBytes: number;
   readonly actor: string;
 }
@@ -42,7 +42,7 @@ export function check(services: GateServices, parameters: Parameters): Reply | P
     }
     return replyTo(services, { ownerName, subject, unit: null, sizeBytes, actor });
   }
-  const answer = (unit: PlacedUnit) =>
+  const answer = (unit: LocatedUnit) =>
     replyTo(services, { ...ownedBy(unit), subject: subject ?? unit.leaf, sizeBytes, actor });
   const path = pathIn(text);
   const known = services.ledger.units.unitAt(path);
@@ -50,7 +50,7 @@ export function check(services: GateServices, parameters: Parameters): Reply | P
   return answer({ path: known.name, owner: known.owner, leaf: known.leaf, bytes: known.bytes });
 }
 
-function ownedBy(unit: PlacedUnit): { readonly ownerName: string; readonly unit: PlacedUnit } {
+function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit: LocatedUnit } {
   if (unit.owner !== null) return { ownerName: unit.owner, unit };
   throw new SoftquotaError(
     'no_owner',
@@ -78,7 +78,7 @@ function replyTo(services: GateServices, question: Question): Reply {
   };
 }
 
-function asJson({ owner, decision }: Answer, subject: Subject, mode: QuotaSettings['mode']): object {
+function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: QuotaSettings['mode']): object {
   const { used, limit, group, rule } = decision;
   return {
     allowed: decision.allowed || mode === 'report',
@@ -98,7 +98,11 @@ function asJson({ owner, decision }: Answer, subject: Subject, mode: QuotaSettin
   };
 }
 
-function textFor(services: GateServices, { subject, unit }: Question, { owner, decision }: Answer): string {
+function textFor(
+  services: GateServices,
+  { subject, unit }: Question,
+  { owner, decision }: OwnerDecision,
+): string {
   if (decision.allowed) {
     const warned = warning(owner.name, decision);
     return warned === null ? '' : `${warned}\n`;

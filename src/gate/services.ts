@@ -6,7 +6,7 @@ import type { Claimed } from '../oauth/index.ts';
 import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
 
 /** A unit that is known, or was found on the disk, or is about to be made. */
-export interface PlacedUnit {
+export interface LocatedUnit {
   readonly path: string;
   /** Null where nobody could be told. */
   readonly owner: string | null;
@@ -62,7 +62,7 @@ export interface GateServices {
    * matches, with `not_ready` where the disk does not answer in time. Where another host walks, only that
    * one knows what was there: then whatever a template matches is said to exist.
    */
-  locate(path: string): Promise<PlacedUnit & { readonly exists: boolean }>;
+  locate(path: string): Promise<LocatedUnit & { readonly exists: boolean }>;
   /** The unit at this path is walked again soon. */
   measureSoon(unitPath: string): void;
   /**

@@ -9,7 +9,7 @@ import { findRepositories } from './find.ts';
 import { Folder } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
 import { type HookName, hookNames } from './hook.ts';
-import { type HookState, inspectPlace, isOurEntry, type Place, stateOf } from './inspect.ts';
+import { type HookPlace, type HookState, inspectPlace, isOurEntry, stateOf } from './inspect.ts';
 import {
   givesWay,
   type InstalledHook,
@@ -159,7 +159,7 @@ async function physical(path: string): Promise<string | null> {
   }
 }
 
-async function mustNotBeOverridden(gitolite: Gitolite, place: Place): Promise<void> {
+async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promise<void> {
   const { common, overriding, isPushed } = gitolite;
   const { name } = place;
   if (isPushed && givesWay(place)) {
@@ -185,7 +185,7 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: Place): Promise<vo
 }
 
 /** gitolite removes a hook of a repository's own for the link, and gives up at a folder. */
-async function mustHideNothing(repositories: readonly string[], place: Place): Promise<void> {
+async function mustHideNothing(repositories: readonly string[], place: HookPlace): Promise<void> {
   const { name, folder } = place;
   const sharesFolder = folder !== null || givesWay(place);
   for (const repository of repositories) {

@@ -21,7 +21,7 @@ export type HookState =
     };
 
 /** What lies in `hooks` under one hook's names. */
-export interface Place {
+export interface HookPlace {
   readonly name: HookName;
   /** hooks/NAME */
   readonly main: BoundedFile;
@@ -34,7 +34,7 @@ export interface Place {
 }
 
 /** Throws `conflict` where a link or something that is no hook is in the way. */
-export async function inspectPlace(hooks: Folder, name: HookName): Promise<Place> {
+export async function inspectPlace(hooks: Folder, name: HookName): Promise<HookPlace> {
   const main = hooks.entry(name);
   mustBeFile(main, `${hooks.path}/${name}`);
   const folder = await hooks.directory(`${name}.d`);
@@ -66,7 +66,7 @@ export async function stateThrough(hooks: Folder, name: HookName): Promise<HookS
   }
 }
 
-async function placeThrough(hooks: Folder, name: HookName): Promise<Place> {
+async function placeThrough(hooks: Folder, name: HookName): Promise<HookPlace> {
   const folder = await folderThrough(hooks, `${name}.d`);
   try {
     const entryOf = async (where: Folder | null, file: string) => {
@@ -102,7 +102,7 @@ function runsItself(name: HookName, main: BoundedFile): boolean {
   );
 }
 
-export async function stateOf(place: Place): Promise<HookState> {
+export async function stateOf(place: HookPlace): Promise<HookState> {
   const { name, main, delegates, inFolder, previous } = place;
   const installed = async (file: string, entry: BoundedFile): Promise<HookState> => ({
     state: 'installed',

@@ -8,7 +8,7 @@ import { type FutureRepositories, futureRepositories } from './future.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { folderFile, type HookName, hookNames, packagedHook, previousFile } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { inspectPlace, isCurrent, isOurEntry, type Place, stateThrough } from './inspect.ts';
+import { type HookPlace, inspectPlace, isCurrent, isOurEntry, stateThrough } from './inspect.ts';
 import {
   type HookConf,
   hookConfPath,
@@ -153,7 +153,7 @@ async function linkedIn(hooks: Folder): Promise<Record<HookName, InstalledHook> 
 
 /** Puts both hooks into a folder of hooks, a repository's or one that is linked into repositories. */
 export async function installIn(hooks: Folder): Promise<Record<HookName, InstalledHook>> {
-  const places: Place[] = [];
+  const places: HookPlace[] = [];
   try {
     for (const name of hookNames) {
       const place = await inspectPlace(hooks, name);
@@ -169,11 +169,11 @@ export async function installIn(hooks: Folder): Promise<Record<HookName, Install
 }
 
 /** Tells whether what is at hooks/NAME has to make room for ours. */
-export function givesWay({ name, main, delegates }: Place): boolean {
+export function givesWay({ name, main, delegates }: HookPlace): boolean {
   return main.kind === 'file' && !delegates && !isOurEntry(name, main);
 }
 
-function mustHaveRoomForPrevious(hooks: Folder, place: Place): void {
+function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   const { name, main, previous } = place;
   if (!givesWay(place) || main.kind !== 'file') return;
   if (!main.whole) {
@@ -192,7 +192,7 @@ function mustHaveRoomForPrevious(hooks: Folder, place: Place): void {
   );
 }
 
-async function installAt(hooks: Folder, place: Place): Promise<InstalledHook> {
+async function installAt(hooks: Folder, place: HookPlace): Promise<InstalledHook> {
   const { name, main, delegates, inFolder, previous } = place;
   const belonging = ownedLike(hooks);
   const content = await packagedHook(name);
@@ -222,8 +222,8 @@ async function installAt(hooks: Folder, place: Place): Promise<InstalledHook> {
  */
 async function keepPrevious(
   hooks: Folder,
-  place: Place,
-  main: Place['main'] & { kind: 'file' },
+  place: HookPlace,
+  main: HookPlace['main'] & { kind: 'file' },
 ): Promise<void> {
   const { uid, gid, mode } = main.stats;
   const existing = place.folder;

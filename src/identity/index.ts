@@ -30,9 +30,9 @@ export {
   linkAt,
   linkOf,
   linksAt,
+  type ProviderSubject,
   putLink,
   removeLink,
-  type Subject,
   setAdministrationBy,
 } from './links.ts';
 export {

@@ -12,14 +12,14 @@ import { printable } from '../text/index.ts';
 import { type LinkDocument, linkKind } from './kinds.ts';
 
 /** A user at a provider. */
-export interface Subject {
+export interface ProviderSubject {
   /** Without a slash at its end. */
   readonly issuer: string;
   readonly subject: string;
 }
 
 /** Null: the subject is nobody here. */
-export function linkOf(snapshot: Snapshot, { issuer, subject }: Subject): LinkDocument | null {
+export function linkOf(snapshot: Snapshot, { issuer, subject }: ProviderSubject): LinkDocument | null {
   return snapshot.get(linkKind, keyOf({ issuer, subject })) ?? null;
 }
 
@@ -43,7 +43,12 @@ export function hasLinks(snapshot: Snapshot, ownerId: number): boolean {
  * Binds a subject to a user. Throws `invalid` where it is no user or no subject, `conflict` where the subject
  * is somebody else, or the user is another subject at this issuer.
  */
-export function putLink(changes: ChangeSet, user: OwnerRecord, who: Subject, now: number): LinkDocument {
+export function putLink(
+  changes: ChangeSet,
+  user: OwnerRecord,
+  who: ProviderSubject,
+  now: number,
+): LinkDocument {
   const shown = printable(user.name);
   if (user.type !== 'user') {
     throw new SoftquotaError('invalid', `${shown} is an organization: only users sign in`);
@@ -110,6 +115,6 @@ function linksIn(snapshot: Snapshot): readonly LinkDocument[] {
 }
 
 /** Whatever both are made of, no two pairs have the same. */
-function keyOf({ issuer, subject }: Subject): string {
+function keyOf({ issuer, subject }: ProviderSubject): string {
   return hash('sha256', JSON.stringify([issuer, subject]));
 }

@@ -9,9 +9,9 @@ export const areas = ['admin', 'user', 'organization'] as const;
 
 export type Area = (typeof areas)[number];
 
-export type Access = 'read' | 'write';
+export type AccessLevel = 'read' | 'write';
 
-export function gives(scopes: readonly string[], access: Access, area: Area): boolean {
+export function gives(scopes: readonly string[], access: AccessLevel, area: Area): boolean {
   if (area === 'admin' && scopes.includes('public-only')) return false;
   return (
     scopes.includes('all') ||

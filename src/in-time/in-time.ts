@@ -3,7 +3,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { SoftquotaError } from '../errors.ts';
-import { descriptor, type Order, type Report } from './messages.ts';
+import { descriptor, type Report, type TaskOrder } from './messages.ts';
 import { hangWords, type Wait, waitAt } from './waits.ts';
 
 export interface InTimeOptions<Task> {
@@ -48,7 +48,7 @@ export async function runInTime<Task, Result>({
   const waits = new Map<string, Wait>();
   const parts = new Map<string, unknown>();
   for (;;) {
-    const order: Order<Task> = { task, avoided: [...waits.keys()], parts: [...parts] };
+    const order: TaskOrder<Task> = { task, avoided: [...waits.keys()], parts: [...parts] };
     const outcome = await listen<Result>(start(), order, parts, { stuckMs, deadline }).catch(
       (fault: unknown) => {
         throw waits.size > 0 && fault instanceof SoftquotaError ? unready(waits.values(), fault) : fault;
@@ -81,7 +81,7 @@ interface Limits {
 
 async function listen<Result>(
   child: ChildProcess,
-  order: Order<unknown>,
+  order: TaskOrder<unknown>,
   parts: Map<string, unknown>,
   { stuckMs, deadline }: Limits,
 ): Promise<Outcome<Result>> {

@@ -7,6 +7,6 @@
  */
 
 export { type InTimeOptions, type InTimeOutcome, runInTime } from './in-time.ts';
-export type { Order } from './messages.ts';
+export type { TaskOrder } from './messages.ts';
 export { hangWords, type Wait } from './waits.ts';
 export { type Parts, work } from './worker.ts';

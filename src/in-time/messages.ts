@@ -3,7 +3,7 @@
 import type { ErrorCode } from '../errors.ts';
 
 /** Told to the process that does the work, on standard input. */
-export interface Order<Task> {
+export interface TaskOrder<Task> {
   readonly task: Task;
   /** The directories below which disks do not answer. */
   readonly avoided: readonly string[];

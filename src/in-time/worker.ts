@@ -8,7 +8,7 @@
 import { readFileSync, writeSync } from 'node:fs';
 import { SoftquotaError } from '../errors.ts';
 import { DiskHangs, isLooking, isWithin, watchLooks } from '../layout/index.ts';
-import { descriptor, type Order, type Report } from './messages.ts';
+import { descriptor, type Report, type TaskOrder } from './messages.ts';
 
 const beatMs = 1000;
 
@@ -27,7 +27,7 @@ export async function work<Task>(
   act: (task: Task, parts: Parts<unknown>) => Promise<unknown>,
 ): Promise<void> {
   // Only `runInTime` writes it.
-  const { task, avoided, parts } = JSON.parse(readFileSync(0, 'utf8')) as Order<Task>;
+  const { task, avoided, parts } = JSON.parse(readFileSync(0, 'utf8')) as TaskOrder<Task>;
   watchLooks(path => {
     if (avoided.some(place => isWithin(path, place))) throw new DiskHangs(path);
     tell({ type: 'look', path });

@@ -19,7 +19,7 @@ export function directoryAt(layout: Layout, path: string): Directory {
   return { path, states: statesAt(layout, namesOf(path)) };
 }
 
-export type Found =
+export type Discovered =
   | ({ readonly type: 'unit' } & PlacedUnit)
   /** Units known at this path or below it must be kept: whether they are there is not known. */
   | ({ readonly type: 'unread' } & Unread)
@@ -29,7 +29,7 @@ export type Found =
   | { readonly type: 'listed'; readonly path: string };
 
 /** Every unit exactly once, and what could not be told. */
-export function* discover(layout: Layout): Generator<Found, void> {
+export function* discover(layout: Layout): Generator<Discovered, void> {
   const roots = walkedRoots(layout);
   const present = roots.filter(root => root.state === 'present');
   for (const { state, path, error } of roots) {
@@ -65,7 +65,7 @@ export interface Directory {
   readonly states: readonly State[];
 }
 
-function* walk(layout: Layout, root: string): Generator<Found, void> {
+function* walk(layout: Layout, root: string): Generator<Discovered, void> {
   const pending: Directory[] = [];
   yield* look(layout, directoryAt(layout, root), pending);
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
@@ -93,7 +93,7 @@ export function* look(
   layout: Layout,
   { path, states }: Directory,
   pending: Directory[],
-): Generator<Found, void> {
+): Generator<Discovered, void> {
   if (states.some(isComplete)) {
     let here: Units | null;
     try {
@@ -148,7 +148,11 @@ function those(names: Iterable<string>, directory: string): { names: string[]; u
 }
 
 /** The templates that begin inside a unit, where nothing is a unit by a template of its own. */
-function* lostTemplates(layout: Layout, unit: string, matches: readonly State[]): Generator<Found, void> {
+function* lostTemplates(
+  layout: Layout,
+  unit: string,
+  matches: readonly State[],
+): Generator<Discovered, void> {
   const inside = layout.roots.filter(root => isWithin(root.path, unit));
   if (inside.length === 0) return;
   const heard = new Set(

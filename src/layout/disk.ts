@@ -11,7 +11,7 @@ import { list } from './listing.ts';
 import { below, decodePath, encodePath, namesOf, pathOf } from './path.ts';
 import { beforeLook, DiskHangs, saysHangs } from './watched.ts';
 
-export type Entry = 'directory' | 'link' | 'other';
+export type EntryType = 'directory' | 'link' | 'other';
 
 /** A large directory that is read in pieces is looked at again and again. */
 const entriesPerLook = 1024;
@@ -19,7 +19,7 @@ const entriesPerLook = 1024;
 const absences: ReadonlySet<string | null> = new Set(['ENOENT', 'ENOTDIR']);
 
 /** What lies at `path`, not following a link at its end; null where nothing does. */
-export function entryAt(path: string): Entry | null {
+export function entryAt(path: string): EntryType | null {
   beforeLook(path);
   try {
     const stats = lstatSync(encodePath(path), { throwIfNoEntry: false });

@@ -8,9 +8,9 @@
 export {
   childOf,
   type Directory,
+  type Discovered,
   directoryAt,
   discover,
-  type Found,
   look,
   namesIn,
   outermost,

@@ -12,12 +12,12 @@
 import { systemCode } from '../errors.ts';
 
 /** Called before each look at a path; throws the system's error for one that is not to be looked at. */
-export type Watcher = (path: string) => void;
+export type LookListener = (path: string) => void;
 
-let watcher: Watcher = () => {};
+let watcher: LookListener = () => {};
 
 /** Has this thread's looks watched from now on. */
-export function watchLooks(next: Watcher): void {
+export function watchLooks(next: LookListener): void {
   watcher = next;
 }
 

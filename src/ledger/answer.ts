@@ -22,7 +22,7 @@ export interface OwnerUsage {
   readonly stale: boolean;
 }
 
-export interface Answer {
+export interface OwnerDecision {
   readonly owner: OwnerUsage;
   readonly decision: Decision;
 }

@@ -5,12 +5,12 @@
  * counting, keeps what it could not write, and says so.
  */
 
-export type { Answer, OwnerUsage } from './answer.ts';
+export type { OwnerDecision, OwnerUsage } from './answer.ts';
 export type { Clock } from './clock.ts';
 export { Ledger } from './ledger.ts';
 export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 export { ReconcileLoop, type ReconcileLoopOptions } from './reconcile-loop.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export type { SourceReport } from './unit-sources.ts';
-export type { WalkedUnit, Walks } from './walks.ts';
+export type { WalkedRecord, Walks } from './walks.ts';
 export type { Watcher } from './watchers.ts';

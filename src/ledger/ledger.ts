@@ -18,7 +18,7 @@ import {
   type Subject,
 } from '../quota/index.ts';
 import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
-import type { Answer, OwnerUsage } from './answer.ts';
+import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
@@ -128,7 +128,7 @@ export class Ledger {
   }
 
   /** May this owner start something that grows this subject now? Throws `sum_too_large`. */
-  decide(ownerName: string, subject: Subject, addingBytes = 0): Answer {
+  decide(ownerName: string, subject: Subject, addingBytes = 0): OwnerDecision {
     const owner = this.ownerUsage(ownerName);
     return { owner, decision: this.deciderFor(owner)(subject, addingBytes) };
   }

@@ -14,7 +14,7 @@ import { Tombstones } from './tombstones.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** What a walk found a unit to hold; see `UnitRecord`. */
-export type WalkedUnit = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
+export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
 export interface WalksOptions {
   readonly usage: UsageIndex;
@@ -58,7 +58,7 @@ export class Walks {
   }
 
   /** Takes a walk's result, unless what a later walk found was taken already. */
-  record(walked: WalkedUnit): void {
+  record(walked: WalkedRecord): void {
     const { usage, writeBehind, reports, host } = this.#options;
     const before = usage.unit(walked.path);
     if (before !== undefined && before.seq > walked.seq) return;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Fleet } from '../fleet/index.ts';
-import type { PlacedUnit } from '../gate/index.ts';
+import type { LocatedUnit } from '../gate/index.ts';
 import type { Observed, ObservedFleet } from '../health/index.ts';
 import { isOfNetwork, mountsIn, mountTable, type StorageSettings } from '../layout/index.ts';
 import type { Ledger } from '../ledger/index.ts';
@@ -167,7 +167,7 @@ export class Measuring {
   async locate(
     path: string,
     deadlineMs = locateDeadlineMs,
-  ): Promise<PlacedUnit & { readonly exists: boolean }> {
+  ): Promise<LocatedUnit & { readonly exists: boolean }> {
     const located = await this.scanner.locate(path, deadlineMs);
     switch (located.found) {
       case 'none':

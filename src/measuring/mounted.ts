@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { leavesOf, type StorageSettings } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
-import type { Place } from '../scan/index.ts';
+import type { TemplatePlace } from '../scan/index.ts';
 
 /** What it is that lies in a section; VISIBILITY may have been another when it was measured. */
 export function leavesThere({ kind }: StorageSettings): readonly Leaf[] {
@@ -21,7 +21,11 @@ export interface Paths {
 }
 
 /** What a path, links resolved, may be: templates of several sections may begin with the same directory. */
-export function pathsOf(path: string, places: readonly Place[], storages: readonly StorageSettings[]): Paths {
+export function pathsOf(
+  path: string,
+  places: readonly TemplatePlace[],
+  storages: readonly StorageSettings[],
+): Paths {
   const around = places.filter(place => path.startsWith(`${place.path}/`));
   const sections = around.map(place => ({
     place,
@@ -44,7 +48,7 @@ export function pathsOf(path: string, places: readonly Place[], storages: readon
 export function pathsIn(
   shared: string,
   below: string,
-  places: readonly Place[],
+  places: readonly TemplatePlace[],
   storages: readonly StorageSettings[],
 ): readonly string[] {
   const kinds = storages.filter(storage => storage.shared === shared).map(({ kind }) => kind);
@@ -55,7 +59,7 @@ export function pathsIn(
  * The directories that templates begin with, where `typeAt` gives a type of file system and SHARED no name.
  */
 export function unsharedIn(
-  places: readonly Place[],
+  places: readonly TemplatePlace[],
   storages: readonly StorageSettings[],
   typeAt: (path: string) => string | null,
 ): readonly { readonly path: string; readonly type: string; readonly section: string }[] {

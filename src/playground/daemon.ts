@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { SoftquotaError } from '../errors.ts';
 import type { World } from './world.ts';
 
-export interface Daemon {
+export interface PlaygroundDaemon {
   /** Resolves when it ends, whoever ended it. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
@@ -23,7 +23,7 @@ const answerMs = 5000;
 const readyWithinMs = 20_000;
 
 /** Resolves once it has measured everything; rejects with what its log says where it ends before. */
-export async function startDaemon(world: World): Promise<Daemon> {
+export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
   const logFile = join(world.directory, 'daemon.log');
   const log = openSync(logFile, 'w');
   const child = spawn(process.execPath, [launcher, 'serve', '--config', world.config], {

@@ -4,7 +4,7 @@
  * The lines that a newcomer is given to copy are the very lines that `play` runs and checks.
  */
 
-export { type Daemon, startDaemon } from './daemon.ts';
+export { type PlaygroundDaemon, startDaemon } from './daemon.ts';
 export { play } from './play.ts';
 export { type Scene, story } from './story.ts';
 export { makeWorld, type World } from './world.ts';

@@ -14,7 +14,7 @@ export {
   type Explanation,
   explain,
 } from './explain.ts';
-export { type Finding, type FindingCode, type LintedPolicy, lint } from './lint.ts';
+export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export { type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
 

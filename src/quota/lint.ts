@@ -37,7 +37,7 @@ export type FindingCode =
   /** What no rule covers, and is therefore refused or not limited at all. */
   | 'uncovered_subject';
 
-export interface Finding {
+export interface LintFinding {
   readonly code: FindingCode;
   readonly group?: string;
   readonly rule?: string;
@@ -48,7 +48,7 @@ export interface Finding {
 }
 
 /** Finds the faults of a policy, in the order of `FindingCode`, then in that of the policy. */
-export function lint(policy: LintedPolicy): readonly Finding[] {
+export function lint(policy: LintedPolicy): readonly LintFinding[] {
   const { assignments, defaultGroups, settings } = policy;
   const groups = policy.groups.map(compileGroup);
   const defaults = groups.filter(group => defaultGroups.includes(group.name));
@@ -67,7 +67,7 @@ export function lint(policy: LintedPolicy): readonly Finding[] {
   ];
 }
 
-function missingDefaults(names: readonly string[], groups: readonly CompiledGroup[]): readonly Finding[] {
+function missingDefaults(names: readonly string[], groups: readonly CompiledGroup[]): readonly LintFinding[] {
   return [...new Set(names)]
     .filter(name => !groups.some(group => group.name === name))
     .map(name => ({
@@ -77,18 +77,18 @@ function missingDefaults(names: readonly string[], groups: readonly CompiledGrou
     }));
 }
 
-function emptyGroup(group: CompiledGroup): readonly Finding[] {
+function emptyGroup(group: CompiledGroup): readonly LintFinding[] {
   if (group.rules.length > 0) return [];
   const message = `Group ${quoted(group.name)} has no rules: it neither allows nor refuses anything.`;
   return [{ code: 'empty_group', group: group.name, message }];
 }
 
-function unusedGroup(group: CompiledGroup): Finding {
+function unusedGroup(group: CompiledGroup): LintFinding {
   const message = `Group ${quoted(group.name)} is assigned to nobody and not among DEFAULT_GROUPS: it has no effect.`;
   return { code: 'unused_group', group: group.name, message };
 }
 
-function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Finding[] {
+function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly LintFinding[] {
   if (rule.covers !== 0) return [];
   const message = `${ruleOf(rule, group)} names no subject: it never applies.`;
   return [{ code: 'matches_nothing', group: group.name, rule: nameOf(rule), message }];
@@ -99,7 +99,7 @@ function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly Find
  * looked at beside those: of thousands of rules there are few kinds. So many are named as it takes to limit
  * all that the rule covers.
  */
-function unreachable(group: CompiledGroup): readonly Finding[] {
+function unreachable(group: CompiledGroup): readonly LintFinding[] {
   const strictest = new Map<number, CompiledRule>();
   for (const rule of group.rules) {
     const known = strictest.get(rule.covers);
@@ -112,7 +112,7 @@ function unreachableRule(
   rule: CompiledRule,
   strictest: Iterable<CompiledRule>,
   group: CompiledGroup,
-): readonly Finding[] {
+): readonly LintFinding[] {
   let left = rule.covers;
   const others: CompiledRule[] = [];
   for (const other of strictest) {
@@ -144,7 +144,7 @@ function speaksBefore(a: CompiledRule, b: CompiledRule): boolean {
   return difference === 0 ? nameOf(a) < nameOf(b) : difference > 0;
 }
 
-function shadowedDefault(group: CompiledGroup, defaults: readonly CompiledGroup[]): readonly Finding[] {
+function shadowedDefault(group: CompiledGroup, defaults: readonly CompiledGroup[]): readonly LintFinding[] {
   if (covered(group) === 0) return [];
   const shadow = defaults.find(
     other =>
@@ -171,7 +171,7 @@ function uncoveredOfGroup(
   group: CompiledGroup,
   defaults: readonly CompiledGroup[],
   settings: QuotaSettings,
-): readonly Finding[] {
+): readonly LintFinding[] {
   const asked = settings.uncovered === 'deny' ? [group] : [group, ...defaults];
   return uncovered(asked, settings, `Owners whose only group is ${quoted(group.name)}`).map(finding => ({
     ...finding,
@@ -179,7 +179,10 @@ function uncoveredOfGroup(
   }));
 }
 
-function uncoveredOfOthers(defaults: readonly CompiledGroup[], settings: QuotaSettings): readonly Finding[] {
+function uncoveredOfOthers(
+  defaults: readonly CompiledGroup[],
+  settings: QuotaSettings,
+): readonly LintFinding[] {
   return uncovered(defaults, settings, 'Owners without a group');
 }
 
@@ -188,7 +191,7 @@ function uncovered(
   groups: readonly CompiledGroup[],
   settings: QuotaSettings,
   who: string,
-): readonly Finding[] {
+): readonly LintFinding[] {
   const denied = settings.uncovered === 'deny' && groups.length > 0;
   if (!denied && settings.totalBytes !== -1) return [];
   const follows = denied

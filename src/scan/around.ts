@@ -7,7 +7,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Hangs } from './hangs.ts';
-import type { Answers, Question } from './messages.ts';
+import type { WorkerAnswers, WorkerQuestion } from './messages.ts';
 import type { AskOptions, WorkerClient } from './worker-client.ts';
 
 export interface AroundOptions {
@@ -34,10 +34,10 @@ export class Around {
    * Asks as an I/O worker's `ask` does; what was found before a disk hung is found again. Rejects with
    * `internal`.
    */
-  async ask<Ask extends Question['ask']>(
-    question: Extract<Question, { readonly ask: Ask }>,
+  async ask<Ask extends WorkerQuestion['ask']>(
+    question: Extract<WorkerQuestion, { readonly ask: Ask }>,
     found?: AskOptions['found'],
-  ): Promise<Answers[Ask]> {
+  ): Promise<WorkerAnswers[Ask]> {
     const { openWorkerClient, hangs } = this.#options;
     for (let attempt = 0; attempt < mostHangs; attempt++) {
       // A caller that was stopped may ask once more before it notices: no thread is started for it.

@@ -13,7 +13,7 @@ import { monotonic } from './shared.ts';
 import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
 /** A file system with storage roots on it; a root of which nothing is known stands for itself. */
-export interface Disk {
+export interface WatchedDisk {
   /** The first of its roots. */
   readonly path: string;
   /** What is stored below any of them. */
@@ -25,7 +25,7 @@ export interface Disk {
 
 export interface Disks {
   /** Each file system once. Takes at most `deadlineMs` for each root that hangs, once. Never rejects. */
-  spaces(layout: Layout, deadlineMs: number): Promise<readonly Disk[]>;
+  spaces(layout: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]>;
   /** Ends the I/O workers, and gives how many had to be left. */
   close(withinMs: number): Promise<number>;
 }
@@ -38,7 +38,7 @@ export function openDisks(hangs: Hangs, code?: URL): Disks {
   const clients = new Set<WorkerClient>();
   /** The roots that have not answered. */
   const hanging = new Set<string>();
-  let asking: Promise<readonly Disk[]> | null = null;
+  let asking: Promise<readonly WatchedDisk[]> | null = null;
   let isClosed = false;
 
   function newClient(): WorkerClient {
@@ -84,7 +84,7 @@ export function openDisks(hangs: Hangs, code?: URL): Disks {
     else void client.close(0);
   }
 
-  async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly Disk[]> {
+  async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]> {
     const disks = new Map<string, { path: string; leaves: Set<Leaf>; space: DiskSpace | null }>();
     for (const [index, { path }] of roots.entries()) {
       const space = await spaceAt(path, deadlineMs);

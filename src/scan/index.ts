@@ -6,24 +6,24 @@
  * disk on the main thread, and nothing here decides or keeps figures.
  */
 
-export type { Disk } from './disks.ts';
+export type { WatchedDisk } from './disks.ts';
 export type { FormerOwner } from './former-owners.ts';
 export type { Hang } from './hangs.ts';
 export type {
   Drift,
   MeasuredUnit,
   Measurement,
-  Standing,
   Sweep,
   SweepKind,
   SweptRoot,
+  UnitStanding,
 } from './measurement.ts';
-export type { Log, ScannerOptions, ScanSettings } from './options.ts';
+export type { ScanLog, ScannerOptions, ScanSettings } from './options.ts';
 export type { Leftover, Measure, Unread } from './outcome.ts';
 export type { Busy } from './pool.ts';
-export type { Fault, Listed, Problems } from './problems.ts';
+export type { Problems, WalkFault, WalkProblems } from './problems.ts';
 export type { RootIdentity } from './roots.ts';
 export type { Progress, RunState, ScanRun, SweepRequest } from './run.ts';
-export { createScanner, type Place, type Scanner, type ScannerStatus } from './scanner.ts';
+export { createScanner, type Scanner, type ScannerStatus, type TemplatePlace } from './scanner.ts';
 export { isCovered, type Patterns, type Schedule, startSchedule } from './schedule.ts';
 export type { TargetOutcome } from './targets.ts';

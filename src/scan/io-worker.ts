@@ -8,10 +8,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, systemCode } from '../errors.ts';
 import {
   beforeLook,
+  type Discovered,
   decodePath,
   discover,
   encodePath,
-  type Found,
   type Layout,
   locate,
   mountsIn,
@@ -21,13 +21,13 @@ import {
 import { openCache, prepareCache } from './cache.ts';
 import { fileSystemAt } from './file-system.ts';
 import type {
-  Answers,
   DiskSpace,
   IoWorkerReport,
   IoWorkerRequest,
   IoWorkerStart,
-  Question,
   ScanContext,
+  WorkerAnswers,
+  WorkerQuestion,
 } from './messages.ts';
 import { begin, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
@@ -57,7 +57,7 @@ function send(report: IoWorkerReport): void {
   port?.postMessage(report);
 }
 
-function answerTo(question: Question): Answers[keyof Answers] {
+function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] {
   switch (question.ask) {
     case 'prepare cache':
       return prepareCache(question.file);
@@ -108,7 +108,7 @@ const mostTogether = 500;
 const millisecondsTogether = 50;
 
 function find(layout: Layout): null {
-  let found: Found[] = [];
+  let found: Discovered[] = [];
   let sentAt = monotonic();
   for (const one of discover(layout)) {
     found.push(one);
@@ -121,7 +121,7 @@ function find(layout: Layout): null {
   return null;
 }
 
-function unitOf(grounds: ScanContext, path: string): Answers['locate'] {
+function unitOf(grounds: ScanContext, path: string): WorkerAnswers['locate'] {
   const located = locate(grounds.layout, path);
   const isSure = located.found === 'unit' || grounds.layout.roots.every(root => root.state === 'present');
   // What was mounted since the layout was made is not missing any more.

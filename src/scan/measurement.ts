@@ -47,7 +47,7 @@ export interface SweptRoot extends Pick<Root, 'written' | 'path' | 'device' | 'i
 }
 
 /** How a known unit stands after a sweep. */
-export type Standing =
+export type UnitStanding =
   | 'seen'
   /** Not there any more. */
   | 'gone'
@@ -80,7 +80,7 @@ export interface Sweep {
   readonly units: number;
   /** Tells whether the units of all owners were measured, and not only of some. */
   readonly whole: boolean;
-  readonly standing: (path: string) => Standing;
+  readonly standing: (path: string) => UnitStanding;
   readonly roots: readonly SweptRoot[];
   /** Of a `verify` only. */
   readonly drift: Drift | null;

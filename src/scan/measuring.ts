@@ -32,7 +32,7 @@ export interface MeasuringOptions {
 
 const nothing: ReadonlySet<string> = new Set();
 
-export class Measuring {
+export class UnitMeasuring {
   readonly pool: Pool;
   readonly #scanner: ScannerOptions;
   readonly #riseConfirmation: RiseConfirmation;

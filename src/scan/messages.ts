@@ -1,6 +1,6 @@
 /** What the threads of this room say to each other. All of it is plain data. */
 
-import type { Found, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
+import type { Discovered, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
 import type { Measure, Walked } from './outcome.ts';
 
 /** What is walked, and how: as configured, and as it lies on the disk. */
@@ -85,13 +85,13 @@ export interface IoWorkerStart {
 }
 
 export interface IoWorkerRequest {
-  readonly question: Question;
+  readonly question: WorkerQuestion;
   /** The directories below which disks do not answer. */
   readonly avoided: readonly string[];
 }
 
 /** Questions to an I/O worker, a thread that answers one at a time. */
-export type Question =
+export type WorkerQuestion =
   | { readonly ask: 'prepare cache'; readonly file: string }
   | {
       readonly ask: 'resolve';
@@ -105,7 +105,7 @@ export type Question =
   | { readonly ask: 'disk'; readonly path: string };
 
 /** What an I/O worker answers, by the question. */
-export interface Answers {
+export interface WorkerAnswers {
   /** Why the cache had to be made anew; null where it had not. */
   'prepare cache': string | null;
   /** With the marks of the roots' file systems. */
@@ -121,8 +121,8 @@ export interface Answers {
 }
 
 export type IoWorkerReport =
-  | { readonly type: 'found'; readonly found: readonly Found[] }
-  | { readonly type: 'answer'; readonly answer: Answers[keyof Answers] }
+  | { readonly type: 'found'; readonly found: readonly Discovered[] }
+  | { readonly type: 'answer'; readonly answer: WorkerAnswers[keyof WorkerAnswers] }
   | { readonly type: 'failed'; readonly why: string };
 
 /** What a watcher starts with: the roots whose directories it looks at. */

@@ -13,7 +13,7 @@ export interface ScanSettings {
   readonly measure: Measure;
 }
 
-export interface Log {
+export interface ScanLog {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
@@ -38,7 +38,7 @@ export interface ScannerOptions extends ScanSettings {
   readonly report: (measurement: Measurement) => void;
   /** Called at the end of a sweep that got to its end. */
   readonly swept: (sweep: Sweep) => void | Promise<void>;
-  readonly log: Log;
+  readonly log: ScanLog;
   /** Tells whether units that are made, removed or renamed are noticed between sweeps. */
   readonly isWatched?: boolean;
   /** After how long a disk is taken not to answer, where that is not half a minute. */

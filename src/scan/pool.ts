@@ -29,7 +29,7 @@ import {
   type WalkerHandle,
 } from './walker-handle.ts';
 
-export interface Job {
+export interface WalkJob {
   readonly task: Task;
   readonly urgency: Urgency;
   /** Called when it is handed to a walker; more than once where it was handed back. */
@@ -62,7 +62,7 @@ export interface Busy {
 }
 
 interface Entry {
-  readonly job: Job;
+  readonly job: WalkJob;
   /** It was with a walker that died: it is tried alone. */
   readonly again: boolean;
 }
@@ -94,7 +94,7 @@ export class Pool {
     this.#options = options;
   }
 
-  add(job: Job): void {
+  add(job: WalkJob): void {
     const path = pathOf(job.task);
     const device = this.#options.deviceOf(path);
     const hung = [...this.#walkers].find(

@@ -4,12 +4,12 @@ import type { Leftover, Unread } from './outcome.ts';
 import type { HeldRise } from './rise-confirmation.ts';
 
 /** Something that is not as it should be; `what` says it for a person. */
-export interface Fault {
+export interface WalkFault {
   readonly path: string;
   readonly what: string;
 }
 
-export interface Listed<Entry> {
+export interface WalkProblems<Entry> {
   /** How many there were. */
   readonly count: number;
   /** The first of them. */
@@ -17,17 +17,17 @@ export interface Listed<Entry> {
 }
 
 export interface Problems {
-  readonly unread: Listed<Unread>;
-  readonly faults: Listed<Fault>;
-  readonly leftovers: Listed<Leftover>;
+  readonly unread: WalkProblems<Unread>;
+  readonly faults: WalkProblems<WalkFault>;
+  readonly leftovers: WalkProblems<Leftover>;
   /** Units of which not all counts, since it waits for git to finish in them. */
-  readonly held: Listed<HeldRise>;
+  readonly held: WalkProblems<HeldRise>;
 }
 
 const mostListed = 1000;
 
 /** A list that counts on where it is full. */
-export class CountedList<Entry> implements Listed<Entry> {
+export class CountedList<Entry> implements WalkProblems<Entry> {
   readonly first: Entry[] = [];
   count = 0;
 

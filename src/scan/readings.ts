@@ -13,7 +13,7 @@
 
 import type { Walked } from './outcome.ts';
 
-export interface Reading extends Pick<Walked, 'bytes' | 'certainBytes' | 'collectors' | 'objectBytes'> {
+export interface SizeReading extends Pick<Walked, 'bytes' | 'certainBytes' | 'collectors' | 'objectBytes'> {
   /** Milliseconds on a clock that nobody sets. */
   readonly at: number;
 }
@@ -25,9 +25,9 @@ const leastApartMs = 20;
 
 export class Readings {
   /** The oldest first: of the long span, and one before it. */
-  readonly #readings: Reading[] = [];
+  readonly #readings: SizeReading[] = [];
 
-  add(reading: Reading): void {
+  add(reading: SizeReading): void {
     const last = this.#readings.at(-1);
     if (last !== undefined && reading.at - last.at < leastApartMs) return;
     this.#readings.push(reading);
@@ -61,7 +61,7 @@ export class Readings {
   }
 
   /** All readings of a span up to the last one, from one that is as old as the span; null where none is. */
-  #ofLast(spanMs: number): readonly Reading[] | null {
+  #ofLast(spanMs: number): readonly SizeReading[] | null {
     const last = this.#readings.at(-1);
     const first = last === undefined ? -1 : this.#indexAt(last.at - spanMs);
     return first < 0 ? null : this.#readings.slice(first);
@@ -73,15 +73,15 @@ export class Readings {
   }
 }
 
-function leastOf(readings: readonly Reading[]): number {
+function leastOf(readings: readonly SizeReading[]): number {
   return readings.reduce((least, { bytes }) => Math.min(least, bytes), Number.POSITIVE_INFINITY);
 }
 
 /** Tells whether one and the same was at work at each of them. */
-function isOneGc([first, ...others]: readonly Reading[]): boolean {
+function isOneGc([first, ...others]: readonly SizeReading[]): boolean {
   return first?.collectors.some(id => others.every(({ collectors }) => collectors.includes(id))) === true;
 }
 
-function becameFewer(readings: readonly Reading[]): boolean {
+function becameFewer(readings: readonly SizeReading[]): boolean {
   return readings.some(({ objectBytes }, index) => objectBytes < (readings[index - 1]?.objectBytes ?? 0));
 }

@@ -9,7 +9,7 @@
 
 import { isWithin, type Root } from '../layout/index.ts';
 import { areSame } from './file-system.ts';
-import type { Standing, SweptRoot } from './measurement.ts';
+import type { SweptRoot, UnitStanding } from './measurement.ts';
 
 /** What a root was when its units were last found. */
 export interface RootIdentity {
@@ -101,7 +101,7 @@ export function standingAfter(
   seen: ReadonlySet<string>,
   unread: ReadonlySet<string>,
   roots: readonly SweptRoot[],
-): (path: string) => Standing {
+): (path: string) => UnitStanding {
   return path => {
     if (seen.has(path)) return 'seen';
     const above = roots.filter(root => isWithin(path, root.path) || isWithin(path, root.written));

@@ -3,7 +3,7 @@
 import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
 import type { Leftover, Unread } from './outcome.ts';
-import { CountedList, type Fault, type Problems } from './problems.ts';
+import { CountedList, type Problems, type WalkFault } from './problems.ts';
 import type { HeldRise } from './rise-confirmation.ts';
 import { monotonic } from './shared.ts';
 import type { Counts } from './walker-handle.ts';
@@ -72,7 +72,7 @@ export class Run implements ScanRun {
 
   readonly problems = {
     unread: new CountedList<Unread>(),
-    faults: new CountedList<Fault>(),
+    faults: new CountedList<WalkFault>(),
     leftovers: new CountedList<Leftover>(),
     held: new CountedList<HeldRise>(),
   };

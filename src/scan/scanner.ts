@@ -8,10 +8,10 @@ import { SoftquotaError } from '../errors.ts';
 import type { Layout, Located, StorageKind } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { Around } from './around.ts';
-import { type Disk, openDisks } from './disks.ts';
+import { openDisks, type WatchedDisk } from './disks.ts';
 import { type Hang, Hangs } from './hangs.ts';
 import { openLookups } from './lookups.ts';
-import { Measuring } from './measuring.ts';
+import { UnitMeasuring } from './measuring.ts';
 import type { ScanContext } from './messages.ts';
 import { Mounts } from './mounts.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
@@ -50,9 +50,9 @@ export interface Scanner {
    * The file systems that the storage lies on, as they answer in time; none before the storage is resolved.
    * Never rejects.
    */
-  disks(deadlineMs: number): Promise<readonly Disk[]>;
+  disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
   /** Where the directories are that the templates begin with; none before that was found out. */
-  places(): readonly Place[];
+  places(): readonly TemplatePlace[];
   /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
   reconfigure(settings: ScanSettings): ScanRun;
   status(): ScannerStatus;
@@ -66,7 +66,7 @@ export interface Scanner {
 }
 
 /** A directory that a template begins with, links resolved. */
-export interface Place {
+export interface TemplatePlace {
   readonly kind: StorageKind;
   readonly path: string;
 }
@@ -101,7 +101,7 @@ export function createScanner(options: ScannerOptions): Scanner {
   });
   const lookups = openLookups({ hangs, code: options.code?.ioWorker });
   const disks = openDisks(hangs, options.code?.ioWorker);
-  const measuring = new Measuring({
+  const measuring = new UnitMeasuring({
     scanner: options,
     grounds: () => {
       if (grounds === null)
@@ -293,7 +293,7 @@ export function createScanner(options: ScannerOptions): Scanner {
   };
 }
 
-function placesIn({ roots, tracks }: Layout): readonly Place[] {
+function placesIn({ roots, tracks }: Layout): readonly TemplatePlace[] {
   return tracks.flatMap(({ kind, root: index }) => {
     const root = roots[index];
     return root === undefined ? [] : [{ kind, path: root.path }];

@@ -20,7 +20,7 @@ export interface Patterns {
 }
 
 /** A clock and its alarm, in milliseconds since 1970. */
-export interface Clock {
+export interface ScheduleClock {
   now(): number;
   /** Calls back once, after some milliseconds; gives how to call that off. */
   after(milliseconds: number, callback: () => void): () => void;
@@ -36,7 +36,7 @@ export interface Schedule {
 
 const longestRestMs = 15_000;
 
-const systemClock: Clock = {
+const systemClock: ScheduleClock = {
   now: Date.now,
   after: (milliseconds, callback) => {
     const timer = setTimeout(callback, milliseconds).unref();
@@ -51,7 +51,7 @@ const systemClock: Clock = {
 export function startSchedule(
   patterns: Patterns,
   tick: (kind: SweepKind) => void,
-  clock: Clock = systemClock,
+  clock: ScheduleClock = systemClock,
 ): Schedule {
   const crons = (['verify', 'sweep'] as const).map(kind => ({ kind, cron: cronOf(kind, patterns[kind]) }));
   let last = clock.now();

@@ -13,11 +13,11 @@ export interface Sums {
   /** Bytes of the files in it that have no other name. */
   readonly bytes: number[];
   /** The files with several names: once for each name that was found. */
-  readonly links: Link[];
+  readonly links: HardLink[];
 }
 
 /** One name of a file that has several. */
-export interface Link {
+export interface HardLink {
   /** Index of the directory that holds the name. */
   readonly directory: number;
   /** Device and inode. */
@@ -53,7 +53,7 @@ export function namesTo(sums: Sums, directory: number): string[] {
 }
 
 /** A place that could not be read: a directory with all below it, or only files that it holds itself. */
-export interface UnreadPlace {
+export interface UnreadSum {
   readonly directory: number;
   readonly extent: 'whole' | 'own';
 }
@@ -62,7 +62,7 @@ export interface UnreadPlace {
  * Puts into `sums` what `before` knows of the places that could not be read this time. Of a directory
  * with unreadable files the larger of both sums counts, since the files' own sizes are not known.
  */
-export function carryOver(sums: Sums, before: Sums, places: readonly UnreadPlace[]): void {
+export function carryOver(sums: Sums, before: Sums, places: readonly UnreadSum[]): void {
   const children = childrenOf(before);
   const linksIn = Map.groupBy(before.links, link => link.directory);
   const keep = (from: number, to: number): void => {

@@ -6,9 +6,9 @@
  */
 
 import { messageOf } from '../errors.ts';
-import { type Found, type Layout, walkedRoots } from '../layout/index.ts';
+import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
 import type { Around } from './around.ts';
-import type { Measuring } from './measuring.ts';
+import type { UnitMeasuring } from './measuring.ts';
 import type { TaskResult } from './messages.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
 import { standingAfter, sweptRoots } from './roots.ts';
@@ -18,7 +18,7 @@ export interface SweepOptions {
   readonly run: Run;
   readonly scanner: ScannerOptions;
   readonly settings: ScanSettings;
-  readonly measuring: Measuring;
+  readonly measuring: UnitMeasuring;
   /** Told how the storage lies, before anything is walked. */
   readonly resolved: (settings: ScanSettings, layout: Layout) => void;
   /** Resolves when walks may begin. */
@@ -115,7 +115,7 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
 }
 
 function take(
-  one: Found,
+  one: Discovered,
   { run, scanner, measuring, signal }: SweepOptions,
   seen: Set<string>,
   unread: Set<string>,

@@ -11,17 +11,17 @@ import { beforeLook, list, locationOf } from '../layout/index.ts';
 import type { Arrivals, ArrivedFile } from './arrivals.ts';
 import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
 import type { Leftover, Unread, WalkRequest } from './outcome.ts';
-import { addDirectory, namesTo, newSums, type Sums, type UnreadPlace } from './sums.ts';
+import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
 
 /** What is counted so far. */
-export interface Tally {
+export interface WalkTally {
   readonly directories: number;
   readonly files: number;
   readonly bytes: number;
 }
 
 /** Called for each directory and every few hundred entries; says whether to go on. */
-export type Pulse = (tally: Tally) => boolean;
+export type Pulse = (tally: WalkTally) => boolean;
 
 const entriesPerPulse = 512;
 const mostListed = 100;
@@ -62,7 +62,7 @@ const noNames: Names = new Map();
 type MutableLeftover = { -readonly [Key in keyof Leftover]: Leftover[Key] };
 
 /** A walk under way. */
-export interface Walk extends Tally {
+export interface Walk extends WalkTally {
   readonly request: WalkRequest;
   readonly pulse: Pulse;
   readonly now: number;
@@ -71,7 +71,7 @@ export interface Walk extends Tally {
   readonly sums: Sums;
   readonly seenFiles: Set<string>;
   readonly unread: Unread[];
-  readonly unreadPlaces: UnreadPlace[];
+  readonly unreadPlaces: UnreadSum[];
   readonly leftovers: MutableLeftover[];
   unreadCount: number;
   leftoverCount: number;
@@ -309,7 +309,7 @@ function addLeftover(state: Walk, directory: number, name: string, modifiedAt: n
 function addUnread(
   state: Walk,
   directory: number,
-  extent: UnreadPlace['extent'],
+  extent: UnreadSum['extent'],
   error: unknown,
   name?: string,
 ): void {

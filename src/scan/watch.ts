@@ -12,7 +12,7 @@ import type { Worker } from 'node:worker_threads';
 import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
 import type { Hangs } from './hangs.ts';
 import type { WatcherReport, WatcherRequest, WatcherStart } from './messages.ts';
-import type { Log } from './options.ts';
+import type { ScanLog } from './options.ts';
 import { haveMostVanished } from './roots.ts';
 import { lookedAt, monotonic, newShared, type Shared, stuckMs } from './shared.ts';
 import { codeOf, endThread, startThread } from './thread.ts';
@@ -25,7 +25,7 @@ export interface WatchOptions {
   readonly knownBelow: (path: string) => Iterable<string>;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
-  readonly log: Log;
+  readonly log: ScanLog;
 }
 
 /** What one thread watches: the roots on one disk. */

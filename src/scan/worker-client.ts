@@ -4,15 +4,21 @@
  */
 
 import { messageOf, SoftquotaError } from '../errors.ts';
-import type { Found } from '../layout/index.ts';
-import type { Answers, IoWorkerReport, IoWorkerRequest, IoWorkerStart, Question } from './messages.ts';
+import type { Discovered } from '../layout/index.ts';
+import type {
+  IoWorkerReport,
+  IoWorkerRequest,
+  IoWorkerStart,
+  WorkerAnswers,
+  WorkerQuestion,
+} from './messages.ts';
 import { lookedAt, newShared, stuckMs } from './shared.ts';
 import { codeOf, endThread, startThread } from './thread.ts';
 
-type Asked = Question['ask'];
+type Asked = WorkerQuestion['ask'];
 
 export interface AskOptions {
-  readonly found?: (found: readonly Found[]) => void;
+  readonly found?: (found: readonly Discovered[]) => void;
   readonly avoided?: readonly string[];
 }
 
@@ -22,9 +28,9 @@ export interface WorkerClient {
    * is looked at. Rejects with `internal` where the thread failed or ended.
    */
   ask<Ask extends Asked>(
-    question: Extract<Question, { readonly ask: Ask }>,
+    question: Extract<WorkerQuestion, { readonly ask: Ask }>,
     more?: AskOptions,
-  ): Promise<Answers[Ask]>;
+  ): Promise<WorkerAnswers[Ask]>;
   /** Where it looks at the disk, and how long it has been at that; null while it has nothing to do. */
   at(): { readonly path: string; readonly milliseconds: number } | null;
   /** Ends the thread; false where it hangs in the system and had to be left. */
@@ -34,8 +40,8 @@ export interface WorkerClient {
 }
 
 interface Open {
-  readonly found: (found: readonly Found[]) => void;
-  readonly resolve: (answer: Answers[Asked]) => void;
+  readonly found: (found: readonly Discovered[]) => void;
+  readonly resolve: (answer: WorkerAnswers[Asked]) => void;
   readonly reject: (error: SoftquotaError) => void;
 }
 
@@ -76,10 +82,10 @@ export function openWorkerClient(name: string, code: URL = codeOf('io-worker')):
 
   return {
     ask<Ask extends Asked>(
-      question: Extract<Question, { readonly ask: Ask }>,
+      question: Extract<WorkerQuestion, { readonly ask: Ask }>,
       { found = () => {}, avoided = [] }: AskOptions = {},
-    ): Promise<Answers[Ask]> {
-      const { promise, resolve, reject } = Promise.withResolvers<Answers[Ask]>();
+    ): Promise<WorkerAnswers[Ask]> {
+      const { promise, resolve, reject } = Promise.withResolvers<WorkerAnswers[Ask]>();
       if (hasEnded) {
         reject(new SoftquotaError('internal', `the thread ${name} has ended`));
         return promise;

@@ -19,7 +19,7 @@ export interface LogSettings {
   readonly format: 'json' | 'pretty';
 }
 
-export interface Log {
+export interface LogWriter {
   readonly log: Logger;
   /** Writes out what waits, for a second at most; call it before the process ends. */
   flush(): Promise<Flushed>;
@@ -36,7 +36,7 @@ const mostWaitingBytes = 2 * 1024 * 1024;
 const retryMs = 1000;
 const flushMs = 1000;
 
-export function createLogger(settings: LogSettings): Log {
+export function createLogger(settings: LogSettings): LogWriter {
   const { sink, holdsExit } = standardError();
   const writer = new BoundedWriter({
     sink,

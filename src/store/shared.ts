@@ -52,7 +52,7 @@ export interface SharedState {
   readonly server: string | null;
 }
 
-export type Policy = Pick<Records, 'owners' | 'documents'>;
+export type SharedPolicy = Pick<Records, 'owners' | 'documents'>;
 
 /** The names that a document is found by. */
 export type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
@@ -137,7 +137,7 @@ export interface SharesPage {
 export interface SharedStore extends RecordStore {
   state(): Promise<SharedState>;
   /** The policy, and how the store stands with it. */
-  policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }>;
+  policy(): Promise<{ readonly state: SharedState; readonly policy: SharedPolicy }>;
   /**
    * Makes one change of documents and owners, as a whole, upon `basis`, and has as many replicas acknowledge
    * it as the settings ask for. Gives where the store stands with it. Null, and nothing is written: another
@@ -164,7 +164,7 @@ export interface SharedStore extends RecordStore {
    * stand at `basis` (null: is not empty) any more.
    */
   replace(
-    policy: Policy,
+    policy: SharedPolicy,
     basis: Position | null,
     next: Position,
     supersedes: readonly string[],

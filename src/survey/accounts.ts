@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 
-export interface Account {
+export interface SystemAccount {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
@@ -11,7 +11,7 @@ export interface Account {
 }
 
 export interface Accounts {
-  readonly users: readonly Account[];
+  readonly users: readonly SystemAccount[];
   readonly groups: readonly { readonly name: string; readonly gid: number }[];
 }
 

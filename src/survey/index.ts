@@ -6,9 +6,9 @@
  * configuration can take as they are, the evidence for them, and all that they leave without an owner.
  */
 
-export { type Account, type Accounts, parseAccounts, systemAccounts } from './accounts.ts';
+export { type Accounts, parseAccounts, type SystemAccount, systemAccounts } from './accounts.ts';
 export { surveyPlaces, wellKnownPlaces } from './places.ts';
 export { type ConfigPlaces, configText, type ProposedTotal, proposeTotal } from './proposal.ts';
-export type { Layout, StorePlace } from './recognised.ts';
-export type { Store } from './stores.ts';
+export type { RecognisedLayout, StorePlace } from './recognised.ts';
+export type { FoundStore } from './stores.ts';
 export { type Survey, survey } from './survey.ts';

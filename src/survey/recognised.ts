@@ -4,7 +4,7 @@ import type { OwnerSource, StorageKind, StorageSettings } from '../layout/index.
 import type { Subject } from '../quota/index.ts';
 
 /** `owners`: plain bare repositories in directories of owners; `flat`: without. */
-export type Layout = 'owners' | 'flat' | 'gitolite' | 'gitea' | 'forgejo' | 'gitlab';
+export type RecognisedLayout = 'owners' | 'flat' | 'gitolite' | 'gitea' | 'forgejo' | 'gitlab';
 
 /** Something that no walk can attribute to an owner, since its names say nothing of one. */
 export interface StorePlace {
@@ -25,7 +25,7 @@ export interface Proposal {
 }
 
 export interface Recognised {
-  readonly layout: Layout;
+  readonly layout: RecognisedLayout;
   /** The directory that holds the repositories, as it was named. */
   readonly root: string;
   /** What it was recognised by. */

@@ -5,7 +5,7 @@ import { systemCode } from '../errors.ts';
 import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
 import type { StorePlace } from './recognised.ts';
 
-export interface Store extends StorePlace {
+export interface FoundStore extends StorePlace {
   /** Of the regular files that were looked at. */
   readonly bytes: number;
   /** Tells whether all were: nothing was unreadable, and there was time. */
@@ -16,14 +16,14 @@ export interface Store extends StorePlace {
  * Sizes each within its share of `budgetMs`, since a store may have millions of files and the figure only
  * informs.
  */
-export function sizeStores(places: readonly StorePlace[], budgetMs: number): readonly Store[] {
+export function sizeStores(places: readonly StorePlace[], budgetMs: number): readonly FoundStore[] {
   return places.map(place => ({
     ...place,
     ...sizeOf(place.path, performance.now() + budgetMs / places.length),
   }));
 }
 
-function sizeOf(directory: string, deadline: number): Pick<Store, 'bytes' | 'whole'> {
+function sizeOf(directory: string, deadline: number): Pick<FoundStore, 'bytes' | 'whole'> {
   const waiting = [directory];
   let bytes = 0;
   let whole = true;

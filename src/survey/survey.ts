@@ -11,11 +11,11 @@ import { hangs, physical } from './directories.ts';
 import { forge, forgeByHooks } from './forge.ts';
 import { gitlab } from './gitlab.ts';
 import { gitolite, plain } from './plain.ts';
-import type { Layout, Proposal, Recognised } from './recognised.ts';
-import { type Store, sizeStores } from './stores.ts';
+import type { Proposal, Recognised, RecognisedLayout } from './recognised.ts';
+import { type FoundStore, sizeStores } from './stores.ts';
 
 export interface Survey {
-  readonly layout: Layout;
+  readonly layout: RecognisedLayout;
   /** The directory that holds the repositories, as it was named; absolute. */
   readonly root: string;
   /** What it was recognised by, and how the owners are told. */
@@ -28,7 +28,7 @@ export interface Survey {
   /** The repositories that these settings tell no owner of. */
   readonly ownerless: readonly string[];
   /** What has owners that no walk can tell. */
-  readonly stores: readonly Store[];
+  readonly stores: readonly FoundStore[];
   /** Places that could not be looked into, and why. */
   readonly unread: readonly UnreadPlace[];
   /** The group that the git server runs with, going by a repository. */

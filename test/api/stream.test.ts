@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import express from 'express';
 import t, { type Test } from 'tap';
-import type { FollowedEvent, Following } from '../../src/api/route.ts';
+import type { EventStream, FollowedEvent } from '../../src/api/route.ts';
 import { type StreamLimits, Streams } from '../../src/api/stream.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import { until } from '../e2e/ask.ts';
@@ -37,7 +37,7 @@ async function openWorld(t: Test, options: Options = {}): Promise<World> {
   const streams = new Streams(limits);
   const told: World['told'] = new Set();
   let somebodyLeft = Promise.withResolvers<void>();
-  const following: Following = {
+  const following: EventStream = {
     follow: send => {
       told.add(send);
       return () => {

@@ -4,11 +4,11 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Blocked, blockedFor, grant, mayAskFor, type User } from '../../src/doctor/rights.ts';
+import { type Blocked, blockedFor, grant, type HookUser, mayAskFor } from '../../src/doctor/rights.ts';
 import { folderFor, write } from './folder.ts';
 
 /** Nobody's number, whom no database knows. */
-const stranger: User = { uid: 4711, gid: 4712 };
+const stranger: HookUser = { uid: 4711, gid: 4712 };
 
 function world(t: Test): { folder: string; file: string } {
   const folder = folderFor(t);

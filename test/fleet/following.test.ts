@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { DocumentFollower } from '../../src/fleet/document-follower.ts';
-import { Following } from '../../src/fleet/following.ts';
+import { LogFollower } from '../../src/fleet/following.ts';
 import type { FleetMessage } from '../../src/fleet/messages.ts';
 import { UsageReplica } from '../../src/fleet/usage-replica.ts';
 import { VolatileDocuments } from '../../src/fleet/volatile.ts';
@@ -76,10 +76,10 @@ function partsOf(
   const documents = new DocumentFollower({ replica, volatile, store, tell });
   const usage = new UsageReplica({ shares, store, host: 'one', marks: { isLacking }, documents, tell });
   const membership = { mayTell: async () => true };
-  return { documents, usage, following: new Following({ documents, usage, store, membership, readingMs }) };
+  return { documents, usage, following: new LogFollower({ documents, usage, store, membership, readingMs }) };
 }
 
-function followingOf(ledger: Ledger, store: SharedStore, parts: Partial<FollowingParts> = {}): Following {
+function followingOf(ledger: Ledger, store: SharedStore, parts: Partial<FollowingParts> = {}): LogFollower {
   return partsOf(ledger, store, parts).following;
 }
 

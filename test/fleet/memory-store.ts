@@ -13,9 +13,9 @@ import {
   type Line,
   lines,
   type OwnerRecord,
-  type Policy,
   type PolicyChange,
   type Position,
+  type SharedPolicy,
   type SharedStore,
   type VolatileChange,
 } from '../../src/store/index.ts';
@@ -38,7 +38,7 @@ export class MemoryServer {
   heads: Heads | null = null;
   #volatile: Map<string, DocumentRecord> | null = null;
   #supersedes: readonly string[] = [];
-  readonly #documents = new Map<string, Policy['documents'][number]>();
+  readonly #documents = new Map<string, SharedPolicy['documents'][number]>();
   readonly #owners = new Map<string, OwnerRecord>();
   readonly #log: { readonly after: number; readonly change: Change }[] = [];
 
@@ -74,7 +74,7 @@ export class MemoryServer {
     return { position, heads, supersedes: this.#supersedes, lastChange: this.#last, server };
   }
 
-  get policy(): Policy {
+  get policy(): SharedPolicy {
     return { documents: [...this.#documents.values()], owners: [...this.#owners.values()] };
   }
 
@@ -121,7 +121,7 @@ export class MemoryServer {
     return 'kept';
   }
 
-  replace(policy: Policy, next: Position, supersedes: readonly string[]): void {
+  replace(policy: SharedPolicy, next: Position, supersedes: readonly string[]): void {
     this.flush();
     for (const owner of policy.owners) this.#owners.set(owner.key, owner);
     for (const one of policy.documents) this.#documents.set(`${one.kind}/${one.key}`, one);

@@ -15,7 +15,7 @@ import {
   type RefusalRecord,
   type UnaskedReport,
 } from '../../src/gate/index.ts';
-import { Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
+import { Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import { openStore, openUnitSources } from '../../src/store/index.ts';
 import { settings, silentLog } from '../ledger/world.ts';
 
@@ -55,7 +55,7 @@ export interface World {
   ask(path: string, asked?: Asked): Promise<Answer>;
   askTrusted(path: string, asked?: Asked): Promise<Answer>;
   /** Takes what a walk found. */
-  walk(path: string, owner: string | null, bytes: number, differing?: Partial<WalkedUnit>): void;
+  walk(path: string, owner: string | null, bytes: number, differing?: Partial<WalkedRecord>): void;
 }
 
 export async function openWorld(

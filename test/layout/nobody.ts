@@ -5,8 +5,8 @@
  */
 
 import {
+  type Discovered,
   discover,
-  type Found,
   inspect,
   type Located,
   locate,
@@ -24,7 +24,7 @@ export interface Question {
 export interface Answer {
   readonly roots: readonly Pick<Root, 'state' | 'error'>[];
   /** The units first, each type in the order of the paths. */
-  readonly found: readonly Found[];
+  readonly found: readonly Discovered[];
   /** Of the question's paths. */
   readonly located: readonly Located[];
   readonly inspected: readonly Located[];
@@ -37,7 +37,7 @@ if (process.getuid?.() === 0) {
   process.setuid?.(65534);
 }
 const layout = resolveLayout(storages, exclude);
-const place = (found: Found) => `${found.type} ${found.type === 'unit' ? found.unit.path : found.path}`;
+const place = (found: Discovered) => `${found.type} ${found.type === 'unit' ? found.unit.path : found.path}`;
 const answer: Answer = {
   roots: layout.roots.map(({ state, error }) => (error === undefined ? { state } : { state, error })),
   found: [...discover(layout)]

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Test } from 'tap';
 import {
+  type Discovered,
   discover,
   encodePath,
-  type Found,
   type Layout,
   resolveLayout,
   type StorageSettings,
@@ -63,7 +63,7 @@ export function layoutOf(...storages: readonly StorageSettings[]): Layout {
 
 /** What `discover` yields, sorted by path, by type. */
 export function discovered(layout: Layout): {
-  readonly units: readonly Extract<Found, { type: 'unit' }>[];
+  readonly units: readonly Extract<Discovered, { type: 'unit' }>[];
   readonly unread: readonly { readonly path: string; readonly error: string }[];
   readonly faults: readonly { readonly path: string; readonly what: string }[];
   readonly listed: readonly string[];
@@ -81,7 +81,7 @@ export function unitsOf(layout: Layout): readonly Unit[] {
   return discovered(layout).units.map(({ unit }) => unit);
 }
 
-function pathOf(found: Found): string {
+function pathOf(found: Discovered): string {
   return found.type === 'unit' ? found.unit.path : found.path;
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { Kind } from '../../src/documents/index.ts';
-import { type Clock, Ledger, type LedgerSettings, type WalkedUnit } from '../../src/ledger/index.ts';
+import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import { type Leaf, leaves } from '../../src/quota/index.ts';
 import { openStore, type Store } from '../../src/store/index.ts';
 
@@ -94,10 +94,10 @@ export function walk(
   ledger: Pick<Ledger, 'walks'>,
   place: `${string}/${string}`,
   bytes: number,
-  differing: Partial<WalkedUnit> = {},
-): WalkedUnit {
+  differing: Partial<WalkedRecord> = {},
+): WalkedRecord {
   const owner = place.slice(0, place.indexOf('/'));
-  const walked: WalkedUnit = {
+  const walked: WalkedRecord = {
     path: `/srv/git/${place}.git`,
     owner,
     leaf: repos,

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import t from 'tap';
 import {
   decide,
-  type Finding,
   type Group,
   type LintedPolicy,
+  type LintFinding,
   lint,
   type Rule,
   type RuleSubject,
@@ -21,7 +21,7 @@ const rule = (name: string, limitBytes: number, ...subjects: RuleSubject[]): Rul
 function found(
   policy: Partial<LintedPolicy>,
   settings: Partial<LintedPolicy['settings']> = {},
-): readonly Finding[] {
+): readonly LintFinding[] {
   return lint({
     groups: [],
     defaultGroups: [],
@@ -31,7 +31,7 @@ function found(
 }
 
 /** Findings without their words. */
-function faults(...[policy, settings]: Parameters<typeof found>): readonly Omit<Finding, 'message'>[] {
+function faults(...[policy, settings]: Parameters<typeof found>): readonly Omit<LintFinding, 'message'>[] {
   return found(policy, settings).map(({ message, ...rest }) => {
     t.match(message, /^\P{Cc}+\.$/u);
     return rest;

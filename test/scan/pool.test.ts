@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
 import type { TaskResult } from '../../src/scan/messages.ts';
-import { type Job, Pool } from '../../src/scan/pool.ts';
+import { Pool, type WalkJob } from '../../src/scan/pool.ts';
 import { hangs } from './hanging.ts';
 import { fill, storage, temporary, unitAt } from './world.ts';
 
@@ -12,7 +12,7 @@ interface World {
   readonly pool: Pool;
   readonly warnings: string[];
   /** Adds a unit with so many directories of 1 byte each. */
-  add(name: string, urgency?: Job['urgency'], directories?: number): Promise<TaskResult>;
+  add(name: string, urgency?: WalkJob['urgency'], directories?: number): Promise<TaskResult>;
   /** The names, in the order in which they were begun and done. */
   readonly begun: string[];
   readonly done: string[];

@@ -1,7 +1,9 @@
 import t from 'tap';
-import { type Reading, Readings } from '../../src/scan/readings.ts';
+import { Readings, type SizeReading } from '../../src/scan/readings.ts';
 
-function certainAfter(...readings: (Partial<Reading> & Pick<Reading, 'at' | 'bytes'>)[]): number | null {
+function certainAfter(
+  ...readings: (Partial<SizeReading> & Pick<SizeReading, 'at' | 'bytes'>)[]
+): number | null {
   const all = new Readings();
   for (const reading of readings)
     all.add({ certainBytes: reading.bytes, collectors: [], objectBytes: reading.bytes, ...reading });

@@ -1,11 +1,11 @@
 import t from 'tap';
-import { type Clock, isCovered, type Patterns, startSchedule } from '../../src/scan/schedule.ts';
+import { isCovered, type Patterns, type ScheduleClock, startSchedule } from '../../src/scan/schedule.ts';
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
 /** A clock that is moved by hand. */
-class HandClock implements Clock {
+class HandClock implements ScheduleClock {
   time: number;
   #alarm: { at: number; callback: () => void } | null = null;
   /** Time that passed, however the clock was set. */

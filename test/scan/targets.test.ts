@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Job } from '../../src/scan/pool.ts';
+import type { WalkJob } from '../../src/scan/pool.ts';
 import { monotonic } from '../../src/scan/shared.ts';
 import { Targets } from '../../src/scan/targets.ts';
 
@@ -13,7 +13,7 @@ const walkMs = 40;
 /** A pool whose walks take `walkMs`, and when each of them began and ended. */
 function slowPool() {
   const walks: { begunMs: number; endedMs: number }[] = [];
-  const add = (job: Job): void => {
+  const add = (job: WalkJob): void => {
     const begunMs = monotonic();
     job.begin?.();
     setTimeout(() => {

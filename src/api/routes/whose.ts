@@ -6,7 +6,7 @@ import { type Caller, mustBeOrganization } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import { printable } from '../../text/index.ts';
 import { knownName } from '../../wire/index.ts';
-import type { Access } from '../access.ts';
+import type { Requirement } from '../access.ts';
 import { knownOwner } from '../owners.ts';
 import type { Tag } from '../route.ts';
 import type { ApiServices } from '../services.ts';
@@ -16,7 +16,7 @@ export interface Whose<Params extends z.ZodType> {
   readonly of: string;
   readonly path: string;
   readonly tag: Tag;
-  readonly access: Access;
+  readonly access: Requirement;
   readonly params: Params;
   /** Throws `not_found`, the same whether it is not there or nothing to the caller, or `not_permitted`. */
   owner(params: z.output<Params>, caller: Caller): OwnerUsage & { readonly id: number };

@@ -4,17 +4,17 @@ import { isIP } from 'node:net';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 
-export type Client = Redis | Cluster;
+export type RedisClient = Redis | Cluster;
 
-export interface Place {
+export interface ServerAddress {
   readonly host: string;
   readonly port: number;
 }
 
-export interface Address {
+export interface RedisAddress {
   /** `sentinel`: the places are those of the Sentinels, which know where the master is. */
   readonly kind: 'single' | 'sentinel' | 'cluster';
-  readonly places: readonly Place[];
+  readonly places: readonly ServerAddress[];
   readonly tls: boolean;
   /** Of a Sentinel only; else empty. */
   readonly master: string;
@@ -29,7 +29,7 @@ const form =
   /^(?<scheme>rediss?|redis\+sentinel|redis\+cluster):\/\/(?:(?<user>[^\s:@/?#]*)(?::(?<password>[^\s@/?#]*))?@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
 
 /** `[store] HOST`; throws `configuration` where it is no address. */
-export function addressOf(text: string): Address {
+export function addressOf(text: string): RedisAddress {
   const { scheme = '', user, password, hosts = '', rest = '' } = form.exec(text)?.groups ?? {};
   const kind = kinds[scheme.toLowerCase()];
   if (kind === undefined) throw noAddress();
@@ -46,14 +46,14 @@ export function addressOf(text: string): Address {
   };
 }
 
-const kinds: Readonly<Record<string, Address['kind']>> = {
+const kinds: Readonly<Record<string, RedisAddress['kind']>> = {
   redis: 'single',
   rediss: 'single',
   'redis+sentinel': 'sentinel',
   'redis+cluster': 'cluster',
 };
 
-function placeOf(text: string, usualPort: number): Place {
+function placeOf(text: string, usualPort: number): ServerAddress {
   const [, bracketed, plain = '', port] = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host === '') throw noAddress();
@@ -79,7 +79,7 @@ function noAddress(): SoftquotaError {
 }
 
 /** What people are told, without user and password. */
-export function nameOf({ kind, places, master }: Address): string {
+export function nameOf({ kind, places, master }: RedisAddress): string {
   const where = places
     .map(({ host, port }) => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`))
     .join(',');
@@ -119,7 +119,7 @@ const bounds = {
 } satisfies RedisOptions;
 
 /** Connects at once, and after each loss again. */
-export function clientFor(address: Address): Client {
+export function clientFor(address: RedisAddress): RedisClient {
   const { kind, places, tls, master, database, user, password } = address;
   const [first = { host: 'localhost', port: 6379 }] = places;
   const credentials = {

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis';
 import type { ServerAdvice } from '../shared.ts';
-import type { Client } from './address.ts';
+import type { RedisClient } from './address.ts';
 import { type Connection, mastersOf } from './connection.ts';
 import { replyCode } from './faults.ts';
 
@@ -17,7 +17,7 @@ export interface Asked {
 
 /** As far as the server lets us see; not being let is no fault. */
 export async function readAdvice(connection: Connection, asked: Asked): Promise<readonly ServerAdvice[]> {
-  const servers = await connection.run((client: Client) => Promise.all(mastersOf(client).map(look)));
+  const servers = await connection.run((client: RedisClient) => Promise.all(mastersOf(client).map(look)));
   const advice = servers.flatMap(server => adviceFor(server, asked));
   if (asked.isOpen) {
     advice.push({

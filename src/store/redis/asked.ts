@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { ChainableCommander, Cluster, Redis } from 'ioredis';
-import type { Client } from './address.ts';
+import type { RedisClient } from './address.ts';
 import type { Connection } from './connection.ts';
 import { away, damaged, newer, replyCode } from './faults.ts';
 import type { Script } from './lua.ts';
@@ -15,18 +15,18 @@ export function words(list: readonly Word[]): readonly Word[] {
 }
 
 /** What a script answered: its word, and what it gave with it. */
-export interface Answer {
+export interface ScriptReply {
   readonly is: string;
   readonly with: readonly unknown[];
 }
 
 /** Sends the script itself only to a server that does not know it yet. */
 export async function runScript(
-  client: Client,
+  client: RedisClient,
   script: Script,
   keys: readonly string[],
   args: readonly Word[],
-): Promise<Answer> {
+): Promise<ScriptReply> {
   try {
     return answerIn(await client.call('evalsha', [script.sha, String(keys.length), ...keys, ...args]));
   } catch (error) {
@@ -35,13 +35,13 @@ export async function runScript(
   }
 }
 
-export function answerIn(reply: unknown): Answer {
+export function answerIn(reply: unknown): ScriptReply {
   const [is, ...rest] = Array.isArray(reply) ? reply : [];
   return { is: String(is), with: rest };
 }
 
 /** The answer, where nothing of another's lies in the way; else throws `store_refused`. */
-export function sound(where: string, answer: Answer): Answer {
+export function sound(where: string, answer: ScriptReply): ScriptReply {
   const what = String(answer.with[0]);
   switch (answer.is) {
     case 'wrongtype':
@@ -62,12 +62,12 @@ export function strangeSchema(where: string, key: string, schema: string): Error
 type Fill = (questions: ChainableCommander) => ChainableCommander;
 
 /** These questions together, one after the other; others may come between. */
-export async function pipeline(client: Client, fill: Fill): Promise<readonly unknown[]> {
+export async function pipeline(client: RedisClient, fill: Fill): Promise<readonly unknown[]> {
   return resultsOf(await fill(client.pipeline()).exec());
 }
 
 /** All of these at one moment. A Redis whose memory is full takes no transactions, also to read only. */
-export async function multi(client: Client, fill: Fill): Promise<readonly unknown[]> {
+export async function multi(client: RedisClient, fill: Fill): Promise<readonly unknown[]> {
   return resultsOf(await fill(client.multi()).exec());
 }
 
@@ -96,12 +96,12 @@ export async function inTurns<T, Result>(
 const window = 100;
 
 /** One answer each, in their order; after a fault nothing more is asked. */
-export async function mapConcurrent<T, Answer>(
+export async function mapConcurrent<T, ScriptReply>(
   connection: Connection,
   list: readonly T[],
-  ask: (client: Client, one: T) => Promise<Answer>,
-): Promise<readonly Answer[]> {
-  const answers: Answer[] = [];
+  ask: (client: RedisClient, one: T) => Promise<ScriptReply>,
+): Promise<readonly ScriptReply[]> {
+  const answers: ScriptReply[] = [];
   for (let start = 0; start < list.length; start += window) {
     const some = list.slice(start, start + window);
     await connection.run(async client => {

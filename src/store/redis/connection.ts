@@ -9,7 +9,7 @@
 import { Cluster } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import type { StoreLog } from '../sqlite/store.ts';
-import { type Address, type Client, clientFor, nameOf } from './address.ts';
+import { clientFor, nameOf, type RedisAddress, type RedisClient } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
 
 export const patienceMs = 1500;
@@ -22,15 +22,15 @@ export interface SharedStoreLog extends StoreLog {
 }
 
 export interface ConnectionSettings {
-  readonly address: Address;
+  readonly address: RedisAddress;
   readonly log?: SharedStoreLog | undefined;
   /**
    * Asked on every new connection, before anything else; throws `store_refused` where nothing must be
    * touched.
    */
-  readonly examine?: (client: Client) => Promise<void>;
+  readonly examine?: (client: RedisClient) => Promise<void>;
   /** Told whenever it can be used again. */
-  readonly ready?: (client: Client) => void;
+  readonly ready?: (client: RedisClient) => void;
 }
 
 /** Opens, for all who wait at it: with true to go on, with false because it takes too long. */
@@ -38,7 +38,7 @@ type Gate = PromiseWithResolvers<boolean>;
 
 export class Connection {
   readonly where: string;
-  readonly #client: Client;
+  readonly #client: RedisClient;
   readonly #settings: ConnectionSettings;
   #state: 'connecting' | 'usable' | 'away' | 'closed' = 'away';
   #gate: Gate = Promise.withResolvers<boolean>();
@@ -84,7 +84,7 @@ export class Connection {
    * Rejects with `store_away` or `store_refused`; what `act` throws otherwise is taken for Redis's or the
    * network's. A long answer may be given more time; that Redis answers at all has to be known then.
    */
-  async run<T>(act: (client: Client) => Promise<T>, answerMs: number = patienceMs): Promise<T> {
+  async run<T>(act: (client: RedisClient) => Promise<T>, answerMs: number = patienceMs): Promise<T> {
     if (!(await this.#gate.promise)) throw this.#away();
     if (this.#refusal !== null) await this.#examine();
     try {
@@ -200,6 +200,6 @@ export class Connection {
 }
 
 /** The servers that take writes. */
-export function mastersOf(client: Client): readonly Exclude<Client, Cluster>[] {
+export function mastersOf(client: RedisClient): readonly Exclude<RedisClient, Cluster>[] {
   return client instanceof Cluster ? client.nodes('master') : [client];
 }

@@ -3,12 +3,12 @@
  * schema.
  */
 
-import { type Address, type Client, nameOf } from './address.ts';
+import { nameOf, type RedisAddress, type RedisClient } from './address.ts';
 import { pipeline, strangeSchema } from './asked.ts';
 import { damaged } from './faults.ts';
 import type { Keys } from './keys.ts';
 
-export function examine(keys: Keys, address: Address): (client: Client) => Promise<void> {
+export function examine(keys: Keys, address: RedisAddress): (client: RedisClient) => Promise<void> {
   const where = nameOf(address);
   const expected: readonly (readonly [string, string])[] = [
     [keys.policy, 'hash'],

@@ -3,7 +3,7 @@
  * miss a change reads the log too.
  */
 
-import type { Address, Client } from './address.ts';
+import type { RedisAddress, RedisClient } from './address.ts';
 import { Connection } from './connection.ts';
 
 /** Asking anew tells a connection that has died silently from one where nothing happens. */
@@ -17,7 +17,7 @@ export interface Channels {
 }
 
 export class Follower {
-  readonly #address: Address;
+  readonly #address: RedisAddress;
   readonly #channels: Channels;
   readonly #told = new Set<() => void>();
   readonly #heard = new Set<(text: string) => void>();
@@ -25,7 +25,7 @@ export class Follower {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(address: Address, { news, said }: Channels) {
+  constructor(address: RedisAddress, { news, said }: Channels) {
     this.#address = address;
     this.#channels = { news, said };
   }
@@ -58,7 +58,7 @@ export class Follower {
   }
 
   #connect(): Connection {
-    const heard = new WeakSet<Client>();
+    const heard = new WeakSet<RedisClient>();
     const connection = new Connection({
       address: this.#address,
       ready: client => {

@@ -5,9 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { SoftquotaError } from '../../errors.ts';
 import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
-import { type Basis, lines, type Policy, type PolicyChange, type VolatileChange } from '../shared.ts';
-import type { Client } from './address.ts';
-import { type Answer, answerIn, inTurns, runScript, serverOf, sound, words } from './asked.ts';
+import { type Basis, lines, type PolicyChange, type SharedPolicy, type VolatileChange } from '../shared.ts';
+import type { RedisClient } from './address.ts';
+import { answerIn, inTurns, runScript, type ScriptReply, serverOf, sound, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { away, replyCode } from './faults.ts';
 import { type Keys, nameOf } from './keys.ts';
@@ -198,7 +198,7 @@ async function pruneEvents({ main, keys }: GoverningSettings, before: number | u
 
 export async function replace(
   settings: GoverningSettings,
-  policy: Policy,
+  policy: SharedPolicy,
   basis: Position | null,
   next: Position,
   supersedes: readonly string[],
@@ -278,7 +278,7 @@ async function governed(
   script: Script,
   keys: readonly string[],
   args: readonly (string | Buffer)[],
-): Promise<Answer> {
+): Promise<ScriptReply> {
   const { where } = governing;
   let isSent = false;
   const asked = governing.run(async client => {
@@ -315,7 +315,7 @@ function unlessRefused(error: unknown): unknown {
 }
 
 async function acknowledged(
-  client: Client,
+  client: RedisClient,
   script: Script,
   keys: readonly string[],
   args: readonly (string | Buffer)[],

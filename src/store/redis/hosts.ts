@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
-import { type Answer, pipeline, runScript, sound } from './asked.ts';
+import { pipeline, runScript, type ScriptReply, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
 import * as scripts from './host-scripts.ts';
 import { type Keys, nameOf } from './keys.ts';
@@ -45,7 +45,7 @@ function claimOnce(
   { host, token, life, version, isHeld = false }: HostClaim,
   { since, aliveMs, renewalMs }: ClaimSettings,
   told: string,
-): Promise<Answer> {
+): Promise<ScriptReply> {
   const args = [
     ...[nameOf(host), JSON.stringify(version), nameOf(token), nameOf(life), String(since), String(aliveMs)],
     ...[isHeld ? '1' : '', told, String(renewalMs)],

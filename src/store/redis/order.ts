@@ -12,8 +12,8 @@
  * need no number: each is made upon the one before, or not at all.
  */
 
-import type { Client } from './address.ts';
-import { type Answer, mapConcurrent, runScript, sound } from './asked.ts';
+import type { RedisClient } from './address.ts';
+import { mapConcurrent, runScript, type ScriptReply, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { away } from './faults.ts';
 import type { Keys } from './keys.ts';
@@ -37,9 +37,9 @@ export async function saidInOrder<T>(
   connection: Connection,
   keys: Keys,
   list: readonly T[],
-  say: (client: Client, one: T, number: number) => Promise<Answer>,
-): Promise<readonly Answer[]> {
-  const answers = new Map<T, Answer>();
+  say: (client: RedisClient, one: T, number: number) => Promise<ScriptReply>,
+): Promise<readonly ScriptReply[]> {
+  const answers = new Map<T, ScriptReply>();
   let least = 0;
   for (let tries = 0; tries < mostTries; tries += 1) {
     const left = list.filter(one => !answers.has(one));

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ChainableCommander } from 'ioredis';
 import type { DocumentRecord, Position } from '../record-store.ts';
-import { type DocumentNames, type Heads, lines, type Policy, type SharedState } from '../shared.ts';
-import type { Client } from './address.ts';
+import { type DocumentNames, type Heads, lines, type SharedPolicy, type SharedState } from '../shared.ts';
+import type { RedisClient } from './address.ts';
 import { inTurns, multi, pipeline, runScript, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
 import type { Keys } from './keys.ts';
@@ -78,7 +78,7 @@ export async function readState(connection: Connection, keys: Keys): Promise<Sha
   });
 }
 
-async function serverThere(client: Client, { order }: Keys): Promise<string | null> {
+async function serverThere(client: RedisClient, { order }: Keys): Promise<string | null> {
   const { with: found } = await runScript(client, scripts.server, [order], []);
   return String(found[0] ?? '') || null;
 }
@@ -96,7 +96,7 @@ const pageSize = 1000;
  * meanwhile. Only where it changes all the time is it read in a transaction.
  */
 async function unchanged(
-  client: Client,
+  client: RedisClient,
   { policy }: Keys,
   fill: (questions: ChainableCommander) => ChainableCommander,
 ): Promise<[Hash, ...unknown[]]> {
@@ -109,7 +109,7 @@ async function unchanged(
   return [hash as Hash, ...answers];
 }
 
-type PolicyRead = { readonly state: SharedState; readonly policy: Policy };
+type PolicyRead = { readonly state: SharedState; readonly policy: SharedPolicy };
 
 export async function readPolicy(connection: Connection, keys: Keys): Promise<PolicyRead> {
   for (let attempt = 1; attempt < attempts; attempt++) {

@@ -10,8 +10,8 @@ import { type Leaf, leaves } from '../../quota/index.ts';
 import type { RecordChanges, ShareRecord } from '../record-store.ts';
 import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
 import type { SharesPage } from '../shared.ts';
-import type { Client } from './address.ts';
-import { type Answer, mapConcurrent, runScript, sound, type Word, words } from './asked.ts';
+import type { RedisClient } from './address.ts';
+import { mapConcurrent, runScript, type ScriptReply, sound, type Word, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { type Keys, nameOf } from './keys.ts';
 import { saidInOrder } from './order.ts';
@@ -106,7 +106,13 @@ export async function restoreShares(
   }
 }
 
-function putShare(client: Client, keys: Keys, ownerKey: string, edit: Edit, order: number): Promise<Answer> {
+function putShare(
+  client: RedisClient,
+  keys: Keys,
+  ownerKey: string,
+  edit: Edit,
+  order: number,
+): Promise<ScriptReply> {
   return runScript(client, scripts.share, [keys.share(ownerKey)], [String(order), ...wordsOf(edit, order)]);
 }
 

@@ -25,9 +25,9 @@ import type {
   DocumentNames,
   HostClaim,
   HostRecord,
-  Policy,
   PolicyChange,
   ServerAdvice,
+  SharedPolicy,
   SharedState,
   SharedStore,
   SharesPage,
@@ -191,7 +191,7 @@ class RedisStore implements SharedStore {
     return readState(main, keys);
   }
 
-  async policy(): Promise<{ readonly state: SharedState; readonly policy: Policy }> {
+  async policy(): Promise<{ readonly state: SharedState; readonly policy: SharedPolicy }> {
     const { main, keys } = this.#open();
     return readPolicy(main, keys);
   }
@@ -229,7 +229,7 @@ class RedisStore implements SharedStore {
   }
 
   async replace(
-    whole: Policy,
+    whole: SharedPolicy,
     basis: Position | null,
     next: Position,
     supersedes: readonly string[],

@@ -11,7 +11,7 @@ import { type Leaf, leafIndex, leaves, ownerKey } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import type { UnitSetRecord, UnitSum } from '../unit-sources.ts';
 import { replaceFile, setFile, unfinishedFile } from './files.ts';
-import { faultAt, Lines, type ReportedUnit } from './lines.ts';
+import { faultAt, type ReportedUnit, UnitLines } from './lines.ts';
 import { sumsIn } from './read.ts';
 import { applicationId, schema } from './schema.ts';
 
@@ -23,7 +23,7 @@ export class SetBuilder {
   readonly #foldCase: boolean;
   readonly #directory: string;
   readonly #file: string;
-  readonly #lines = new Lines();
+  readonly #lines = new UnitLines();
   readonly #db: DatabaseSync;
   readonly #putOwner: StatementSync;
   readonly #putUnit: StatementSync;

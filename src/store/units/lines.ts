@@ -24,7 +24,7 @@ const newline = 0x0a;
 const expected = '{"owner": a name, "subject": a leaf, "unit": a name, "bytes": a whole number}';
 const fields: ReadonlySet<string> = new Set(['owner', 'subject', 'unit', 'bytes']);
 
-export class Lines {
+export class UnitLines {
   /** What came of a line whose end has not come yet. */
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
