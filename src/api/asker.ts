@@ -9,7 +9,7 @@ import type { Caller, Identity, SessionCookie } from '../identity/index.ts';
 import { type Authenticate, admitted, unauthenticated } from './access.ts';
 import { withoutPort } from './address.ts';
 import { sessionCookie } from './cookie.ts';
-import { isSafe, isSameOrigin } from './same-origin.ts';
+import { isSafeMethod, isSameOrigin } from './same-origin.ts';
 
 export interface AskerOptions {
   readonly authenticate: Authenticate;
@@ -66,7 +66,7 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
     caller: async () => {
       const gone = bySession ? 'the session is over: sign in again' : undefined;
       if (again !== null) return again() ?? unauthenticated(gone);
-      if (bySession && !isSafe(request.method)) mustBeOurPage();
+      if (bySession && !isSafeMethod(request.method)) mustBeOurPage();
       const authentication = bySession
         ? await browsers.authenticateSession(held)
         : await authenticate(authorization, address);

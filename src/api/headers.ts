@@ -7,7 +7,7 @@ import helmet from 'helmet';
  * For the page of the web UI: what it loads is from here, nothing of it is inline, no text becomes markup or
  * script by a browser's own ways (Trusted Types), and no page of anybody's frames it.
  */
-export const pageHeaders: RequestHandler = helmet.contentSecurityPolicy({
+export const documentHeaders: RequestHandler = helmet.contentSecurityPolicy({
   useDefaults: false,
   directives: {
     defaultSrc: ["'none'"],

@@ -62,7 +62,7 @@ export async function pageOf<Entry>(
   return { entries: kept.sort(compare).slice(end - limit, end), total };
 }
 
-export const pageHeaders = {
+export const pagingHeaders = {
   'X-Total-Count': 'How many there are on all pages.',
   Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, as far as there are such.',
 } as const;

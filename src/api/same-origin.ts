@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Such a request changes nothing, whoever had a browser send it. */
-export function isSafe(method: string): boolean {
+export function isSafeMethod(method: string): boolean {
   return safeMethods.has(method);
 }
 

@@ -8,7 +8,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import { placeAt } from '../wire/index.ts';
 import type { Built, BuiltFile } from './built.ts';
-import { pageHeaders } from './headers.ts';
+import { documentHeaders } from './headers.ts';
 
 export interface WebOptions {
   readonly built: Built;
@@ -32,7 +32,7 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
     }
     if (file !== undefined) return sendFile(request, response, path, file);
     if (found === null) return tellNotBuilt(request, response);
-    pageHeaders(request, response, error => {
+    documentHeaders(request, response, error => {
       if (error !== undefined) return next(error);
       response.set('Cache-Control', 'no-cache').type('html').send(placedAt(found.page, baseUrl()));
     });

@@ -14,7 +14,7 @@ export {
   quotaGroupsIn,
   unmappedIn,
 } from './mapping.ts';
-export { type Claims, namesIn, type ReadNames, textClaim } from './names.ts';
+export { type Claims, namesInClaim, type ReadNames, textClaim } from './names.ts';
 export {
   type ClaimRules,
   type MissingClaim,

@@ -49,7 +49,7 @@ function mappingOf(document: unknown): Mapped {
     return {
       ok: false,
       faults: [
-        `expected an object such as {"staff": ["gold"]}, of lists of quota groups, and it is ${kindOf(document)}`,
+        `expected an object such as {"staff": ["gold"]}, of lists of quota groups, and it is ${claimKind(document)}`,
       ],
     };
   }
@@ -71,14 +71,14 @@ function groupsOf(claimed: string, groups: unknown, tell: (words: () => string) 
   const at = () => `at ${JSON.stringify(claimed.slice(0, longestMappedName))}`;
   if (claimed.length > longestMappedName) tell(() => `${at()}…: ${tooLong}`);
   if (!Array.isArray(groups)) {
-    tell(() => `${at()}: expected a list of quota groups, and it is ${kindOf(groups)}`);
+    tell(() => `${at()}: expected a list of quota groups, and it is ${claimKind(groups)}`);
     return [];
   }
   if (groups.length > mostMapped) tell(() => `${at()}: expected at most ${mostMapped} quota groups`);
   return groups.flatMap((group: unknown, index) => {
     const where = () => `${at()}, number ${index + 1} of the list`;
     if (typeof group !== 'string') {
-      tell(() => `${where()}: expected the name of a quota group, and it is ${kindOf(group)}`);
+      tell(() => `${where()}: expected the name of a quota group, and it is ${claimKind(group)}`);
       return [];
     }
     if (group.length > longestMappedName) tell(() => `${where()}: ${tooLong}`);
@@ -114,7 +114,7 @@ function cut(name: string): string {
 }
 
 /** What a JSON value is, for a person. */
-export function kindOf(value: unknown): string {
+export function claimKind(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
   switch (typeof value) {

@@ -1,6 +1,6 @@
 /** Names in a claim: one text with commas between them, or a list. */
 
-import { kindOf } from './mapping.ts';
+import { claimKind } from './mapping.ts';
 
 /** As a provider gives them: the payload of an ID token, with what the userinfo endpoint adds. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -25,7 +25,7 @@ const mostTold = 10;
  * In a text, spaces around a name do not belong to it; in a list each name is as it stands. Numbers and
  * booleans are their text, null and nothing are no names.
  */
-export function namesIn(claims: Claims, claimName: string): ReadNames {
+export function namesInClaim(claims: Claims, claimName: string): ReadNames {
   if (isOverage(claims, claimName)) return { is: 'overage' };
   if (!Object.hasOwn(claims, claimName)) return { is: 'absent' };
   const claim = claims[claimName];
@@ -78,5 +78,5 @@ function scalarText(value: unknown): string | null {
 }
 
 function strange(value: unknown): string {
-  return typeof value === 'number' ? 'a number too large to be read exactly' : kindOf(value);
+  return typeof value === 'number' ? 'a number too large to be read exactly' : claimKind(value);
 }

@@ -1,7 +1,7 @@
 /** From claims to what becomes of somebody's quota groups. */
 
 import { type Mapping, quotaGroupsIn } from './mapping.ts';
-import { type Claims, namesIn } from './names.ts';
+import { type Claims, namesInClaim } from './names.ts';
 
 export const missingClaims = ['remove', 'keep'] as const;
 
@@ -58,7 +58,7 @@ export function synchronize(
     ignored: [],
   };
   if (groupClaim === null) return { outcome: 'off', ...unchanged };
-  const read = namesIn(claims, groupClaim);
+  const read = namesInClaim(claims, groupClaim);
   if (read.is === 'overage') return { outcome: 'overage', ...unchanged };
   if (read.is === 'absent' && missingClaim === 'keep') return { outcome: 'kept', ...unchanged };
   const { names, ignored } = read.is === 'read' ? read : { names: new Set<string>(), ignored: [] };

@@ -6,7 +6,7 @@ import { formatCount, printable } from '../text/index.ts';
 import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
 import { type ApiCall, adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { gathered, limitShown, ruleShown } from './limits.ts';
+import { gathered, limitShown, ruleText } from './limits.ts';
 import { printJson, table } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -156,7 +156,7 @@ function groupsTable({ groups, rules }: WholePolicy): string {
 function groupText({ name, rules }: Group, users: readonly string[]): string {
   const lines = [
     rules.length === 0 ? `${name} has no rules, and neither allows nor refuses anything.` : `${name} has:`,
-    ...rules.map(rule => `  ${rule.name}: ${ruleShown(rule)}`),
+    ...rules.map(rule => `  ${rule.name}: ${ruleText(rule)}`),
     `In it: ${users.join(', ') || 'nobody'}`,
   ];
   return `${lines.map(printable).join('\n')}\n`;

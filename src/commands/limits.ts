@@ -26,7 +26,7 @@ export function limitShown(bytes: number): string {
 }
 
 /** `at most 10 GB of size:all`. */
-export function ruleShown({ limit, subjects: named }: Pick<Rule, 'limit' | 'subjects'>): string {
+export function ruleText({ limit, subjects: named }: Pick<Rule, 'limit' | 'subjects'>): string {
   const what = named.length === 0 ? 'nothing' : named.join(', ');
   return limit === -1 ? `any amount of ${what}` : `at most ${limitShown(limit)} of ${what}`;
 }

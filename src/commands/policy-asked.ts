@@ -18,7 +18,7 @@ export async function policyInForce(client: DaemonClient): Promise<WholePolicy> 
   return wholePolicy.parse(await client.get({ path }));
 }
 
-export async function replacePolicy(
+export async function sendPolicy(
   client: DaemonClient,
   body: NewWholePolicy,
   { dryRun, createUsers }: { readonly dryRun: boolean; readonly createUsers: boolean },

@@ -2,7 +2,7 @@
 
 import { formatCount, printable } from '../text/index.ts';
 import type { Rule, WholePolicy } from '../wire/index.ts';
-import { limitShown, ruleShown } from './limits.ts';
+import { limitShown, ruleText } from './limits.ts';
 
 type WholeGroup = WholePolicy['groups'][number];
 
@@ -53,9 +53,9 @@ export function differenceOf(before: WholePolicy, after: WholePolicy): Differenc
 export function differenceText({ rules, groups, only_order: onlyOrder }: Difference): string {
   if (onlyOrder) return 'Only the order is another one.\n';
   const lines = [
-    ...rules.added.map(rule => `+ rule ${rule.name}: ${ruleShown(rule)}`),
+    ...rules.added.map(rule => `+ rule ${rule.name}: ${ruleText(rule)}`),
     ...rules.changed.map(ruleLine),
-    ...rules.removed.map(rule => `- rule ${rule.name}: ${ruleShown(rule)}`),
+    ...rules.removed.map(rule => `- rule ${rule.name}: ${ruleText(rule)}`),
     ...groups.added.map(group => `+ group ${group.name}: ${contentOf(group)}`),
     ...groups.changed.map(groupLine),
     ...groups.removed.map(group => `- group ${group.name}: ${contentOf(group)}`),
@@ -65,8 +65,8 @@ export function differenceText({ rules, groups, only_order: onlyOrder }: Differe
 
 function ruleLine({ before, after }: Both<Rule>): string {
   const sameSubjects = isSameSet(before.subjects, after.subjects);
-  const was = sameSubjects ? limitShown(before.limit) : ruleShown(before);
-  return `~ rule ${after.name}: ${ruleShown(after)} (was ${was})`;
+  const was = sameSubjects ? limitShown(before.limit) : ruleText(before);
+  return `~ rule ${after.name}: ${ruleText(after)} (was ${was})`;
 }
 
 function groupLine({ name, rules, users }: ChangedGroup): string {

@@ -8,7 +8,7 @@ import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '..
 import type { DaemonClient } from './client.ts';
 import { confirmed } from './confirm.ts';
 import { printJson } from './output.ts';
-import { policyInForce, replacePolicy, simulatedPolicy } from './policy-asked.ts';
+import { policyInForce, sendPolicy, simulatedPolicy } from './policy-asked.ts';
 import { type Difference, differenceOf, differenceText } from './policy-difference.ts';
 import { draftOf, readPolicyFile } from './policy-file.ts';
 import { simulationText } from './simulated.ts';
@@ -39,7 +39,7 @@ export async function importPolicy(
   const before = await policyInForce(client);
   // Of what was looked at, so that nothing is changed that nobody has seen.
   const body = { ...wanted, version: before.version };
-  const after = await replacePolicy(client, body, { dryRun: true, createUsers });
+  const after = await sendPolicy(client, body, { dryRun: true, createUsers });
   const difference = differenceOf(before, after);
   const trial = difference === null ? null : await simulatedPolicy(client, draftOf(withoutCreated(after)));
   if (!json) print(prospectText({ difference, after, trial }));
@@ -48,7 +48,7 @@ export async function importPolicy(
     print('Nothing was imported.\n');
     return exitCodes.refused;
   }
-  if (goesOn) await replacePolicy(client, body, { dryRun: false, createUsers }).catch(changedMeanwhile);
+  if (goesOn) await sendPolicy(client, body, { dryRun: false, createUsers }).catch(changedMeanwhile);
   if (json) {
     printJson({ imported: goesOn, difference, created_users: after.created_users, simulation: trial });
   } else if (goesOn) print('\nImported: it is in force.\n');

@@ -8,7 +8,7 @@ import { printable } from '../text/index.ts';
 import { rule, type WholePolicy } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { gathered, limitOf, limitShown, ruleShown, subjectsOf } from './limits.ts';
+import { gathered, limitOf, limitShown, ruleText, subjectsOf } from './limits.ts';
 import { printJson, table } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
@@ -61,7 +61,7 @@ export function addRule(program: Command, _exit: Exit): void {
       const groups = groupsWith(await policyInForce(client), name);
       if (options.json === true) return printJson({ ...shown, groups });
       const lines = [
-        `${shown.name}: ${ruleShown(shown)}.`,
+        `${shown.name}: ${ruleText(shown)}.`,
         groups.length === 0
           ? 'It is in no group, and limits nobody.'
           : `It is in the groups ${groups.join(', ')}.`,
@@ -84,7 +84,7 @@ export function addRule(program: Command, _exit: Exit): void {
       } as const;
       const created = rule.parse(await clientOf(options).get(call));
       if (options.json === true) printJson(created);
-      else print(`Created rule ${printable(created.name)}: ${ruleShown(created)}.\n`);
+      else print(`Created rule ${printable(created.name)}: ${ruleText(created)}.\n`);
     });
 
   withJsonOption(withConfigOption(rules.command('edit')))
@@ -101,7 +101,7 @@ export function addRule(program: Command, _exit: Exit): void {
       }
       const edited = rule.parse(await clientOf(options).get({ method: 'PATCH', path: pathOf(name), body }));
       if (options.json === true) printJson(edited);
-      else print(`Rule ${printable(edited.name)} is now: ${ruleShown(edited)}.\n`);
+      else print(`Rule ${printable(edited.name)} is now: ${ruleText(edited)}.\n`);
     });
 
   withConfigOption(rules.command('delete'))

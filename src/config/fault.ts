@@ -42,7 +42,7 @@ export function faultAt(
 }
 
 /** A fault of a known key's value; `entry` is null where the default is at fault. */
-export function faultOf(key: Key<unknown>, entry: ConfigEntry | null, message: string): ConfigFault {
+export function configFaultOf(key: Key<unknown>, entry: ConfigEntry | null, message: string): ConfigFault {
   const value = entry === null ? null : key.show(entry.text);
   return faultAt(entry?.origin ?? null, {
     section: entry?.section ?? key.section,

@@ -48,7 +48,9 @@ export interface KeySpec<T> {
 }
 
 /** Defines the keys of one section: `keysOf('users')('CASE', …)`. */
-export function keysOf(section: string): <T>(name: string, kind: ValueType<T>, spec: KeySpec<T>) => Key<T> {
+export function keysOfSection(
+  section: string,
+): <T>(name: string, kind: ValueType<T>, spec: KeySpec<T>) => Key<T> {
   return (name, kind, spec) => defineKey(section, name, kind, spec);
 }
 

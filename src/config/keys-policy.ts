@@ -1,12 +1,12 @@
 /** The keys of what is allowed, and of what people are told. */
 
 import { z } from 'zod';
-import { keysOf } from './key.ts';
+import { keysOfSection } from './key.ts';
 import * as kind from './kinds.ts';
 
 const groupName = kind.textKind(z.string(), 'Write a name');
 
-const quotaKey = keysOf('quota');
+const quotaKey = keysOfSection('quota');
 
 export const quota = {
   enabled: quotaKey('ENABLED', kind.flag, {
@@ -59,7 +59,7 @@ export const quota = {
   ),
 };
 
-const totalKey = keysOf('quota.default');
+const totalKey = keysOfSection('quota.default');
 
 export const quotaDefault = {
   total: totalKey('TOTAL', kind.limit, {
@@ -70,7 +70,7 @@ export const quotaDefault = {
   }),
 };
 
-const usersKey = keysOf('users');
+const usersKey = keysOfSection('users');
 
 export const users = {
   autoCreate: usersKey('AUTO_CREATE', kind.flag, {
@@ -85,7 +85,7 @@ export const users = {
   }),
 };
 
-const hooksKey = keysOf('hooks');
+const hooksKey = keysOfSection('hooks');
 
 export const hooks = {
   contact: hooksKey('CONTACT', kind.optional(kind.line), {
@@ -97,7 +97,7 @@ export const hooks = {
   }),
 };
 
-const eventsKey = keysOf('events');
+const eventsKey = keysOfSection('events');
 
 export const events = {
   keep: eventsKey('KEEP', kind.duration, {

@@ -3,12 +3,12 @@
 import { z } from 'zod';
 import { listenAddress, network, storeAddress, webAddress } from './addresses.ts';
 import { logLevels } from './config.ts';
-import { keysOf } from './key.ts';
+import { keysOfSection } from './key.ts';
 import * as kind from './kinds.ts';
 
 const group = kind.optional(kind.systemGroup);
 
-const serverKey = keysOf('server');
+const serverKey = keysOfSection('server');
 
 export const server = {
   dataPath: serverKey('DATA_PATH', kind.path, {
@@ -106,7 +106,7 @@ export const server = {
   ),
 };
 
-const storeKey = keysOf('store');
+const storeKey = keysOfSection('store');
 
 export const store = {
   adapter: storeKey('ADAPTER', kind.oneOf(['sqlite', 'redis']), {
@@ -142,7 +142,7 @@ export const store = {
   ),
 };
 
-const securityKey = keysOf('security');
+const securityKey = keysOfSection('security');
 
 export const security = {
   secretKeys: securityKey('SECRET_KEY', kind.secretKeys, {
@@ -153,7 +153,7 @@ export const security = {
   }),
 };
 
-const logKey = keysOf('log');
+const logKey = keysOfSection('log');
 
 export const log = {
   level: logKey('LEVEL', kind.oneOf(logLevels), {

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { type OwnerSource, storageKinds } from '../layout/index.ts';
-import { keysOf } from './key.ts';
+import { keysOfSection } from './key.ts';
 import * as kind from './kinds.ts';
 import { ownerSource } from './owner-source.ts';
 
@@ -35,7 +35,7 @@ const byPath: OwnerSource = { by: 'path' };
 
 /** The `[storage.*]` sections, in the order of `storageKinds`. */
 export const storages = storageKinds.map(storage => {
-  const key = keysOf(`storage.${storage}`);
+  const key = keysOfSection(`storage.${storage}`);
   const path = key('PATH', templates, {
     words: 'none',
     doc: 'Where it lies: directories with `{owner}` for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; several by commas.',
@@ -58,7 +58,7 @@ export const storages = storageKinds.map(storage => {
   return { storage, path, owner, shared };
 });
 
-export const visibility = keysOf('storage.repos')(
+export const visibility = keysOfSection('storage.repos')(
   'VISIBILITY',
   kind.oneOf(['export-ok', 'public', 'private']),
   {
@@ -69,7 +69,7 @@ export const visibility = keysOf('storage.repos')(
   },
 );
 
-const scanKey = keysOf('scan');
+const scanKey = keysOfSection('scan');
 
 export const scan = {
   workers: scanKey('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {

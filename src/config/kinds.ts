@@ -20,7 +20,7 @@ export interface ValueType<T> {
 }
 
 /** A kind whose schema's first message is the problem. */
-export function kindOf<T>(
+export function valueTypeOf<T>(
   schema: z.ZodType<T, string>,
   expected: string,
   print: (value: T) => string,
@@ -38,7 +38,7 @@ export function kindOf<T>(
 
 /** A kind of text that is taken as it stands once `schema` has passed it. */
 export function textKind(schema: z.ZodType<string, string>, expected: string): ValueType<string> {
-  return kindOf(schema, expected, text => text);
+  return valueTypeOf(schema, expected, text => text);
 }
 
 /** The same kind, with nothing written meaning null. */
@@ -77,7 +77,7 @@ export function listOf<T>(item: ValueType<T>, expected: string, repeated?: 'kept
 /** One of some words, capitals or not. */
 export function oneOf<const Words extends readonly string[]>(words: Words): ValueType<Words[number]> {
   const others = words.slice(0, -1).join(', ');
-  return kindOf(
+  return valueTypeOf(
     z
       .string()
       .trim()
@@ -88,7 +88,7 @@ export function oneOf<const Words extends readonly string[]>(words: Words): Valu
   );
 }
 
-export const flag: ValueType<boolean> = kindOf(
+export const flag: ValueType<boolean> = valueTypeOf(
   z
     .string()
     .trim()
@@ -104,7 +104,7 @@ export const flag: ValueType<boolean> = kindOf(
 );
 
 export function wholeNumber(least: number, most: number): ValueType<number> {
-  return kindOf(
+  return valueTypeOf(
     z
       .string()
       .trim()
@@ -151,7 +151,7 @@ export const secretKeys: ValueType<readonly string[]> = {
 };
 
 /** A socket's permissions, in octal. */
-export const mode: ValueType<number> = kindOf(
+export const mode: ValueType<number> = valueTypeOf(
   z
     .string()
     .trim()
@@ -184,7 +184,7 @@ const units = [
 ] as const;
 
 /** Bytes; -1: no limit. Printed in the largest unit that says them exactly. */
-export const limit: ValueType<number> = kindOf(
+export const limit: ValueType<number> = valueTypeOf(
   z.string().transform((text, context) => {
     const size = parseSize(text);
     if (size.ok) return size.bytes;
@@ -202,7 +202,7 @@ const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 
 const longest = 36_500 * spans.d;
 
 /** Milliseconds. */
-export const duration: ValueType<number> = kindOf(
+export const duration: ValueType<number> = valueTypeOf(
   z.string().transform((text, context) => {
     const match = /^\s*(\d{1,10})\s*([wdhms])\s*$/.exec(text);
     const unit = Object.entries(spans).find(([letter]) => letter === match?.[2]);

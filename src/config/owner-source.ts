@@ -3,12 +3,12 @@
 import { z } from 'zod';
 import type { OwnerSource } from '../layout/index.ts';
 import { nameFault } from '../quota/index.ts';
-import { kindOf, type ValueType } from './kinds.ts';
+import { type ValueType, valueTypeOf } from './kinds.ts';
 
 /** `section.key` or `section.any thing.key`, as git-config(1) has it. */
 const gitKey = /^[A-Za-z0-9-]+\.(?:[^\p{Cc}]+\.)?[A-Za-z][A-Za-z0-9-]*$/u;
 
-export const ownerSource: ValueType<OwnerSource> = kindOf(
+export const ownerSource: ValueType<OwnerSource> = valueTypeOf(
   z.string().transform((text, context) => {
     const written = text.trim();
     const by = /^\S*/u.exec(written)?.[0] ?? '';

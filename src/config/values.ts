@@ -1,6 +1,6 @@
 /** Takes typed values out of what was given, and collects what is wrong with them. */
 
-import { type ConfigEntry, type ConfigFault, faultOf } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, configFaultOf } from './fault.ts';
 import { defaultOf, type Key } from './key.ts';
 
 export interface Values {
@@ -26,7 +26,7 @@ export function valuesOf(entries: readonly ConfigEntry[]): Values {
   const refuse = (key: Key<unknown>, message: string): void => {
     if (faulty.has(key)) return;
     faulty.add(key);
-    faults.push(faultOf(key, byKey.get(placeOf(key)) ?? null, message));
+    faults.push(configFaultOf(key, byKey.get(placeOf(key)) ?? null, message));
   };
   return {
     take: key => {

@@ -15,7 +15,7 @@ export interface CheckResult {
 const catalog = { ...daemonFindings, ...doctorFindings };
 
 /** `message` is one line, harmless on a terminal; `mend` can be followed as it stands. */
-export function finding(code: DoctorCode | DaemonFindingCode, message: string, mend: string): Finding {
+export function findingOf(code: DoctorCode | DaemonFindingCode, message: string, mend: string): Finding {
   return { code, severity: catalog[code].severity, message, mend };
 }
 

@@ -7,13 +7,13 @@ import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { groupName } from './accounts.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 
 export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {
-  const notes = loaded.notes.map(note => finding('config_note', printable(note), ''));
+  const notes = loaded.notes.map(note => findingOf('config_note', printable(note), ''));
   if (loaded.ok) return { findings: notes };
   const faults = loaded.faults.map(fault =>
-    finding(
+    findingOf(
       'config',
       formatFaults([fault]),
       'mend this line; softquota serve --check-config tells when all is well',
@@ -35,7 +35,7 @@ export function checkConfigFiles(loaded: LoadedConfig): CheckResult {
       ...places
         .filter(isOpen)
         .map(path =>
-          finding(
+          findingOf(
             'config_writable',
             `anybody can write ${printable(path)}`,
             commandLine('chmod', 'o-w', path),
@@ -44,7 +44,7 @@ export function checkConfigFiles(loaded: LoadedConfig): CheckResult {
       ...[...secretFiles(loaded)]
         .filter(path => ((modeOf(path) ?? 0) & readByAll) !== 0)
         .map(path =>
-          finding(
+          findingOf(
             'secret_readable',
             `anybody can read the secret in ${printable(path)}`,
             hiding(path, dataPath),
@@ -54,7 +54,7 @@ export function checkConfigFiles(loaded: LoadedConfig): CheckResult {
       ...[dataPath]
         .filter(isOpen)
         .map(path =>
-          finding(
+          findingOf(
             'data_open',
             `anybody can write into ${printable(path)}`,
             commandLine('chmod', 'o-w', path),
@@ -92,7 +92,7 @@ function hiding(path: string, dataPath: string): string {
 function keyFile(path: string): CheckResult['findings'] {
   if (((modeOf(path) ?? 0) & 0o077) === 0) return [];
   const message = `others than the daemon can read ${printable(path)}`;
-  return [finding('secret_readable', message, commandLine('chmod', '0600', path))];
+  return [findingOf('secret_readable', message, commandLine('chmod', '0600', path))];
 }
 
 function modeOf(path: string): number | null {

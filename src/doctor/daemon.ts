@@ -5,7 +5,7 @@ import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import { type Finding, finding as findingShape, versionReport } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { localized, restart, start } from './mend.ts';
 
@@ -42,7 +42,7 @@ export async function checkDaemon({ admin, loaded, context }: Installation): Pro
       };
     }
     const message = `${printable(error.message)}; what only it knows was not looked at`;
-    return { heard: false, findings: [finding('daemon_away', message, start(context))] };
+    return { heard: false, findings: [findingOf('daemon_away', message, start(context))] };
   }
 }
 
@@ -53,7 +53,7 @@ function succeeded<Answer extends { readonly status: number }>(answer: Answer): 
 
 function versions(running: string): Finding[] {
   if (running === version) return [];
-  return [finding('version', `the daemon is ${printable(running)}, this command ${version}`, restart())];
+  return [findingOf('version', `the daemon is ${printable(running)}, this command ${version}`, restart())];
 }
 
 function clocks(date: string | undefined): Finding[] {
@@ -61,5 +61,5 @@ function clocks(date: string | undefined): Finding[] {
   const apartMs = Math.abs(theirs - Date.now());
   if (Number.isNaN(theirs) || apartMs < clockMs) return [];
   const message = `the daemon's clock says ${new Date(theirs).toISOString()}, this one ${new Date().toISOString()}`;
-  return [finding('clock', message, `set the clock right (timedatectl set-ntp true), then ${restart()}`)];
+  return [findingOf('clock', message, `set the clock right (timedatectl set-ntp true), then ${restart()}`)];
 }

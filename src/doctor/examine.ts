@@ -4,7 +4,7 @@ import { hooksStatus } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding, together } from './check-result.ts';
+import { type CheckResult, findingOf, together } from './check-result.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';
 import { checkDaemon } from './daemon.ts';
 import { checkGate } from './gate.ts';
@@ -15,7 +15,7 @@ import type { HostContext, Installation, Loaded } from './installation.ts';
 import { softquota } from './mend.ts';
 import { checkPrograms } from './programs.ts';
 import { checkReachability } from './reachability.ts';
-import { findRepositories, type Repositories } from './repositories.ts';
+import { lookForRepositories, type Repositories } from './repositories.ts';
 import { checkSettings } from './settings.ts';
 import { checkSignedPushes } from './signed-pushes.ts';
 import { checkSockets } from './sockets.ts';
@@ -79,7 +79,7 @@ function capped(findings: readonly Finding[]): readonly Finding[] {
 /** `heard`: whether the daemon tells by itself of its storage. */
 async function onDisk(installation: Installation, heard: boolean): Promise<readonly CheckResult[]> {
   const { loaded, context } = installation;
-  const repositories = findRepositories(loaded.config);
+  const repositories = lookForRepositories(loaded.config);
   const { close } = repositories;
   const { repositories: statuses, hookConf } = await hooksStatus(
     close.map(({ path }) => path),
@@ -111,17 +111,21 @@ function checkRoots(context: HostContext, { roots, unread }: Repositories): Chec
       ...(roots.length > 0
         ? []
         : [
-            finding(
+            findingOf(
               'no_storage',
               'no storage is configured, so that nothing is measured',
               'set [storage.repos] PATH in app.ini',
             ),
           ]),
       ...away.map(({ path, state }) =>
-        finding('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
+        findingOf('root_away', `storage root ${printable(path)}: ${state}`, 'mount it'),
       ),
       ...(context.uid === 0 ? places : []).map(({ path, error }) =>
-        finding('root_unread', `${printable(path)}: ${error}`, `see why: ${commandLine('ls', '-la', path)}`),
+        findingOf(
+          'root_unread',
+          `${printable(path)}: ${error}`,
+          `see why: ${commandLine('ls', '-la', path)}`,
+        ),
       ),
     ],
     missed:
@@ -132,5 +136,5 @@ function checkRoots(context: HostContext, { roots, unread }: Repositories): Chec
 function notLooked(context: HostContext, missed: readonly string[]): Finding[] {
   if (missed.length === 0) return [];
   const message = `not everything could be looked at as uid ${context.uid}: ${missed.join('; ')}`;
-  return [finding('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
+  return [findingOf('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
 }

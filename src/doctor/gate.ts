@@ -3,7 +3,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey, start } from './mend.ts';
 
@@ -19,7 +19,7 @@ export async function checkGate(installation: Installation): Promise<CheckResult
       return { findings: modes(installation), missed: [`the gate at ${printable(socket)}`] };
     }
     return {
-      findings: [finding('gate_away', printable(error.message), start(context)), ...modes(installation)],
+      findings: [findingOf('gate_away', printable(error.message), start(context)), ...modes(installation)],
     };
   }
 }
@@ -28,11 +28,11 @@ function modes(installation: Installation): Finding[] {
   const { enabled, mode } = installation.loaded.config.quota;
   if (!enabled) {
     const mend = setKey(installation, 'quota', 'ENABLED', 'true', 'reload');
-    return [finding('disabled', 'quotas are switched off, nothing is refused', mend)];
+    return [findingOf('disabled', 'quotas are switched off, nothing is refused', mend)];
   }
   if (mode === 'report') {
     const mend = `when the figures convince: ${setKey(installation, 'quota', 'MODE', 'enforce', 'reload')}`;
-    return [finding('report', 'nothing is refused, only recorded', mend)];
+    return [findingOf('report', 'nothing is refused, only recorded', mend)];
   }
   return [];
 }

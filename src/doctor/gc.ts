@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { beforeLook, encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
@@ -28,12 +28,12 @@ function found(context: HostContext, { path, user }: Repository): Finding[] {
   const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
   if (isThere(`${path}/gc.log`)) {
     const message = `${printable(path)}: the last automatic gc failed, gc.log says why, and git makes no other until then`;
-    return [finding('gc_failing', message, collect)];
+    return [findingOf('gc_failing', message, collect)];
   }
   const loose = namesIn(`${path}/${sampled}`, /^[0-9a-f]+$/) * 256;
   if (loose > mostLoose) {
     return [
-      finding(
+      findingOf(
         'gc_needed',
         `${printable(path)}: about ${loose.toLocaleString('en-US')} loose objects`,
         collect,
@@ -42,7 +42,7 @@ function found(context: HostContext, { path, user }: Repository): Finding[] {
   }
   const packs = namesIn(`${path}/objects/pack`, /\.pack$/) - namesIn(`${path}/objects/pack`, /\.keep$/);
   if (packs > mostPacks) {
-    return [finding('gc_needed', `${printable(path)}: ${packs} packs`, collect)];
+    return [findingOf('gc_needed', `${printable(path)}: ${packs} packs`, collect)];
   }
   return [];
 }

@@ -4,7 +4,7 @@ import { commandLine } from '../health/index.ts';
 import type { InTimeOutcome, Wait } from '../in-time/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { finding } from './check-result.ts';
+import { findingOf } from './check-result.ts';
 import type { Examination } from './examine.ts';
 
 /** The examination, and what was not looked at. */
@@ -19,7 +19,7 @@ function added(waits: readonly Wait[], findings: readonly Finding[]): Finding[] 
   return waits
     .filter(({ place }) => !told.some(({ message }) => message.includes(printable(place))))
     .map(({ path, mountedAt }) =>
-      finding(
+      findingOf(
         'disk_hangs',
         `the disk at ${printable(path)} does not answer; what lies on it was not looked at`,
         `see what serves it: ${commandLine('findmnt', '--mountpoint', mountedAt)}`,
@@ -29,8 +29,8 @@ function added(waits: readonly Wait[], findings: readonly Finding[]): Finding[] 
 
 function notLooked(waits: readonly Wait[]): Finding {
   if (waits.length === 0)
-    return finding('not_looked', 'nothing was looked at: it did not end in time', 'run doctor again');
-  return finding(
+    return findingOf('not_looked', 'nothing was looked at: it did not end in time', 'run doctor again');
+  return findingOf(
     'not_looked',
     'all else was not looked at, since the disk kept it waiting',
     'mend this first, then run doctor again',

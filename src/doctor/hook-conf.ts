@@ -7,7 +7,7 @@ import { defaultSocket, withoutBlanks } from '../githooks/index.ts';
 import { commandLine, quoted } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import { type SettingName, settingFault, settingNames } from './hook-setting.ts';
 import { isSamePath } from './paths.ts';
 
@@ -18,7 +18,7 @@ export function checkHookConf(path: string, socket: string | null): CheckResult 
   if (!stats.isFile()) {
     const mend = `put a file in its place: ${commandLine('rm', '-rf', path)}`;
     return {
-      findings: [finding('hook_conf_ignored', `${path} is no file, so that no hook believes it`, mend)],
+      findings: [findingOf('hook_conf_ignored', `${path} is no file, so that no hook believes it`, mend)],
     };
   }
   const found = disbelieved(path, stats);
@@ -52,7 +52,7 @@ function disbelieved(
   if (reasons.length === 0) return [];
   const message = `no hook believes ${path}: ${reasons.join(', and ')}`;
   const chown = uid === 0 ? '' : `${commandLine('chown', 'root', path)} && `;
-  return [finding('hook_conf_ignored', message, `${chown}${commandLine('chmod', '0644', path)}`)];
+  return [findingOf('hook_conf_ignored', message, `${chown}${commandLine('chmod', '0644', path)}`)];
 }
 
 interface Line {
@@ -82,7 +82,7 @@ function faultIn(path: string, { number, key, value }: Line): Finding[] {
     name === null ? 'expected socket=, onError=, lastFor= or timeout=' : settingFault(name, value);
   if (fault === null) return [];
   const message = `${path}:${number}: ${printable(`${key}=${value}`)}: ${fault}; the hooks go by the default`;
-  return [finding('hook_conf_setting', message, commandLine('sed', '-i', `${number}d`, path))];
+  return [findingOf('hook_conf_setting', message, commandLine('sed', '-i', `${number}d`, path))];
 }
 
 /** Of several lines the last counts. */
@@ -92,5 +92,5 @@ function elsewhere(path: string, lines: readonly Line[], socket: string): Findin
   if (isSamePath(asked, socket)) return [];
   const message = `${path} sends the hooks to ${printable(asked)}, and the daemon serves ${printable(socket)}`;
   const drop = line === undefined ? '' : `${commandLine('sed', '-i', `${line.number}d`, path)} && `;
-  return [finding('hook_conf_socket', message, `${drop}echo socket=${quoted(socket)} >>${quoted(path)}`)];
+  return [findingOf('hook_conf_socket', message, `${drop}echo socket=${quoted(socket)} >>${quoted(path)}`)];
 }

@@ -20,7 +20,7 @@ import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { homeOf } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import { hookFileAt } from './hook-file.ts';
 import type { HostContext } from './installation.ts';
 import { asUser, softquota } from './mend.ts';
@@ -197,7 +197,7 @@ function including(
   const message = `${printable(first.path)}: its config includes other files, which are not looked at${others}`;
   const look = asUser(context, first.user.uid, 'git', '-C', first.path, 'config', '--get', 'core.hooksPath');
   return [
-    finding(
+    findingOf(
       'config_included',
       message,
       `what this prints, if anything, is where git looks for hooks: ${look}`,
@@ -223,7 +223,7 @@ function grouped(context: HostContext, faults: readonly Fault[], roots: readonly
     const others = group.length === 1 ? '' : `; so in ${group.length - 1} more`;
     const message = `${printable(first.repository)}: ${printable(first.what)}${others}`;
     const places = group.length <= mostNamed ? group.map(({ repository }) => repository) : roots;
-    return [finding(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places))];
+    return [findingOf(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places))];
   });
 }
 

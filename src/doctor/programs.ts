@@ -6,7 +6,7 @@ import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 
 /** Where hooks look first; then where git is found. */
 const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
@@ -33,23 +33,26 @@ async function curl(): Promise<Program> {
   const told = await versionOf('curl', ['-q', '--version']);
   if (told === null) {
     const message = `there is no curl in ${folders.join(', ')}: no hook can ask`;
-    return { is: 'no curl', findings: [finding('curl_missing', message, mend)] };
+    return { is: 'no curl', findings: [findingOf('curl_missing', message, mend)] };
   }
   const is = `curl ${numberIn(told)}`;
   if (/^Features:.*\bUnixSockets\b/m.test(told)) return { is, findings: [] };
-  return { is, findings: [finding('curl_missing', `${is} cannot use Unix sockets: no hook can ask`, mend)] };
+  return {
+    is,
+    findings: [findingOf('curl_missing', `${is} cannot use Unix sockets: no hook can ask`, mend)],
+  };
 }
 
 async function git(): Promise<Program> {
   const mend = installing('git');
   const told = await versionOf('git', ['--version']);
-  if (told === null) return { is: 'no git', findings: [finding('git_missing', 'there is no git', mend)] };
+  if (told === null) return { is: 'no git', findings: [findingOf('git_missing', 'there is no git', mend)] };
   const number = numberIn(told);
   const is = `git ${number}`;
   const [major = 0, minor = 0] = number.split('.').map(Number);
   if (major > leastGit[0] || (major === leastGit[0] && minor >= leastGit[1])) return { is, findings: [] };
   const message = `${is} has no quarantine: what a refused push brought stays on the disk`;
-  return { is, findings: [finding('git_missing', message, mend)] };
+  return { is, findings: [findingOf('git_missing', message, mend)] };
 }
 
 const managers = [

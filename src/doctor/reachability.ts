@@ -10,7 +10,7 @@ import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { groupName, userName, userWords } from './accounts.ts';
 import type { DoctorCode } from './catalog.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import type { RunHook } from './hooks.ts';
 import type { Right } from './impersonator.ts';
 import type { Installation } from './installation.ts';
@@ -59,7 +59,7 @@ export async function checkReachability(
   for (const { block, code } of found.flat()) {
     if (code === undefined) continue;
     const key = `${code} ${block.at}`;
-    if (!told.has(key)) told.set(key, findingOf(installation, code, block));
+    if (!told.has(key)) told.set(key, blockFinding(installation, code, block));
   }
   const missed = all.filter(user => !mayAskFor(context.uid, user)).map(({ uid }) => userWords(uid));
   return {
@@ -73,11 +73,11 @@ export async function checkReachability(
   };
 }
 
-function findingOf(installation: Installation, code: DoctorCode, block: Blocked): Finding {
+function blockFinding(installation: Installation, code: DoctorCode, block: Blocked): Finding {
   const because = block.at === block.target ? '' : `, on the way to ${printable(block.target)}`;
   const isSocket = code === 'gate_blocked' && block.at === block.target;
   const mend = isSocket ? socketMend(installation, block) : grant(block);
-  return finding(code, `${blockedWords(block)}${because}`, mend);
+  return findingOf(code, `${blockedWords(block)}${because}`, mend);
 }
 
 /** What outlasts a restart: the daemon makes its socket anew, with the mode and group that it is told. */

@@ -45,7 +45,10 @@ const mostClose = 500;
 const mostBeside = 2000;
 const deepestBeside = 2;
 
-export function findRepositories({ storages, scan }: Config, limits = { mostMs, mostClose }): Repositories {
+export function lookForRepositories(
+  { storages, scan }: Config,
+  limits = { mostMs, mostClose },
+): Repositories {
   const { roots, tracks, exclude } = resolveLayout(storages, scan.exclude);
   const known: string[] = [];
   const passed = new Set<string>();

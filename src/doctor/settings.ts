@@ -3,7 +3,7 @@
 import { defaultSocket, type RepositoryStatus } from '../githooks/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import { type SettingName, settingFault, settingNames } from './hook-setting.ts';
 import type { Installation } from './installation.ts';
 import { asUser, softquota } from './mend.ts';
@@ -41,7 +41,7 @@ export function checkSettings(
     const mend = asUser(context, uid, 'git', 'config', '--file', `${path}/config`, '--unset-all', key);
     // Without a socket of its own it would ask at the default one.
     const again = name === 'socket' ? ` && ${softquota(context, 'hooks install', path)}` : '';
-    return finding('repository_setting', message, mend + again);
+    return findingOf('repository_setting', message, mend + again);
   }
 
   function sentElsewhere(): Finding[] {
@@ -50,6 +50,6 @@ export function checkSettings(
     const others = elsewhere.length === 1 ? '' : `; so do ${elsewhere.length - 1} more`;
     const message = `${printable(first.path)}: its hooks ask at ${printable(first.asked)}, and the daemon serves ${printable(socket)}${others}`;
     const places = elsewhere.slice(0, mostNamed).map(({ path }) => path);
-    return [finding('repository_socket', message, softquota(context, 'hooks install', ...places))];
+    return [findingOf('repository_socket', message, softquota(context, 'hooks install', ...places))];
   }
 }

@@ -7,7 +7,7 @@ import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { homeOf } from './accounts.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import type { HostContext } from './installation.ts';
 import { asUser } from './mend.ts';
 import type { Repository } from './repositories.ts';
@@ -44,7 +44,7 @@ export async function checkSignedPushes(
 
 function signed(from: string, mend: string): Finding {
   const message = `${printable(from)} has clients sign their pushes (${key}): the certificate of a push stays, also when it is refused`;
-  return finding('signed_pushes', message, mend);
+  return findingOf('signed_pushes', message, mend);
 }
 
 function unset(context: HostContext, uid: number, file: string): string {

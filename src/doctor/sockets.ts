@@ -10,7 +10,7 @@ import { beforeLook } from '../layout/index.ts';
 import { exposureOf } from '../sockets/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 import { setKey } from './mend.ts';
 
@@ -33,14 +33,14 @@ function trusted(installation: Installation, path: string): Finding[] {
     (configured & useByAll) === 0
       ? commandLine('chmod', octal(configured), path)
       : setKey(installation, 'server', 'TRUSTED_MODE', octal(configured & 0o660), 'restart');
-  return [finding('trusted_open', `anybody can use TRUSTED_SOCKET, ${told(path, mode)}`, mend)];
+  return [findingOf('trusted_open', `anybody can use TRUSTED_SOCKET, ${told(path, mode)}`, mend)];
 }
 
 function admin(path: string): Finding[] {
   const mode = modeOf(path);
   if (mode === null || (mode & useByOthers) === 0) return [];
   const message = `others can use ADMIN_SOCKET, ${told(path, mode)}`;
-  return [finding('admin_open', message, commandLine('chmod', '0600', path))];
+  return [findingOf('admin_open', message, commandLine('chmod', '0600', path))];
 }
 
 /** What the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
@@ -56,7 +56,7 @@ function exposed(installation: Installation): Finding[] {
     const mend = isSticky
       ? setKey(installation, 'server', key, `/run/softquota/${basename(path)}`, 'restart')
       : commandLine('chmod', 'o-w', directory);
-    told.set(words, finding('socket_exposed', message, mend));
+    told.set(words, findingOf('socket_exposed', message, mend));
   }
   return [...told.values()];
 }

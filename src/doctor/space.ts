@@ -5,7 +5,7 @@ import { systemCode } from '../errors.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
 import { formatBytes, printable } from '../text/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import type { Installation } from './installation.ts';
 
 const leastBytes = 64 * 1024 * 1024;
@@ -21,11 +21,11 @@ export function checkSpace({ loaded }: Installation): CheckResult {
     // Some file systems make inodes as they need them, and count none.
     if (files > 0 && ffree < leastFiles) {
       const mend = `remove small files there: ${commandLine('df', '-i', dataPath)} shows it`;
-      return { findings: [finding('data_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
+      return { findings: [findingOf('data_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
     }
     if (bavail * bsize < leastBytes) {
       const mend = `make room there: ${commandLine('df', '-h', dataPath)} shows it`;
-      return { findings: [finding('data_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
+      return { findings: [findingOf('data_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
     }
     return { findings: [], checked: [`DATA_PATH, ${shown}: ${free}`] };
   } catch (error) {

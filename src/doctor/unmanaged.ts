@@ -3,7 +3,7 @@
 import { parseTemplate } from '../layout/index.ts';
 import { counted, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
-import { type CheckResult, finding } from './check-result.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
 import { hookFileAt } from './hook-file.ts';
 import type { Installation } from './installation.ts';
 import { setKey, softquota } from './mend.ts';
@@ -39,7 +39,7 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
     const [first] = paths;
     if (first === undefined) return [];
     const more = paths.length === 1 ? '' : `; so in ${paths.length - 1} more`;
-    return [finding(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
+    return [findingOf(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
   }
 
   function mendFor(path: string, code: 'unknown_repository' | 'unmanaged_repository'): string {

@@ -36,9 +36,9 @@ import { RecentEvents } from './recent-events.ts';
 import {
   basisOf,
   type ReplicaStanding,
+  replicaStandingAfter,
   type SharedDocuments,
   split,
-  standingAfter,
 } from './shared-documents.ts';
 import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
@@ -344,7 +344,7 @@ export class Documents {
    * nothing is changed.
    */
   applyRemote(change: Omit<PolicyChange, 'events'>, position: Position, changed: readonly Line[]): void {
-    const standing = standingAfter(this.#standing, position, changed);
+    const standing = replicaStandingAfter(this.#standing, position, changed);
     this.#applyRemote(this.#store.changeSetOf(change), change, standing, changed);
   }
 

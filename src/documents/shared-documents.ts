@@ -35,7 +35,7 @@ export interface ReplicaStanding {
 }
 
 /** Gives where the documents stand after a change of these lines. */
-export function standingAfter(
+export function replicaStandingAfter(
   before: ReplicaStanding | null,
   position: Position,
   changed: readonly Line[],

@@ -22,9 +22,9 @@ import {
   type Levels,
   levelOf,
   levelsIn,
+  levelText,
   lowest,
   nextLevel,
-  textOf,
 } from './levels.ts';
 
 /** Says whether this host is the one that tells. */
@@ -199,7 +199,7 @@ export class Crossings {
         events: events.slice(at, at + mostAtOnce),
         levels: ids.flatMap(ownerId => {
           const levels = levelsById.get(ownerId);
-          return levels === undefined ? [] : [{ ownerId, text: textOf(levels) }];
+          return levels === undefined ? [] : [{ ownerId, text: levelText(levels) }];
         }),
         goneLevels: ids.filter(ownerId => !levelsById.has(ownerId)),
       });

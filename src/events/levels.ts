@@ -37,7 +37,7 @@ export function nextLevel({ warnAt }: Pick<QuotaSettings, 'warnAt'>, decision: D
 }
 
 /** Only leaves that are not at the lowest stand in it. */
-export function textOf(levels: Levels): string {
+export function levelText(levels: Levels): string {
   const high = leaves.map((leaf, index) => [leaf, levels[index] ?? belowAll] as const);
   return JSON.stringify(Object.fromEntries(high.filter(([, level]) => level !== belowAll)));
 }

@@ -15,7 +15,7 @@ export interface Reply {
   readonly decision?: 'allowed' | 'refused';
 }
 
-export function send(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
+export function sendAnswer(request: IncomingMessage, response: ServerResponse, reply: Reply): void {
   if (response.headersSent) return;
   if (reply.status === 204) {
     response.writeHead(204).end();

@@ -27,7 +27,7 @@ interface Question {
 }
 
 /** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
-export function check(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
+export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const subject = subjectIn(parameters);

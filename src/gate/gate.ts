@@ -18,21 +18,28 @@ import {
   type SocketPlace,
   usualShares,
 } from '../sockets/index.ts';
-import { faultReply, type Reply, send } from './answer.ts';
-import { check } from './check.ts';
+import { faultReply, type Reply, sendAnswer } from './answer.ts';
+import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import {
-  addressOf,
   bodyOf,
   type Nested,
   nestedParametersOf,
   type Parameters,
   parametersOf,
+  requestAddress,
 } from './request.ts';
 import type { GateServices, Health } from './services.ts';
 import { unasked } from './unasked.ts';
-import { isSource, longestSetMs, source, sourceMethods, sources, sourcesAddress } from './unit-sources.ts';
+import {
+  answerSource,
+  isSource,
+  longestSetMs,
+  sourceMethods,
+  sources,
+  sourcesAddress,
+} from './unit-sources.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
@@ -48,7 +55,7 @@ interface Route {
 const asking = ['GET', 'HEAD', 'POST'];
 
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
-  ['/v1/check', { methods: asking, handle: check }],
+  ['/v1/check', { methods: asking, handle: answerCheck }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
   ['/v1/unasked', { methods: ['POST'], handle: unasked }],
   ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply({ reasons: [], notes: [] }) }],
@@ -131,7 +138,7 @@ export class Gate {
     Object.assign(server, { httpAllowHalfOpen: true });
     const connections = new Connections(server, { most: mostConnections });
     server.on('request', (request, response) => {
-      if (trust === 'trusted' && isSource(addressOf(request))) {
+      if (trust === 'trusted' && isSource(requestAddress(request))) {
         serveSource(services, request, response);
         return;
       }
@@ -199,19 +206,19 @@ function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  const fail = (error: unknown) => send(request, response, faultReply(error, services.unforeseen));
+  const fail = (error: unknown) => sendAnswer(request, response, faultReply(error, services.unforeseen));
   // A body is read to its end before anything is said, so that whoever sends it gets to hear the answer.
   if (hasBody(request)) {
-    bodyOf(request, routes.get(addressOf(request))?.mostBodyBytes)
+    bodyOf(request, routes.get(requestAddress(request))?.mostBodyBytes)
       .then(body => answer(services, routes, request, response, body))
-      .then(reply => send(request, response, reply))
+      .then(reply => sendAnswer(request, response, reply))
       .catch(fail);
     return;
   }
   try {
     const reply = answer(services, routes, request, response, null);
-    if (reply instanceof Promise) reply.then(found => send(request, response, found)).catch(fail);
-    else send(request, response, reply);
+    if (reply instanceof Promise) reply.then(found => sendAnswer(request, response, found)).catch(fail);
+    else sendAnswer(request, response, reply);
   } catch (error) {
     fail(error);
   }
@@ -222,11 +229,11 @@ function serveSource(services: GateServices, request: IncomingMessage, response:
   const method = request.method ?? '';
   if (method !== 'PUT') request.resume();
   const served = sourceMethods.includes(method)
-    ? source(services, request)
+    ? answerSource(services, request)
     : Promise.reject(wrongMethod(response, `${sourcesAddress}/NAME`, sourceMethods));
   served
-    .then(reply => send(request, response, reply))
-    .catch(error => send(request, response, faultReply(error, services.unforeseen)));
+    .then(reply => sendAnswer(request, response, reply))
+    .catch(error => sendAnswer(request, response, faultReply(error, services.unforeseen)));
 }
 
 function answer(
@@ -246,7 +253,7 @@ function routeOf(
   request: IncomingMessage,
   response: ServerResponse,
 ): Route {
-  const address = addressOf(request);
+  const address = requestAddress(request);
   const route = routes.get(address);
   if (route === undefined) {
     if (trustedRoutes.has(address) || isSource(address)) {

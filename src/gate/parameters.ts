@@ -23,7 +23,7 @@ export function required(parameters: Parameters, name: string): string {
 }
 
 /** An owner's name. */
-export function ownerIn(parameters: Parameters): string {
+export function ownerParameter(parameters: Parameters): string {
   const owner = required(parameters, 'owner');
   const why = nameFault(owner);
   if (why !== null) throw bad(`owner is ${shown(owner)}, which is no name: ${why}`);
@@ -33,7 +33,7 @@ export function ownerIn(parameters: Parameters): string {
 /** The name of an owner who may be known: a directory can have given a name that nobody could choose here. */
 export function askedOwnerIn(parameters: Parameters, isKnown: (name: string) => boolean): string {
   const owner = required(parameters, 'owner');
-  return isKnown(owner) ? owner : ownerIn(parameters);
+  return isKnown(owner) ? owner : ownerParameter(parameters);
 }
 
 /** An absolute path with single slashes, without `.` and `..`. */

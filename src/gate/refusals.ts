@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
 import type { Away } from '../store/index.ts';
 import { headerLine, isRefused, type RefusalLedger, refusedLines } from './refusal-lines.ts';
-import { doubtAbout, rightsOf, writeWhole } from './refused-file.ts';
+import { doubtAbout, publishFile, rightsOf } from './refused-file.ts';
 
 export interface RefusalsOptions {
   readonly ledger: RefusalLedger & Pick<Ledger, 'watch'>;
@@ -94,7 +94,7 @@ export class Refusals {
     const { socket, socketMode } = this.#options;
     this.#outdated = false;
     try {
-      await writeWhole(this.#file, this.#lines(), await rightsOf(socket, socketMode));
+      await publishFile(this.#file, this.#lines(), await rightsOf(socket, socketMode));
     } catch (error) {
       this.#outdated = true;
       throw error;

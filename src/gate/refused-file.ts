@@ -30,7 +30,7 @@ export async function rightsOf(socket: string, mode: number): Promise<Rights> {
  * Makes `file` hold these lines, readable for those who may use the socket, writable for the daemon
  * alone. Rejects with the system's error, and then what was there stays.
  */
-export async function writeWhole(file: string, lines: Iterable<string>, rights: Rights): Promise<void> {
+export async function publishFile(file: string, lines: Iterable<string>, rights: Rights): Promise<void> {
   const draft = `${file}.new`;
   // One that a killed daemon left. Nothing is written through what may be there instead.
   await rm(draft, { force: true });

@@ -7,7 +7,7 @@ import { SoftquotaError } from '../errors.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
-import { askedOwnerIn, bytesIn, deltaIn, leafIn, ownerIn, pathIn, unitNameIn } from './parameters.ts';
+import { askedOwnerIn, bytesIn, deltaIn, leafIn, ownerParameter, pathIn, unitNameIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
 
@@ -38,7 +38,7 @@ export async function existing(services: GateServices, path: string): Promise<st
 /** `/v1/changed` as trusted programs may say it: by path, or how much came or went. */
 export async function changedTrusted(services: GateServices, parameters: Parameters): Promise<Reply> {
   if ((parameters.get('path') ?? '') !== '' || !parameters.has('owner')) return changed(services, parameters);
-  const owner = ownerIn(parameters);
+  const owner = ownerParameter(parameters);
   const subject = leafIn(parameters);
   const delta = deltaIn(parameters);
   await services.ledger.reports.addDelta(owner, subject, delta);
@@ -47,7 +47,7 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
 
 /** `/v1/units`: a reported unit's absolute size. */
 export async function units(services: GateServices, parameters: Parameters): Promise<Reply> {
-  const owner = ownerIn(parameters);
+  const owner = ownerParameter(parameters);
   const subject = leafIn(parameters);
   const unit = unitNameIn(parameters);
   const bytes = bytesIn(parameters, 'bytes');

@@ -22,7 +22,7 @@ const none: Parameters = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
 /** The address without its query. */
-export function addressOf(request: IncomingMessage): string {
+export function requestAddress(request: IncomingMessage): string {
   const url = request.url ?? '/';
   const end = url.indexOf('?');
   return end === -1 ? url : url.slice(0, end);

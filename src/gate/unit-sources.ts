@@ -13,7 +13,7 @@ import { nameFault } from '../quota/index.ts';
 import { counted, formatBytes, printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { secondsIn } from './parameters.ts';
-import { addressOf, parametersOf } from './request.ts';
+import { parametersOf, requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
 
 export const sourcesAddress = '/v1/sources';
@@ -41,8 +41,8 @@ export function sources({ ledger }: GateServices): Reply {
 }
 
 /** `/v1/sources/NAME`, by its method, which is one of `sourceMethods`. */
-export async function source(services: GateServices, request: IncomingMessage): Promise<Reply> {
-  const name = nameIn(addressOf(request));
+export async function answerSource(services: GateServices, request: IncomingMessage): Promise<Reply> {
+  const name = nameIn(requestAddress(request));
   switch (request.method) {
     case 'PUT':
       return put(services, name, request);
@@ -56,7 +56,8 @@ export async function source(services: GateServices, request: IncomingMessage): 
 
 function one({ ledger }: GateServices, name: string): Reply {
   const report = ledger.sources.report(name);
-  if (report === undefined) throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
+  if (report === undefined)
+    throw new SoftquotaError('not_found', `there is no answerSource ${printable(name)}`);
   return { status: 200, json: () => shown(report), text: () => `${lineOf(report)}\n` };
 }
 
@@ -100,7 +101,10 @@ function nameIn(address: string): string {
   }
   const why = nameFault(name);
   if (why === null) return name;
-  throw new SoftquotaError('bad_parameter', `the source is "${printable(name)}", which is no name: ${why}`);
+  throw new SoftquotaError(
+    'bad_parameter',
+    `the answerSource is "${printable(name)}", which is no name: ${why}`,
+  );
 }
 
 function shown({ name, units, owners, bytes, reportedAt, staleAfterMs, isStale }: SourceReport): object {

@@ -69,7 +69,7 @@ function* walk(layout: Layout, root: string): Generator<Discovered, void> {
   const pending: Directory[] = [];
   yield* look(layout, directoryAt(layout, root), pending);
   for (let directory = pending.pop(); directory !== undefined; directory = pending.pop()) {
-    const { names, unread } = namesIn(directory);
+    const { names, unread } = namesInTemplate(directory);
     for (const place of unread) yield { type: 'unread', ...place };
     for (const name of names) {
       const child = childOf(layout, directory, name);
@@ -121,7 +121,7 @@ function isWalked({ tracks }: Layout, { kind }: Unit): boolean {
 }
 
 /** The names of the directories in one that may lead to a unit, and what could not be read. */
-export function namesIn({ path, states }: Directory): { names: readonly string[]; unread: Unread[] } {
+export function namesInTemplate({ path, states }: Directory): { names: readonly string[]; unread: Unread[] } {
   const only = states.map(onlyNext);
   const literals = new Set(only.filter(name => name !== null));
   if (!only.includes(null)) return those(literals, path);

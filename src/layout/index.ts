@@ -12,7 +12,7 @@ export {
   directoryAt,
   discover,
   look,
-  namesIn,
+  namesInTemplate,
   outermost,
 } from './discover.ts';
 export { beforeFollow } from './disk.ts';

@@ -6,7 +6,7 @@
  * ADMIN_SOCKET.
  */
 
-import { type Claims, namesIn } from '../claims/index.ts';
+import { type Claims, namesInClaim } from '../claims/index.ts';
 import type { Transaction } from '../documents/index.ts';
 import { editUser, type LinkDocument, profileOf, setAdministrationBy } from '../identity/index.ts';
 import type { SourceDocument } from './kinds.ts';
@@ -21,7 +21,7 @@ export function administrationBy(
 ): Administration {
   const ended = by === id ? 'ended' : 'unchanged';
   if (adminClaim === null || adminGroup === null) return ended;
-  const read = namesIn(claims, adminClaim);
+  const read = namesInClaim(claims, adminClaim);
   if (read.is === 'overage' || (read.is === 'absent' && missingClaim === 'keep')) return 'unchanged';
   if (read.is === 'absent' || !read.names.has(adminGroup)) return ended;
   return isAdmin ? 'unchanged' : 'given';

@@ -6,7 +6,7 @@
 import { buildAuthorizationUrl, buildAuthorizationUrlWithPAR, ResponseBodyError } from 'openid-client';
 import { isUnknownClient, unknownClient } from './exchange.ts';
 import { SignInFault } from './fault.ts';
-import { type Provider, reasonOf } from './providers.ts';
+import { causesOf, type Provider } from './providers.ts';
 
 /** Anybody can begin a sign-in: no more than so many wait for providers at once. */
 const mostAtOnce = 32;
@@ -69,5 +69,5 @@ function faultOf(error: unknown): SignInFault {
     const reason = `the provider refuses the pushed request: ${JSON.stringify(error.error)}`;
     return new SignInFault('provider_refused', reason);
   }
-  return new SignInFault('provider_away', `the request could not be pushed: ${reasonOf(error)}`);
+  return new SignInFault('provider_away', `the request could not be pushed: ${causesOf(error)}`);
 }

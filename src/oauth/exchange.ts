@@ -14,7 +14,7 @@ import type { PendingLogin } from './begun.ts';
 import { mergedClaims } from './claims.ts';
 import { SignInFault } from './fault.ts';
 import type { LoginResult } from './login.ts';
-import { type Provider, reasonOf } from './providers.ts';
+import { causesOf, type Provider } from './providers.ts';
 
 /** `address` is the one that the browser came to. Rejects with a `SignInFault`. */
 export async function arrivalBy(provider: Provider, address: URL, begun: PendingLogin): Promise<LoginResult> {
@@ -66,5 +66,5 @@ function faultOf(error: unknown): SignInFault {
     return new SignInFault('not_believed', `the provider refuses the code: ${JSON.stringify(error.error)}`);
   }
   const isAway = error instanceof TypeError || systemCode(error) === 'OAUTH_TIMEOUT';
-  return new SignInFault(isAway ? 'provider_away' : 'not_believed', reasonOf(error));
+  return new SignInFault(isAway ? 'provider_away' : 'not_believed', causesOf(error));
 }

@@ -3,14 +3,14 @@
  */
 
 import type { CustomFetch } from 'openid-client';
-import { isSafe } from './issuer.ts';
+import { isSafeAddress } from './issuer.ts';
 
 /** Ten thousand groups are less; what is longer would hold up all others while it is read. */
 const mostBytes = 1024 * 1024;
 
 /** Follows no redirect. Rejects where the address is not safe, or the answer too long. */
 export const boundedFetch: CustomFetch = async (address, { method, headers, body, signal }) => {
-  if (!isSafe(new URL(address))) throw new Error(`${address} is plain http, and not this host`);
+  if (!isSafeAddress(new URL(address))) throw new Error(`${address} is plain http, and not this host`);
   const asked = { method, headers, redirect: 'manual', signal: signal ?? null } as const;
   const response = await fetch(address, body === undefined ? asked : { ...asked, body });
   const { status, statusText } = response;

@@ -24,7 +24,7 @@ import { issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { type LoginOutcome, type LoginResult, logIn } from './login.ts';
-import { lostSecret, Providers, reasonOf } from './providers.ts';
+import { causesOf, lostSecret, Providers } from './providers.ts';
 import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
 import { type SynchronizingLog, warn } from './synchronization.ts';
@@ -107,7 +107,7 @@ export class SignInFlow {
       if (source.signOutAtProvider) endSessionAddress(provider, source, this.postLogoutRedirectUri);
       return null;
     } catch (error) {
-      const reason = error instanceof SignInFault ? error.message : reasonOf(error);
+      const reason = error instanceof SignInFault ? error.message : causesOf(error);
       const isOfSignOut = error instanceof SignInFault && error.code === 'still_signed_in_there';
       log.warn(
         { source: source.name, reason },

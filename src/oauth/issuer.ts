@@ -15,13 +15,13 @@ export function addressFault(text: string): string | null {
   if (url === null) return `expected the address of a provider, ${example}`;
   if (url.username !== '' || url.password !== '') return 'expected an address without user and password';
   if (url.hash !== '' || url.search !== '') return `expected an address without ? and #, ${example}`;
-  return isSafe(url)
+  return isSafeAddress(url)
     ? null
     : 'expected https; plain http is only for an address of this host itself, such as 127.0.0.1';
 }
 
 /** Tells whether what is sent there cannot be read on the way. */
-export function isSafe(url: URL): boolean {
+export function isSafeAddress(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
 }
 

@@ -21,7 +21,7 @@ import {
 import { z } from 'zod';
 import { SignInFault } from './fault.ts';
 import { boundedFetch } from './fetching.ts';
-import { discoveryOf, isSafe, issuerOf } from './issuer.ts';
+import { discoveryOf, isSafeAddress, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';
 import type { SourceDocument } from './kinds.ts';
 import { clientSecretOf, type KnownSecret } from './sources.ts';
@@ -165,7 +165,7 @@ async function discovered(source: SourceDocument): Promise<ServerMetadata> {
     });
     return found.serverMetadata();
   } catch (error) {
-    throw new SignInFault('provider_away', `${address} could not be read: ${reasonOf(error)}`, error);
+    throw new SignInFault('provider_away', `${address} could not be read: ${causesOf(error)}`, error);
   }
 }
 
@@ -222,7 +222,7 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
  * host itself.
  */
 export function isSafeFor(source: SourceDocument, url: URL): boolean {
-  return url.protocol === 'https:' || (isPlain(source) && isSafe(url));
+  return url.protocol === 'https:' || (isPlain(source) && isSafeAddress(url));
 }
 
 function isPlain({ discoveryUrl }: SourceDocument): boolean {
@@ -230,9 +230,9 @@ function isPlain({ discoveryUrl }: SourceDocument): boolean {
 }
 
 /** With what lies below it: a library's error says little by itself. Never with a piece of what was read. */
-export function reasonOf(error: unknown): string {
+export function causesOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof SyntaxError) return 'it is no JSON';
-  const below = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
+  const below = error.cause instanceof Error ? `: ${causesOf(error.cause)}` : '';
   return error.message + below;
 }

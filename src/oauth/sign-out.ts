@@ -10,7 +10,7 @@ import type { Snapshot } from '../documents/index.ts';
 import type { SessionDocument } from '../identity/index.ts';
 import { SignInFault } from './fault.ts';
 import type { SourceDocument } from './kinds.ts';
-import { isSafeFor, type Provider, reasonOf } from './providers.ts';
+import { causesOf, isSafeFor, type Provider } from './providers.ts';
 import { sourceById } from './sources.ts';
 
 /** Where a browser with this session goes, relative to the base URL; null: the session ends here alone. */
@@ -39,7 +39,7 @@ function addressAt(configuration: Provider[0], back: string): URL {
   try {
     return buildEndSessionUrl(configuration, { post_logout_redirect_uri: back });
   } catch (error) {
-    const reason = `the provider tells no end_session_endpoint that can be used: ${reasonOf(error)}`;
+    const reason = `the provider tells no end_session_endpoint that can be used: ${causesOf(error)}`;
     throw new SignInFault('still_signed_in_there', reason, error);
   }
 }

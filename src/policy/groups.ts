@@ -85,7 +85,7 @@ export function deleteGroup(changes: ChangeSet, name: string): void {
 }
 
 /** Throws `not_found` where either is missing, `conflict` where the rule is in the group already. */
-export function addRule(changes: ChangeSet, groupName: string, ruleName: string): void {
+export function addRuleToGroup(changes: ChangeSet, groupName: string, ruleName: string): void {
   const group = mustBeGroup(changes, groupName);
   mustBeRule(changes, ruleName);
   if (group.rules.includes(ruleName)) {
@@ -98,7 +98,7 @@ export function addRule(changes: ChangeSet, groupName: string, ruleName: string)
 }
 
 /** Throws `not_found` where the rule is not in the group. */
-export function removeRule(changes: ChangeSet, groupName: string, ruleName: string): void {
+export function removeRuleFromGroup(changes: ChangeSet, groupName: string, ruleName: string): void {
   const group = mustBeGroup(changes, groupName);
   if (!group.rules.includes(ruleName)) {
     throw new SoftquotaError(

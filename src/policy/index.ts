@@ -6,14 +6,14 @@
 
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
 export {
-  addRule,
+  addRuleToGroup,
   createGroup,
   deleteGroup,
   groupNamed,
   groupsIn,
   groupWithRules,
   type NewGroup,
-  removeRule,
+  removeRuleFromGroup,
 } from './groups.ts';
 export { assignmentKind, groupKind, mustBeGroup, mustBeRule, policyKinds, ruleKind } from './kinds.ts';
 export { lintIn } from './lint.ts';

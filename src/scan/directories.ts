@@ -18,7 +18,7 @@ import {
   isUnchanged,
   type Layout,
   look,
-  namesIn,
+  namesInTemplate,
   type Root,
 } from '../layout/index.ts';
 import type { Missed } from './messages.ts';
@@ -118,7 +118,7 @@ export class Directories {
   }
 
   #list(directory: Directory, watched: Watched): void {
-    const { names, unread } = namesIn(directory);
+    const { names, unread } = namesInTemplate(directory);
     // What cannot be read has not gone.
     if (unread.length > 0) return;
     const isIdentified = names.length <= mostIdentified;

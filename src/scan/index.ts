@@ -19,7 +19,7 @@ export type {
   UnitStanding,
 } from './measurement.ts';
 export type { ScanLog, ScannerOptions, ScanSettings } from './options.ts';
-export type { Leftover, Measure, Unread } from './outcome.ts';
+export type { Leftover, Measure, UnreadInUnit } from './outcome.ts';
 export type { Busy } from './pool.ts';
 export type { Problems, WalkFault, WalkProblems } from './problems.ts';
 export type { RootIdentity } from './roots.ts';

@@ -29,7 +29,7 @@ import type {
   WorkerAnswers,
   WorkerQuestion,
 } from './messages.ts';
-import { begin, monotonic, rest, shareLooks, viewOf } from './shared.ts';
+import { beginTask, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('client.ts is run as a worker thread');
@@ -43,7 +43,7 @@ shareLooks(shared, () => avoided);
 port.on('message', ({ question, avoided: places }: IoWorkerRequest) => {
   avoided = places;
   // What is asked of the cache is no look at the storage.
-  if (question.ask !== 'prepare cache' && question.ask !== 'prune cache') begin(shared);
+  if (question.ask !== 'prepare cache' && question.ask !== 'prune cache') beginTask(shared);
   try {
     send({ type: 'answer', answer: answerTo(question) });
   } catch (error) {

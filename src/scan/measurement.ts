@@ -3,7 +3,7 @@
 import type { Root, Unit } from '../layout/index.ts';
 import type { FormerOwner } from './former-owners.ts';
 import type { WalkedUnit } from './messages.ts';
-import type { Leftover, Unread } from './outcome.ts';
+import type { Leftover, UnreadInUnit } from './outcome.ts';
 import type { Start } from './walker-handle.ts';
 
 /**
@@ -23,7 +23,7 @@ export interface MeasuredUnit {
   /** Some of it could not be read, and is in `bytes` as it was last seen. */
   readonly partial: boolean;
   /** The first of the places that could not be read. */
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadInUnit[];
   readonly unreadCount: number;
   /** The first of what git began more than an hour ago and never finished; it counts. */
   readonly leftovers: readonly Leftover[];

@@ -12,7 +12,7 @@ import type { ScannerOptions } from './options.ts';
 import { Pool } from './pool.ts';
 import { type HeldRise, RiseConfirmation, type WalkReason } from './rise-confirmation.ts';
 import { RootCheck } from './root-check.ts';
-import { standingAfter } from './roots.ts';
+import { unitStandingAfter } from './roots.ts';
 import { monotonic } from './shared.ts';
 import { type TargetOutcome, Targets } from './targets.ts';
 import type { Start } from './walker-handle.ts';
@@ -185,7 +185,7 @@ export class UnitMeasuring {
     // Told already; the next sweep finds out whether they are back.
     if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
     const roots = await this.#rootCheck.roots();
-    if (roots === null || standingAfter(nothing, nothing, roots)(path) !== 'gone') {
+    if (roots === null || unitStandingAfter(nothing, nothing, roots)(path) !== 'gone') {
       const reason = roots?.find(({ away }) => away !== null)?.away ?? 'the disk does not answer';
       log.warn(
         { path, reason },

@@ -17,7 +17,7 @@ export interface WalkRequest {
   readonly knownBytes: number | null;
 }
 
-export interface Unread {
+export interface UnreadInUnit {
   readonly path: string;
   /** The system's code. */
   readonly error: string;
@@ -46,7 +46,7 @@ export interface Walked {
   readonly directories: number;
   readonly partial: boolean;
   /** The first of them. */
-  readonly unread: readonly Unread[];
+  readonly unread: readonly UnreadInUnit[];
   readonly unreadCount: number;
   /** The first of them. */
   readonly leftovers: readonly Leftover[];

@@ -14,15 +14,15 @@ import { messageOf } from '../errors.ts';
 import type { Hangs } from './hangs.ts';
 import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts';
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
-import { begin, count, lookedAt, monotonic, signal, stuckMs } from './shared.ts';
+import { beginTask, count, lookedAt, monotonic, signal, stuckMs } from './shared.ts';
 import { endThread } from './thread.ts';
 import {
   type Counts,
   countsOf,
   nothing,
-  pathOf,
+  pathOfTask,
   type Start,
-  send,
+  sendTask,
   startWalker,
   sumOf,
   sweptBy,
@@ -95,7 +95,7 @@ export class Pool {
   }
 
   add(job: WalkJob): void {
-    const path = pathOf(job.task);
+    const path = pathOfTask(job.task);
     const device = this.#options.deviceOf(path);
     const hung = [...this.#walkers].find(
       walker => walker.release !== null && this.#stuckAt(walker) === device,
@@ -124,7 +124,7 @@ export class Pool {
       const entry = batch.get(shared.counts[count.task] ?? 0);
       if (entry === undefined) return [];
       const milliseconds = Math.max(0, now - (shared.counts[count.since] ?? now));
-      return [{ path: pathOf(entry.job.task), milliseconds }];
+      return [{ path: pathOfTask(entry.job.task), milliseconds }];
     });
   }
 
@@ -146,7 +146,7 @@ export class Pool {
       clearTimeout(timer);
     }
     const walkers = [...this.#walkers];
-    for (const walker of walkers) send(walker, { type: 'close' });
+    for (const walker of walkers) sendTask(walker, { type: 'close' });
     const ended = await Promise.all(walkers.map(walker => this.#ended(walker, withinMs)));
     return ended.filter(hasEnded => !hasEnded).length;
   }
@@ -165,7 +165,7 @@ export class Pool {
 
   #put(entry: Entry): void {
     const { task, urgency } = entry.job;
-    this.#queue.put({ urgency, device: this.#options.deviceOf(pathOf(task)) }, entry);
+    this.#queue.put({ urgency, device: this.#options.deviceOf(pathOfTask(task)) }, entry);
   }
 
   #stop(those: readonly Urgency[]): void {
@@ -236,7 +236,7 @@ export class Pool {
       const milliseconds = stuckMs(walker.shared);
       if (walker.release !== null || milliseconds < hungAfterMs) continue;
       const at = walker.batch.get(walker.shared.counts[count.task] ?? 0);
-      const path = lookedAt(walker.shared) || (at === undefined ? '' : pathOf(at.job.task));
+      const path = lookedAt(walker.shared) || (at === undefined ? '' : pathOfTask(at.job.task));
       if (path === '') continue;
       walker.release = hangs.note(path, monotonic() - milliseconds);
       Atomics.store(walker.shared.signals, signal.stop, 1);
@@ -258,7 +258,7 @@ export class Pool {
   #give(walker: WalkerHandle<Entry>, { urgency, device }: Next, entries: readonly Entry[]): void {
     walker.urgency = urgency;
     walker.device = device;
-    begin(walker.shared);
+    beginTask(walker.shared);
     const { hungAfterMs } = this.#options;
     this.#watch ??= setInterval(() => this.#lookAfter(), Math.min(slowMs, hungAfterMs / looksEach)).unref();
     walker.countsBefore = countsOf(walker.shared);
@@ -267,9 +267,9 @@ export class Pool {
       walker.batch.set(this.#lastId, { ...entry, start: this.#start() });
       entry.job.begin?.();
       const { task } = entry.job;
-      return { id: this.#lastId, task, knownBytes: this.#options.knownBytes(pathOf(task)) ?? null };
+      return { id: this.#lastId, task, knownBytes: this.#options.knownBytes(pathOfTask(task)) ?? null };
     });
-    send(walker, {
+    sendTask(walker, {
       type: 'batch',
       grounds: this.#options.grounds(),
       tasks,
@@ -330,7 +330,7 @@ export class Pool {
   #letGo(walker: WalkerHandle<Entry>): void {
     if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#options.size) return;
     this.#walkers.delete(walker);
-    send(walker, { type: 'close' });
+    sendTask(walker, { type: 'close' });
   }
 
   #exited(walker: WalkerHandle<Entry>, code: number): void {
@@ -339,7 +339,7 @@ export class Pool {
     if (walker.batch.size > 0 && !this.#closed) {
       const at = walker.batch.get(walker.shared.counts[count.task] ?? 0);
       this.#options.warn(
-        { path: at === undefined ? null : pathOf(at.job.task), reason: why, units: walker.batch.size },
+        { path: at === undefined ? null : pathOfTask(at.job.task), reason: why, units: walker.batch.size },
         'a walker died; what it had is walked again by another one',
       );
     }

@@ -1,6 +1,6 @@
 /** What a sweep met that a person should know: lists that are capped, with exact counts. */
 
-import type { Leftover, Unread } from './outcome.ts';
+import type { Leftover, UnreadInUnit } from './outcome.ts';
 import type { HeldRise } from './rise-confirmation.ts';
 
 /** Something that is not as it should be; `what` says it for a person. */
@@ -17,7 +17,7 @@ export interface WalkProblems<Entry> {
 }
 
 export interface Problems {
-  readonly unread: WalkProblems<Unread>;
+  readonly unread: WalkProblems<UnreadInUnit>;
   readonly faults: WalkProblems<WalkFault>;
   readonly leftovers: WalkProblems<Leftover>;
   /** Units of which not all counts, since it waits for git to finish in them. */

@@ -97,7 +97,7 @@ export function isOther(root: RootIdentity, record: RootIdentity | undefined): b
 }
 
 /** How any unit stands, known by its path. */
-export function standingAfter(
+export function unitStandingAfter(
   seen: ReadonlySet<string>,
   unread: ReadonlySet<string>,
   roots: readonly SweptRoot[],

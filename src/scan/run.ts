@@ -2,7 +2,7 @@
 
 import type { Drift, SweepKind } from './measurement.ts';
 import type { TaskResult } from './messages.ts';
-import type { Leftover, Unread } from './outcome.ts';
+import type { Leftover, UnreadInUnit } from './outcome.ts';
 import { CountedList, type Problems, type WalkFault } from './problems.ts';
 import type { HeldRise } from './rise-confirmation.ts';
 import { monotonic } from './shared.ts';
@@ -71,7 +71,7 @@ export class Run implements ScanRun {
   readonly done: Promise<void>;
 
   readonly problems = {
-    unread: new CountedList<Unread>(),
+    unread: new CountedList<UnreadInUnit>(),
     faults: new CountedList<WalkFault>(),
     leftovers: new CountedList<Leftover>(),
     held: new CountedList<HeldRise>(),

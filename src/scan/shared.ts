@@ -61,7 +61,7 @@ export function move({ counts }: Shared): void {
 }
 
 /** Says that the thread begins with something, before its first look. */
-export function begin(shared: Shared): void {
+export function beginTask(shared: Shared): void {
   shared.at[0] = 0;
   move(shared);
 }

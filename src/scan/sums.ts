@@ -37,7 +37,7 @@ export function addDirectory(sums: Sums, parent: number, name: string): number {
 }
 
 /** All bytes, those of a file with several names once. May pass 2^53 - 1; it is then not exact. */
-export function totalOf(sums: Sums): number {
+export function totalOfSums(sums: Sums): number {
   const files = new Map(sums.links.map(link => [link.file, link.bytes]));
   let total = 0;
   for (const bytes of sums.bytes) total += bytes;

@@ -11,7 +11,7 @@ import type { Around } from './around.ts';
 import type { UnitMeasuring } from './measuring.ts';
 import type { TaskResult } from './messages.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
-import { standingAfter, sweptRoots } from './roots.ts';
+import { sweptRoots, unitStandingAfter } from './roots.ts';
 import type { Run } from './run.ts';
 
 export interface SweepOptions {
@@ -100,7 +100,7 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
     finishedAt: Date.now(),
     units: seen.size,
     whole: run.owners === null,
-    standing: standingAfter(seen, unread, roots),
+    standing: unitStandingAfter(seen, unread, roots),
     roots,
     drift: run.driftSoFar(),
   });

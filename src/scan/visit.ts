@@ -10,7 +10,7 @@ import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf } from '../layout/index.ts';
 import type { Arrivals, ArrivedFile } from './arrivals.ts';
 import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
-import type { Leftover, Unread, WalkRequest } from './outcome.ts';
+import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
 
 /** What is counted so far. */
@@ -70,7 +70,7 @@ export interface Walk extends WalkTally {
   readonly steps: (Place | number)[];
   readonly sums: Sums;
   readonly seenFiles: Set<string>;
-  readonly unread: Unread[];
+  readonly unread: UnreadInUnit[];
   readonly unreadPlaces: UnreadSum[];
   readonly leftovers: MutableLeftover[];
   unreadCount: number;
@@ -89,7 +89,7 @@ export interface Walk extends WalkTally {
 class Stopped extends Error {}
 
 /** A walk with the unit's directory as its first step; only a repository has `arrivals`. */
-export function begin(request: WalkRequest, arrivals: Arrivals | null, pulse: Pulse): Walk {
+export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse: Pulse): Walk {
   const { path } = request.unit;
   const first: Place = {
     parent: -1,

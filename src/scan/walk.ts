@@ -14,8 +14,8 @@ import { Arrivals } from './arrivals.ts';
 import type { Cache } from './cache.ts';
 import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
 import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
-import { carryOver, totalOf } from './sums.ts';
-import { begin, type Pulse, takeSteps, type Walk } from './visit.ts';
+import { carryOver, totalOfSums } from './sums.ts';
+import { beginWalk, type Pulse, takeSteps, type Walk } from './visit.ts';
 
 /** A pack that is being written was changed within this time. */
 const writingMs = 60_000;
@@ -27,7 +27,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const startedAt = Date.now();
   const collectorsBefore = isRepository ? collectorsOf(unit.path, startedAt) : [];
   const arrivals = new Arrivals(earliest(collectorsBefore, startedAt - writingMs));
-  const state = begin(request, isRepository ? arrivals : null, pulse);
+  const state = beginWalk(request, isRepository ? arrivals : null, pulse);
   const before = isRepository ? packsOf(unit.path, state.now) : null;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
@@ -94,7 +94,7 @@ function bytesOf(state: Walk, cache: Cache): number {
     const unseen = Math.max(0, (request.knownBytes ?? 0) - state.bytes);
     sums.bytes[first.directory] = (sums.bytes[first.directory] ?? 0) + unseen;
   }
-  return totalOf(sums);
+  return totalOfSums(sums);
 }
 
 interface Identity {

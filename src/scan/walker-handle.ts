@@ -56,11 +56,11 @@ export function startWalker<Entry>(
   };
 }
 
-export function send({ worker }: Pick<WalkerHandle<unknown>, 'worker'>, request: WalkerRequest): void {
+export function sendTask({ worker }: Pick<WalkerHandle<unknown>, 'worker'>, request: WalkerRequest): void {
   worker.postMessage(request);
 }
 
-export function pathOf(task: Task): string {
+export function pathOfTask(task: Task): string {
   return 'unit' in task ? task.unit.path : task.path;
 }
 

@@ -17,7 +17,7 @@ import type {
   WalkerRequest,
   WalkerStart,
 } from './messages.ts';
-import { begin, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
+import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
 
@@ -45,7 +45,7 @@ port.on('message', (request: WalkerRequest) => {
   avoided = request.avoided;
   for (const task of request.tasks) {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
-    begin(view);
+    beginTask(view);
     counts[count.since] = monotonic();
     counts[count.task] = task.id;
     // Results are handed over during a walk too, so `pending` is another one after it.

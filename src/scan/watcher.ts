@@ -11,7 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Directories } from './directories.ts';
 import type { Missed, WatcherReport, WatcherRequest, WatcherStart } from './messages.ts';
-import { begin, monotonic, rest, shareLooks, viewOf } from './shared.ts';
+import { beginTask, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('watcher.ts is run as a worker thread');
@@ -27,7 +27,7 @@ let { avoided } = start;
 const shared = viewOf(buffer);
 shareLooks(shared, () => avoided);
 const all = roots.map(root => new Directories(layout, root));
-begin(shared);
+beginTask(shared);
 await pass(restPerWork.first);
 for (;;) await pass(restPerWork.later);
 
@@ -65,7 +65,7 @@ async function tellFound(directories: Directories): Promise<void> {
 async function pause(milliseconds: number): Promise<void> {
   rest(shared);
   await delay(milliseconds);
-  begin(shared);
+  beginTask(shared);
 }
 
 /** Tells something, and waits until it is taken. */
@@ -76,5 +76,5 @@ async function tell(report: WatcherReport): Promise<void> {
   const [request] = await once(port, 'message');
   // The one who started this thread answers nothing else.
   ({ avoided } = request as WatcherRequest);
-  begin(shared);
+  beginTask(shared);
 }

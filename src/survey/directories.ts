@@ -20,7 +20,7 @@ export function physical(path: string): string {
  * A small file's text; null where there is none that can be read. With `follow`, also of one that a link
  * leads to.
  */
-export function textOf(path: string, { follow = false } = {}): string | null {
+export function fileText(path: string, { follow = false } = {}): string | null {
   const file = ifReadable(path, () => readBounded(path, { follow }));
   return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;
 }

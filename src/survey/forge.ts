@@ -7,7 +7,7 @@
  */
 
 import { basename, dirname, join } from 'node:path';
-import { isDirectory, liesIn, textOf } from './directories.ts';
+import { fileText, isDirectory, liesIn } from './directories.ts';
 import { forgeStores, isForgejo, readForgeIni, repositoryNames } from './forge-ini.ts';
 import { type Recognised, type StorePlace, section } from './recognised.ts';
 
@@ -22,7 +22,7 @@ export function forge(given: string): Recognised | null {
 export function forgeByHooks(given: string, repositories: readonly string[]): Recognised | null {
   for (const repository of repositories.slice(0, 20)) {
     const hook = join(repository, 'hooks/pre-receive.d/gitea');
-    const text = textOf(hook);
+    const text = fileText(hook);
     const config = /\bhook --config=(?:'([^']+)'|(\S+))/.exec(text ?? '');
     if (config === null) continue;
     const evidence = `${hook} is a hook of the forge`;
@@ -50,7 +50,7 @@ const subfolders = [
 
 function byIni(given: string, files: readonly string[]): Recognised | null {
   for (const file of files) {
-    const text = textOf(file, { follow: true });
+    const text = fileText(file, { follow: true });
     if (text === null) continue;
     const { product, repositories, stores, remote } = readForgeIni(text, file);
     const root = repositories.find(

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { type ClaimRules, type Claims, mappingIn, namesIn, synchronize } from '../../src/claims/index.ts';
+import {
+  type ClaimRules,
+  type Claims,
+  mappingIn,
+  namesInClaim,
+  synchronize,
+} from '../../src/claims/index.ts';
 
 const rules: ClaimRules = {
   groupClaim: 'groups',
@@ -177,8 +183,8 @@ t.test('a text with commas says the same as the list of its names', async () => 
   const plain = fc.string({ minLength: 1 }).filter(text => !text.includes(',') && text.trim() === text);
   fc.assert(
     fc.property(fc.array(plain), fc.constantFrom(',', ' , ', ',  '), (names, comma) => {
-      const asText = namesIn({ g: names.join(comma) }, 'g');
-      const asList = namesIn({ g: names }, 'g');
+      const asText = namesInClaim({ g: names.join(comma) }, 'g');
+      const asList = namesInClaim({ g: names }, 'g');
       return (
         asText.is === 'read' && asList.is === 'read' && [...asText.names].join() === [...asList.names].join()
       );

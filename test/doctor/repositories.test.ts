@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Config, loadConfig } from '../../src/config/index.ts';
-import { findRepositories } from '../../src/doctor/repositories.ts';
+import { lookForRepositories } from '../../src/doctor/repositories.ts';
 import { folderFor, repositoryAt, write } from './folder.ts';
 
 function configured(t: Test, template: string): { folder: string; config: Config } {
@@ -33,7 +33,7 @@ t.test(
     at('git/alice/app.git/modules/inner.git');
     at('work/.git');
     mkdirSync(join(folder, 'srv/git/alice/notes'));
-    const found = findRepositories(config);
+    const found = lookForRepositories(config);
     t.strictSame(found.unmanaged, unmanaged.sort());
     t.equal(found.count, 1);
     t.match(found.close, [{ path: join(folder, 'srv/git/alice/app.git'), user: { uid: 0, gid: 0 } }]);
@@ -45,7 +45,7 @@ t.test('what lies inside a repository that no template matches is no repository 
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.repository');
   const stray = repositoryAt(join(folder, 'srv/git/alice/app.git'));
   repositoryAt(join(stray, 'modules/inner'));
-  t.strictSame(findRepositories(config).unmanaged, [stray]);
+  t.strictSame(lookForRepositories(config).unmanaged, [stray]);
 });
 
 t.test('of very many, those that look unprotected are looked at, but never they alone', async t => {
@@ -54,7 +54,7 @@ t.test('of very many, those that look unprotected are looked at, but never they 
     const path = repositoryAt(join(folder, `srv/git/o${number % 7}/r${number}.git`));
     if (number !== 33) write(join(path, 'hooks/pre-receive'), '#!/bin/sh\n');
   }
-  const { close, count } = findRepositories(config, { mostMs: 20_000, mostClose: 10 });
+  const { close, count } = lookForRepositories(config, { mostMs: 20_000, mostClose: 10 });
   t.equal(count, 60);
   t.equal(close.length, 10);
   t.ok(close.some(({ path }) => path.endsWith('/r33.git')));
@@ -64,14 +64,14 @@ t.test('of very many, those that look unprotected are looked at, but never they 
 t.test('with the time up it says that there are more', async t => {
   const { folder, config } = configured(t, 'srv/git/{owner}/{repo}.git');
   for (const name of ['a', 'b', 'c']) repositoryAt(join(folder, `srv/git/alice/${name}.git`));
-  const { count, whole } = findRepositories(config, { mostMs: 0, mostClose: 10 });
+  const { count, whole } = lookForRepositories(config, { mostMs: 0, mostClose: 10 });
   t.equal(whole, false);
   t.ok(count < 3);
 });
 
 t.test('a storage root that is not there is told as it stands', async t => {
   const { folder, config } = configured(t, 'nowhere/{owner}/{repo}.git');
-  const { roots, count, unmanaged } = findRepositories(config);
+  const { roots, count, unmanaged } = lookForRepositories(config);
   t.match(roots, [{ path: join(folder, 'nowhere'), state: 'missing' }]);
   t.equal(count, 0);
   t.strictSame(unmanaged, []);

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Author, Kind, PolicyEvent } from '../../src/documents/index.ts';
 import { Ledger } from '../../src/ledger/index.ts';
 import {
-  addRule,
+  addRuleToGroup,
   assign,
   createGroup,
   createRule,
@@ -243,7 +243,7 @@ function take(ledger: Ledger, step: Step): Promise<unknown> {
       case 'deleteGroup':
         return deleteGroup(changes, step.name);
       case 'addRule':
-        return addRule(changes, step.group, step.name);
+        return addRuleToGroup(changes, step.group, step.name);
       case 'setGroups':
         return setGroups(changes, transaction.mustBeOwner(step.name).id, step.groups);
     }

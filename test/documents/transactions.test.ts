@@ -4,7 +4,7 @@ import t from 'tap';
 import type { ChangeSet } from '../../src/documents/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
 import {
-  addRule,
+  addRuleToGroup,
   assign,
   assignedGroups,
   createGroup,
@@ -80,7 +80,7 @@ t.test(
       Array.from({ length: 50 }, (_, at) =>
         ledger.documents.transact(({ changes }) => {
           createRule(changes, { name: `r${at}`, limitBytes: at, subjects: [] });
-          addRule(changes, 'free', `r${at}`);
+          addRuleToGroup(changes, 'free', `r${at}`);
           if (at % 5 === 0) throw new Error('half-way');
         }),
       ),

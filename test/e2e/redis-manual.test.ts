@@ -5,7 +5,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { keysOf } from '../../src/store/redis/keys.ts';
+import { redisKeys } from '../../src/store/redis/keys.ts';
 import { type Server as Redis, startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { launcher } from './daemon.ts';
@@ -135,7 +135,7 @@ t.test('a host that only measures tells its usage, follows the policy, and canno
 
 t.test('the manual names every key that is kept', async t => {
   const text = await readFile(new URL('../../docs/redis.md', import.meta.url), 'utf8');
-  const { alive, mark, staged, share, task, ...plain } = keysOf('softquota');
+  const { alive, mark, staged, share, task, ...plain } = redisKeys('softquota');
   for (const key of Object.values(plain)) t.ok(text.includes(key.replace('{softquota}', '')), key);
   t.ok(text.includes(task('NAME')));
   t.ok(text.includes(mark('N')));

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { atLimit, belowAll, inForce, levelsIn, nextLevel, textOf } from '../../src/events/levels.ts';
+import { atLimit, belowAll, inForce, levelsIn, levelText, nextLevel } from '../../src/events/levels.ts';
 import { decide, leaves } from '../../src/quota/index.ts';
 import * as any from '../quota/arbitraries.ts';
 
@@ -52,7 +52,7 @@ t.test('as long as nothing changes, nothing is told', async () => {
 
 t.test('levels are kept as they are, and what cannot be understood counts as the lowest', async t => {
   const levels = fc.array(fc.nat(atLimit), { minLength: leaves.length, maxLength: leaves.length });
-  fc.assert(fc.property(levels, each => assert.deepStrictEqual(levelsIn(textOf(each)), each)));
+  fc.assert(fc.property(levels, each => assert.deepStrictEqual(levelsIn(levelText(each)), each)));
   const lowest = leaves.map(() => belowAll);
   for (const text of [
     '',

@@ -6,7 +6,7 @@ import t from 'tap';
 import { type ChangeSet, DocumentStore } from '../../src/documents/index.ts';
 import { SoftquotaError } from '../../src/errors.ts';
 import {
-  addRule,
+  addRuleToGroup,
   assign,
   assignedGroups,
   assignmentKind,
@@ -20,7 +20,7 @@ import {
   groupNamed,
   groupsIn,
   Policy,
-  removeRule,
+  removeRuleFromGroup,
   ruleFaults,
   ruleKind,
   rulesIn,
@@ -108,9 +108,9 @@ const step = {
       },
     }),
   ),
-  addRule: fc.tuple(anyName, anyName).map(
+  addRuleToGroup: fc.tuple(anyName, anyName).map(
     ([group, name]): Step => ({
-      does: changes => addRule(changes, group, name),
+      does: changes => addRuleToGroup(changes, group, name),
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (found === undefined || !model.rules.some(each => each.name === name)) return 'not_found';
@@ -119,9 +119,9 @@ const step = {
       },
     }),
   ),
-  removeRule: fc.tuple(anyName, anyName).map(
+  removeRuleFromGroup: fc.tuple(anyName, anyName).map(
     ([group, name]): Step => ({
-      does: changes => removeRule(changes, group, name),
+      does: changes => removeRuleFromGroup(changes, group, name),
       means: model => {
         const found = model.groups.find(each => each.name === group);
         if (!found?.rules.includes(name)) return 'not_found';

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { type Cache, openCache, prepareCache } from '../../src/scan/cache.ts';
-import { addDirectory, carryOver, newSums, type Sums, totalOf } from '../../src/scan/sums.ts';
+import { addDirectory, carryOver, newSums, type Sums, totalOfSums } from '../../src/scan/sums.ts';
 import { temporary } from './world.ts';
 
 function file(t: Test): string {
@@ -151,7 +151,7 @@ t.test('what is carried over is what was there, in any tree', async t => {
     const whole = build(null).sums;
     const part = build(hidden % nodes.length);
     carryOver(part.sums, whole, [{ directory: part.hidden, extent: 'whole' }]);
-    return totalOf(part.sums) === totalOf(whole);
+    return totalOfSums(part.sums) === totalOfSums(whole);
   });
   t.doesNotThrow(() => fc.assert(law));
 });

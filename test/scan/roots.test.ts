@@ -5,8 +5,8 @@ import {
   type RootIdentity,
   type RootQuestions,
   type Sight,
-  standingAfter,
   sweptRoots,
+  unitStandingAfter,
 } from '../../src/scan/roots.ts';
 
 const none: ReadonlySet<string> = new Set();
@@ -22,7 +22,7 @@ function knowing(known: readonly string[], record?: RootIdentity): RootQuestions
 
 t.test('a unit that was not seen below a root that is as it was is gone', async t => {
   const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
-  const standing = standingAfter(new Set(['/srv/a']), new Set(['/srv/closed']), roots);
+  const standing = unitStandingAfter(new Set(['/srv/a']), new Set(['/srv/closed']), roots);
   t.equal(standing('/srv/a'), 'seen');
   t.equal(standing('/srv/b'), 'gone');
   t.equal(standing('/srv/a/b'), 'gone');
@@ -34,7 +34,7 @@ t.test('a unit that was not seen below a root that is as it was is gone', async 
 t.test('units below a root that is missing are away', async t => {
   for (const state of ['missing', 'unreadable', 'not a directory'] as const) {
     const roots = [root('/srv', { state, device: 0n, inode: 0n }), root('/mnt')];
-    const standing = standingAfter(none, none, sweptRoots(roots, roots, nothing, knowing([]), false));
+    const standing = unitStandingAfter(none, none, sweptRoots(roots, roots, nothing, knowing([]), false));
     t.equal(standing('/srv/a'), 'away');
     t.equal(standing('/mnt/a'), 'gone');
     t.equal(standing('/data/a'), 'away', 'the missing root may have led there by a link');
@@ -43,7 +43,7 @@ t.test('units below a root that is missing are away', async t => {
 
 t.test('units of storage that is not configured any more are gone', async t => {
   const roots = sweptRoots([root('/srv')], [root('/srv')], nothing, knowing([]), false);
-  t.equal(standingAfter(none, none, roots)('/data/a'), 'gone');
+  t.equal(unitStandingAfter(none, none, roots)('/data/a'), 'gone');
 });
 
 t.test('units below a root that went away during the sweep are away', async t => {
@@ -53,7 +53,7 @@ t.test('units below a root that went away during the sweep are away', async t =>
     root('/srv', { state: 'missing', device: 0n, inode: 0n }),
   ]) {
     t.equal(
-      standingAfter(none, none, sweptRoots(before, [after], nothing, knowing([]), false))('/srv/a'),
+      unitStandingAfter(none, none, sweptRoots(before, [after], nothing, knowing([]), false))('/srv/a'),
       'away',
     );
   }

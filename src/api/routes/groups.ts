@@ -4,13 +4,13 @@ import { z } from 'zod';
 import type { Snapshot } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import {
-  addRule,
+  addRuleToGroup,
   createGroup,
   deleteGroup,
   groupNamed,
   groupsIn,
   groupWithRules,
-  removeRule,
+  removeRuleFromGroup,
 } from '../../policy/index.ts';
 import { printable } from '../../text/index.ts';
 import { group, knownName, newGroup } from '../../wire/index.ts';
@@ -95,7 +95,10 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       faults: [404, 409],
       answer: { status: 204, description: 'It is in' },
       handle: (named, { caller }) =>
-        documents.transact(({ changes }) => addRule(changes, named.params.group, named.params.rule), caller),
+        documents.transact(
+          ({ changes }) => addRuleToGroup(changes, named.params.group, named.params.rule),
+          caller,
+        ),
     }),
     route({
       id: 'removeRuleFromGroup',
@@ -109,7 +112,7 @@ export function groupRoutes({ documents }: ApiServices): readonly Route[] {
       answer: { status: 204, description: 'It is out' },
       handle: (named, { caller }) =>
         documents.transact(
-          ({ changes }) => removeRule(changes, named.params.group, named.params.rule),
+          ({ changes }) => removeRuleFromGroup(changes, named.params.group, named.params.rule),
           caller,
         ),
     }),

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { KnownUnit } from '../../ledger/index.ts';
 import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { askedSubject, ownQuotaInfo, usedUnit } from '../../wire/index.ts';
-import { forgivingPage, pageHeaders, pageOf, tellPages } from '../pages.ts';
+import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
@@ -68,7 +68,7 @@ function quotaRoutes<Params extends z.ZodObject>(
         path: `${path}/${list}`,
         summary: `The ${list} that take space, largest first`,
         query: unitsQuery,
-        answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pageHeaders },
+        answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pagingHeaders },
         handle: async (input, call) => {
           const { name } = owner(input.params, call.caller);
           const most = Math.min(input.query.page * input.query.limit, mostUnits);

@@ -11,7 +11,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
     name: owner.name,
     type: owner.type,
     tree: asTree(owner.usage),
-    total: totalOf(owner),
+    total: reportTotal(owner),
     used,
     limit,
     percent: percentOf(decision),
@@ -52,7 +52,7 @@ export async function reportOf(ledger: Ledger, name: string, most: number): Prom
   };
 }
 
-export function totalOf({ usage }: OwnerUsage): number {
+export function reportTotal({ usage }: OwnerUsage): number {
   return usage.reduce((sum, bytes) => sum + bytes, 0);
 }
 

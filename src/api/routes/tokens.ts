@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type Caller, createToken, revokeToken, type TokenDocument } from '../../identity/index.ts';
 import { createdToken, knownName, newToken, type Token, token } from '../../wire/index.ts';
 import { knownOwner, mustBeOwnOrAdministered } from '../owners.ts';
-import { forgivingPage, pageHeaders, tellPages } from '../pages.ts';
+import { forgivingPage, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
@@ -28,7 +28,7 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
       faults: [404],
       mustBe: mustBe('read'),
-      answer: { status: 200, description: 'One page', schema: z.array(token), headers: pageHeaders },
+      answer: { status: 200, description: 'One page', schema: z.array(token), headers: pagingHeaders },
       handle: ({ params: { user }, query }, call) => {
         const { id, name } = knownOwner(ledger, user);
         const tokens = identity.tokensOf(id);

@@ -5,10 +5,10 @@ import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { leafIndex, leaves } from '../../quota/index.ts';
 import { askedSubject, explanation, knownName, ownerReport, ownerRow, text } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
-import { pageHeaders, pageOf, tellPages } from '../pages.ts';
+import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
-import { type Filling, percentOf, reportOf, rowOf, totalOf } from './reports.ts';
+import { type Filling, percentOf, reportOf, reportTotal, rowOf } from './reports.ts';
 import { explanationShown } from './shapes.ts';
 
 const sortable = ['name', 'total', 'percent', ...leaves] as const;
@@ -34,7 +34,7 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       summary: 'Owners with what they use and what limits them',
       access: administrators.read,
       query: listQuery,
-      answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pageHeaders },
+      answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { sort, q } = query;
         const order = query.order ?? (sort === 'name' ? 'asc' : 'desc');
@@ -93,7 +93,7 @@ function ranking(ledger: Ledger, sort: (typeof sortable)[number]): (owner: Owner
     case 'name':
       return () => 0;
     case 'total':
-      return totalOf;
+      return reportTotal;
     case 'percent':
       return owner => fullness(ledger.deciderFor(owner)('size:all'));
     default: {

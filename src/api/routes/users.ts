@@ -19,7 +19,7 @@ import {
 } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
-import { forgivingPage, pageHeaders, pageOf, tellPages } from '../pages.ts';
+import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { userShown } from './shapes.ts';
@@ -45,7 +45,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       description: 'Those who were found on the disk or reported are among them.',
       access: administrators.read,
       query: listQuery,
-      answer: { status: 200, description: 'One page', schema: z.array(user), headers: pageHeaders },
+      answer: { status: 200, description: 'One page', schema: z.array(user), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { q, type } = query;
         const { entries, total } = await pageOf(found(documents.owners, q, type), query, byName);

@@ -29,7 +29,7 @@ const form =
   /^(?<scheme>rediss?|redis\+sentinel|redis\+cluster):\/\/(?:(?<user>[^\s:@/?#]*)(?::(?<password>[^\s@/?#]*))?@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
 
 /** `[store] HOST`; throws `configuration` where it is no address. */
-export function addressOf(text: string): RedisAddress {
+export function redisAddressOf(text: string): RedisAddress {
   const { scheme = '', user, password, hosts = '', rest = '' } = form.exec(text)?.groups ?? {};
   const kind = kinds[scheme.toLowerCase()];
   if (kind === undefined) throw noAddress();
@@ -79,7 +79,7 @@ function noAddress(): SoftquotaError {
 }
 
 /** What people are told, without user and password. */
-export function nameOf({ kind, places, master }: RedisAddress): string {
+export function addressName({ kind, places, master }: RedisAddress): string {
   const where = places
     .map(({ host, port }) => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`))
     .join(',');

@@ -9,7 +9,7 @@
 import { Cluster } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
 import type { StoreLog } from '../sqlite/store.ts';
-import { clientFor, nameOf, type RedisAddress, type RedisClient } from './address.ts';
+import { addressName, clientFor, type RedisAddress, type RedisClient } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
 
 export const patienceMs = 1500;
@@ -51,7 +51,7 @@ export class Connection {
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
-    this.where = nameOf(settings.address);
+    this.where = addressName(settings.address);
     this.#client = clientFor(settings.address);
     const failed = (error: unknown) => {
       this.#fault =

@@ -3,13 +3,13 @@
  * schema.
  */
 
-import { nameOf, type RedisAddress, type RedisClient } from './address.ts';
+import { addressName, type RedisAddress, type RedisClient } from './address.ts';
 import { pipeline, strangeSchema } from './asked.ts';
 import { damaged } from './faults.ts';
 import type { Keys } from './keys.ts';
 
-export function examine(keys: Keys, address: RedisAddress): (client: RedisClient) => Promise<void> {
-  const where = nameOf(address);
+export function examineServer(keys: Keys, address: RedisAddress): (client: RedisClient) => Promise<void> {
+  const where = addressName(address);
   const expected: readonly (readonly [string, string])[] = [
     [keys.policy, 'hash'],
     [keys.documents, 'hash'],

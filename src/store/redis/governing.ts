@@ -10,7 +10,7 @@ import type { RedisClient } from './address.ts';
 import { answerIn, inTurns, runScript, type ScriptReply, serverOf, sound, words } from './asked.ts';
 import type { Connection } from './connection.ts';
 import { away, replyCode } from './faults.ts';
-import { type Keys, nameOf } from './keys.ts';
+import { fieldName, type Keys } from './keys.ts';
 import { tellable } from './log.ts';
 import type { Script } from './lua.ts';
 import { saidInOrder } from './order.ts';
@@ -50,7 +50,7 @@ function told(change: Omit<PolicyChange, 'events'>): string {
 
 function changeWords({ owners = [], goneOwners = [], documents = [], goneDocuments = [] }: RecordChanges) {
   return [
-    ...words(goneOwners.map(nameOf)),
+    ...words(goneOwners.map(fieldName)),
     ...words(owners.flatMap(ownerFields)),
     ...words(goneDocuments.map(documentName)),
     ...words(documents.flatMap(document => [documentName(document), sentAs(document.text)])),
@@ -71,9 +71,9 @@ function recordWords(changes: RecordChanges, mostEvents: number) {
 const bothLines = lines.join(' ');
 
 const positionWords = ({ generation, version, mark }: Position) => [
-  nameOf(generation),
+  fieldName(generation),
   String(version),
-  nameOf(mark),
+  fieldName(mark),
 ];
 
 const policyKeys = ({ events, places, levels, policy, documents, owners, log, order }: Keys) => [
@@ -95,7 +95,7 @@ export async function commit(
   server: string | null,
 ): Promise<Position | null> {
   const { keys, mostEvents } = settings;
-  const known = lines.flatMap(line => [String(heads[line].version), nameOf(heads[line].mark)]);
+  const known = lines.flatMap(line => [String(heads[line].version), fieldName(heads[line].mark)]);
   const answer = await governed(settings, scripts.commit, policyKeys(keys), [
     String(settings.waitReplicas),
     keys.news,
@@ -139,7 +139,7 @@ export async function restore(
   const { keys, mostEvents } = settings;
   const next = positions.at(-1);
   if (next === undefined) throw new TypeError('no position to come to');
-  const through = positions.slice(0, -1).flatMap(({ version, mark }) => [String(version), nameOf(mark)]);
+  const through = positions.slice(0, -1).flatMap(({ version, mark }) => [String(version), fieldName(mark)]);
   const answer = await governed(settings, scripts.restore, policyKeys(keys), [
     String(settings.waitReplicas),
     keys.news,
@@ -163,7 +163,7 @@ export async function writeRegister(settings: GoverningSettings, changes: Record
   if (owners.length + goneOwners.length + documents.length + goneDocuments.length === 0) {
     const recordKeys = [keys.events, keys.places, keys.levels, keys.order];
     await saidInOrder(main, keys, [records], (client, _, order) =>
-      runScript(client, scripts.record, recordKeys, [nameOf(writer ?? ''), String(order), ...records]),
+      runScript(client, scripts.record, recordKeys, [fieldName(writer ?? ''), String(order), ...records]),
     );
     return;
   }

@@ -1,6 +1,6 @@
 /** Which hosts live, and what they do for all (see lua.ts). */
 
-import { reading, script, serverOf } from './lua.ts';
+import { reading, script, serverLua } from './lua.ts';
 
 const living = `
 local function life_of(value)
@@ -20,7 +20,7 @@ end`;
  */
 export const claim = script(
   reading,
-  serverOf,
+  serverLua,
   living,
   `
 local strange = another('string', 'hash', 'hash')

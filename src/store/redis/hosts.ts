@@ -7,7 +7,7 @@ import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
 import { pipeline, runScript, type ScriptReply, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
 import * as scripts from './host-scripts.ts';
-import { type Keys, nameOf } from './keys.ts';
+import { fieldName, type Keys } from './keys.ts';
 import { dropHost } from './shares.ts';
 import { understood, unnamed } from './values.ts';
 
@@ -47,7 +47,14 @@ function claimOnce(
   told: string,
 ): Promise<ScriptReply> {
   const args = [
-    ...[nameOf(host), JSON.stringify(version), nameOf(token), nameOf(life), String(since), String(aliveMs)],
+    ...[
+      fieldName(host),
+      JSON.stringify(version),
+      fieldName(token),
+      fieldName(life),
+      String(since),
+      String(aliveMs),
+    ],
     ...[isHeld ? '1' : '', told, String(renewalMs)],
   ];
   return connection.run(async client =>
@@ -64,7 +71,7 @@ export async function releaseHost(
   { host, token, life }: HostClaim,
 ): Promise<void> {
   await connection.run(client =>
-    runScript(client, scripts.release, [keys.alive(host)], [nameOf(token), nameOf(life)]),
+    runScript(client, scripts.release, [keys.alive(host)], [fieldName(token), fieldName(life)]),
   );
 }
 
@@ -78,7 +85,7 @@ export async function takeTask(
   const answer = await connection.run(async client =>
     sound(
       connection.where,
-      await runScript(client, scripts.take, [keys.task(task)], [nameOf(host), String(aliveMs)]),
+      await runScript(client, scripts.take, [keys.task(task)], [fieldName(host), String(aliveMs)]),
     ),
   );
   return answer.is === 'kept';
@@ -90,7 +97,7 @@ export async function leaveTask(
   task: string,
   host: string,
 ): Promise<void> {
-  await connection.run(client => runScript(client, scripts.leave, [keys.task(task)], [nameOf(host)]));
+  await connection.run(client => runScript(client, scripts.leave, [keys.task(task)], [fieldName(host)]));
 }
 
 const record = z.strictObject({ seenAt: z.number().int(), version: z.string() });
@@ -121,7 +128,7 @@ export async function forgetHost(connection: Connection, keys: Keys, host: strin
   const answer = await connection.run(async client =>
     sound(
       connection.where,
-      await runScript(client, scripts.forget, [keys.alive(host), keys.hosts, keys.order], [nameOf(host)]),
+      await runScript(client, scripts.forget, [keys.alive(host), keys.hosts, keys.order], [fieldName(host)]),
     ),
   );
   if (answer.is === 'conflict') throw lives(host);

@@ -67,7 +67,7 @@ export interface Keys {
   mark(tag: string): string;
 }
 
-export function keysOf(prefix: string): Keys {
+export function redisKeys(prefix: string): Keys {
   const common = `{${prefix}}`;
   return {
     policy: `${common}:policy`,
@@ -84,10 +84,10 @@ export function keysOf(prefix: string): Keys {
     walkers: `${common}:walkers`,
     news: `${common}:news`,
     said: `${common}:said`,
-    alive: host => `${common}:alive:${nameOf(host)}`,
-    task: name => `${common}:task:${nameOf(name)}`,
+    alive: host => `${common}:alive:${fieldName(host)}`,
+    task: name => `${common}:task:${fieldName(name)}`,
     staged: (id, what) => `${common}:staged:${id}:${what}`,
-    share: ownerKey => `${prefix}:share:{${nameOf(ownerKey)}}`,
+    share: ownerKey => `${prefix}:share:{${fieldName(ownerKey)}}`,
     mark: tag => `${prefix}:mark:{${tag}}`,
   };
 }
@@ -101,19 +101,19 @@ const spelled = Array.from({ length: 256 }, (_, byte) => {
 });
 
 /** Any text as part of a name. */
-export function nameOf(text: string): string {
+export function fieldName(text: string): string {
   if (plain.test(text)) return text;
   let name = '';
   for (const byte of encodeWtf8(text)) name += spelled[byte];
   return name;
 }
 
-/** Null where `nameOf` gives no such name of any text. */
+/** Null where `fieldName` gives no such name of any text. */
 export function textIn(name: string): string | null {
   if (plain.test(name)) return name;
   const bytes = name.replace(/%([0-9A-F]{2})/g, (_, digits) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   );
   const text = decodeWtf8(Buffer.from(bytes, 'latin1'));
-  return text !== null && nameOf(text) === name ? text : null;
+  return text !== null && fieldName(text) === name ? text : null;
 }

@@ -4,7 +4,7 @@ import type { OwnerRecord, Position } from '../record-store.ts';
 import { type Change, lines } from '../shared.ts';
 import { pipeline, strangeSchema } from './asked.ts';
 import type { Connection } from './connection.ts';
-import { type Keys, nameOf } from './keys.ts';
+import { fieldName, type Keys } from './keys.ts';
 import { namesIn, numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
 
 /** Longer changes are not told in the log, which thus stays small; the policy is read instead. */
@@ -83,7 +83,7 @@ export async function markOf(
     const page = await connection.run(client => client.xrevrange(log, end, '-', 'COUNT', pageSize));
     const entries = understood(connection.where, log, 'an entry', () => entriesIn(page));
     for (const { fields } of entries) {
-      if (fields.is !== 'policy' || fields.generation !== nameOf(generation)) continue;
+      if (fields.is !== 'policy' || fields.generation !== fieldName(generation)) continue;
       if (fields.version === String(version)) return unnamed(fields.mark ?? '');
     }
     const oldest = entries.at(-1);

@@ -89,7 +89,7 @@ end`;
  * Which server this is, in this life of its own: one that takes another's place, or was started again, may
  * have lost what was acknowledged. Empty where it does not say.
  */
-export const serverOf = `
+export const serverLua = `
 local function server()
   local info = redis.pcall('INFO', 'server')
   return type(info) == 'string' and string.match(info, 'run_id:(%w+)') or ''

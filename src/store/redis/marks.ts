@@ -9,7 +9,7 @@
 
 import { mapConcurrent } from './asked.ts';
 import type { Connection } from './connection.ts';
-import { type Keys, nameOf } from './keys.ts';
+import { fieldName, type Keys } from './keys.ts';
 
 const slots = 16_384;
 /** So few that looking at all is cheap, so many that whoever has 511 slots in a row has one. */
@@ -44,7 +44,9 @@ export async function putMarks(
   host: string,
   mark: string,
 ): Promise<void> {
-  await mapConcurrent(connection, markTags, (client, tag) => client.hset(keys.mark(tag), nameOf(host), mark));
+  await mapConcurrent(connection, markTags, (client, tag) =>
+    client.hset(keys.mark(tag), fieldName(host), mark),
+  );
 }
 
 /** Tells whether all are there, and this one. */
@@ -55,11 +57,11 @@ export async function hasMarks(
   mark: string,
 ): Promise<boolean> {
   const found = await mapConcurrent(connection, markTags, (client, tag) =>
-    client.hget(keys.mark(tag), nameOf(host)),
+    client.hget(keys.mark(tag), fieldName(host)),
   );
   return found.every(each => each === mark);
 }
 
 export async function dropMarks(connection: Connection, keys: Keys, host: string): Promise<void> {
-  await mapConcurrent(connection, markTags, (client, tag) => client.hdel(keys.mark(tag), nameOf(host)));
+  await mapConcurrent(connection, markTags, (client, tag) => client.hdel(keys.mark(tag), fieldName(host)));
 }

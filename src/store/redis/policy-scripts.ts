@@ -1,6 +1,6 @@
 /** What changes policy, owners, events and levels (see lua.ts). */
 
-import { logging, ordering, reading, replicasOf, script, serverOf } from './lua.ts';
+import { logging, ordering, reading, replicasOf, script, serverLua } from './lua.ts';
 
 /**
  * Events: in one sorted set stand their places in every order that is asked for, "LABEL TIME ID", the label
@@ -133,7 +133,7 @@ local gone_owners, new_owners = words(), words()`,
 );
 
 /** KEYS: order, which only says where. */
-export const server = script(serverOf, `return {'kept', server()}`);
+export const server = script(serverLua, `return {'kept', serverScript()}`);
 
 /**
  * A change that goes on from the heads of its lines, of owners that are who they are taken for, on the server
@@ -144,7 +144,7 @@ export const commit = script(
   logging,
   ordering,
   records,
-  serverOf,
+  serverLua,
   policyKeys,
   `
 if stands[1] ~= generation then return {'conflict'} end

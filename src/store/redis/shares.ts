@@ -13,7 +13,7 @@ import type { SharesPage } from '../shared.ts';
 import type { RedisClient } from './address.ts';
 import { mapConcurrent, runScript, type ScriptReply, sound, type Word, words } from './asked.ts';
 import type { Connection } from './connection.ts';
-import { type Keys, nameOf } from './keys.ts';
+import { fieldName, type Keys } from './keys.ts';
 import { saidInOrder } from './order.ts';
 import * as scripts from './share-scripts.ts';
 import { numberIn, understood, unnamed } from './values.ts';
@@ -47,7 +47,7 @@ export function editsOf({
 }
 
 function fieldOf(host: string, what: Leaf | typeof about | typeof departed): string {
-  return `${nameOf(host)}/${what}`;
+  return `${fieldName(host)}/${what}`;
 }
 
 /** As the script reads it: the hosts, then the fields that come, and those that go. */
@@ -66,7 +66,7 @@ function wordsOf(edit: Edit, order: number): readonly Word[] {
       else put.push(fieldOf(host, leaf), String(size));
     }
   }
-  return [...words(edit.map(([host]) => nameOf(host))), ...words(put), ...words(gone)];
+  return [...words(edit.map(([host]) => fieldName(host))), ...words(put), ...words(gone)];
 }
 
 export async function writeShares(connection: Connection, keys: Keys, edits: Edits): Promise<void> {
@@ -121,7 +121,7 @@ async function noteShares(
   { measured, log, news }: Keys,
   ownerKeys: readonly string[],
 ): Promise<void> {
-  const args = [news, ...words(ownerKeys.map(nameOf))];
+  const args = [news, ...words(ownerKeys.map(fieldName))];
   await connection.run(async client =>
     sound(connection.where, await runScript(client, scripts.note, [measured, log], args)),
   );
@@ -182,7 +182,7 @@ export async function* sharePages(connection: Connection, keys: Keys): AsyncGene
 
 /** Takes those off the list whose last share is gone, unless somebody noted some since. */
 async function unnote(connection: Connection, { measured }: Keys, list: readonly Measured[]): Promise<void> {
-  const some = words(list.flatMap(({ ownerKey, at }) => [nameOf(ownerKey), at]));
+  const some = words(list.flatMap(({ ownerKey, at }) => [fieldName(ownerKey), at]));
   await connection.run(async client =>
     sound(connection.where, await runScript(client, scripts.unnote, [measured], some)),
   );

@@ -33,23 +33,23 @@ import type {
   SharesPage,
   VolatileChange,
 } from '../shared.ts';
-import { addressOf } from './address.ts';
+import { redisAddressOf } from './address.ts';
 import { readAdvice } from './advice.ts';
 import { Connection, type SharedStoreLog } from './connection.ts';
 import { readEvents, readLevels } from './events.ts';
-import { examine } from './examine.ts';
+import { examineServer } from './examine.ts';
 import { away } from './faults.ts';
 import { Follower } from './follow.ts';
 import * as governing from './governing.ts';
 import { claimHost, forgetHost, leaveTask, readHosts, releaseHost, takeTask } from './hosts.ts';
-import { keysOf } from './keys.ts';
+import { redisKeys } from './keys.ts';
 import { changesAfter, markOf } from './log.ts';
 import { dropMarks, hasMarks, putMarks } from './marks.ts';
 import { nextNumber } from './order.ts';
 import { readPolicy, readState, readVolatile } from './policy.ts';
 import { SerialQueue } from './serial-queue.ts';
 import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './shares.ts';
-import { check } from './values.ts';
+import { mustBeRecords } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
 export interface RedisSettings {
@@ -121,13 +121,13 @@ class RedisStore implements SharedStore {
     renewalMs = 3000,
     ...rest
   }: RedisSettings) {
-    const address = addressOf(text);
-    const keys = keysOf(prefix);
+    const address = redisAddressOf(text);
+    const keys = redisKeys(prefix);
     const follower = new Follower(address, keys);
     this.#follower = follower;
     this.#aliveMs = aliveMs;
     this.#renewalMs = renewalMs;
-    const look = { address, examine: examine(keys, address) };
+    const look = { address, examineServer: examineServer(keys, address) };
     const main = new Connection({ ...look, log, ready: () => follower.tell() });
     this.#settings = {
       keys,
@@ -174,7 +174,7 @@ class RedisStore implements SharedStore {
 
   async write(changes: RecordChanges): Promise<void> {
     const { main, keys } = this.#open();
-    check(changes);
+    mustBeRecords(changes);
     const { shares, goneShares, ...others } = changes;
     const edits = editsOf(changes);
     const isAbout = (part: unknown) => (Array.isArray(part) ? part.length > 0 : part !== undefined);
@@ -203,13 +203,13 @@ class RedisStore implements SharedStore {
     server: string | null = null,
   ): Promise<Position | null> {
     const settings = this.#open();
-    check(change);
+    mustBeRecords(change);
     return this.#policyLane.run(() => governing.commit(settings, change, basis, mark, server));
   }
 
   async writeVolatile(change: VolatileChange): Promise<void> {
     const settings = this.#open();
-    check(change);
+    mustBeRecords(change);
     await governing.writeVolatile(settings, change);
   }
 
@@ -224,7 +224,7 @@ class RedisStore implements SharedStore {
     positions: readonly Position[],
   ): Promise<'kept' | 'conflict'> {
     const settings = this.#open();
-    check(change);
+    mustBeRecords(change);
     return this.#policyLane.run(() => governing.restore(settings, change, basis, positions));
   }
 
@@ -235,13 +235,13 @@ class RedisStore implements SharedStore {
     supersedes: readonly string[],
   ): Promise<'kept' | 'conflict'> {
     const settings = this.#open();
-    check(whole);
+    mustBeRecords(whole);
     return this.#policyLane.run(() => governing.replace(settings, whole, basis, next, supersedes));
   }
 
   async enroll(owners: readonly OwnerRecord[]): Promise<readonly OwnerRecord[]> {
     const settings = this.#open();
-    check({ owners });
+    mustBeRecords({ owners });
     return this.#policyLane.run(() => governing.enroll(settings, owners));
   }
 
@@ -268,7 +268,7 @@ class RedisStore implements SharedStore {
 
   async restoreShares(shares: readonly ShareRecord[]): Promise<void> {
     const { main, keys } = this.#open();
-    check({ shares });
+    mustBeRecords({ shares });
     await this.#shareLane.run(() => restoreShares(main, keys, shares));
   }
 

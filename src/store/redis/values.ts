@@ -18,7 +18,7 @@ import type {
 import { documentShape, eventShape, levelShape, ownerShape, whole } from '../shapes.ts';
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 import { damaged } from './faults.ts';
-import { nameOf, textIn } from './keys.ts';
+import { fieldName, textIn } from './keys.ts';
 
 const ownerContent = ownerShape.omit({ key: true });
 const event = eventShape.extend({ id: z.string().refine(isAscii, { error: 'not in ASCII' }) });
@@ -50,7 +50,7 @@ export function toldIn(text: string): z.infer<typeof told> {
 }
 
 /** Throws `invalid` where a record other than a share is none. */
-export function check(asked: RecordChanges): void {
+export function mustBeRecords(asked: RecordChanges): void {
   const { error } = changes.safeParse(asked);
   if (error !== undefined) {
     const why = issueLines(error).join('; ');
@@ -100,7 +100,7 @@ export function numberIn(text: string): number {
 
 /** The id stands first, where scripts look for it. */
 export function ownerFields({ key, id, name, type, since }: OwnerRecord): [string, string] {
-  return [nameOf(key), JSON.stringify({ id, name, type, since })];
+  return [fieldName(key), JSON.stringify({ id, name, type, since })];
 }
 
 export function ownerIn(name: string, value: string): OwnerRecord {
@@ -108,7 +108,7 @@ export function ownerIn(name: string, value: string): OwnerRecord {
 }
 
 export function documentName({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>): string {
-  return `${nameOf(kind)}/${nameOf(key)}`;
+  return `${fieldName(kind)}/${fieldName(key)}`;
 }
 
 export function namesIn(name: string): Pick<DocumentRecord, 'kind' | 'key'> {
@@ -140,9 +140,9 @@ function timeIn(text: string): number {
 }
 
 export const labels = {
-  kind: (kind: string) => `kind=${nameOf(kind)}`,
+  kind: (kind: string) => `kind=${fieldName(kind)}`,
   ownerId: (id: number) => `owner-id=${id}`,
-  ownerKey: (key: string) => `owner-key=${nameOf(key)}`,
+  ownerKey: (key: string) => `owner-key=${fieldName(key)}`,
 };
 
 export function eventFields({

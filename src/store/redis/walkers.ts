@@ -5,7 +5,7 @@
 
 import { runScript, sound } from './asked.ts';
 import type { Connection } from './connection.ts';
-import { type Keys, nameOf } from './keys.ts';
+import { fieldName, type Keys } from './keys.ts';
 import { reading, script } from './lua.ts';
 import { understood, unnamed } from './values.ts';
 
@@ -57,7 +57,7 @@ async function ask(
   args: readonly string[],
 ): Promise<readonly string[]> {
   const answer = await connection.run(async client =>
-    sound(connection.where, await runScript(client, which, [walkers, hosts], args.map(nameOf))),
+    sound(connection.where, await runScript(client, which, [walkers, hosts], args.map(fieldName))),
   );
   return understood(connection.where, walkers, 'a name', () =>
     answer.with.map(each => unnamed(String(each))),

@@ -50,20 +50,20 @@ export interface Chunk extends Partial<StoredRecords> {
 export type Answer =
   | { readonly id: number; readonly is: 'chunk'; readonly chunk: Chunk }
   | { readonly id: number; readonly is: 'done' }
-  | { readonly id: number; readonly is: 'fault'; readonly fault: Fault };
+  | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault };
 
 /** A `SoftquotaError`; between threads an error would lose its class and its code. */
-export interface Fault {
+export interface StoreFault {
   readonly code: ErrorCode;
   readonly message: string;
   readonly cause: unknown;
 }
 
-export function faultOf(error: SoftquotaError): Fault {
+export function storeFaultOf(error: SoftquotaError): StoreFault {
   const { code, message, cause } = error;
   return { code, message, cause: cause instanceof Error ? cause.message : undefined };
 }
 
-export function errorOf({ code, message, cause }: Fault): SoftquotaError {
+export function errorOf({ code, message, cause }: StoreFault): SoftquotaError {
   return new SoftquotaError(code, message, { cause });
 }

@@ -15,11 +15,11 @@ import { failureOf, isFaultOfWrite, refusalOf } from './faults.ts';
 import { historian } from './history.ts';
 import {
   type Answer,
-  faultOf,
   type HistoryRequest,
   opening,
   type Reading,
   type Request,
+  storeFaultOf,
   type ThreadSettings,
   type WritePart,
 } from './messages.ts';
@@ -96,7 +96,7 @@ function serve(db: DatabaseSync): void {
     try {
       commit([one]);
     } catch (error) {
-      answer({ id: one.id, is: 'fault', fault: faultOf(failureOf(file, error)) });
+      answer({ id: one.id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
       return;
     }
     answer({ id: one.id, is: 'done' });
@@ -129,7 +129,7 @@ function serve(db: DatabaseSync): void {
       read(asked, chunk => answer({ id, is: 'chunk', chunk }));
       answer({ id, is: 'done' });
     } catch (error) {
-      answer({ id, is: 'fault', fault: faultOf(failureOf(file, error)) });
+      answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
     }
   }
 
@@ -138,7 +138,7 @@ function serve(db: DatabaseSync): void {
       answer({ id, is: 'chunk', chunk: { history: history(question) } });
       answer({ id, is: 'done' });
     } catch (error) {
-      answer({ id, is: 'fault', fault: faultOf(failureOf(file, error)) });
+      answer({ id, is: 'fault', fault: storeFaultOf(failureOf(file, error)) });
     }
   }
 
@@ -151,6 +151,6 @@ function serve(db: DatabaseSync): void {
 try {
   serve(openDatabase(settings));
 } catch (error) {
-  answer({ id: opening, is: 'fault', fault: faultOf(refusalOf(file, error)) });
+  answer({ id: opening, is: 'fault', fault: storeFaultOf(refusalOf(file, error)) });
   port.close();
 }

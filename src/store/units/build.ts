@@ -11,7 +11,7 @@ import { type Leaf, leafIndex, leaves, ownerKey } from '../../quota/index.ts';
 import { printable } from '../../text/index.ts';
 import type { UnitSetRecord, UnitSum } from '../unit-sources.ts';
 import { replaceFile, setFile, unfinishedFile } from './files.ts';
-import { faultAt, type ReportedUnit, UnitLines } from './lines.ts';
+import { lineFault, type ReportedUnit, UnitLines } from './lines.ts';
 import { sumsIn } from './read.ts';
 import { applicationId, schema } from './schema.ts';
 
@@ -78,7 +78,7 @@ export class SetBuilder {
 
   #put(line: number, { owner, subject, unit, bytes }: ReportedUnit): void {
     if (this.#putUnit.run(this.#ownerId(owner), leafIndex(subject), unit, bytes).changes !== 0) return;
-    throw faultAt(
+    throw lineFault(
       line,
       `${described(owner, subject, unit)} stands in an earlier line, where each unit is expected once`,
     );

@@ -66,18 +66,18 @@ export class UnitLines {
     this.#begun = [];
     this.#begunBytes = 0;
     this.#line += 1;
-    if (!isUtf8(text)) throw faultAt(this.#line, 'it is not UTF-8');
+    if (!isUtf8(text)) throw lineFault(this.#line, 'it is not UTF-8');
     const line = text.toString().trim();
     if (line === '') return null;
     if (++this.#units > mostUnitsInSet) {
-      throw faultAt(this.#line, `a source has at most ${mostUnitsInSet.toLocaleString('en')} units`);
+      throw lineFault(this.#line, `a source has at most ${mostUnitsInSet.toLocaleString('en')} units`);
     }
     return unitIn(line, this.#line);
   }
 
   #mustFit(more: Uint8Array): void {
     if (this.#begunBytes + more.length <= longestLineBytes) return;
-    throw faultAt(this.#line + 1, `it has more than ${longestLineBytes} bytes, where one unit is expected`);
+    throw lineFault(this.#line + 1, `it has more than ${longestLineBytes} bytes, where one unit is expected`);
   }
 }
 
@@ -86,13 +86,14 @@ function unitIn(text: string, line: number): ReportedUnit {
   try {
     found = JSON.parse(text);
   } catch {
-    throw faultAt(line, `it is no JSON, where ${expected} is expected`);
+    throw lineFault(line, `it is no JSON, where ${expected} is expected`);
   }
   if (typeof found !== 'object' || found === null || Array.isArray(found)) {
-    throw faultAt(line, `it is no JSON object, where ${expected} is expected`);
+    throw lineFault(line, `it is no JSON object, where ${expected} is expected`);
   }
   for (const field in found) {
-    if (!fields.has(field)) throw faultAt(line, `${shown(field)} is no field, where ${expected} is expected`);
+    if (!fields.has(field))
+      throw lineFault(line, `${shown(field)} is no field, where ${expected} is expected`);
   }
   const { owner, subject, unit, bytes } = found as Readonly<Record<string, unknown>>;
   return {
@@ -105,25 +106,25 @@ function unitIn(text: string, line: number): ReportedUnit {
 
 function nameIn(field: string, value: unknown, line: number): string {
   if (typeof value !== 'string')
-    throw faultAt(line, `${field} is ${shownValue(value)}, where a name is expected`);
+    throw lineFault(line, `${field} is ${shownValue(value)}, where a name is expected`);
   const why = nameFault(value);
-  if (why !== null) throw faultAt(line, `${field} is ${shown(value)}, which is no name: ${why}`);
+  if (why !== null) throw lineFault(line, `${field} is ${shown(value)}, which is no name: ${why}`);
   return value;
 }
 
 function leafIn(value: unknown, line: number): Leaf {
   if (typeof value === 'string' && isLeaf(value)) return value;
   const one = leaves.join(', ');
-  throw faultAt(line, `subject is ${shownValue(value)}, where a leaf is expected: ${one}`);
+  throw lineFault(line, `subject is ${shownValue(value)}, where a leaf is expected: ${one}`);
 }
 
 function bytesIn(value: unknown, line: number): number {
   // -0 is 0.
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value + 0;
-  throw faultAt(line, `bytes is ${shownValue(value)}, where a whole number from 0 to 2^53 - 1 is expected`);
+  throw lineFault(line, `bytes is ${shownValue(value)}, where a whole number from 0 to 2^53 - 1 is expected`);
 }
 
-export function faultAt(line: number, message: string): SoftquotaError {
+export function lineFault(line: number, message: string): SoftquotaError {
   return new SoftquotaError('bad_parameter', `line ${line}: ${message}`);
 }
 

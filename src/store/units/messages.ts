@@ -1,7 +1,7 @@
 /** What the store of sets and its thread say to each other. */
 
 import type { LargeUnit } from '../record-store.ts';
-import type { Fault } from '../sqlite/messages.ts';
+import type { StoreFault } from '../sqlite/messages.ts';
 import type { LostSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
 
 /** What the thread is started with. */
@@ -44,4 +44,4 @@ export type Chunk =
 export type Answer =
   | { readonly id: number; readonly is: 'chunk'; readonly chunk: Chunk }
   | { readonly id: number; readonly is: 'done' }
-  | { readonly id: number; readonly is: 'fault'; readonly fault: Fault };
+  | { readonly id: number; readonly is: 'fault'; readonly fault: StoreFault };

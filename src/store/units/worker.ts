@@ -9,7 +9,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, type SoftquotaError } from '../../errors.ts';
 import { away, failureOf } from '../sqlite/faults.ts';
-import { faultOf } from '../sqlite/messages.ts';
+import { storeFaultOf } from '../sqlite/messages.ts';
 import type { UnitQuery, UnitSum } from '../unit-sources.ts';
 import { SetBuilder } from './build.ts';
 import { readyFiles, removeFile, setFile } from './files.ts';
@@ -50,7 +50,7 @@ port.on('message', (request: Request) => {
     answer({ id, is: 'done' });
   } catch (error) {
     begun.delete(id);
-    answer({ id, is: 'fault', fault: faultOf(faultIn(error)) });
+    answer({ id, is: 'fault', fault: storeFaultOf(faultIn(error)) });
   }
 });
 
