@@ -39,7 +39,7 @@ function unknownSections(headings: readonly Heading[]): ConfigFault[] {
     const meant = meantSection(section);
     const advice =
       meant === null
-        ? `KnownEntries are ${namesOf(sections)}.`
+        ? `Known are ${namesOf(sections)}.`
         : `Did you mean ${namesOf([{ name: meant }])}?`;
     unknown.set(
       section,

@@ -57,7 +57,7 @@ export async function answerSource(services: GateServices, request: IncomingMess
 function one({ ledger }: GateServices, name: string): Reply {
   const report = ledger.sources.report(name);
   if (report === undefined)
-    throw new SoftquotaError('not_found', `there is no answerSource ${printable(name)}`);
+    throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
   return { status: 200, json: () => shown(report), text: () => `${lineOf(report)}\n` };
 }
 
@@ -103,7 +103,7 @@ function nameIn(address: string): string {
   if (why === null) return name;
   throw new SoftquotaError(
     'bad_parameter',
-    `the answerSource is "${printable(name)}", which is no name: ${why}`,
+    `the source is "${printable(name)}", which is no name: ${why}`,
   );
 }
 

@@ -133,7 +133,7 @@ local gone_owners, new_owners = words(), words()`,
 );
 
 /** KEYS: order, which only says where. */
-export const server = script(serverLua, `return {'kept', serverScript()}`);
+export const server = script(serverLua, `return {'kept', server()}`);
 
 /**
  * A change that goes on from the heads of its lines, of owners that are who they are taken for, on the server

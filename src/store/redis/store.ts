@@ -127,7 +127,7 @@ class RedisStore implements SharedStore {
     this.#follower = follower;
     this.#aliveMs = aliveMs;
     this.#renewalMs = renewalMs;
-    const look = { address, examineServer: examineServer(keys, address) };
+    const look = { address, examine: examineServer(keys, address) };
     const main = new Connection({ ...look, log, ready: () => follower.tell() });
     this.#settings = {
       keys,
