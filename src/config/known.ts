@@ -38,9 +38,7 @@ function unknownSections(headings: readonly Heading[]): ConfigFault[] {
     if (findSection(section) !== null || unknown.has(section)) continue;
     const meant = meantSection(section);
     const advice =
-      meant === null
-        ? `Known are ${namesOf(sections)}.`
-        : `Did you mean ${namesOf([{ name: meant }])}?`;
+      meant === null ? `Known are ${namesOf(sections)}.` : `Did you mean ${namesOf([{ name: meant }])}?`;
     unknown.set(
       section,
       faultAt(origin, { section, message: `this version does not know this section. ${advice}` }),

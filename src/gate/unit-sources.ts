@@ -56,8 +56,7 @@ export async function answerSource(services: GateServices, request: IncomingMess
 
 function one({ ledger }: GateServices, name: string): Reply {
   const report = ledger.sources.report(name);
-  if (report === undefined)
-    throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
+  if (report === undefined) throw new SoftquotaError('not_found', `there is no source ${printable(name)}`);
   return { status: 200, json: () => shown(report), text: () => `${lineOf(report)}\n` };
 }
 
@@ -101,10 +100,7 @@ function nameIn(address: string): string {
   }
   const why = nameFault(name);
   if (why === null) return name;
-  throw new SoftquotaError(
-    'bad_parameter',
-    `the source is "${printable(name)}", which is no name: ${why}`,
-  );
+  throw new SoftquotaError('bad_parameter', `the source is "${printable(name)}", which is no name: ${why}`);
 }
 
 function shown({ name, units, owners, bytes, reportedAt, staleAfterMs, isStale }: SourceReport): object {
