@@ -62,7 +62,7 @@ function unknownKeyMessage(section: Section, name: string): string {
   if (home !== '') return `this key does not stand here. It belongs to ${home}.`;
   const names = section.keys.map(key => key.name);
   const meant = nearest(name, names);
-  return `this version does not know this key. ${meant === null ? `KnownEntries here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
+  return `this version does not know this key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;
 }
 
 /** The sections that have such a key, for a person. */
