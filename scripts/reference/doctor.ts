@@ -5,24 +5,25 @@ import { daemonFindings, type FindingEntry } from '../../src/health/index.ts';
 
 const introduction = `# softquota doctor
 
-\`softquota doctor\` looks at everything between a push and an answer, and says what is wrong, where, and what mends it. It
-changes nothing.
+\`softquota doctor\` checks everything between a push and an answer. It says what is wrong, where it is wrong, and how to fix
+it. It changes nothing.
 
 \`\`\`text
 wrong (hook_not_executable): /srv/git/alice/app.git: hooks/pre-receive is not executable, and git passes over it
     softquota hooks install /srv/git/alice/app.git
 \`\`\`
 
-The line below a finding is for you to follow as it stands: a command for a root shell, or a key to be set in app.ini and the
-command that makes the daemon take it. Where only a person can decide, it says what about. Exit status 1 means that something
-is wrong; notices alone are 0. \`--json\` gives the findings as a list of \`code\`, \`severity\`, \`message\`, \`mend\`.
+Follow the line below a finding exactly: it is a command for a root shell, or a key to set in app.ini and the command that
+makes the daemon apply it. If only a person can decide, the line says what about. Exit status 1 means that something is wrong;
+with notices alone the exit status is 0. \`--json\` gives the findings as a list of \`code\`, \`severity\`, \`message\`, \`mend\`.
 
-Run it as root. Then it takes the place of every user that repositories belong to, whom git runs as, and asks the system whether
-that user gets at the socket and the hooks; groups, access control lists and directory services all count. As another user it
-looks at what it may, and \`not_looked\` names the rest. Without a daemon, or with a faulty app.ini, it looks at all else.
+Run doctor as root. It then acts as each user that repositories belong to, because git runs as this user, and asks the system
+whether the user can reach the socket and the hooks; groups, access control lists and directory services all count. As another
+user, doctor checks what that user may see, and \`not_looked\` names the rest. Without a daemon, or with a faulty app.ini, it
+checks everything else.
 
-All repositories are looked for, for 20 seconds at most, and 500 of them are looked at closely: first those that seem to have no
-hooks, then others in equal distances. When nothing is wrong the last lines say how many there were.
+doctor searches for all repositories, for 20 seconds at most, and checks 500 of them closely: first those that seem to have no
+hooks, then others at equal distances. If nothing is wrong, the last lines say how many repositories there were.
 `;
 
 export function doctorReference(): string {
@@ -33,8 +34,8 @@ export function doctorReference(): string {
     ...tableOf(doctorFindings),
     '## What the daemon finds',
     '',
-    'Doctor asks the daemon for these. What is known from the last sweep, such as `unread` and `leftover`, goes with the',
-    'next one: their mends end with `softquota scan`.',
+    'Doctor asks the daemon for these findings. A finding that comes from the last sweep, such as `unread` and `leftover`,',
+    'disappears with the next sweep: its fix ends with `softquota scan`.',
     '',
     ...tableOf(daemonFindings),
   ].join('\n');
