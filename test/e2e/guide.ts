@@ -145,5 +145,5 @@ install -d -m 700 .ssh
 ssh-keygen -q -t ed25519 -N '' -C alice -f .ssh/id_ed25519
 cp .ssh/id_ed25519.pub alice.pub
 printf 'StrictHostKeyChecking accept-new\\nLogLevel ERROR\\n' >.ssh/config
-printf 'host git.example login alice password "correct horse battery staple"\\n' >.netrc
+printf 'machine git.example login alice password "correct horse battery staple"\\n' >.netrc
 `;
