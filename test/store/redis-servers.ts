@@ -98,10 +98,14 @@ export async function startServer(t: Test, options: Options): Promise<Server> {
   };
   const end = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
     if (child === null) return;
-    const gone = once(child, 'exit');
-    child.kill('SIGCONT');
-    child.kill(signal);
+    const ending = child;
+    const gone = once(ending, 'exit');
+    ending.kill('SIGCONT');
+    ending.kill(signal);
+    // Redis does not end while it writes its first append-only file, as after a resync, and forgets the signal.
+    const again = setInterval(() => ending.kill(signal), 500);
     await gone;
+    clearInterval(again);
   };
 
   await start();
