@@ -20,24 +20,36 @@ export function atOnce<T>(work: Work<T>): T {
 
 /** Does work a slice at a time. */
 export async function workInSlices<T>(work: Work<T>): Promise<T> {
-  let sliceEnd = performance.now() + sliceMs;
-  for (let done = 1; ; done += 1) {
+  const pace = new Pace();
+  for (;;) {
     const step = work.next();
     if (step.done) return step.value;
-    if (done % itemsAtOnce !== 0 || performance.now() < sliceEnd) continue;
-    await nextTurn();
-    sliceEnd = performance.now() + sliceMs;
+    if (pace.isSliceOver) await pace.rest();
   }
 }
 
 /** One after the other; what comes to `items` meanwhile is part of it. */
 export async function inSlices<Item>(items: Iterable<Item>, act: (item: Item) => void): Promise<void> {
-  await workInSlices(each(items, act));
-}
-
-function* each<Item>(items: Iterable<Item>, act: (item: Item) => void): Work<void> {
+  const pace = new Pace();
   for (const item of items) {
     act(item);
-    yield;
+    if (pace.isSliceOver) await pace.rest();
+  }
+}
+
+/** Counts what is done, and looks at the clock now and then. */
+class Pace {
+  #done = 0;
+  #sliceEnd = performance.now() + sliceMs;
+
+  /** To be asked once after each thing that is done. */
+  get isSliceOver(): boolean {
+    this.#done += 1;
+    return this.#done % itemsAtOnce === 0 && performance.now() >= this.#sliceEnd;
+  }
+
+  async rest(): Promise<void> {
+    await nextTurn();
+    this.#sliceEnd = performance.now() + sliceMs;
   }
 }
