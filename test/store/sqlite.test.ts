@@ -4,7 +4,7 @@ import { openStore } from '../../src/store/index.ts';
 import { storeContract } from './contract.ts';
 import { recordStoreContract } from './record-store-contract.ts';
 
-t.setTimeout(300_000);
+t.setTimeout(process.env.SOFTQUOTA_LONG === '1' ? 1_800_000 : 300_000);
 
 let places = 0;
 const directory = t.testdir();
