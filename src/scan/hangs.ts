@@ -88,13 +88,13 @@ export class Hangs {
 
   /** The directories below which nobody is to look. */
   avoided(): readonly string[] {
-    return this.#places(waiting => waiting.some(({ since }) => this.#isHung(since)));
+    return this.#places(waiting => waiting.some(noted => this.#isHung(noted)));
   }
 
   /** The same for those whom nobody would wait for. */
   avoidedInHaste(): readonly string[] {
     return this.#places(
-      waiting => waiting.length >= mostImpatient || waiting.some(({ since }) => this.#isHung(since)),
+      waiting => waiting.length >= mostImpatient || waiting.some(noted => this.#isHung(noted)),
     );
   }
 
@@ -110,8 +110,9 @@ export class Hangs {
     return place === '/' ? path : place;
   }
 
-  #isHung(since: number): boolean {
-    return monotonic() - since >= this.#options.hungAfterMs;
+  /** What is told is listed: a timer may come a part of a millisecond before its time. */
+  #isHung({ isTold, since }: Noted): boolean {
+    return isTold || monotonic() - since >= this.#options.hungAfterMs;
   }
 
   /** Where a thread waits, if that is why nobody is to look at this path; else null. */
@@ -125,7 +126,7 @@ export class Hangs {
   list(): readonly Hang[] {
     const now = monotonic();
     return [...this.#noted]
-      .filter(({ since }) => this.#isHung(since))
+      .filter(noted => this.#isHung(noted))
       .map(({ path, since }) => ({
         path,
         mountedAt: this.#options.mounts.placeOf(path),
