@@ -56,7 +56,7 @@ export class ApiServer {
     this.url = url;
   }
 
-  /** Whoever can connect is this host's administrator. Rejects with `configuration`. */
+  /** Everybody who can connect is this host's administrator. Rejects with `configuration`. */
   static async onSocket(
     services: ApiServices,
     place: SocketPlace,

@@ -64,7 +64,7 @@ export async function restore(
     goneDeltas: kept.deltas.map(({ seq }) => seq),
     owners: backup.owners,
     documents: backup.policy,
-    // What hosts share may have gone on since.
+    // The policy that hosts share may have gone on since.
     ...(kept.replicated === null ? {} : { replicated: newGeneration(kept.replicated.version + 1) }),
     units,
     goneEventsBefore: Number.MAX_SAFE_INTEGER,

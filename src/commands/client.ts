@@ -169,7 +169,7 @@ async function collected(response: IncomingMessage, shown: string): Promise<Buff
   return Buffer.concat(chunks);
 }
 
-/** What comes of an answer; throws `unreachable` where it breaks off, or where nothing more comes. */
+/** Reads an answer to its end; throws `unreachable` where it breaks off, or where nothing more comes. */
 async function* told(response: IncomingMessage, shown: string): AsyncGenerator<string | Buffer> {
   try {
     yield* response;

@@ -1,4 +1,4 @@
-/** What `softquota hooks` is told to do. */
+/** The tasks of `softquota hooks`. */
 
 import type { ConfigOption } from './settings.ts';
 

@@ -1,4 +1,4 @@
-/** What `softquota hooks` prints for people. */
+/** Texts that `softquota hooks` prints for people. */
 
 import {
   type CommonStatus,

@@ -51,7 +51,7 @@ export async function workOnHooks(task: HooksTask, parts: Parts<unknown>): Promi
   }
 }
 
-/** What an earlier process at the same task told is of the task's type. */
+/** The parts that an earlier process at the same task told are of the task's type. */
 function done(task: HooksTask, parts: Parts<unknown>, note: Note): Promise<Omit<Printed, 'notes'>> {
   switch (task.act) {
     case 'install':

@@ -1,4 +1,4 @@
-/** What a job comes to that prints, and how a command ends with it. */
+/** The result of a job that prints, and how a command ends with it. */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import type { InTimeOutcome } from '../in-time/index.ts';

@@ -118,7 +118,7 @@ function refuseNamelessHost(config: Config, values: Values): void {
   values.refuse(store.adapter, where);
 }
 
-/** Who walks is agreed upon in the store that hosts share. */
+/** The host that walks is agreed upon in the store that hosts share. */
 function refuseSharingAlone(config: Config, values: Values): void {
   if (config.store.adapter === 'redis') return;
   for (const { shared } of storages) {
@@ -127,7 +127,7 @@ function refuseSharingAlone(config: Config, values: Values): void {
   }
 }
 
-/** What one host encrypts the others have to read. */
+/** The other hosts have to read what one host encrypts. */
 function refuseUnsharedKey(config: Config, values: Values): void {
   const { secretKeys } = config.security;
   // Where what is given is no key, that is the fault.

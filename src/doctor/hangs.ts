@@ -13,7 +13,7 @@ export function withHangs({ result, waits }: InTimeOutcome<Examination>): Examin
   return { ...result, findings: [...added(waits, result.findings), ...result.findings] };
 }
 
-/** What a daemon told already is not told twice. */
+/** Findings that a daemon told already are not told twice. */
 function added(waits: readonly Wait[], findings: readonly Finding[]): Finding[] {
   const told = findings.filter(({ code }) => code === 'disk_hangs');
   return waits

@@ -2,8 +2,8 @@
  * Run by itself: what a user may do with files, in the system's own judgement, which knows groups, access
  * control lists and directory services.
  *
- * In: an `RightsOrder` as JSON on standard input. Out: an `GrantedRights` as JSON. Started as root it becomes the user,
- * for good; else it has to be the user already.
+ * In: a `RightsOrder` as JSON on standard input. Out: `GrantedRights` as JSON. Started as root it becomes the
+ * user, for good; else it has to be the user already.
  */
 
 import { accessSync, constants, readFileSync } from 'node:fs';

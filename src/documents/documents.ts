@@ -7,7 +7,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { atOnce, inSlices, type Work, workInSlices } from '../slices.ts';
+import { atOnce, inSlices, type Work } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
@@ -26,7 +26,7 @@ import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet } from './change-set.ts';
 import { changedAllTheTime, Deadline, deadlineMs, notBegun, notHereYet, unknown } from './deadline.ts';
 import { DocumentStore } from './document-store.ts';
-import { type Attempt, type Draft, drafting, type LongChange } from './draft.ts';
+import { type Attempt, completed, type Draft, type LongChange, mostTries, workUpToDate } from './draft.ts';
 import type { Kind } from './kind.ts';
 import { LineQueues } from './line-queues.ts';
 import { Lineage } from './lineage.ts';
@@ -43,9 +43,6 @@ import {
 import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
 
-/** Drafts of one transaction, when others' changes come in between. */
-const mostTries = 20;
-
 export class Documents {
   readonly #options: DocumentsOptions;
   #store = new DocumentStore([], []);
@@ -58,6 +55,7 @@ export class Documents {
   readonly #queues = new LineQueues();
   /** How often each line was changed here. */
   #moves: Readonly<Record<Line, number>> = { policy: 0, account: 0 };
+  readonly #movesNow = () => this.#moves;
 
   constructor(options: DocumentsOptions) {
     this.#options = options;
@@ -164,7 +162,7 @@ export class Documents {
     return this.#queues.run(new Set(lines), async before => {
       await (this.#shared === null ? before : deadline.wait(before, notBegun));
       for (let tries = 0; tries < mostTries; tries += 1) {
-        const draft = await this.#upToDate(() => this.#drafting(change, by));
+        const draft = await workUpToDate(() => this.#drafting(change, by), this.#movesNow);
         if (await this.#commit(draft, deadline)) return draft.result;
       }
       throw changedAllTheTime();
@@ -173,21 +171,7 @@ export class Documents {
 
   /** As `dryRun`, for a change that may be large. */
   dryRunInSlices<T>(change: LongChange<T>): Promise<T> {
-    return this.#upToDate(() => change(this.#begin(this.#options.now())));
-  }
-
-  /** Does work on what is in force, and anew where that changes meanwhile. */
-  async #upToDate<T>(begin: () => Work<T>): Promise<T> {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const moves = this.#moves;
-      try {
-        const result = await workInSlices(begin());
-        if (this.#moves === moves) return result;
-      } catch (error) {
-        if (this.#moves === moves) throw error;
-      }
-    }
-    throw changedAllTheTime();
+    return workUpToDate(() => change(this.#begin(this.#options.now())), this.#movesNow);
   }
 
   /** Resolves once what others changed by now is in force here. Rejects with `store_away`. */
@@ -195,9 +179,7 @@ export class Documents {
     await this.#shared?.catchUp();
   }
 
-  /**
-   * Takes what one host does at a time, for some seconds. False: another has it. Rejects with `store_away`.
-   */
+  /** Takes what one host does at a time, for seconds. False: another has it. Rejects with `store_away`. */
   async takeLease(name: string): Promise<boolean> {
     return (await this.#shared?.takeLease(name)) ?? true;
   }
@@ -222,21 +204,22 @@ export class Documents {
   }
 
   #draft<T>(change: (transaction: Transaction) => T, by: Author | null): Draft<T> {
-    // biome-ignore lint/correctness/useYield: a short change never rests.
-    const work = function* (transaction: Transaction): Work<T> {
-      return change(transaction);
-    };
-    return atOnce(this.#drafting(work, by));
+    const at = this.#options.now();
+    const transaction = this.#begin(at);
+    return atOnce(this.#completed(transaction, change(transaction), by, at));
   }
 
-  #drafting<T>(change: LongChange<T>, by: Author | null): Work<Draft<T>> {
-    const { owners, now } = this.#options;
+  *#drafting<T>(change: LongChange<T>, by: Author | null): Work<Draft<T>> {
+    const at = this.#options.now();
+    const transaction = this.#begin(at);
+    return yield* this.#completed(transaction, yield* change(transaction), by, at);
+  }
+
+  #completed<T>(transaction: Transaction, result: T, by: Author | null, at: number): Work<Draft<T>> {
     const { kinds } = this.#store;
-    const at = now();
+    const around = { owners: this.#options.owners, snapshot: this.#store, kinds };
     const basis = { kinds, standing: this.#standing, moves: this.#moves };
-    return drafting(this.#begin(at), change, basis, transaction =>
-      this.#auditLog.eventsOf(transaction, by, at, { owners, snapshot: this.#store, kinds }),
-    );
+    return completed(transaction, result, basis, () => this.#auditLog.eventsOf(transaction, by, at, around));
   }
 
   async #inTurn<T>(

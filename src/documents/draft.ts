@@ -1,8 +1,9 @@
 /** Transactions on their way: drafted, and not written yet. */
 
-import type { Work } from '../slices.ts';
+import { type Work, workInSlices } from '../slices.ts';
 import type { EventRecord, Line, PolicyChange } from '../store/index.ts';
 import type { ChangeSet } from './change-set.ts';
+import { changedAllTheTime } from './deadline.ts';
 import type { Kind } from './kind.ts';
 import type { ReplicaStanding } from './shared-documents.ts';
 import type { Transaction } from './transaction.ts';
@@ -35,16 +36,32 @@ export type Attempt<T> =
   | { readonly is: 'done'; readonly result: T }
   | { readonly is: 'wider'; readonly lines: ReadonlySet<Line> };
 
-/** Drafts a change in a transaction that is just begun, with the events that tell of it. */
-export function* drafting<T>(
+/** Drafts of one transaction, when others' changes come in between. */
+export const mostTries = 20;
+
+/** Completes a transaction that a change has been drafted in, with the events that tell of it. */
+export function* completed<T>(
   transaction: Transaction,
-  change: LongChange<T>,
+  result: T,
   { kinds, standing, moves }: DraftBasis,
-  eventsOf: (transaction: Transaction) => Work<readonly EventRecord[]>,
+  eventsOf: () => Work<readonly EventRecord[]>,
 ): Work<Draft<T>> {
-  const result = yield* change(transaction);
   const drafted = { result, changes: transaction.changes, lines: transaction.lines(kinds), standing, moves };
   if (transaction.isEmpty) return { ...drafted, records: null };
-  const events = yield* eventsOf(transaction);
+  const events = yield* eventsOf();
   return { ...drafted, records: { ...(yield* transaction.records()), events } };
+}
+
+/** Does work on what is in force, and anew where that changes meanwhile, as `moves` tells. */
+export async function workUpToDate<T>(begin: () => Work<T>, moves: () => DraftBasis['moves']): Promise<T> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const before = moves();
+    try {
+      const result = await workInSlices(begin());
+      if (moves() === before) return result;
+    } catch (error) {
+      if (moves() === before) throw error;
+    }
+  }
+  throw changedAllTheTime();
 }

@@ -180,7 +180,7 @@ export class Crossings {
     const { ledger } = this.#options;
     if (!this.#isMine) return;
     if (this.#levels === null) {
-      // What this host told in its last turn is among what is read.
+      // The crossings that this host told in its last turn are among those that are read.
       if (!(await ledger.kept()))
         throw new SoftquotaError('store_away', 'what was told last is not kept yet');
       await this.#resume();

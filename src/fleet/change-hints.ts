@@ -1,5 +1,5 @@
 /**
- * What changed in a place that another host walks, passed on to that host.
+ * Changes in a place that another host walks, passed on to that host.
  *
  * Hosts may mount the same file system at different places, so a path is told from the directory on that
  * the templates begin with. Anybody who may push may have as much of it told as they like, so paths are

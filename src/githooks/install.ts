@@ -34,7 +34,7 @@ export interface InstallOptions {
   readonly lastFor?: string;
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
-  /** What an earlier process at the same work has done. */
+  /** The parts that an earlier process at the same work has done. */
   readonly parts?: Parts<InstallDone> | undefined;
 }
 

@@ -12,8 +12,8 @@
  *     {PREFIX}:levels        hash    an owner's id -> text
  *     {PREFIX}:measured      zset    OWNER -> the number of the last change of its shares
  *     {PREFIX}:log           stream  the changes, by number
- *     {PREFIX}:order         hash    what is said by numbers: see order.ts; `names`, the server on which they are
- *                                    kept, and since when
+ *     {PREFIX}:order         hash    what is said by numbers: see order.ts; `names`, the server on
+ *                                    which they are kept, and since when
  *     {PREFIX}:hosts         hash    HOST -> JSON
  *     {PREFIX}:walkers       hash    NAME, of a file system that several hosts mount -> HOST
  *     {PREFIX}:alive:HOST    string  "token life number", with an expiry
