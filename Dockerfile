@@ -1,16 +1,16 @@
 # softquota in a container; docs/docker.md tells how it stands beside a git server.
 #
-# The first stage compiles, and builds the web UI; the second keeps what runs: Node.js, softquota and the packages it
-# needs, git and curl for the playground and the hooks.
+# The first stage builds; the second keeps what runs: Node.js, softquota, git and curl for the playground and the hooks.
 
 FROM node:24-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY scripts/build scripts/bundle.ts ./scripts/
 COPY src ./src
 COPY web ./web
-RUN npm run build && npm prune --omit=dev --ignore-scripts
+RUN npm run build
 
 FROM node:24-bookworm-slim
 # A container's user other than root is given no capability, only the permission to take it: read-all is setpriv
@@ -29,7 +29,6 @@ WORKDIR /opt/softquota
 COPY package.json ./
 COPY bin ./bin
 COPY hooks ./hooks
-COPY --from=build /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 WORKDIR /
 ENV NODE_ENV=production

@@ -11,7 +11,7 @@ import { type ScanReport, scanReport } from '../src/wire/index.ts';
 import { environment, timed } from './processes.ts';
 
 /** What a user runs. */
-export const softquota = fileURLToPath(new URL('../bin/softquota.js', import.meta.url));
+export const softquota = fileURLToPath(new URL('../scripts/built.js', import.meta.url));
 
 export interface Server {
   readonly pid: number;

@@ -42,7 +42,7 @@ const goals = { bytes: 150_000, keyMs: 200 };
 
 const directory = makeGround();
 const config = writeConfig(directory, '[server]\nHTTP_PORT = 0\n');
-await timed(fileURLToPath(new URL('../scripts/build-web', import.meta.url)), []);
+await timed(fileURLToPath(new URL('../scripts/build', import.meta.url)), []);
 tell(`a store of ${count(size.owners)} owners is made`);
 await makeStore(directory, config);
 const daemon = await startDaemon(config);

@@ -17,7 +17,7 @@ import { exampleFile } from './reference/example.ts';
 import { architecture } from './reference/modules.ts';
 
 /** Each file, from the project's root, and what makes its text. */
-const generated: Readonly<Record<string, () => string>> = {
+const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'app.ini.example': exampleFile,
   'docs/architecture.md': architecture,
   'docs/commands.md': commandReference,
@@ -53,7 +53,7 @@ function difference(file: string, is: string, shouldBe: string): string {
 
 const checks = process.argv.includes('--check');
 for (const [file, make] of Object.entries(generated)) {
-  const text = make();
+  const text = await make();
   const before = present(file);
   if (before === text) continue;
   if (checks) {

@@ -10,9 +10,9 @@ import { printable } from './text/index.ts';
 export async function main(args: readonly string[]): Promise<number> {
   watchStreams();
   let status: number = exitCodes.done;
-  const program = buildProgram(code => {
+  const program = await buildProgram(code => {
     status = code;
-  });
+  }, args);
   try {
     await program.parseAsync(args, { from: 'user' });
     return statusTold(status);

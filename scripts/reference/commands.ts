@@ -6,8 +6,8 @@ import { buildProgram } from '../../src/commands/index.ts';
 /** As wide as a terminal, whoever generates it. */
 const helpWidth = 100;
 
-export function commandReference(): string {
-  const program = buildProgram(() => {});
+export async function commandReference(): Promise<string> {
+  const program = await buildProgram(() => {});
   const described = [program, ...below(program)].map(command => {
     const name = fullName(command);
     return `## ${name}\n\n\`\`\`text\n${helpOf(command).trimEnd()}\n\`\`\`\n`;

@@ -7,11 +7,10 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemCode } from '../errors.ts';
+import { packageDirectory } from '../package.ts';
 
-/** Where `npm run build` puts it; a package has it beside the compiled daemon. */
-export const builtFolder = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../../dist/web' : '../web', import.meta.url),
-);
+/** Where `npm run build` puts it. */
+export const builtFolder = fileURLToPath(new URL('dist/web', packageDirectory));
 
 export interface BuiltFile {
   readonly bytes: Buffer;

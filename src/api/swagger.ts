@@ -10,11 +10,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RequestHandler, Router, static as staticFiles } from 'express';
 import { SoftquotaError } from '../errors.ts';
+import { packageDirectory } from '../package.ts';
 
 /** Where `npm run build` puts Swagger UI; a package has it beside the compiled daemon. */
-const builtFolder = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? '../../dist/swagger' : '../swagger', import.meta.url),
-);
+const builtFolder = fileURLToPath(new URL('dist/swagger', packageDirectory));
 
 const page = `<!doctype html>
 <html lang="en">

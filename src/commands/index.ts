@@ -1,42 +1,54 @@
 /**
  * The command line: one file a command, clients of the daemon's sockets except `serve`.
  *
- * Their help is also what docs/commands.md is generated from. Each file is loaded at every start, so a
- * command imports what only it needs when it runs, not before.
+ * docs/commands.md is generated from their help.
  */
 
 import { Command } from 'commander';
 import { printable } from '../text/index.ts';
 import { version } from '../version.ts';
-import { addAuth } from './auth.ts';
-import { addBackup, addRestore } from './backup.ts';
-import { addCheck } from './check.ts';
-import { addDoctor } from './doctor.ts';
 import type { Exit } from './exit.ts';
-import { addGroup } from './group.ts';
-import { addHealth } from './health.ts';
-import { addHooks } from './hooks.ts';
-import { addHost } from './host.ts';
-import { addInit } from './init.ts';
-import { addPlayground } from './playground.ts';
-import { addPolicy } from './policy.ts';
-import { addReceivePack } from './receive-pack.ts';
-import { addRule } from './rule.ts';
-import { addScan } from './scan.ts';
-import { addServe } from './serve.ts';
-import { addSignInLink } from './sign-in-link.ts';
-import { addStore } from './store.ts';
 import { print, tell } from './streams.ts';
-import { addToken } from './token.ts';
-import { addUsage } from './usage.ts';
-import { addUser } from './user.ts';
 
 const exitStatuses = `
 Exit status: 0 done, 1 refused or a check failed, 2 wrong usage, 69 daemon not reachable,
 70 internal fault, 74 a file or the output cannot be read or written, 77 not permitted,
 78 faulty configuration.`;
 
-export function buildProgram(exit: Exit): Command {
+/** Adds a command to the program. */
+type AddCommand = (program: Command, exit: Exit) => void;
+
+const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
+  serve: async () => (await import('./serve.ts')).addServe,
+  init: async () => (await import('./init.ts')).addInit,
+  check: async () => (await import('./check.ts')).addCheck,
+  usage: async () => (await import('./usage.ts')).addUsage,
+  scan: async () => (await import('./scan.ts')).addScan,
+  rule: async () => (await import('./rule.ts')).addRule,
+  group: async () => (await import('./group.ts')).addGroup,
+  user: async () => (await import('./user.ts')).addUser,
+  token: async () => (await import('./token.ts')).addToken,
+  'sign-in-link': async () => (await import('./sign-in-link.ts')).addSignInLink,
+  auth: async () => (await import('./auth.ts')).addAuth,
+  policy: async () => (await import('./policy.ts')).addPolicy,
+  hooks: async () => (await import('./hooks.ts')).addHooks,
+  'receive-pack': async () => (await import('./receive-pack.ts')).addReceivePack,
+  backup: async () => (await import('./backup.ts')).addBackup,
+  restore: async () => (await import('./backup.ts')).addRestore,
+  host: async () => (await import('./host.ts')).addHost,
+  store: async () => (await import('./store.ts')).addStore,
+  doctor: async () => (await import('./doctor.ts')).addDoctor,
+  health: async () => (await import('./health.ts')).addHealth,
+  playground: async () => (await import('./playground.ts')).addPlayground,
+};
+
+/**
+ * Builds the program.
+ *
+ * Only the command that `args` begin with is loaded, so that it starts quickly; where they begin with none, as
+ * with `--help`, all are.
+ */
+export async function buildProgram(exit: Exit, args: readonly string[] = []): Promise<Command> {
   const program = new Command('softquota')
     .description('A soft disk quota for any git server.')
     .version(version, '-V, --version', 'print the version')
@@ -52,29 +64,7 @@ export function buildProgram(exit: Exit): Command {
     .configureHelp({ showGlobalOptions: false })
     .addHelpText('after', exitStatuses)
     .exitOverride();
-  const commands = [
-    addServe,
-    addInit,
-    addCheck,
-    addUsage,
-    addScan,
-    addRule,
-    addGroup,
-    addUser,
-    addToken,
-    addSignInLink,
-    addAuth,
-    addPolicy,
-    addHooks,
-    addReceivePack,
-    addBackup,
-    addRestore,
-    addHost,
-    addStore,
-    addDoctor,
-    addHealth,
-    addPlayground,
-  ];
-  for (const add of commands) add(program, exit);
+  const named = Object.entries(commands).filter(([name]) => name === args[0]);
+  for (const [, add] of named.length === 1 ? named : Object.entries(commands)) (await add())(program, exit);
   return program;
 }

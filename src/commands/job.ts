@@ -1,9 +1,9 @@
 /** Work of a command that a process of its own does, since a disk may keep it waiting for ever. */
 
 import { spawn } from 'node:child_process';
-import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { InTimeOutcome } from '../in-time/index.ts';
+import { type InTimeOutcome, runInTime } from '../in-time/index.ts';
+import { entryUrl } from '../package.ts';
 import type { HooksTask } from './hooks-task.ts';
 import type { InitTask } from './init-work.ts';
 import type { ConfigOption } from './settings.ts';
@@ -20,11 +20,10 @@ export interface JobTimes {
   readonly wholeMs?: number;
 }
 
-const worker = fileURLToPath(new URL(`job-worker${extname(import.meta.url)}`, import.meta.url));
+const worker = fileURLToPath(entryUrl('commands/job-worker'));
 
 /** `Result`: what job-worker.ts comes to for such a job. */
-export async function runJob<Result>(task: Job, times: JobTimes): Promise<InTimeOutcome<Result>> {
-  const { runInTime } = await import('../in-time/index.ts');
+export function runJob<Result>(task: Job, times: JobTimes): Promise<InTimeOutcome<Result>> {
   return runInTime<Job, Result>({
     task,
     start: () =>

@@ -1,8 +1,8 @@
 /** `softquota playground`: a small world to try. */
 
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
+import { isCheckout } from '../package.ts';
 import type { World } from '../playground/index.ts';
 import { signInLink } from '../wire/index.ts';
 import { localAdminClient } from './client.ts';
@@ -74,10 +74,6 @@ async function printLinks({ adminSocket }: World, another: string): Promise<void
       `As ${overLimit} sees it, in a private window:\n\n    ${await linkFor(overLimit)}\n\n` +
       `Each link is good once, for ten minutes; ${another} --user ${administrator} makes another.\n\n`,
   );
-}
-
-function isCheckout(): boolean {
-  return existsSync(new URL('../../tsconfig.json', import.meta.url));
 }
 
 /** Resolves when somebody wants it to end. */

@@ -1,7 +1,7 @@
 /** The result of a job that prints, and how a command ends with it. */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import type { InTimeOutcome } from '../in-time/index.ts';
+import { hangWords, type InTimeOutcome } from '../in-time/index.ts';
 import { counted } from '../text/index.ts';
 import { print, tell } from './streams.ts';
 
@@ -16,8 +16,7 @@ export interface Printed {
  * Prints what a job came to, and tells which disks do not answer; returns the exit status. Throws `not_ready`
  * where the job came to nothing.
  */
-export async function printOutcome({ result, waits, parts }: InTimeOutcome<Printed>): Promise<number> {
-  const { hangWords } = await import('../in-time/index.ts');
+export function printOutcome({ result, waits, parts }: InTimeOutcome<Printed>): number {
   const hangs = waits.map(hangWords);
   if (result === null) {
     const why = hangs.length > 0 ? hangs : ['it does not get on, and does not tell what it waits for'];

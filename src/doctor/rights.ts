@@ -1,11 +1,12 @@
 /** Tells whether a user gets at files, and which place keeps them out. */
 
 import { realpathSync, statSync } from 'node:fs';
-import { dirname, extname } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../bounded/index.ts';
 import { commandLine } from '../health/index.ts';
 import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
+import { entryUrl } from '../package.ts';
 import { printable } from '../text/index.ts';
 import { userWords } from './accounts.ts';
 import type { GrantedRights, Right, RightsOrder } from './impersonator.ts';
@@ -25,7 +26,7 @@ export interface Blocked {
   readonly groups: readonly number[];
 }
 
-const impersonator = fileURLToPath(new URL(`impersonator${extname(import.meta.url)}`, import.meta.url));
+const impersonator = fileURLToPath(entryUrl('doctor/impersonator'));
 
 /** Tells whether `uid` may find out what `user` may do. */
 export function mayAskFor(uid: number, user: HookUser): boolean {

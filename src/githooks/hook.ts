@@ -1,13 +1,13 @@
 /** The hooks of this package, and telling them from other people's. */
 
 import { readFile } from 'node:fs/promises';
+import { packageDirectory } from '../package.ts';
 
 export const hookNames = ['pre-receive', 'post-receive'] as const;
 
 export type HookName = (typeof hookNames)[number];
 
-/** The package's directory of hooks; the same place beside src/ and beside dist/. */
-export const hooksDirectory = new URL('../../hooks/', import.meta.url);
+export const hooksDirectory = new URL('hooks/', packageDirectory);
 
 /** The hook as this version of the package has it. */
 export function packagedHook(name: HookName): Promise<Buffer> {

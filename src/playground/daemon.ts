@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SoftquotaError } from '../errors.ts';
+import { packageDirectory } from '../package.ts';
 import type { World } from './world.ts';
 
 export interface PlaygroundDaemon {
@@ -17,7 +18,7 @@ export interface PlaygroundDaemon {
   stop(): Promise<void>;
 }
 
-const launcher = fileURLToPath(new URL('../../bin/softquota.js', import.meta.url));
+const launcher = fileURLToPath(new URL('bin/softquota.js', packageDirectory));
 const askAgainMs = 50;
 const answerMs = 5000;
 const readyWithinMs = 20_000;

@@ -1,4 +1,4 @@
-/** Starting the threads of this room. */
+/** Starting and ending the threads of this module. */
 
 import { Worker } from 'node:worker_threads';
 
@@ -7,13 +7,6 @@ import { Worker } from 'node:worker_threads';
  * thread ends, and not the daemon.
  */
 const resourceLimits = { maxOldGenerationSizeMb: 1024 };
-
-const suffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
-
-/** Where the code of a thread is: TypeScript as it stands in the repository, or what was compiled from it. */
-export function codeOf(name: 'walker' | 'io-worker' | 'watcher'): URL {
-  return new URL(`./${name}${suffix}`, import.meta.url);
-}
 
 /** Starts a thread; options that the process was started with, such as a debugger, are not for it. */
 export function startThread(code: URL, name: string, workerData?: unknown): Worker {

@@ -1,10 +1,11 @@
 /** A walker's thread, as the pool sees it. */
 
 import type { Worker } from 'node:worker_threads';
+import { entryUrl } from '../package.ts';
 import type { Task, WalkerRequest, WalkerStart } from './messages.ts';
 import type { Urgency } from './queue.ts';
 import { count, newShared, type Shared } from './shared.ts';
-import { codeOf, startThread } from './thread.ts';
+import { startThread } from './thread.ts';
 
 /** When a task was handed out, which is never later than its walk began. */
 export interface Start {
@@ -39,7 +40,7 @@ export interface WalkerHandle<Entry> {
 export const nothing: Counts = { directories: 0, files: 0, bytes: 0 };
 
 export function startWalker<Entry>(
-  code: URL = codeOf('walker'),
+  code: URL = entryUrl('scan/walker'),
   cacheFile: string | null,
 ): WalkerHandle<Entry> {
   const shared = newShared();

@@ -10,12 +10,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Worker } from 'node:worker_threads';
 import { isWithin, type Layout, outermost, type Root, walkedRoots } from '../layout/index.ts';
+import { entryUrl } from '../package.ts';
 import type { Hangs } from './hangs.ts';
 import type { WatcherReport, WatcherRequest, WatcherStart } from './messages.ts';
 import type { ScanLog } from './options.ts';
 import { haveMostVanished } from './roots.ts';
 import { lookedAt, monotonic, newShared, type Shared, stuckMs } from './shared.ts';
-import { codeOf, endThread, startThread } from './thread.ts';
+import { endThread, startThread } from './thread.ts';
 
 export interface WatchOptions {
   /** Walks what is at this path. Never rejects. */
@@ -151,7 +152,7 @@ export class Watch {
     const { hangs, log } = this.#options;
     const shared = newShared();
     const start: WatcherStart = { ...group, shared: shared.buffer, avoided: hangs.avoided() };
-    const thread = startThread(codeOf('watcher'), 'watcher', start);
+    const thread = startThread(entryUrl('scan/watcher'), 'watcher', start);
     thread.unref();
     const roots = group.roots.map(({ path }) => path);
     const walks = new Set<Promise<unknown>>();

@@ -5,6 +5,7 @@
 
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Discovered } from '../layout/index.ts';
+import { entryUrl } from '../package.ts';
 import type {
   IoWorkerReport,
   IoWorkerRequest,
@@ -13,7 +14,7 @@ import type {
   WorkerQuestion,
 } from './messages.ts';
 import { lookedAt, newShared, stuckMs } from './shared.ts';
-import { codeOf, endThread, startThread } from './thread.ts';
+import { endThread, startThread } from './thread.ts';
 
 type Asked = WorkerQuestion['ask'];
 
@@ -45,7 +46,7 @@ interface Open {
   readonly reject: (error: SoftquotaError) => void;
 }
 
-export function openWorkerClient(name: string, code: URL = codeOf('io-worker')): WorkerClient {
+export function openWorkerClient(name: string, code: URL = entryUrl('scan/io-worker')): WorkerClient {
   const shared = newShared();
   const start: IoWorkerStart = { shared: shared.buffer };
   const thread = startThread(code, name, start);

@@ -140,7 +140,7 @@ t.test('the history has all owners and each of them, and where their growth lead
     t.match(all.growth, { per_day: 1000, used: 5000, limit: null, reached_at: null });
   }
   t.match(await historyAt(world, '/orgs/acme/quota/history', 'alice'), { points: [], growth: null });
-  const command = ['bin/softquota.js', 'usage', 'alice', '--config', join(world.directory, 'app.ini')];
+  const command = ['scripts/built.js', 'usage', 'alice', '--config', join(world.directory, 'app.ini')];
   const { stdout: text } = await run(process.execPath, command);
   t.match(text, /^It grows by 1 kB a day since 20..-..-..: the limit is reached on 20..-..-..\.$/m);
   const { stdout: json } = await run(process.execPath, [...command, '--json']);

@@ -282,7 +282,7 @@ export const daemonFaults: readonly Fault[] = [
   {
     what: 'the daemon is of another version',
     break:
-      "cd $(dirname $(sed -n 's/.* node \\(.*\\)bin.softquota.js.*/\\1package.json/p' /usr/local/bin/softquota)) && cp package.json /root && " +
+      "cd $(dirname $(sed -n 's/.* node \\(.*\\)scripts.built.js.*/\\1package.json/p' /usr/local/bin/softquota)) && cp package.json /root && " +
       'sed -i \'s/"version": "[^"]*"/"version": "0.0.7"/\' package.json && systemctl restart softquota && ' +
       'until curl -sf --unix-socket /run/softquota/gate.sock http://localhost/healthz; do :; done && cp /root/package.json .',
     found: ['version'],

@@ -22,7 +22,7 @@ function* commandsOf(command: Command, path: readonly string[] = []): Generator<
   }
 }
 
-const program = buildProgram(() => {});
+const program = await buildProgram(() => {});
 
 t.test('every command has its help, which is also what the manual says', async t => {
   const manual = await readFile(new URL('../../docs/commands.md', import.meta.url), 'utf8');

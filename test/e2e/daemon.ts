@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { plainEnvironment } from './run.ts';
 
-export const launcher = fileURLToPath(new URL('../../bin/softquota.js', import.meta.url));
+/** What is built, since it starts in half of the time that src/ takes. */
+export const launcher = fileURLToPath(new URL('../../scripts/built.js', import.meta.url));
 
 export interface LogLine {
   readonly level: number;

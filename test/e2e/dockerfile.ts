@@ -166,7 +166,7 @@ function allowedBy(ignore: string): (path: string) => boolean {
     throw new Error('.dockerignore is played here as "*" and then lines with "!"');
   }
   const kept = new Set(others.map(line => line.slice(1)));
-  return path => kept.has(path.split('/')[0] ?? '');
+  return path => kept.has(path) || kept.has(path.split('/')[0] ?? '');
 }
 
 function instructionsOf(text: string): readonly Instruction[] {

@@ -118,7 +118,7 @@ t.test('every command that prints ends with 74 where standard output is full', a
   };
   const lines = await linesOf(one);
   const known = lines.map(line => line.join(' '));
-  for (const command of leavesOf(buildProgram(() => {}))) {
+  for (const command of leavesOf(await buildProgram(() => {}))) {
     if (command === 'receive-pack') continue; // becomes git, and prints nothing of its own
     t.ok(
       known.some(line => `${line} `.startsWith(`${command} `)),

@@ -11,7 +11,7 @@ import { until } from './ask.ts';
 import type { Run, RunOptions } from './run.ts';
 import { SandboxHost } from './sandbox-host.ts';
 
-const launcher = fileURLToPath(new URL('../../bin/softquota.js', import.meta.url));
+const launcher = fileURLToPath(new URL('../../scripts/built.js', import.meta.url));
 
 const config = `
 [server]

@@ -15,16 +15,13 @@ t.setTimeout(300_000);
 const ofSeveral = ['host list', 'host forget', 'store copy'];
 
 /** The commands that take --json, by their whole names. */
-function commandsWithJson(): readonly string[] {
+async function commandsWithJson(): Promise<readonly string[]> {
   const found = (command: Command, name: string): string[] => {
     if (command.commands.length > 0)
       return command.commands.flatMap(each => found(each, `${name} ${each.name()}`.trim()));
     return command.options.some(({ long }) => long === '--json') ? [name] : [];
   };
-  return found(
-    buildProgram(() => {}),
-    '',
-  );
+  return found(await buildProgram(() => {}), '');
 }
 
 /** Fails where a command prints no JSON, or a key that is not snake_case. */
@@ -98,7 +95,7 @@ t.test('every command with --json prints keys in snake_case', async t => {
     restore: [saved, '--replace'],
     init: [join(server.folder, 'git'), '--config', join(elsewhere, 'app.ini')],
   };
-  t.strictSame([...Object.keys(examples), ...ofSeveral].sort(), [...commandsWithJson()].sort());
+  t.strictSame([...Object.keys(examples), ...ofSeveral].sort(), [...(await commandsWithJson())].sort());
   for (const [name, args] of Object.entries(examples)) {
     if (name === 'restore') {
       await mustBeSnake(t, server, 'backup', '-');

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 
 const root = new URL('../../', import.meta.url);
-await promisify(execFile)(fileURLToPath(new URL('scripts/build-web', root)));
+await promisify(execFile)(fileURLToPath(new URL('scripts/build', root)));
 const built = new URL('dist/web/', root);
 const page = await readFile(new URL('index.html', built), 'utf8');
 const files = [...page.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path = '']) => path);

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { until } from '../e2e/ask.ts';
 import { Browser, type Tab } from '../e2e/browser.ts';
 
-const build = fileURLToPath(new URL('../../scripts/build-web', import.meta.url));
+const build = fileURLToPath(new URL('../../scripts/build', import.meta.url));
 
 export class Web {
   readonly #browser: Browser;

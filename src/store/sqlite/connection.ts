@@ -1,8 +1,8 @@
 /** A store's thread, seen from the outside: questions become promises. */
 
-import { extname } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { entryUrl } from '../../package.ts';
 import type {
   DocumentRecord,
   EventQuery,
@@ -33,9 +33,6 @@ import {
   type ThreadSettings,
 } from './messages.ts';
 import { writeInParts } from './parts.ts';
-
-/** Source and compiled code lie side by side in the same way; only the endings differ. */
-const threadUrl = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
 
 interface Waiting {
   readonly resolve: () => void;
@@ -75,7 +72,7 @@ export class Connection {
    * has ended, for whatever reason; nothing may be asked from then on.
    */
   static async open(settings: ThreadSettings, lost: (reason: Error) => void): Promise<Connection> {
-    const worker = new Worker(threadUrl, { workerData: settings, name: 'store' });
+    const worker = new Worker(entryUrl('store/sqlite/worker'), { workerData: settings, name: 'store' });
     const connection = new Connection(worker, settings.file, lost);
     await connection.#answered(opening);
     return connection;

@@ -5,9 +5,9 @@
  */
 
 import { readdirSync } from 'node:fs';
-import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { messageOf, SoftquotaError, systemCode } from '../../errors.ts';
+import { entryUrl } from '../../package.ts';
 import type { LargeUnit } from '../record-store.ts';
 import { away } from '../sqlite/faults.ts';
 import { errorOf } from '../sqlite/messages.ts';
@@ -29,7 +29,6 @@ const idleMs = 10_000;
 const limits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 };
 
 /** Source and compiled code lie side by side in the same way; only the endings differ. */
-const threadUrl = new URL(`./worker${extname(import.meta.url)}`, import.meta.url);
 
 interface Waiting {
   readonly resolve: () => void;
@@ -147,7 +146,7 @@ class UnitSetStore implements UnitSourceStore {
 
   #started(): Worker {
     if (this.#worker !== null) return this.#worker;
-    const worker = new Worker(threadUrl, {
+    const worker = new Worker(entryUrl('store/units/worker'), {
       workerData: this.#settings,
       name: 'sources',
       resourceLimits: limits,

@@ -1,0 +1,42 @@
+/**
+ * Where the files of this package are.
+ *
+ * In a checkout Node runs src/ as it stands. `npm run build` bundles it into dist/, with the packages that it
+ * needs, so that a command loads a few files instead of hundreds. This file is one level below the package's
+ * directory in both: every file of the bundle is directly in dist/.
+ */
+
+import { existsSync } from 'node:fs';
+
+/** Files that a thread or a process of its own starts from; in dist/, each is a file with `-` for `/`. */
+export const entries = [
+  'bin',
+  'commands/job-worker',
+  'doctor/impersonator',
+  'scan/io-worker',
+  'scan/walker',
+  'scan/watcher',
+  'store/sqlite/worker',
+  'store/units/worker',
+] as const;
+
+export type Entry = (typeof entries)[number];
+
+/** The package's directory, with a slash at its end. */
+export const packageDirectory = new URL('../', import.meta.url);
+
+const isSource = import.meta.url.endsWith('.ts');
+
+/** Tells a checkout, where commands are run by `npx softquota`, from an installed package. */
+export function isCheckout(): boolean {
+  return existsSync(new URL('tsconfig.json', packageDirectory));
+}
+
+/** The name of an entry's bundled file, without its ending. */
+export function bundledName(entry: Entry): string {
+  return entry.replaceAll('/', '-');
+}
+
+export function entryUrl(entry: Entry): URL {
+  return new URL(isSource ? `./${entry}.ts` : `./${bundledName(entry)}.js`, import.meta.url);
+}
