@@ -37,7 +37,8 @@ export type {
 } from './record-store.ts';
 export { ownerIdBits } from './record-store.ts';
 export type { SharedStoreLog } from './redis/connection.ts';
-export { openRedisStore, type RedisSettings } from './redis/store.ts';
+export type { RedisSettings } from './redis/context.ts';
+export { openRedisStore } from './redis/store.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export {
   type Basis,

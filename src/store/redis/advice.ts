@@ -2,24 +2,24 @@
 
 import type { Redis } from 'ioredis';
 import type { ServerAdvice } from '../shared.ts';
-import type { RedisClient } from './address.ts';
-import { type Connection, mastersOf } from './connection.ts';
+import type { RedisAddress } from './address.ts';
+import { pairs } from './commands.ts';
+import { mastersOf } from './connection.ts';
+import type { RedisContext } from './context.ts';
 import { replyCode } from './faults.ts';
 
 /** Of Redis, or of what calls itself compatible. */
 const oldest = [6, 2] as const;
 
-export interface Asked {
-  readonly waitReplicas: number;
-  /** Whoever reaches the server may do everything there. */
-  readonly isOpen: boolean;
-}
-
 /** As far as the server lets us see; not being let is no fault. */
-export async function readAdvice(connection: Connection, asked: Asked): Promise<readonly ServerAdvice[]> {
-  const servers = await connection.run((client: RedisClient) => Promise.all(mastersOf(client).map(look)));
-  const advice = servers.flatMap(server => adviceFor(server, asked));
-  if (asked.isOpen) {
+export async function readAdvice({
+  address,
+  connection,
+  waitReplicas,
+}: RedisContext): Promise<readonly ServerAdvice[]> {
+  const servers = await connection.run(client => Promise.all(mastersOf(client).map(look)));
+  const advice = servers.flatMap(server => adviceFor(server, waitReplicas));
+  if (isOpen(address)) {
     advice.push({
       code: 'no_password',
       message: `${connection.where} is reached over the network without a password: whoever reaches it can change every quota.`,
@@ -27,6 +27,11 @@ export async function readAdvice(connection: Connection, asked: Asked): Promise<
     });
   }
   return advice;
+}
+
+/** Tells whether everybody who reaches the server over the network may do everything there. */
+function isOpen({ password, places }: RedisAddress): boolean {
+  return password === null && !places.every(({ host }) => /^(?:localhost|127\..*|::1)$/.test(host));
 }
 
 interface Server {
@@ -44,7 +49,7 @@ async function look(server: Redis): Promise<Server> {
   return {
     name: `Redis at ${host}:${port}`,
     info: new Map([...info.matchAll(/^(\w+):(.*?)\r?$/gm)].map(([, name = '', value = '']) => [name, value])),
-    settings: pairs(settings),
+    settings: new Map(pairs(Array.isArray(settings) ? settings.map(String) : [])),
   };
 }
 
@@ -57,14 +62,7 @@ async function permitted<T>(answer: Promise<T>, otherwise: T): Promise<T> {
   }
 }
 
-function pairs(list: unknown): ReadonlyMap<string, string> {
-  const words = Array.isArray(list) ? list.map(String) : [];
-  return new Map(
-    Array.from({ length: words.length / 2 }, (_, at) => [words[2 * at] ?? '', words[2 * at + 1] ?? '']),
-  );
-}
-
-function adviceFor({ name, info, settings }: Server, { waitReplicas }: Asked): ServerAdvice[] {
+function adviceFor({ name, info, settings }: Server, waitReplicas: number): ServerAdvice[] {
   const advice: ServerAdvice[] = [];
   if (info.get('aof_enabled') === '0') {
     advice.push({

@@ -90,9 +90,7 @@ export class Connection {
     try {
       return await this.#answered(act(this.#client), answerMs);
     } catch (error) {
-      const fault = this.#faultOf(error);
-      if (fault.code === 'store_refused') this.#refusal = fault;
-      throw fault;
+      throw this.#failed(error);
     }
   }
 
@@ -146,10 +144,14 @@ export class Connection {
       await this.#answered(this.#settings.examine?.(this.#client) ?? Promise.resolve());
       this.#refusal = null;
     } catch (error) {
-      const fault = this.#faultOf(error);
-      if (fault.code === 'store_refused') this.#refusal = fault;
-      throw fault;
+      throw this.#failed(error);
     }
+  }
+
+  #failed(error: unknown): SoftquotaError {
+    const fault = this.#faultOf(error);
+    if (fault.code === 'store_refused') this.#refusal = fault;
+    return fault;
   }
 
   #lost(): void {

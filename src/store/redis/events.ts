@@ -1,21 +1,16 @@
 /** Finding events and levels. */
 
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
-import type { Connection } from './connection.ts';
-import type { Keys } from './keys.ts';
+import type { RedisContext } from './context.ts';
 import { eventIn, labels, levelIn, timeOf, understood } from './values.ts';
 
 /** Read at a time, where only some of what is read is wanted. */
 const pageSize = 200;
 
-export async function readEvents(
-  connection: Connection,
-  keys: Keys,
-  query: EventQuery,
-): Promise<readonly EventRecord[]> {
+export async function readEvents(context: RedisContext, query: EventQuery): Promise<readonly EventRecord[]> {
   const found = new Map<string, EventRecord>();
   for (const label of labelsOf(query)) {
-    for (const event of await along(connection, keys, label, query)) found.set(event.id, event);
+    for (const event of await along(context, label, query)) found.set(event.id, event);
   }
   return [...found.values()].sort(newestFirst).slice(0, query.limit);
 }
@@ -32,8 +27,7 @@ function labelsOf({ kind, owner }: EventQuery): readonly string[] {
 
 /** The first of one order. */
 async function along(
-  connection: Connection,
-  { events, places }: Keys,
+  { connection, keys: { events, places } }: RedisContext,
   label: string,
   { kind, after, limit }: EventQuery,
 ): Promise<readonly EventRecord[]> {
@@ -65,7 +59,10 @@ function newestFirst(a: EventRecord, b: EventRecord): number {
   return b.at - a.at || (a.id < b.id ? 1 : -1);
 }
 
-export async function readLevels(connection: Connection, { levels }: Keys): Promise<readonly LevelRecord[]> {
+export async function readLevels({
+  connection,
+  keys: { levels },
+}: RedisContext): Promise<readonly LevelRecord[]> {
   const hash = await connection.run(client => client.hgetallBuffer(levels));
   return Object.entries(hash).map(([name, value]) =>
     understood(connection.where, levels, name, () => levelIn(name, value)),

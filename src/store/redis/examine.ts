@@ -4,9 +4,9 @@
  */
 
 import { addressName, type RedisAddress, type RedisClient } from './address.ts';
-import { pipeline, strangeSchema } from './asked.ts';
-import { damaged } from './faults.ts';
+import { damaged, strangeSchema } from './faults.ts';
 import type { Keys } from './keys.ts';
+import { pipeline } from './pipeline.ts';
 
 export function examineServer(keys: Keys, address: RedisAddress): (client: RedisClient) => Promise<void> {
   const where = addressName(address);

@@ -18,12 +18,19 @@ export function damaged(where: string, key: string, why: string, cause?: unknown
 }
 
 /** A later softquota has been here. */
-export function newer(where: string, key: string, schema: string): SoftquotaError {
+function newer(where: string, key: string, schema: string): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
     `${where}: the key ${key} says that a newer softquota keeps its records there (schema ${schema}, and this one ` +
       'knows schema 1). Update this softquota.',
   );
+}
+
+/** `schema` is what the policy's key has of it. */
+export function strangeSchema(where: string, key: string, schema: string): SoftquotaError {
+  return /^\d+$/.test(schema)
+    ? newer(where, key, schema)
+    : damaged(where, key, 'it does not say which schema it has');
 }
 
 /** The first word of an error that Redis itself reported, else null. */

@@ -5,44 +5,39 @@
 
 import type { RedisAddress, RedisClient } from './address.ts';
 import { Connection } from './connection.ts';
+import type { RedisContext } from './context.ts';
+import type { Keys } from './keys.ts';
 
 /** Asking anew tells a connection that has died silently from one where nothing happens. */
 const renewMs = 5000;
 
-export interface Channels {
-  /** That there is something new. */
-  readonly news: string;
-  /** What hosts say to one another. */
-  readonly said: string;
-}
-
 export class Follower {
   readonly #address: RedisAddress;
-  readonly #channels: Channels;
+  readonly #keys: Keys;
   readonly #told = new Set<() => void>();
   readonly #heard = new Set<(text: string) => void>();
   #connection: Connection | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(address: RedisAddress, { news, said }: Channels) {
+  constructor({ address, keys }: Pick<RedisContext, 'address' | 'keys'>) {
     this.#address = address;
-    this.#channels = { news, said };
+    this.#keys = keys;
   }
 
   follow(told: () => void): () => void {
     // Of its own, as the same function may follow twice.
-    const one = () => told();
-    this.#told.add(one);
-    if (!this.#isClosed) this.#connection ??= this.#connect();
-    return () => this.#told.delete(one);
+    return this.#add(this.#told, () => told());
   }
 
   listen(heard: (text: string) => void): () => void {
-    const one = (text: string) => heard(text);
-    this.#heard.add(one);
+    return this.#add(this.#heard, text => heard(text));
+  }
+
+  #add<T>(listeners: Set<T>, one: T): () => void {
+    listeners.add(one);
     if (!this.#isClosed) this.#connection ??= this.#connect();
-    return () => this.#heard.delete(one);
+    return () => listeners.delete(one);
   }
 
   tell(): void {
@@ -74,13 +69,13 @@ export class Follower {
   /** Where it fails, the connection is made anew, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
     // One after the other: there may be a right to one of them only.
-    for (const channel of [this.#channels.news, this.#channels.said]) {
+    for (const channel of [this.#keys.news, this.#keys.said]) {
       await connection.run(client => client.subscribe(channel)).catch(() => undefined);
     }
   }
 
   #hear(channel: unknown, text: unknown): void {
-    if (channel !== this.#channels.said) this.tell();
+    if (channel !== this.#keys.said) this.tell();
     else for (const heard of [...this.#heard]) heard(String(text));
   }
 }

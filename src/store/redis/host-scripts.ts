@@ -1,6 +1,6 @@
 /** Which hosts live, and what they do for all (see lua.ts). */
 
-import { reading, script, serverLua } from './lua.ts';
+import { expectTypes, script, serverLua } from './lua.ts';
 
 const living = `
 local function life_of(value)
@@ -19,12 +19,10 @@ end`;
  * KEYS: alive, hosts, order.
  */
 export const claim = script(
-  reading,
   serverLua,
   living,
+  expectTypes('string', 'hash', 'hash'),
   `
-local strange = another('string', 'hash', 'hash')
-if strange then return {'wrongtype', strange} end
 local host, version, token, life, number, expiry = word(), word(), word(), word(), word(), word()
 local had, told, patience = word() == '1', word(), tonumber(word())
 local time = redis.call('TIME')
@@ -58,7 +56,6 @@ return {outcome}`,
 
 /** KEYS: alive. */
 export const release = script(
-  reading,
   living,
   `
 local owner, current = life_of(redis.call('GET', KEYS[1]))
@@ -66,9 +63,8 @@ if owner == word() and current == word() then redis.call('DEL', KEYS[1]) end
 return {'kept'}`,
 );
 
-/** Takes a host off the list; \`behind\`: it lives. KEYS: alive, hosts, order. */
+/** Takes a host off the list; `conflict`: it lives. KEYS: alive, hosts, order. */
 export const forget = script(
-  reading,
   `
 if redis.call('EXISTS', KEYS[1]) == 1 then return {'conflict'} end
 local host = word()
@@ -78,10 +74,8 @@ return {'kept', redis.call('HDEL', KEYS[2], host)}`,
 
 /** KEYS: task. */
 export const take = script(
-  reading,
+  expectTypes('string'),
   `
-local strange = another('string')
-if strange then return {'wrongtype', strange} end
 local host, expiry = word(), word()
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= host then return {'taken'} end
@@ -91,7 +85,6 @@ return {'kept'}`,
 
 /** KEYS: task. */
 export const leave = script(
-  reading,
   `
 if redis.call('GET', KEYS[1]) == word() then redis.call('DEL', KEYS[1]) end
 return {'kept'}`,

@@ -4,30 +4,23 @@ import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import type { ClaimOutcome, HostClaim, HostRecord } from '../shared.ts';
-import { pipeline, runScript, type ScriptReply, sound } from './asked.ts';
-import type { Connection } from './connection.ts';
+import { runScript, type ScriptReply } from './commands.ts';
+import type { RedisContext } from './context.ts';
 import * as scripts from './host-scripts.ts';
-import { fieldName, type Keys } from './keys.ts';
+import { fieldName } from './keys.ts';
+import { pipeline } from './pipeline.ts';
 import { dropHost } from './shares.ts';
 import { understood, unnamed } from './values.ts';
 
-export interface ClaimSettings {
-  /** The life's number, which it was given as it began. */
-  readonly since: number;
-  readonly aliveMs: number;
-  readonly renewalMs: number;
-}
-
+/** `since` is the number of the life, which it was given as it began. */
 export async function claimHost(
-  connection: Connection,
-  keys: Keys,
+  context: RedisContext,
   claim: HostClaim,
-  settings: ClaimSettings,
+  since: number,
 ): Promise<ClaimOutcome> {
-  const first = await claimOnce(connection, keys, claim, settings, '');
+  const first = await claimOnce(context, claim, since, '');
   // Whoever has it now began later: who is told so, and asks again, lives.
-  const last =
-    first.is === 'later' ? await claimOnce(connection, keys, claim, settings, String(first.with[0])) : first;
+  const last = first.is === 'later' ? await claimOnce(context, claim, since, String(first.with[0])) : first;
   return outcomes[last.is] ?? 'taken';
 }
 
@@ -39,70 +32,49 @@ const outcomes: Readonly<Record<string, ClaimOutcome>> = {
   young: 'young_store',
 };
 
+/** `told`: the life that the host was said to have now. */
 function claimOnce(
-  connection: Connection,
-  keys: Keys,
+  context: RedisContext,
   { host, token, life, version, isHeld = false }: HostClaim,
-  { since, aliveMs, renewalMs }: ClaimSettings,
+  since: number,
   told: string,
 ): Promise<ScriptReply> {
-  const args = [
-    ...[
-      fieldName(host),
-      JSON.stringify(version),
-      fieldName(token),
-      fieldName(life),
-      String(since),
-      String(aliveMs),
-    ],
-    ...[isHeld ? '1' : '', told, String(renewalMs)],
-  ];
-  return connection.run(async client =>
-    sound(
-      connection.where,
-      await runScript(client, scripts.claim, [keys.alive(host), keys.hosts, keys.order], args),
-    ),
-  );
+  const { aliveMs, renewalMs } = context;
+  return runScript(context, scripts.claim, hostKeys(context, host), [
+    fieldName(host),
+    JSON.stringify(version),
+    fieldName(token),
+    fieldName(life),
+    String(since),
+    String(aliveMs),
+    isHeld ? '1' : '',
+    told,
+    String(renewalMs),
+  ]);
 }
 
-export async function releaseHost(
-  connection: Connection,
-  keys: Keys,
-  { host, token, life }: HostClaim,
-): Promise<void> {
-  await connection.run(client =>
-    runScript(client, scripts.release, [keys.alive(host)], [fieldName(token), fieldName(life)]),
-  );
+function hostKeys({ keys }: RedisContext, host: string): readonly string[] {
+  return [keys.alive(host), keys.hosts, keys.order];
 }
 
-export async function takeTask(
-  connection: Connection,
-  keys: Keys,
-  task: string,
-  host: string,
-  aliveMs: number,
-): Promise<boolean> {
-  const answer = await connection.run(async client =>
-    sound(
-      connection.where,
-      await runScript(client, scripts.take, [keys.task(task)], [fieldName(host), String(aliveMs)]),
-    ),
-  );
-  return answer.is === 'kept';
+export async function releaseHost(context: RedisContext, { host, token, life }: HostClaim): Promise<void> {
+  const args = [fieldName(token), fieldName(life)];
+  await runScript(context, scripts.release, [context.keys.alive(host)], args);
 }
 
-export async function leaveTask(
-  connection: Connection,
-  keys: Keys,
-  task: string,
-  host: string,
-): Promise<void> {
-  await connection.run(client => runScript(client, scripts.leave, [keys.task(task)], [fieldName(host)]));
+export async function takeTask(context: RedisContext, task: string, host: string): Promise<boolean> {
+  const args = [fieldName(host), String(context.aliveMs)];
+  const reply = await runScript(context, scripts.take, [context.keys.task(task)], args);
+  return reply.is === 'kept';
+}
+
+export async function leaveTask(context: RedisContext, task: string, host: string): Promise<void> {
+  await runScript(context, scripts.leave, [context.keys.task(task)], [fieldName(host)]);
 }
 
 const record = z.strictObject({ seenAt: z.number().int(), version: z.string() });
 
-export async function readHosts(connection: Connection, keys: Keys): Promise<readonly HostRecord[]> {
+export async function readHosts({ connection, keys }: RedisContext): Promise<readonly HostRecord[]> {
   const hash = await connection.run(client => client.hgetall(keys.hosts));
   const hosts = Object.entries(hash).map(([name, value]) =>
     understood(connection.where, keys.hosts, name, () => ({
@@ -121,18 +93,14 @@ export async function readHosts(connection: Connection, keys: Keys): Promise<rea
 }
 
 /** The shares go first: what breaks off can be done again as long as the host is on the list. */
-export async function forgetHost(connection: Connection, keys: Keys, host: string): Promise<void> {
+export async function forgetHost(context: RedisContext, host: string): Promise<void> {
+  const { connection, keys } = context;
   const living = await connection.run(client => client.exists(keys.alive(host)));
   if (living === 1) throw lives(host);
-  const hadShares = await dropHost(connection, keys, host);
-  const answer = await connection.run(async client =>
-    sound(
-      connection.where,
-      await runScript(client, scripts.forget, [keys.alive(host), keys.hosts, keys.order], [fieldName(host)]),
-    ),
-  );
-  if (answer.is === 'conflict') throw lives(host);
-  if (answer.with[0] === 0 && !hadShares) {
+  const hadShares = await dropHost(context, host);
+  const reply = await runScript(context, scripts.forget, hostKeys(context, host), [fieldName(host)]);
+  if (reply.is === 'conflict') throw lives(host);
+  if (reply.with[0] === 0 && !hadShares) {
     throw new SoftquotaError('not_found', `there is no host ${printable(host)}`);
   }
 }

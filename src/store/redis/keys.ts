@@ -35,39 +35,17 @@
  * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN,
  * HLEN, HEXISTS, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
  * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER
- * INFO, CLUSTER KEYSLOT and ASKING. Of who governs also UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG
- * GET and CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
+ * INFO, CLUSTER KEYSLOT and ASKING. Changes of policy also need UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and
+ * CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
  * changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed to a file system that
  * another host walks is measured at that one's next sweep.
  */
 
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 
-export interface Keys {
-  readonly policy: string;
-  readonly documents: string;
-  readonly volatile: string;
-  readonly owners: string;
-  readonly events: string;
-  readonly places: string;
-  readonly levels: string;
-  readonly measured: string;
-  readonly log: string;
-  readonly order: string;
-  readonly hosts: string;
-  readonly walkers: string;
-  /** Channels. */
-  readonly news: string;
-  readonly said: string;
-  alive(host: string): string;
-  task(name: string): string;
-  /** `spare` is never there. */
-  staged(id: string, what: 'documents' | 'owners' | 'spare'): string;
-  share(ownerKey: string): string;
-  mark(tag: string): string;
-}
+export type Keys = Readonly<ReturnType<typeof redisKeys>>;
 
-export function redisKeys(prefix: string): Keys {
+export function redisKeys(prefix: string) {
   const common = `{${prefix}}`;
   return {
     policy: `${common}:policy`,
@@ -82,14 +60,26 @@ export function redisKeys(prefix: string): Keys {
     order: `${common}:order`,
     hosts: `${common}:hosts`,
     walkers: `${common}:walkers`,
+    // Channels.
     news: `${common}:news`,
     said: `${common}:said`,
-    alive: host => `${common}:alive:${fieldName(host)}`,
-    task: name => `${common}:task:${fieldName(name)}`,
-    staged: (id, what) => `${common}:staged:${id}:${what}`,
-    share: ownerKey => `${prefix}:share:{${fieldName(ownerKey)}}`,
-    mark: tag => `${prefix}:mark:{${tag}}`,
+    alive: (host: string) => `${common}:alive:${fieldName(host)}`,
+    task: (name: string) => `${common}:task:${fieldName(name)}`,
+    /** `spare` is never there. */
+    staged: (id: string, what: 'documents' | 'owners' | 'spare') => `${common}:staged:${id}:${what}`,
+    share: (ownerKey: string) => `${prefix}:share:{${fieldName(ownerKey)}}`,
+    mark: (tag: string) => `${prefix}:mark:{${tag}}`,
   };
+}
+
+/** As the Cluster specification has it: CRC16 (XMODEM), modulo 16384. */
+export function slotOf(tag: string): number {
+  let sum = 0;
+  for (const byte of Buffer.from(tag)) {
+    sum ^= byte << 8;
+    for (let bit = 0; bit < 8; bit += 1) sum = (sum & 0x8000 ? (sum << 1) ^ 0x1021 : sum << 1) & 0xffff;
+  }
+  return sum % 16_384;
 }
 
 /** What stands for itself in a name. */

@@ -2,9 +2,11 @@
 
 import type { OwnerRecord, Position } from '../record-store.ts';
 import { type Change, lines } from '../shared.ts';
-import { pipeline, strangeSchema } from './asked.ts';
-import type { Connection } from './connection.ts';
-import { fieldName, type Keys } from './keys.ts';
+import { pairs } from './commands.ts';
+import type { RedisContext } from './context.ts';
+import { strangeSchema } from './faults.ts';
+import { fieldName } from './keys.ts';
+import { pipeline } from './pipeline.ts';
 import { namesIn, numberIn, ownerIn, toldIn, understood, unnamed } from './values.ts';
 
 /** Longer changes are not told in the log, which thus stays small; the policy is read instead. */
@@ -29,19 +31,17 @@ interface Entry {
 
 function entriesIn(reply: unknown): readonly Entry[] {
   // The shape of what XRANGE and XREVRANGE give.
-  return (reply as readonly [string, readonly string[]][]).map(([id, list]) => {
-    const fields: Record<string, string> = {};
-    for (let at = 0; at < list.length; at += 2) fields[list[at] ?? ''] = list[at + 1] ?? '';
-    return { number: numberIn(id.replace(/-0$/, '')), fields };
-  });
+  return (reply as readonly [string, readonly string[]][]).map(([id, list]) => ({
+    number: numberIn(id.replace(/-0$/, '')),
+    fields: Object.fromEntries(pairs(list)),
+  }));
 }
 
 /**
  * Null: there is a gap. The newest number is read first, so that what comes meanwhile is not taken for one.
  */
 export async function changesAfter(
-  connection: Connection,
-  { policy, log }: Keys,
+  { connection, keys: { policy, log } }: RedisContext,
   number: number,
   limit: number,
 ): Promise<readonly Change[] | null> {
@@ -75,8 +75,7 @@ const pageSize = 500;
 
 /** Looks from the newest entry back. Null: it is not in there any more. */
 export async function markOf(
-  connection: Connection,
-  { log }: Keys,
+  { connection, keys: { log } }: RedisContext,
   { generation, version }: Pick<Position, 'generation' | 'version'>,
 ): Promise<string | null> {
   for (let end = '+'; ; ) {

@@ -3,8 +3,8 @@
  *
  * Every script looks first and writes then, so that one which stops has written nothing; and it puts in
  * before it takes out, as Redis asks whether there is memory left only before the first write. They answer
- * with a word: `kept`, `behind`, `late` with the number of what was later (see order.ts), or `another` or
- * `schema` with what is in the way (see asked.ts).
+ * with a word: `kept`, `conflict`, `stale` with the number of what was later (see order.ts), or `wrongtype` or
+ * `schema` with what is in the way (see commands.ts).
  *
  * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a
  * few thousand values at a time.
@@ -17,15 +17,7 @@ export interface Script {
   readonly sha: string;
 }
 
-export function script(...parts: readonly string[]): Script {
-  const text = parts.join('\n');
-  return { text, sha: createHash('sha1').update(text).digest('hex') };
-}
-
-/** Entries that the log holds at least; who has not read them for longer reads all anew. */
-const logEntries = 5000;
-
-export const reading = `
+const reading = `
 local at = 0
 local function word() at = at + 1; return ARGV[at] end
 local function words()
@@ -41,17 +33,28 @@ local function pieces(list, act)
 end
 local function put(key, list) pieces(list, function(...) redis.call('HSET', key, ...) end) end
 local function drop(key, list) pieces(list, function(...) redis.call('HDEL', key, ...) end) end
-local function another(...)
+local function wrong_type(...)
   for place, kind in ipairs({...}) do
     local found = redis.call('TYPE', KEYS[place]).ok
     if found ~= 'none' and found ~= kind then return KEYS[place] end
   end
-end
-local function strange_schema(policy)
-  local schema = redis.call('HGET', policy, 'schema')
-  if schema == '1' or (not schema and redis.call('EXISTS', policy) == 0) then return nil end
-  return schema or ''
 end`;
+
+/** A script of these parts, which may read its arguments and write lists. */
+export function script(...parts: readonly string[]): Script {
+  const text = [reading, ...parts].join('\n');
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** Entries that the log holds at least; who has not read them for longer reads all anew. */
+const logEntries = 5000;
+
+/** Ends a script that finds another program's key: each of KEYS in turn is of the type given, or not there. */
+export function expectTypes(...types: readonly ('string' | 'hash' | 'zset' | 'stream')[]): string {
+  return `
+local strange = wrong_type(${types.map(type => `'${type}'`).join(', ')})
+if strange then return {'wrongtype', strange} end`;
+}
 
 /**
  * Numbers are microseconds, as far as the clock goes forward, and each entry names the one before: so one

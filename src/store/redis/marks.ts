@@ -4,12 +4,13 @@
  * Servers of a Cluster are lost one by one, and what owners store lies on all of them, while what is followed
  * lies on one. So each host has a mark in each 256 slots, in a hash of which it has one field: a server
  * that comes back without its data, or is replaced by one without, lacks the marks of its slots. Any other
- * Redis is lost as a whole, which its policy shows.
+ * Redis is lost as a whole, which its policy shows, and has no marks.
  */
 
-import { mapConcurrent } from './asked.ts';
-import type { Connection } from './connection.ts';
-import { fieldName, type Keys } from './keys.ts';
+import type { RedisClient } from './address.ts';
+import { mapConcurrent } from './commands.ts';
+import type { RedisContext } from './context.ts';
+import { fieldName, slotOf } from './keys.ts';
 
 const slots = 16_384;
 /** So few that looking at all is cheap, so many that whoever has 511 slots in a row has one. */
@@ -28,40 +29,28 @@ function tags(): readonly string[] {
   return [...found].sort(([a], [b]) => a - b).map(([, tag]) => tag);
 }
 
-/** As the Cluster specification has it: CRC16 (XMODEM), modulo 16384. */
-function slotOf(tag: string): number {
-  let sum = 0;
-  for (const byte of Buffer.from(tag)) {
-    sum ^= byte << 8;
-    for (let bit = 0; bit < 8; bit += 1) sum = (sum & 0x8000 ? (sum << 1) ^ 0x1021 : sum << 1) & 0xffff;
-  }
-  return sum % slots;
-}
-
-export async function putMarks(
-  connection: Connection,
-  keys: Keys,
-  host: string,
-  mark: string,
-): Promise<void> {
-  await mapConcurrent(connection, markTags, (client, tag) =>
-    client.hset(keys.mark(tag), fieldName(host), mark),
-  );
+export async function putMarks(context: RedisContext, host: string, mark: string): Promise<void> {
+  await atMarks(context, host, (client, key, field) => client.hset(key, field, mark));
 }
 
 /** Tells whether all are there, and this one. */
-export async function hasMarks(
-  connection: Connection,
-  keys: Keys,
-  host: string,
-  mark: string,
-): Promise<boolean> {
-  const found = await mapConcurrent(connection, markTags, (client, tag) =>
-    client.hget(keys.mark(tag), fieldName(host)),
-  );
+export async function hasMarks(context: RedisContext, host: string, mark: string): Promise<boolean> {
+  const found = await atMarks(context, host, (client, key, field) => client.hget(key, field));
   return found.every(each => each === mark);
 }
 
-export async function dropMarks(connection: Connection, keys: Keys, host: string): Promise<void> {
-  await mapConcurrent(connection, markTags, (client, tag) => client.hdel(keys.mark(tag), fieldName(host)));
+export async function dropMarks(context: RedisContext, host: string): Promise<void> {
+  await atMarks(context, host, (client, key, field) => client.hdel(key, field));
+}
+
+/** Asks at each key, for the field of the host; nothing where the Redis has no marks. */
+async function atMarks<Answer>(
+  context: RedisContext,
+  host: string,
+  ask: (client: RedisClient, key: string, field: string) => Promise<Answer>,
+): Promise<readonly Answer[]> {
+  if (context.address.kind !== 'cluster') return [];
+  return mapConcurrent(context, markTags, (client, tag) =>
+    ask(client, context.keys.mark(tag), fieldName(host)),
+  );
 }

@@ -1,10 +1,10 @@
 /** What changes policy, owners, events and levels (see lua.ts). */
 
-import { logging, ordering, reading, replicasOf, script, serverLua } from './lua.ts';
+import { expectTypes, logging, ordering, replicasOf, script, serverLua } from './lua.ts';
 
 /**
  * Events: in one sorted set stand their places in every order that is asked for, "LABEL TIME ID", the label
- * \`all\` among them; the first line of an event itself is "TIME LABEL LABEL ...". Expects KEYS 1 to 3 to be
+ * `all` among them; the first line of an event itself is "TIME LABEL LABEL ...". Expects KEYS 1 to 3 to be
  * events, places, levels.
  */
 const records = `
@@ -51,11 +51,9 @@ end`;
 
 /** Events and levels alone, unless the writer has written later ones. KEYS: events, places, levels, order. */
 export const record = script(
-  reading,
   records,
+  expectTypes('hash', 'zset', 'hash', 'hash'),
   `
-local strange = another('hash', 'zset', 'hash', 'hash')
-if strange then return {'wrongtype', strange} end
 local writer, number = word(), word()
 local before = redis.call('HGET', KEYS[4], 'recorded ' .. writer)
 if before and tonumber(before) > tonumber(number) then return {'stale', before} end
@@ -66,34 +64,42 @@ return {'kept'}`,
 
 /** The oldest events, those of before a time, a number of them at a time. KEYS: events, places, levels. */
 export const prune = script(
-  reading,
   records,
+  expectTypes('hash', 'zset', 'hash'),
   `
-local strange = another('hash', 'zset', 'hash')
-if strange then return {'wrongtype', strange} end
 local before, most = word(), tonumber(word())
 return {'kept', drop_oldest('(all ' .. before, most)}`,
 );
 
 /**
- * A change that too few replicas would get is not written at all: a master that was cut off, or was one, goes
- * on alone.
+ * Begins a change of policy to a position. One that too few replicas would get is not written at all: a
+ * master that was cut off, or was one, goes on alone. Expects the types of its KEYS to be checked, and the
+ * locals `policy` and `log`.
  */
-const enoughReplicas = `
+const begin = `
+${replicasOf}
+local schema = redis.call('HGET', policy, 'schema')
+if schema ~= '1' and (schema or redis.call('EXISTS', policy) == 1) then return {'schema', schema or '', policy} end
 local wanted, there = tonumber(word()), replicas()
-if there and there < wanted then return {'few', there} end`;
+if there and there < wanted then return {'few', there} end
+local news, generation, version, mark = word(), word(), word(), word()
+local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
+local function put_position(heads, ...)
+  redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
+    'policy_version', heads[1] or version, 'policy_mark', heads[2] or mark,
+    'account_version', heads[3] or version, 'account_mark', heads[4] or mark, ...)
+end
+local function append_change(version, mark, changed, change)
+  append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'lines', changed,
+    'change', change)
+end`;
 
 /** KEYS: events, places, levels, policy, documents, owners, log, order. */
 const policyKeys = `
-${replicasOf}
 local policy, documents, owners, log, order = KEYS[4], KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local strange = another('hash', 'zset', 'hash', 'hash', 'hash', 'hash', 'stream', 'hash')
-if strange then return {'wrongtype', strange} end
-strange = strange_schema(policy)
-if strange then return {'schema', strange, policy} end
-${enoughReplicas}
-local news, generation, version, mark, change, changed = word(), word(), word(), word(), word(), word()
-local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
+${expectTypes('hash', 'zset', 'hash', 'hash', 'hash', 'hash', 'stream', 'hash')}
+${begin}
+local change, changed = word(), word()
 local heads = redis.call('HMGET', policy, 'policy_version', 'policy_mark', 'account_version', 'account_mark')
 for field = 1, 4 do heads[field] = heads[field] or stands[2 + (field - 1) % 2] end`;
 
@@ -103,22 +109,18 @@ for line = 0, 1 do
     heads[line * 2 + 1], heads[line * 2 + 2] = version, mark
   end
 end
-redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
-  'policy_version', heads[1] or version, 'policy_mark', heads[2] or mark,
-  'account_version', heads[3] or version, 'account_mark', heads[4] or mark)
+put_position(heads)
 drop(owners, gone_owners)
 drop(documents, words())
 put(owners, new_owners)
 put(documents, words())
 record()
 if gone_owners[1] <= gone_owners[2] then redis.call('HSET', order, 'departed', next_number(order, 0)) end
-append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'lines', changed,
-  'change', change)
+append_change(version, mark, changed, change)
 return {'kept', version}`;
 
 /** A change that goes on from where the policy stands, whatever that is. */
 export const write = script(
-  reading,
   logging,
   ordering,
   records,
@@ -140,7 +142,6 @@ export const server = script(serverLua, `return {'kept', server()}`);
  * that is meant. It takes the version after the one that the store stands at.
  */
 export const commit = script(
-  reading,
   logging,
   ordering,
   records,
@@ -176,7 +177,6 @@ end`,
  * one finds it.
  */
 export const restore = script(
-  reading,
   logging,
   ordering,
   records,
@@ -184,17 +184,13 @@ export const restore = script(
   `
 if stands[1] ~= word() or stands[2] ~= word() or stands[3] ~= word() then return {'conflict'} end
 local through = words()
-for place = through[1], through[2], 2 do
-  append(log, news, 'is', 'policy', 'generation', generation, 'version', ARGV[place], 'mark', ARGV[place + 1],
-    'lines', changed, 'change', '')
-end
+for place = through[1], through[2], 2 do append_change(ARGV[place], ARGV[place + 1], changed, '') end
 local gone_owners, new_owners = words(), words()`,
   policyChange,
 );
 
 /** Part of a policy on its way. KEYS: where it lies until then. */
 export const stage = script(
-  reading,
   `
 put(KEYS[1], words())
 redis.call('PEXPIRE', KEYS[1], word())
@@ -207,19 +203,13 @@ return {'kept'}`,
  * owners, order, a key that is not there.
  */
 export const replace = script(
-  reading,
   logging,
   ordering,
-  replicasOf,
+  expectTypes('hash', 'hash', 'hash', 'stream', 'hash', 'hash', 'hash'),
   `
 local policy, log, order = KEYS[1], KEYS[4], KEYS[7]
-local strange = another('hash', 'hash', 'hash', 'stream', 'hash', 'hash', 'hash')
-if strange then return {'wrongtype', strange} end
-strange = strange_schema(policy)
-if strange then return {'schema', strange, policy} end
-${enoughReplicas}
-local news, generation, version, mark, supersedes = word(), word(), word(), word(), word()
-local stands = redis.call('HMGET', policy, 'generation', 'version', 'mark')
+${begin}
+local supersedes = word()
 local basis = words()
 if basis[2] < basis[1] then
   if stands[1] then return {'conflict'} end
@@ -236,9 +226,7 @@ redis.call('UNLINK', spare)
 redis.call('PERSIST', spare)
 local may_rename = redis.pcall('RENAME', spare, spare)
 if not string.find(may_rename.err, 'no such key') then return may_rename end
-redis.call('HSET', policy, 'schema', '1', 'generation', generation, 'version', version, 'mark', mark,
-  'policy_version', version, 'policy_mark', mark, 'account_version', version, 'account_mark', mark,
-  'supersedes', supersedes)
+put_position({}, 'supersedes', supersedes)
 for place = 5, 6 do
   redis.call('UNLINK', KEYS[place - 3])
   if redis.call('EXISTS', KEYS[place]) == 1 then
@@ -247,18 +235,15 @@ for place = 5, 6 do
   end
 end
 redis.call('HSET', order, 'departed', next_number(order, 0))
-append(log, news, 'is', 'policy', 'generation', generation, 'version', version, 'mark', mark, 'lines', 'policy account',
-  'change', '')
+append_change(version, mark, 'policy account', '')
 return {'kept'}`,
 );
 
 /** Volatile documents, whatever is there. KEYS: volatile, log. */
 export const writeVolatile = script(
-  reading,
   logging,
+  expectTypes('hash', 'stream'),
   `
-local strange = another('hash', 'stream')
-if strange then return {'wrongtype', strange} end
 local news, names = word(), word()
 redis.call('HSET', KEYS[1], '.', '1')
 drop(KEYS[1], words())
@@ -268,15 +253,13 @@ return {'kept'}`,
 );
 
 /**
- * Gives who was there before, names and records by turns. \`late\`: owners were taken out since the number
+ * Gives who was there before, names and records by turns. `stale`: owners were taken out since the number
  * was given, these perhaps among them. KEYS: owners, log, order.
  */
 export const enroll = script(
-  reading,
   logging,
+  expectTypes('hash', 'stream', 'hash'),
   `
-local strange = another('hash', 'stream', 'hash')
-if strange then return {'wrongtype', strange} end
 local news, number, list = word(), word(), words()
 local departed = redis.call('HGET', KEYS[3], 'departed')
 if departed and tonumber(departed) > tonumber(number) then return {'stale', departed} end

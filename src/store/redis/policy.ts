@@ -1,86 +1,84 @@
 /** The policy as it stands: read as of one moment, however long it is. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ChainableCommander } from 'ioredis';
-import type { DocumentRecord, Position } from '../record-store.ts';
-import { type DocumentNames, type Heads, lines, type SharedPolicy, type SharedState } from '../shared.ts';
+import { inSlices } from '../../slices.ts';
+import type { DocumentRecord } from '../record-store.ts';
+import {
+  type DocumentNames,
+  type Head,
+  type Heads,
+  lines,
+  type SharedPolicy,
+  type SharedState,
+} from '../shared.ts';
 import type { RedisClient } from './address.ts';
-import { inTurns, multi, pipeline, runScript, strangeSchema } from './asked.ts';
-import type { Connection } from './connection.ts';
-import type { Keys } from './keys.ts';
+import { pairs, sendScript } from './commands.ts';
+import type { RedisContext } from './context.ts';
+import { strangeSchema } from './faults.ts';
 import { newestNumber } from './log.ts';
+import { type Fill, multi, pipeline } from './pipeline.ts';
 import * as scripts from './policy-scripts.ts';
 import { documentIn, documentName, numberIn, ownerIn, textOf, understood, unnamed } from './values.ts';
 
 /** How long a whole policy may be on its way, in milliseconds. */
 const wholeMs = 10_000;
 
-/** The hash as `SharedState` has it. */
-function positionIn(where: string, key: string, hash: Readonly<Record<string, Buffer>>): Position | null {
-  if (Object.keys(hash).length === 0) return null;
-  const schema = hash.schema?.toString() ?? '';
-  if (schema !== '1') throw strangeSchema(where, key, schema);
-  return understood(where, key, 'the position', () => {
-    const { generation, version, mark } = hash;
-    if (!generation || !version || !mark) throw new TypeError('incomplete');
-    return {
-      generation: unnamed(generation.toString()),
-      version: numberIn(version.toString()),
-      mark: unnamed(mark.toString()),
-    };
-  });
-}
-
-/**
- * A store without heads was written before there were any: then each line was changed last with the whole.
- */
-function headsIn(where: string, key: string, hash: Readonly<Record<string, Buffer>>, whole: Position): Heads {
-  return understood(where, key, 'the heads', () => {
-    const heads = lines.map(line => {
-      const [version, mark] = [hash[`${line}_version`], hash[`${line}_mark`]];
-      if (!version || !mark) return [line, { version: whole.version, mark: whole.mark }];
-      return [line, { version: numberIn(version.toString()), mark: unnamed(mark.toString()) }];
-    });
-    // One of each line.
-    return Object.fromEntries(heads) as Heads;
-  });
-}
-
-function stateIn(
-  where: string,
-  { policy }: Keys,
-  hash: Readonly<Record<string, Buffer>>,
-  newest: unknown,
-  server: string | null,
-) {
-  const position = positionIn(where, policy, hash);
-  const supersedes = understood(where, policy, 'supersedes', () => {
-    const read: unknown = JSON.parse(hash.supersedes?.toString() ?? '[]');
-    if (!Array.isArray(read)) throw new TypeError('no list');
-    return read.map(String);
-  });
-  const heads = position === null ? null : headsIn(where, policy, hash, position);
-  return { position, heads, supersedes, lastChange: newestNumber(newest), server } satisfies SharedState;
-}
-
 /** A reply to HGETALL, as the client has given it. */
 type Hash = Readonly<Record<string, Buffer>>;
 
-export async function readState(connection: Connection, keys: Keys): Promise<SharedState> {
-  return connection.run(async client => {
-    // Asked first: where another server comes in between, the one before is named, and nothing is changed
-    // there.
-    const [server, [hash, newest]] = await Promise.all([
-      serverThere(client, keys),
-      unchanged(client, keys, all => all.xrevrange(keys.log, '+', '-', 'COUNT', 1)),
-    ]);
-    return stateIn(connection.where, keys, hash, newest, server);
-  });
+function headIn(hash: Hash, prefix = ''): Head | null {
+  const [version, mark] = [hash[`${prefix}version`], hash[`${prefix}mark`]];
+  if (!version || !mark) return null;
+  return { version: numberIn(version.toString()), mark: unnamed(mark.toString()) };
 }
 
-async function serverThere(client: RedisClient, { order }: Keys): Promise<string | null> {
-  const { with: found } = await runScript(client, scripts.server, [order], []);
-  return String(found[0] ?? '') || null;
+/** The hash of the policy as `SharedState` has it; null where there is no policy. */
+function positionIn(hash: Hash): Pick<SharedState, 'position' | 'heads'> {
+  if (Object.keys(hash).length === 0) return { position: null, heads: null };
+  const whole = headIn(hash);
+  if (!hash.generation || whole === null) throw new TypeError('incomplete');
+  // A store without heads was written before there were any: then each line was changed last with the whole.
+  const heads = lines.map(line => [line, headIn(hash, `${line}_`) ?? whole]);
+  return {
+    position: { generation: unnamed(hash.generation.toString()), ...whole },
+    // One of each line.
+    heads: Object.fromEntries(heads) as Heads,
+  };
+}
+
+function supersedesIn(hash: Hash): readonly string[] {
+  const read: unknown = JSON.parse(hash.supersedes?.toString() ?? '[]');
+  if (!Array.isArray(read)) throw new TypeError('no list');
+  return read.map(String);
+}
+
+/** The state, and what else is asked, as of one moment. */
+async function stateAnd(
+  { connection: { where }, keys }: RedisContext,
+  client: RedisClient,
+  fill: Fill,
+): Promise<[SharedState, ...unknown[]]> {
+  const { policy } = keys;
+  // Asked first: where another server comes in between, the one before is named, and nothing is changed
+  // there.
+  const [{ with: server }, [hash, newest, ...rest]] = await Promise.all([
+    sendScript(client, scripts.server, [keys.order], []),
+    unchanged(client, policy, all => fill(all.xrevrange(keys.log, '+', '-', 'COUNT', 1))),
+  ]);
+  const schema = hash.schema?.toString() ?? '';
+  if (Object.keys(hash).length > 0 && schema !== '1') throw strangeSchema(where, policy, schema);
+  const state = {
+    ...understood(where, policy, 'the position', () => positionIn(hash)),
+    supersedes: understood(where, policy, 'supersedes', () => supersedesIn(hash)),
+    lastChange: newestNumber(newest),
+    server: String(server[0] ?? '') || null,
+  };
+  return [state, ...rest];
+}
+
+export async function readState(context: RedisContext): Promise<SharedState> {
+  const [state] = await context.connection.run(client => stateAnd(context, client, all => all));
+  return state;
 }
 
 /** So often the policy is read again that was changed while it was read. */
@@ -95,11 +93,7 @@ const pageSize = 1000;
  * Every change moves the policy on, so what is read between two equal looks at its place has not changed
  * meanwhile. Only where it changes all the time is it read in a transaction.
  */
-async function unchanged(
-  client: RedisClient,
-  { policy }: Keys,
-  fill: (questions: ChainableCommander) => ChainableCommander,
-): Promise<[Hash, ...unknown[]]> {
+async function unchanged(client: RedisClient, policy: string, fill: Fill): Promise<[Hash, ...unknown[]]> {
   for (let attempt = 1; attempt < attempts; attempt++) {
     const answers = await pipeline(client, all => fill(all.hgetallBuffer(policy)).hgetallBuffer(policy));
     const [before, after] = [answers[0] as Hash, answers.at(-1) as Hash];
@@ -111,12 +105,12 @@ async function unchanged(
 
 type PolicyRead = { readonly state: SharedState; readonly policy: SharedPolicy };
 
-export async function readPolicy(connection: Connection, keys: Keys): Promise<PolicyRead> {
+export async function readPolicy(context: RedisContext): Promise<PolicyRead> {
   for (let attempt = 1; attempt < attempts; attempt++) {
-    const read = await readInPages(connection, keys);
+    const read = await readInPages(context);
     if (read !== null) return read;
   }
-  return readWhole(connection, keys);
+  return readWhole(context);
 }
 
 /**
@@ -124,17 +118,18 @@ export async function readPolicy(connection: Connection, keys: Keys): Promise<Po
  * place of the one that was asked; with as many records at the end as there were at first, and all along,
  * none was left out.
  */
-async function readInPages(connection: Connection, keys: Keys): Promise<PolicyRead | null> {
+async function readInPages(context: RedisContext): Promise<PolicyRead | null> {
+  const { connection, keys } = context;
   const look = async () => {
-    const state = await readState(connection, keys);
+    const state = await readState(context);
     const counts = await connection.run(client =>
       pipeline(client, all => all.hlen(keys.owners).hlen(keys.documents)),
     );
     return { state, counts };
   };
   const before = await look();
-  const owners = await scanned(connection, keys.owners, (name, value) => ownerIn(name, textOf(value)));
-  const documents = await scanned(connection, keys.documents, documentIn);
+  const owners = await scanned(context, keys.owners, (name, value) => ownerIn(name, textOf(value)));
+  const documents = await scanned(context, keys.documents, documentIn);
   const after = await look();
   const isSame =
     isDeepStrictEqual(before.state.position, after.state.position) &&
@@ -145,15 +140,15 @@ async function readInPages(connection: Connection, keys: Keys): Promise<PolicyRe
 }
 
 async function scanned<T>(
-  connection: Connection,
+  { connection }: RedisContext,
   key: string,
   read: (name: string, value: Buffer) => T,
 ): Promise<readonly T[]> {
   const records = new Map<string, T>();
   for (let cursor = '0'; ; ) {
     const [next, found] = await connection.run(client => client.hscanBuffer(key, cursor, 'COUNT', pageSize));
-    for (let at = 0; at + 1 < found.length; at += 2) {
-      const [name, value] = [found[at]?.toString() ?? '', found[at + 1] ?? Buffer.alloc(0)];
+    for (const [field, value] of pairs(found)) {
+      const name = field.toString();
       records.set(
         name,
         understood(connection.where, key, name, () => read(name, value)),
@@ -164,43 +159,43 @@ async function scanned<T>(
   }
 }
 
-async function readWhole(connection: Connection, keys: Keys): Promise<PolicyRead> {
+async function readWhole(context: RedisContext): Promise<PolicyRead> {
+  const { connection, keys } = context;
   await connection.run(client => client.exists(keys.policy));
-  const { state, owners, documents } = await connection.run(async client => {
-    const [server, [hash, newest, owners, documents]] = await Promise.all([
-      serverThere(client, keys),
-      unchanged(client, keys, all =>
-        all
-          .xrevrange(keys.log, '+', '-', 'COUNT', 1)
-          .hgetallBuffer(keys.owners)
-          .hgetallBuffer(keys.documents),
-      ),
-    ]);
-    return { state: stateIn(connection.where, keys, hash, newest, server), owners, documents };
-  }, wholeMs);
-  const records = <T>(key: string, hash: Hash, read: (name: string, value: Buffer) => T) =>
-    inTurns(Object.entries(hash), ([name, value]) =>
-      understood(connection.where, key, name, () => read(name, value)),
-    );
+  const [state, owners, documents] = await connection.run(
+    client => stateAnd(context, client, all => all.hgetallBuffer(keys.owners).hgetallBuffer(keys.documents)),
+    wholeMs,
+  );
+  const records = async <T>(key: string, hash: unknown, read: (name: string, value: Buffer) => T) => {
+    const list: T[] = [];
+    // What HGETALL gave.
+    await inSlices(Object.entries(hash as Hash), ([name, value]) => {
+      list.push(understood(connection.where, key, name, () => read(name, value)));
+    });
+    return list;
+  };
   return {
     state,
     policy: {
-      owners: await records(keys.owners, owners as Hash, (name, value) => ownerIn(name, textOf(value))),
-      documents: await records(keys.documents, documents as Hash, documentIn),
+      owners: await records(keys.owners, owners, (name, value) => ownerIn(name, textOf(value))),
+      documents: await records(keys.documents, documents, documentIn),
     },
   };
 }
 
 /** Those of these volatile documents that are there; all without names. Null: none were ever written. */
 export async function readVolatile(
-  connection: Connection,
-  { volatile: key }: Keys,
+  context: RedisContext,
   names: readonly DocumentNames[] | null,
 ): Promise<readonly DocumentRecord[] | null> {
+  const {
+    connection,
+    keys: { volatile: key },
+  } = context;
   const read = (name: string, value: Buffer) => (name === '.' ? null : documentIn(name, value));
   if (names === null) {
     if ((await connection.run(client => client.exists(key))) === 0) return null;
-    return (await scanned(connection, key, read)).filter(record => record !== null);
+    return (await scanned(context, key, read)).filter(record => record !== null);
   }
   if (names.length === 0) return [];
   const fields = names.map(documentName);

@@ -1,14 +1,12 @@
 /** What changes the shares of owners, and tells the order in which it is done (see lua.ts). */
 
-import { logging, ordering, reading, script } from './lua.ts';
+import { expectTypes, logging, ordering, script } from './lua.ts';
 
 /** A number that is greater than all before, and than a given one. KEYS: order. */
 export const number = script(
-  reading,
   ordering,
+  expectTypes('hash'),
   `
-local strange = another('hash')
-if strange then return {'wrongtype', strange} end
 return {'kept', next_number(KEYS[1], word())}`,
 );
 
@@ -20,10 +18,8 @@ const goneFor = 3_600_000_000;
  * The number of what was said stands first in HOST/about, or alone in HOST/gone. KEYS: the owner's shares.
  */
 export const share = script(
-  reading,
+  expectTypes('hash'),
   `
-local strange = another('hash')
-if strange then return {'wrongtype', strange} end
 local number, hosts = word(), words()
 for place = hosts[1], hosts[2] do
   local about, gone = unpack(redis.call('HMGET', KEYS[1], ARGV[place] .. '/about', ARGV[place] .. '/gone'))
@@ -46,11 +42,9 @@ return {'kept'}`,
 
 /** These owners' shares are others now. KEYS: measured, log. */
 export const note = script(
-  reading,
   logging,
+  expectTypes('zset', 'stream'),
   `
-local strange = another('zset', 'stream')
-if strange then return {'wrongtype', strange} end
 local news, list = word(), words()
 local number = append(KEYS[2], news, 'is', 'shares', 'owners', table.concat(ARGV, ' ', list[1], list[2]))
 for place = list[1], list[2] do redis.call('ZADD', KEYS[1], number, ARGV[place]) end
@@ -59,7 +53,6 @@ return {'kept'}`,
 
 /** Who has no shares any more, unless somebody noted some since that number. KEYS: measured. */
 export const unnote = script(
-  reading,
   `
 local list = words()
 for place = list[1], list[2], 2 do

@@ -11,8 +11,18 @@ import type { RecordChanges, ShareRecord } from '../record-store.ts';
 import { contentOfShare, type ShareContent, shareOf } from '../share.ts';
 import type { SharesPage } from '../shared.ts';
 import type { RedisClient } from './address.ts';
-import { mapConcurrent, runScript, type ScriptReply, sound, type Word, words } from './asked.ts';
-import type { Connection } from './connection.ts';
+import {
+  mapConcurrent,
+  pairs,
+  parts,
+  runScript,
+  type ScriptReply,
+  sendScript,
+  sound,
+  type Word,
+  words,
+} from './commands.ts';
+import type { RedisContext } from './context.ts';
 import { fieldName, type Keys } from './keys.ts';
 import { saidInOrder } from './order.ts';
 import * as scripts from './share-scripts.ts';
@@ -69,15 +79,13 @@ function wordsOf(edit: Edit, order: number): readonly Word[] {
   return [...words(edit.map(([host]) => fieldName(host))), ...words(put), ...words(gone)];
 }
 
-export async function writeShares(connection: Connection, keys: Keys, edits: Edits): Promise<void> {
-  for (let start = 0; start < edits.length; start += toldAtOnce) {
-    const some = edits.slice(start, start + toldAtOnce);
-    await saidInOrder(connection, keys, some, (client, [ownerKey, edit], order) =>
-      putShare(client, keys, ownerKey, edit, order),
+export async function writeShares(context: RedisContext, edits: Edits): Promise<void> {
+  for (const some of parts(edits, toldAtOnce)) {
+    await saidInOrder(context, some, (client, [ownerKey, edit], order) =>
+      putShare(client, context.keys, ownerKey, edit, order),
     );
     await noteShares(
-      connection,
-      keys,
+      context,
       some.map(([ownerKey]) => ownerKey),
     );
   }
@@ -87,22 +95,16 @@ export async function writeShares(connection: Connection, keys: Keys, edits: Edi
 const beforeAll = 0;
 
 /** What is known of others that the store may have lost, where nothing was said since. */
-export async function restoreShares(
-  connection: Connection,
-  keys: Keys,
-  shares: readonly ShareRecord[],
-): Promise<void> {
-  const edits = editsOf({ shares });
-  for (let start = 0; start < edits.length; start += toldAtOnce) {
+export async function restoreShares(context: RedisContext, shares: readonly ShareRecord[]): Promise<void> {
+  const { connection, keys } = context;
+  for (const edits of parts(editsOf({ shares }), toldAtOnce)) {
     // One host at a time, so that what one has said keeps no other's out.
-    const some = edits
-      .slice(start, start + toldAtOnce)
-      .flatMap(([ownerKey, edit]) => edit.map(each => [ownerKey, [each]] as const));
-    const answers = await mapConcurrent(connection, some, async (client, [ownerKey, edit]) =>
+    const some = edits.flatMap(([ownerKey, edit]) => edit.map(each => [ownerKey, [each]] as const));
+    const replies = await mapConcurrent(context, some, async (client, [ownerKey, edit]) =>
       sound(connection.where, await putShare(client, keys, ownerKey, edit, beforeAll)),
     );
-    const kept = some.filter((_, at) => answers[at]?.is === 'kept').map(([ownerKey]) => ownerKey);
-    if (kept.length > 0) await noteShares(connection, keys, [...new Set(kept)]);
+    const kept = some.filter((_, at) => replies[at]?.is === 'kept').map(([ownerKey]) => ownerKey);
+    if (kept.length > 0) await noteShares(context, [...new Set(kept)]);
   }
 }
 
@@ -113,27 +115,21 @@ function putShare(
   edit: Edit,
   order: number,
 ): Promise<ScriptReply> {
-  return runScript(client, scripts.share, [keys.share(ownerKey)], [String(order), ...wordsOf(edit, order)]);
+  return sendScript(client, scripts.share, [keys.share(ownerKey)], [String(order), ...wordsOf(edit, order)]);
 }
 
-async function noteShares(
-  connection: Connection,
-  { measured, log, news }: Keys,
-  ownerKeys: readonly string[],
-): Promise<void> {
-  const args = [news, ...words(ownerKeys.map(fieldName))];
-  await connection.run(async client =>
-    sound(connection.where, await runScript(client, scripts.note, [measured, log], args)),
-  );
+async function noteShares(context: RedisContext, ownerKeys: readonly string[]): Promise<void> {
+  const { measured, log, news } = context.keys;
+  await runScript(context, scripts.note, [measured, log], [news, ...words(ownerKeys.map(fieldName))]);
 }
 
 /** Of all hosts. */
 export async function sharesOf(
-  connection: Connection,
-  keys: Keys,
+  context: RedisContext,
   ownerKeys: readonly string[],
 ): Promise<readonly ShareRecord[]> {
-  const found = await mapConcurrent(connection, ownerKeys, async (client, ownerKey) => {
+  const { connection, keys } = context;
+  const found = await mapConcurrent(context, ownerKeys, async (client, ownerKey) => {
     const key = keys.share(ownerKey);
     return sharesIn(connection.where, key, ownerKey, await client.hgetall(key));
   });
@@ -169,23 +165,21 @@ function sharesIn(
 }
 
 /** All of them, some owners at a time; what is changed meanwhile, the log tells. */
-export async function* sharePages(connection: Connection, keys: Keys): AsyncGenerator<SharesPage> {
-  for await (const { list, isLast } of measuredPages(connection, keys)) {
+export async function* sharePages(context: RedisContext): AsyncGenerator<SharesPage> {
+  for await (const { list, isLast } of measuredPages(context)) {
     const ownerKeys = list.map(({ ownerKey }) => ownerKey);
-    const shares = await sharesOf(connection, keys, ownerKeys);
+    const shares = await sharesOf(context, ownerKeys);
     const whose = new Set(shares.map(({ ownerKey }) => ownerKey));
     const empty = list.filter(({ ownerKey }) => !whose.has(ownerKey));
-    if (empty.length > 0) await unnote(connection, keys, empty);
+    if (empty.length > 0) await unnote(context, empty);
     yield { ownerKeys, shares, isLast };
   }
 }
 
 /** Takes those off the list whose last share is gone, unless somebody noted some since. */
-async function unnote(connection: Connection, { measured }: Keys, list: readonly Measured[]): Promise<void> {
-  const some = words(list.flatMap(({ ownerKey, at }) => [fieldName(ownerKey), at]));
-  await connection.run(async client =>
-    sound(connection.where, await runScript(client, scripts.unnote, [measured], some)),
-  );
+async function unnote(context: RedisContext, list: readonly Measured[]): Promise<void> {
+  const args = words(list.flatMap(({ ownerKey, at }) => [fieldName(ownerKey), at]));
+  await runScript(context, scripts.unnote, [context.keys.measured], args);
 }
 
 interface Measured {
@@ -198,10 +192,10 @@ interface Measured {
  * Every owner of whom there may be shares, in the order in which these were last changed: so whoever comes in
  * between comes later, and no server that takes another's place in between leaves anybody out.
  */
-async function* measuredPages(
-  connection: Connection,
-  { measured }: Keys,
-): AsyncGenerator<{ readonly list: readonly Measured[]; readonly isLast: boolean }> {
+async function* measuredPages({
+  connection,
+  keys: { measured },
+}: RedisContext): AsyncGenerator<{ readonly list: readonly Measured[]; readonly isLast: boolean }> {
   let from = '-inf';
   let before = new Set<string>();
   for (let most = 2 * toldAtOnce, isLast = false; !isLast; ) {
@@ -210,10 +204,7 @@ async function* measuredPages(
     );
     isLast = found.length / 2 < most;
     const page = understood(connection.where, measured, 'a name', () =>
-      Array.from({ length: found.length / 2 }, (_, place) => ({
-        ownerKey: unnamed(found[2 * place] ?? ''),
-        at: found[2 * place + 1] ?? '',
-      })),
+      pairs(found).map(([name, at]) => ({ ownerKey: unnamed(name), at })),
     );
     const list = page.filter(({ ownerKey, at }) => at !== from || !before.has(ownerKey));
     const last = page.at(-1)?.at ?? from;
@@ -226,20 +217,16 @@ async function* measuredPages(
 }
 
 /** Takes all shares of one host out; whether there were any. */
-export async function dropHost(connection: Connection, keys: Keys, host: string): Promise<boolean> {
+export async function dropHost(context: RedisContext, host: string): Promise<boolean> {
   let wereAny = false;
-  for await (const { list } of measuredPages(connection, keys)) {
-    const there = await mapConcurrent(connection, list, (client, { ownerKey }) =>
-      client.hexists(keys.share(ownerKey), fieldOf(host, about)),
+  for await (const { list } of measuredPages(context)) {
+    const there = await mapConcurrent(context, list, (client, { ownerKey }) =>
+      client.hexists(context.keys.share(ownerKey), fieldOf(host, about)),
     );
     const owners = list.map(({ ownerKey }) => ownerKey).filter((_, at) => there[at] === 1);
     if (owners.length === 0) continue;
     wereAny = true;
-    await writeShares(
-      connection,
-      keys,
-      editsOf({ goneShares: owners.map(ownerKey => ({ ownerKey, host })) }),
-    );
+    await writeShares(context, editsOf({ goneShares: owners.map(ownerKey => ({ ownerKey, host })) }));
   }
   return wereAny;
 }

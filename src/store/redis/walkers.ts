@@ -3,20 +3,17 @@
  * of hosts. So whoever takes a host off that list has what it walked taken by another.
  */
 
-import { runScript, sound } from './asked.ts';
-import type { Connection } from './connection.ts';
-import { fieldName, type Keys } from './keys.ts';
-import { reading, script } from './lua.ts';
+import { pairs, runScript } from './commands.ts';
+import type { RedisContext } from './context.ts';
+import { fieldName } from './keys.ts';
+import { expectTypes, type Script, script } from './lua.ts';
 import { understood, unnamed } from './values.ts';
 
 /** KEYS: walkers, hosts. */
-const begin = `
-local strange = another('hash', 'hash')
-if strange then return {'wrongtype', strange} end`;
+const begin = expectTypes('hash', 'hash');
 
 /** Gives names and hosts by turns. */
 const list = script(
-  reading,
   begin,
   `
 local found = {'kept'}
@@ -31,7 +28,6 @@ return found`,
 );
 
 const take = script(
-  reading,
   begin,
   `
 local name, host = word(), word()
@@ -42,7 +38,6 @@ return {'kept', host}`,
 );
 
 const leave = script(
-  reading,
   begin,
   `
 local name, host = word(), word()
@@ -51,41 +46,26 @@ return {'kept'}`,
 );
 
 async function ask(
-  connection: Connection,
-  { walkers, hosts }: Keys,
-  which: typeof list,
+  context: RedisContext,
+  which: Script,
   args: readonly string[],
 ): Promise<readonly string[]> {
-  const answer = await connection.run(async client =>
-    sound(connection.where, await runScript(client, which, [walkers, hosts], args.map(fieldName))),
-  );
-  return understood(connection.where, walkers, 'a name', () =>
-    answer.with.map(each => unnamed(String(each))),
-  );
-}
-
-export async function readWalkers(connection: Connection, keys: Keys): Promise<ReadonlyMap<string, string>> {
-  const found = await ask(connection, keys, list, []);
-  return new Map(
-    Array.from({ length: found.length / 2 }, (_, at) => [found[2 * at] ?? '', found[2 * at + 1] ?? '']),
+  const { walkers, hosts } = context.keys;
+  const reply = await runScript(context, which, [walkers, hosts], args.map(fieldName));
+  return understood(context.connection.where, walkers, 'a name', () =>
+    reply.with.map(each => unnamed(String(each))),
   );
 }
 
-export async function takeWalk(
-  connection: Connection,
-  keys: Keys,
-  name: string,
-  host: string,
-): Promise<string> {
-  const [walker = host] = await ask(connection, keys, take, [name, host]);
+export async function readWalkers(context: RedisContext): Promise<ReadonlyMap<string, string>> {
+  return new Map(pairs(await ask(context, list, [])));
+}
+
+export async function takeWalk(context: RedisContext, name: string, host: string): Promise<string> {
+  const [walker = host] = await ask(context, take, [name, host]);
   return walker;
 }
 
-export async function leaveWalk(
-  connection: Connection,
-  keys: Keys,
-  name: string,
-  host: string,
-): Promise<void> {
-  await ask(connection, keys, leave, [name, host]);
+export async function leaveWalk(context: RedisContext, name: string, host: string): Promise<void> {
+  await ask(context, leave, [name, host]);
 }

@@ -1,0 +1,227 @@
+/**
+ * Changing the policy: as a whole, each change upon the one before, and on as many replicas as are asked for.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { inSlices } from '../../slices.ts';
+import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
+import { type Basis, lines, type PolicyChange, type SharedPolicy, type VolatileChange } from '../shared.ts';
+import { pairs, parts, runScript, type ScriptReply, sendScript, type Word, words } from './commands.ts';
+import type { RedisContext } from './context.ts';
+import { away } from './faults.ts';
+import { fieldName } from './keys.ts';
+import { tellable } from './log.ts';
+import type { Script } from './lua.ts';
+import { saidInOrder } from './order.ts';
+import * as scripts from './policy-scripts.ts';
+import { runReplicated } from './replicated.ts';
+import { documentName, eventFields, ownerFields, ownerIn, sentAs, timeOf, understood } from './values.ts';
+
+/** Part of a policy that is sent at a time. */
+const stageSize = 2000;
+/** How long parts of a policy lie there, should nobody put them in place, in milliseconds. */
+const stagedMs = 60_000;
+/** So many owners are told in one entry of the log. */
+const enrolledAtOnce = 250;
+/** Names in one entry of the log; of more it is only told that there were some. */
+const mostNames = 200;
+/** Old events that go at a time. */
+const prunedAtOnce = 1000;
+
+function ownerWords({ owners = [], goneOwners = [] }: RecordChanges) {
+  return [...words(goneOwners.map(fieldName)), ...words(owners.flatMap(ownerFields))];
+}
+
+function documentWords({ documents = [], goneDocuments = [] }: RecordChanges) {
+  return [
+    ...words(goneDocuments.map(documentName)),
+    ...words(documents.flatMap(document => [documentName(document), sentAs(document.text)])),
+  ];
+}
+
+function recordWords({ mostEvents }: RedisContext, changes: RecordChanges) {
+  const { events = [], goneEventsBefore, levels = [], goneLevels = [] } = changes;
+  return [
+    String(mostEvents),
+    goneEventsBefore === undefined ? '' : timeOf(goneEventsBefore),
+    ...words(goneLevels.map(String)),
+    ...words(events.flatMap(eventFields)),
+    ...words(levels.flatMap(({ ownerId, text }) => [String(ownerId), sentAs(text)])),
+  ];
+}
+
+function positionWords({ generation, version, mark }: Position) {
+  return [fieldName(generation), String(version), fieldName(mark)];
+}
+
+/** What every script that changes policy reads first. */
+function beginWords({ waitReplicas, keys }: RedisContext, next: Position) {
+  return [String(waitReplicas), keys.news, ...positionWords(next)];
+}
+
+/** Runs a script that takes these lines to the next position; `basis` is what else it reads before the change. */
+function changePolicy(
+  context: RedisContext,
+  script: Script,
+  next: Position,
+  changed: readonly string[],
+  basis: readonly Word[],
+  changes: RecordChanges,
+): Promise<ScriptReply> {
+  const { events, places, levels, policy, documents, owners, log, order } = context.keys;
+  const {
+    owners: newOwners = [],
+    goneOwners = [],
+    documents: newDocuments = [],
+    goneDocuments = [],
+  } = changes;
+  const told = { owners: newOwners, goneOwners, documents: newDocuments, goneDocuments };
+  return runReplicated(
+    context,
+    script,
+    [events, places, levels, policy, documents, owners, log, order],
+    [
+      ...beginWords(context, next),
+      tellable(told),
+      changed.join(' '),
+      ...basis,
+      ...ownerWords(changes),
+      ...documentWords(changes),
+      ...recordWords(context, changes),
+    ],
+  );
+}
+
+export async function commit(
+  context: RedisContext,
+  change: PolicyChange,
+  { generation, heads, lines: changed }: Basis,
+  mark: string,
+  server: string | null,
+): Promise<Position | null> {
+  const known = lines.flatMap(line => [String(heads[line].version), fieldName(heads[line].mark)]);
+  // The script takes the next version itself.
+  const next = { generation, version: 0, mark };
+  const reply = await changePolicy(context, scripts.commit, next, changed, [...known, server ?? ''], change);
+  return reply.is === 'kept' ? { ...next, version: Number(reply.with[0]) } : null;
+}
+
+export async function writeVolatile(context: RedisContext, change: VolatileChange): Promise<void> {
+  const { documents = [], goneDocuments = [] } = change;
+  const { volatile, log, news } = context.keys;
+  const names = [...goneDocuments, ...documents].map(documentName);
+  await runScript(
+    context,
+    scripts.writeVolatile,
+    [volatile, log],
+    [news, names.length > mostNames ? '' : names.join(' '), ...documentWords(change)],
+  );
+}
+
+export async function restore(
+  context: RedisContext,
+  change: Omit<PolicyChange, 'events'>,
+  basis: Position,
+  positions: readonly Position[],
+): Promise<'kept' | 'conflict'> {
+  const next = positions.at(-1);
+  if (next === undefined) throw new TypeError('no position to come to');
+  const through = positions.slice(0, -1).flatMap(({ version, mark }) => [String(version), fieldName(mark)]);
+  const from = [...positionWords(basis), ...words(through)];
+  const reply = await changePolicy(context, scripts.restore, next, lines, from, { ...change, events: [] });
+  return outcomeOf(reply);
+}
+
+function outcomeOf({ is }: ScriptReply): 'kept' | 'conflict' {
+  return is === 'kept' ? 'kept' : 'conflict';
+}
+
+/** All of a write but the shares. */
+export async function writeRecords(context: RedisContext, changes: RecordChanges): Promise<void> {
+  const { events, places, levels, order: orderKey } = context.keys;
+  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = changes;
+  await pruneEvents(context, changes.goneEventsBefore);
+  if (owners.length + goneOwners.length + documents.length + goneDocuments.length > 0) {
+    const first = { generation: randomUUID(), version: 1, mark: randomUUID() };
+    await changePolicy(context, scripts.write, first, lines, [], changes);
+    return;
+  }
+  const records = recordWords(context, changes);
+  const recordKeys = [events, places, levels, orderKey];
+  await saidInOrder(context, [records], (client, _, order) =>
+    sendScript(client, scripts.record, recordKeys, [
+      fieldName(context.writer ?? ''),
+      String(order),
+      ...records,
+    ]),
+  );
+}
+
+/** All but the last few of old events go beforehand, for each takes its time while nobody else is served. */
+async function pruneEvents(context: RedisContext, before: number | undefined): Promise<void> {
+  if (before === undefined) return;
+  const { events, places, levels } = context.keys;
+  const args = [timeOf(before), String(prunedAtOnce)];
+  for (let pruned = prunedAtOnce; pruned >= prunedAtOnce; ) {
+    const reply = await runScript(context, scripts.prune, [events, places, levels], args);
+    pruned = Number(reply.with[0]);
+  }
+}
+
+export async function replace(
+  context: RedisContext,
+  whole: SharedPolicy,
+  basis: Position | null,
+  next: Position,
+  supersedes: readonly string[],
+): Promise<'kept' | 'conflict'> {
+  const { policyConnection, keys } = context;
+  const { policy, documents, owners, log, order } = keys;
+  const id = randomUUID();
+  const [stagedDocuments, stagedOwners] = [keys.staged(id, 'documents'), keys.staged(id, 'owners')];
+  const documentFields = new Map<string, Word>();
+  await inSlices(whole.documents, one => documentFields.set(documentName(one), sentAs(one.text)));
+  const fieldsOfOwners = new Map<string, Word>();
+  await inSlices(whole.owners, one => fieldsOfOwners.set(...ownerFields(one)));
+  for (const [key, fields] of [
+    [stagedDocuments, documentFields] as const,
+    [stagedOwners, fieldsOfOwners] as const,
+  ]) {
+    for (const part of parts([...fields], stageSize)) {
+      const args = [...words(part.flat()), String(stagedMs)];
+      await policyConnection.run(client => sendScript(client, scripts.stage, [key], args));
+    }
+  }
+  const reply = await runReplicated(
+    context,
+    scripts.replace,
+    [policy, documents, owners, log, stagedDocuments, stagedOwners, order, keys.staged(id, 'spare')],
+    [
+      ...beginWords(context, next),
+      JSON.stringify(supersedes),
+      ...words(basis === null ? [] : positionWords(basis)),
+      String(documentFields.size),
+      String(fieldsOfOwners.size),
+    ],
+  );
+  if (reply.is === 'lost') throw away(policyConnection.where, 'a policy that was on its way is gone');
+  return outcomeOf(reply);
+}
+
+export async function enroll(
+  context: RedisContext,
+  list: readonly OwnerRecord[],
+): Promise<readonly OwnerRecord[]> {
+  const { owners, log, order: orderKey, news } = context.keys;
+  const there: OwnerRecord[] = [];
+  for (const some of parts(list, enrolledAtOnce)) {
+    const fields = words(some.flatMap(ownerFields));
+    const [reply] = await saidInOrder(context, [fields], (client, _, order) =>
+      sendScript(client, scripts.enroll, [owners, log, orderKey], [news, String(order), ...fields]),
+    );
+    for (const [name, value] of pairs((reply?.with ?? []).map(String))) {
+      there.push(understood(context.connection.where, owners, name, () => ownerIn(name, value)));
+    }
+  }
+  return there;
+}
