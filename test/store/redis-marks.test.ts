@@ -1,12 +1,25 @@
 /** A Cluster that loses what one of its servers had is noticed by every host that said something. */
 
 import t from 'tap';
+import { redisKeys, slotOf } from '../../src/store/redis/keys.ts';
 import { markTags } from '../../src/store/redis/marks.ts';
 import { placeIn } from './redis-places.ts';
 import { startCluster } from './redis-servers.ts';
 import { opened } from './shared-contract.ts';
 
 t.setTimeout(300_000);
+
+t.test('the slot of a key is the one that a Cluster names', async t => {
+  const { servers } = await startCluster(t);
+  const { policy, news, share, alive, mark, staged } = redisKeys('place');
+  const odd = ['a', '{', '{}a', '{a', 'a}{b}', '{a}{b}', '{{a}}', '123456789', 'é', '😀', ''];
+  const keys = [policy, news, share('alice'), share('odd {} é'), alive('one'), staged('a', 'spare'), ...odd];
+  keys.push(...markTags, ...markTags.map(mark));
+  for (const key of keys) {
+    t.equal(slotOf(key), Number(await servers[0].cli('cluster', 'keyslot', key)), JSON.stringify(key));
+  }
+  t.equal(slotOf(policy), slotOf(alive('one')), 'what scripts change together lies in one slot');
+});
 
 t.test('a server of a Cluster that loses its data takes marks of every host with it', async t => {
   const { address, servers } = await startCluster(t);

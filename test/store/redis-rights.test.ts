@@ -1,13 +1,14 @@
 /** Who is let in to Redis, what a role needs, and what its administrator should change. */
 
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import t from 'tap';
 import { openRedisStore } from '../../src/store/index.ts';
 import { Passage } from '../e2e/passage.ts';
 import { commit } from './commit.ts';
 import { event, owner, share } from './records.ts';
 import { placeIn, questions, usageKeys } from './redis-places.ts';
-import { startSentinels, startSingle } from './redis-servers.ts';
+import { startCluster, startSentinels, startSingle } from './redis-servers.ts';
 import { opened, position, rule } from './shared-contract.ts';
 
 t.setTimeout(300_000);
@@ -101,6 +102,22 @@ t.test('a right that is missing leaves no half of a policy', async t => {
       t.strictSame([state.position, kept], [position(1), policy], right);
     }
   }
+});
+
+t.test('the rights that the manual names are all that a Cluster with replicas needs', async t => {
+  const manual = await readFile(new URL('../../docs/redis.md', import.meta.url), 'utf8');
+  const [, rights = ''] = /^user softquota on >CHANGE-THIS (.*)$/m.exec(manual) ?? [];
+  const { address, servers } = await startCluster(t);
+  const user = ['acl', 'setuser', 'softquota', 'on', '>x', ...rights.split(' ')];
+  for (const server of servers) t.equal(await server.cli(...user), 'OK');
+  const as = placeIn(address.replace('://', '://softquota:x@'), 'softquota');
+  const store = await opened(t, as, { waitReplicas: 1 });
+  t.equal(await store.replace({ owners: [], documents: [rule('r')] }, null, position(1), []), 'kept');
+  t.equal(await commit(store, { documents: [rule('s')] }, position(1), position(2)), 'kept');
+  await store.write({ shares: [share('a', 'one')] });
+  await store.mark('one', 'first');
+  t.ok(await store.isMarked('one', 'first'));
+  t.equal((await store.load()).documents.length, 2);
 });
 
 t.test('Sentinels that want the password of the store are given it', async t => {

@@ -35,12 +35,13 @@
  * Commands of all: INFO, MULTI, EXEC, TYPE, EXISTS, TIME, EVAL, EVALSHA, HGET, HMGET, HGETALL, HKEYS, HSCAN,
  * HLEN, HEXISTS, HSET, HDEL, ZADD, ZREM, ZRANGE, ZRANGEBYLEX, ZREVRANGEBYLEX, ZSCORE, XADD, XRANGE,
  * XREVRANGE, GET, SET, DEL, PEXPIRE, PERSIST, PUBLISH, SUBSCRIBE; in a Cluster also CLUSTER SLOTS, CLUSTER
- * INFO, CLUSTER KEYSLOT and ASKING. Changes of policy also need UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and
+ * INFO and ASKING. Changes of policy also need UNLINK, RENAME and, with WAIT_REPLICAS, WAIT. CONFIG GET and
  * CLIENT SETNAME are of use, and not needed. The channel is `{PREFIX}:news`; without a right to it,
  * changes are noticed by asking only. Without one to `{PREFIX}:said`, what is pushed to a file system that
  * another host walks is measured at that one's next sweep.
  */
 
+import { Command } from 'ioredis';
 import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
 
 export type Keys = Readonly<ReturnType<typeof redisKeys>>;
@@ -72,14 +73,9 @@ export function redisKeys(prefix: string) {
   };
 }
 
-/** As the Cluster specification has it: CRC16 (XMODEM), modulo 16384. */
-export function slotOf(tag: string): number {
-  let sum = 0;
-  for (const byte of Buffer.from(tag)) {
-    sum ^= byte << 8;
-    for (let bit = 0; bit < 8; bit += 1) sum = (sum & 0x8000 ? (sum << 1) ^ 0x1021 : sum << 1) & 0xffff;
-  }
-  return sum % 16_384;
+/** The slot of a Cluster in which a key lies, by ioredis's own reckoning. */
+export function slotOf(key: string): number {
+  return new Command('get', [key]).getSlot();
 }
 
 /** What stands for itself in a name. */

@@ -6,6 +6,7 @@ import type { RedisClient } from './address.ts';
 import { replyIn, type ScriptCall, type ScriptReply, sendScript, sound } from './commands.ts';
 import type { RedisContext } from './context.ts';
 import { away, replyCode } from './faults.ts';
+import { slotOf } from './keys.ts';
 
 /** How long replicas are waited for, in milliseconds: a change is acknowledged or refused within 2 s. */
 const replicaMs = 1200;
@@ -69,8 +70,8 @@ async function acknowledged(
   where: string,
 ): Promise<[unknown, number]> {
   const [key = ''] = keys;
-  const attempt = async (): Promise<[unknown, number]> => {
-    const server = await serverOf(client, key, where);
+  const attempt = (): Promise<[unknown, number]> => {
+    const server = serverOf(client, key, where);
     return Promise.all([
       server.call('eval', [script.text, String(keys.length), ...keys, ...args]),
       server.wait(waitReplicas, replicaMs),
@@ -87,9 +88,9 @@ async function acknowledged(
 }
 
 /** The server that has this key, as long as nothing is moved. */
-async function serverOf(client: RedisClient, key: string, where: string): Promise<Redis> {
+function serverOf(client: RedisClient, key: string, where: string): Redis {
   if (!('slots' in client)) return client;
-  const place = client.slots[await client.cluster('KEYSLOT', key)]?.[0];
+  const place = client.slots[slotOf(key)]?.[0];
   const found = client.nodes('master').find(({ options: { host, port } }) => `${host}:${port}` === place);
   if (found === undefined) throw away(where, `no server is known for the key ${key}`);
   return found;
