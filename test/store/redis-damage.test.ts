@@ -34,7 +34,7 @@ t.test('what a newer softquota keeps is not touched', async t => {
 
 t.test('what another program keeps under the prefix is not touched', async t => {
   const { address, servers } = await startSingle(t);
-  for (const name of ['policy', 'documents', ...usageKeys]) {
+  for (const name of ['policy', 'documents', 'volatile', 'walkers', ...usageKeys]) {
     const place = placeIn(address);
     const store = await opened(t, place);
     const key = `{${place.prefix}}:${name}`;

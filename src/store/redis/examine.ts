@@ -13,6 +13,7 @@ export function examineServer(keys: Keys, address: RedisAddress): (client: Redis
   const expected: readonly (readonly [string, string])[] = [
     [keys.policy, 'hash'],
     [keys.documents, 'hash'],
+    [keys.volatile, 'hash'],
     [keys.owners, 'hash'],
     [keys.events, 'hash'],
     [keys.places, 'zset'],
@@ -21,6 +22,7 @@ export function examineServer(keys: Keys, address: RedisAddress): (client: Redis
     [keys.log, 'stream'],
     [keys.order, 'hash'],
     [keys.hosts, 'hash'],
+    [keys.walkers, 'hash'],
   ];
   return async client => {
     const types = await pipeline(client, all => {
