@@ -1,6 +1,6 @@
 /** The log of changes: numbered entries, each of which names the one before. */
 
-import type { OwnerRecord, Position } from '../record-store.ts';
+import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
 import { type Change, lines } from '../shared.ts';
 import { pairs } from './commands.ts';
 import type { RedisContext } from './context.ts';
@@ -13,8 +13,9 @@ import { namesIn, numberIn, ownerIn, toldIn, understood, unnamed } from './value
 const longestChange = 16_384;
 
 /** What an entry says of a change of policy: JSON of it, or nothing where that is too long. */
-export function tellable(change: object): string {
-  const text = JSON.stringify(change);
+export function tellable(change: RecordChanges): string {
+  const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
+  const text = JSON.stringify({ owners, goneOwners, documents, goneDocuments });
   return text.length > longestChange ? '' : text;
 }
 

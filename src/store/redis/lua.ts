@@ -3,8 +3,8 @@
  *
  * Every script looks first and writes then, so that one which stops has written nothing; and it puts in
  * before it takes out, as Redis asks whether there is memory left only before the first write. They answer
- * with a word: `kept`, `conflict`, `stale` with the number of what was later (see order.ts), or `wrongtype` or
- * `schema` with what is in the way (see commands.ts).
+ * with a word: `kept`, `conflict`, `stale` with the number of what was later (see order.ts), or `wrongtype`
+ * or `schema` with what is in the way (see commands.ts).
  *
  * Arguments come as words, or as a count and so many words. Lists are handed on in pieces, for Lua takes a
  * few thousand values at a time.
@@ -49,7 +49,7 @@ export function script(...parts: readonly string[]): Script {
 /** Entries that the log holds at least; who has not read them for longer reads all anew. */
 const logEntries = 5000;
 
-/** Ends a script that finds another program's key: each of KEYS in turn is of the type given, or not there. */
+/** Ends a script if another program's key is there: each of KEYS is of the type given, or not there. */
 export function expectTypes(...types: readonly ('string' | 'hash' | 'zset' | 'stream')[]): string {
   return `
 local strange = wrong_type(${types.map(type => `'${type}'`).join(', ')})

@@ -7,6 +7,7 @@ import { inSlices } from '../../slices.ts';
 import type { OwnerRecord, Position, RecordChanges } from '../record-store.ts';
 import { type Basis, lines, type PolicyChange, type SharedPolicy, type VolatileChange } from '../shared.ts';
 import { pairs, parts, runScript, type ScriptReply, sendScript, type Word, words } from './commands.ts';
+import type { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { away } from './faults.ts';
 import { fieldName } from './keys.ts';
@@ -15,13 +16,22 @@ import type { Script } from './lua.ts';
 import { saidInOrder } from './order.ts';
 import * as scripts from './policy-scripts.ts';
 import { runReplicated } from './replicated.ts';
-import { documentName, eventFields, ownerFields, ownerIn, sentAs, timeOf, understood } from './values.ts';
+import {
+  documentFields,
+  documentName,
+  eventFields,
+  ownerFields,
+  ownerIn,
+  sentAs,
+  timeOf,
+  understood,
+} from './values.ts';
 
-/** Part of a policy that is sent at a time. */
+/** Records of a policy that are sent at a time. */
 const stageSize = 2000;
 /** How long parts of a policy lie there, should nobody put them in place, in milliseconds. */
 const stagedMs = 60_000;
-/** So many owners are told in one entry of the log. */
+/** Owners in one entry of the log. */
 const enrolledAtOnce = 250;
 /** Names in one entry of the log; of more it is only told that there were some. */
 const mostNames = 200;
@@ -33,10 +43,7 @@ function ownerWords({ owners = [], goneOwners = [] }: RecordChanges) {
 }
 
 function documentWords({ documents = [], goneDocuments = [] }: RecordChanges) {
-  return [
-    ...words(goneDocuments.map(documentName)),
-    ...words(documents.flatMap(document => [documentName(document), sentAs(document.text)])),
-  ];
+  return [...words(goneDocuments.map(documentName)), ...words(documents.flatMap(documentFields))];
 }
 
 function recordWords({ mostEvents }: RedisContext, changes: RecordChanges) {
@@ -59,7 +66,7 @@ function beginWords({ waitReplicas, keys }: RedisContext, next: Position) {
   return [String(waitReplicas), keys.news, ...positionWords(next)];
 }
 
-/** Runs a script that takes these lines to the next position; `basis` is what else it reads before the change. */
+/** Takes the changed lines to the next position; `basis` is what the script compares with the store. */
 function changePolicy(
   context: RedisContext,
   script: Script,
@@ -69,20 +76,13 @@ function changePolicy(
   changes: RecordChanges,
 ): Promise<ScriptReply> {
   const { events, places, levels, policy, documents, owners, log, order } = context.keys;
-  const {
-    owners: newOwners = [],
-    goneOwners = [],
-    documents: newDocuments = [],
-    goneDocuments = [],
-  } = changes;
-  const told = { owners: newOwners, goneOwners, documents: newDocuments, goneDocuments };
   return runReplicated(
     context,
     script,
     [events, places, levels, policy, documents, owners, log, order],
     [
       ...beginWords(context, next),
-      tellable(told),
+      tellable(changes),
       changed.join(' '),
       ...basis,
       ...ownerWords(changes),
@@ -138,7 +138,7 @@ function outcomeOf({ is }: ScriptReply): 'kept' | 'conflict' {
 
 /** All of a write but the shares. */
 export async function writeRecords(context: RedisContext, changes: RecordChanges): Promise<void> {
-  const { events, places, levels, order: orderKey } = context.keys;
+  const { keys, writer } = context;
   const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = changes;
   await pruneEvents(context, changes.goneEventsBefore);
   if (owners.length + goneOwners.length + documents.length + goneDocuments.length > 0) {
@@ -147,13 +147,9 @@ export async function writeRecords(context: RedisContext, changes: RecordChanges
     return;
   }
   const records = recordWords(context, changes);
-  const recordKeys = [events, places, levels, orderKey];
+  const recordKeys = [keys.events, keys.places, keys.levels, keys.order];
   await saidInOrder(context, [records], (client, _, order) =>
-    sendScript(client, scripts.record, recordKeys, [
-      fieldName(context.writer ?? ''),
-      String(order),
-      ...records,
-    ]),
+    sendScript(client, scripts.record, recordKeys, [fieldName(writer ?? ''), String(order), ...records]),
   );
 }
 
@@ -176,51 +172,58 @@ export async function replace(
   supersedes: readonly string[],
 ): Promise<'kept' | 'conflict'> {
   const { policyConnection, keys } = context;
-  const { policy, documents, owners, log, order } = keys;
   const id = randomUUID();
-  const [stagedDocuments, stagedOwners] = [keys.staged(id, 'documents'), keys.staged(id, 'owners')];
-  const documentFields = new Map<string, Word>();
-  await inSlices(whole.documents, one => documentFields.set(documentName(one), sentAs(one.text)));
-  const fieldsOfOwners = new Map<string, Word>();
-  await inSlices(whole.owners, one => fieldsOfOwners.set(...ownerFields(one)));
-  for (const [key, fields] of [
-    [stagedDocuments, documentFields] as const,
-    [stagedOwners, fieldsOfOwners] as const,
-  ]) {
-    for (const part of parts([...fields], stageSize)) {
-      const args = [...words(part.flat()), String(stagedMs)];
-      await policyConnection.run(client => sendScript(client, scripts.stage, [key], args));
-    }
-  }
+  const [documents, owners] = [keys.staged(id, 'documents'), keys.staged(id, 'owners')];
+  const counts = [
+    await stage(policyConnection, documents, whole.documents, documentFields),
+    await stage(policyConnection, owners, whole.owners, ownerFields),
+  ];
+  const spare = keys.staged(id, 'spare');
   const reply = await runReplicated(
     context,
     scripts.replace,
-    [policy, documents, owners, log, stagedDocuments, stagedOwners, order, keys.staged(id, 'spare')],
+    [keys.policy, keys.documents, keys.owners, keys.log, documents, owners, keys.order, spare],
     [
       ...beginWords(context, next),
       JSON.stringify(supersedes),
       ...words(basis === null ? [] : positionWords(basis)),
-      String(documentFields.size),
-      String(fieldsOfOwners.size),
+      ...counts.map(String),
     ],
   );
   if (reply.is === 'lost') throw away(policyConnection.where, 'a policy that was on its way is gone');
   return outcomeOf(reply);
 }
 
+/** Sends the records of a policy on its way, and returns how many they are. */
+async function stage<T>(
+  connection: Connection,
+  key: string,
+  records: readonly T[],
+  fieldsOf: (record: T) => [string, Word],
+): Promise<number> {
+  const fields = new Map<string, Word>();
+  await inSlices(records, record => fields.set(...fieldsOf(record)));
+  for (const part of parts([...fields], stageSize)) {
+    const args = [...words(part.flat()), String(stagedMs)];
+    await connection.run(client => sendScript(client, scripts.stage, [key], args));
+  }
+  return fields.size;
+}
+
 export async function enroll(
   context: RedisContext,
   list: readonly OwnerRecord[],
 ): Promise<readonly OwnerRecord[]> {
-  const { owners, log, order: orderKey, news } = context.keys;
+  const { connection, keys } = context;
   const there: OwnerRecord[] = [];
   for (const some of parts(list, enrolledAtOnce)) {
     const fields = words(some.flatMap(ownerFields));
+    const enrollKeys = [keys.owners, keys.log, keys.order];
     const [reply] = await saidInOrder(context, [fields], (client, _, order) =>
-      sendScript(client, scripts.enroll, [owners, log, orderKey], [news, String(order), ...fields]),
+      sendScript(client, scripts.enroll, enrollKeys, [keys.news, String(order), ...fields]),
     );
     for (const [name, value] of pairs((reply?.with ?? []).map(String))) {
-      there.push(understood(context.connection.where, owners, name, () => ownerIn(name, value)));
+      there.push(understood(connection.where, keys.owners, name, () => ownerIn(name, value)));
     }
   }
   return there;

@@ -111,6 +111,10 @@ export function documentName({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>
   return `${fieldName(kind)}/${fieldName(key)}`;
 }
 
+export function documentFields(document: DocumentRecord): [string, string | Buffer] {
+  return [documentName(document), sentAs(document.text)];
+}
+
 export function namesIn(name: string): Pick<DocumentRecord, 'kind' | 'key'> {
   const [kind = '', key, ...others] = name.split('/');
   if (key === undefined || others.length > 0) throw new TypeError('no name of a document');
