@@ -49,11 +49,11 @@ t.test('who measures only needs no right to change the policy', async t => {
       ...rights.split(' '),
     );
   await user('measures', `${onlyRead} ${written} ~${place.prefix}:share:* ${commands}`);
-  await user('governs', `${keys} ${commands} +unlink +rename +wait`);
+  await user('administers', `${keys} ${commands} +unlink +rename +wait`);
   const as = (name: string) => placeIn(address.replace('redis://', `redis://${name}:x@`), place.prefix);
-  const governing = await opened(t, as('governs'));
-  await governing.replace({ owners: [], documents: [rule('r')] }, null, position(1), []);
-  await commit(governing, { documents: [rule('s')] }, position(1), position(2));
+  const administering = await opened(t, as('administers'));
+  await administering.replace({ owners: [], documents: [rule('r')] }, null, position(1), []);
+  await commit(administering, { documents: [rule('s')] }, position(1), position(2));
 
   const measuring = await opened(t, as('measures'));
   const claim = { host: 'one', token: 'a', life: 'a', version: '1', isHeld: true };
@@ -74,12 +74,12 @@ t.test('who measures only needs no right to change the policy', async t => {
   await measuring.say('a');
   await measuring.release(claim);
   await measuring.advice();
-  await governing.writeVolatile({ documents: [{ kind: 'session', key: 'a', text: '{}' }] });
+  await administering.writeVolatile({ documents: [{ kind: 'session', key: 'a', text: '{}' }] });
   t.equal((await measuring.volatile(null))?.length, 1);
   for (const name of ['commit', 'replace', 'write of policy', 'writeVolatile']) {
     await t.rejects(questions[name]?.(measuring) ?? Promise.resolve(), { code: 'store_refused' }, name);
   }
-  t.strictSame((await governing.state()).position, position(2));
+  t.strictSame((await administering.state()).position, position(2));
 });
 
 t.test('a right that is missing leaves no half of a policy', async t => {

@@ -3,26 +3,24 @@
  * miss a change reads the log too.
  */
 
-import type { RedisAddress, RedisClient } from './address.ts';
+import type { RedisClient } from './address.ts';
 import { Connection } from './connection.ts';
 import type { RedisContext } from './context.ts';
-import type { Keys } from './keys.ts';
 
 /** Asking anew tells a connection that has died silently from one where nothing happens. */
 const renewMs = 5000;
 
 export class Follower {
-  readonly #address: RedisAddress;
-  readonly #keys: Keys;
+  readonly #context: RedisContext;
   readonly #told = new Set<() => void>();
   readonly #heard = new Set<(text: string) => void>();
   #connection: Connection | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor({ address, keys }: Pick<RedisContext, 'address' | 'keys'>) {
-    this.#address = address;
-    this.#keys = keys;
+  /** Makes a connection of its own: one that follows can ask nothing else. */
+  constructor(context: RedisContext) {
+    this.#context = context;
   }
 
   follow(told: () => void): () => void {
@@ -55,7 +53,7 @@ export class Follower {
   #connect(): Connection {
     const heard = new WeakSet<RedisClient>();
     const connection = new Connection({
-      address: this.#address,
+      address: this.#context.address,
       ready: client => {
         if (!heard.has(client)) client.on('message', (channel, text) => this.#hear(channel, text));
         heard.add(client);
@@ -69,13 +67,13 @@ export class Follower {
   /** Where it fails, the connection is made anew, or the next time is another chance. */
   async #subscribe(connection: Connection): Promise<void> {
     // One after the other: there may be a right to one of them only.
-    for (const channel of [this.#keys.news, this.#keys.said]) {
+    for (const channel of [this.#context.keys.news, this.#context.keys.said]) {
       await connection.run(client => client.subscribe(channel)).catch(() => undefined);
     }
   }
 
   #hear(channel: unknown, text: unknown): void {
-    if (channel !== this.#keys.said) this.tell();
+    if (channel !== this.#context.keys.said) this.tell();
     else for (const heard of [...this.#heard]) heard(String(text));
   }
 }
