@@ -14,7 +14,7 @@ import { must } from './run.ts';
 import { Server } from './server.ts';
 
 const isLong = process.env.SOFTQUOTA_LONG === '1';
-const restarts = isLong ? 100 : 10;
+const restarts = isLong ? 100 : 6;
 
 /** An answer that took longer met a restart. */
 const noticedMs = 50;

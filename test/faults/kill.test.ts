@@ -10,7 +10,7 @@ import { counted } from '../e2e/count.ts';
 import { Server } from '../e2e/server.ts';
 
 const isLong = process.env.SOFTQUOTA_LONG === '1';
-const kills = isLong ? 100 : 10;
+const kills = isLong ? 100 : 6;
 t.setTimeout(isLong ? 3_600_000 : 240_000);
 
 t.test(

@@ -22,7 +22,7 @@ import { type Outcome, Pushers } from './pushers.ts';
 import { mountSmallData } from './small-disk.ts';
 
 const isLong = process.env.SOFTQUOTA_LONG === '1';
-const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 1000));
+const wanted = Number(process.env.SOFTQUOTA_EVENTS ?? (isLong ? 100_000 : 500));
 const atOnce = 6;
 /** How long hooks wait. */
 const timeoutSeconds = 2;

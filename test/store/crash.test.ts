@@ -7,7 +7,7 @@ import { openStore, type Store } from '../../src/store/index.ts';
 import { batchIn } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
 
-const kills = process.env.SOFTQUOTA_LONG ? 200 : 20;
+const kills = process.env.SOFTQUOTA_LONG ? 200 : 10;
 t.setTimeout(kills * 10_000);
 
 async function batchAt(file: string): Promise<number> {

@@ -1,0 +1,59 @@
+/**
+ * Tests that need neither root nor a package of Debian's, and the coverage that they keep.
+ *
+ * In each of these modules all tests are such, but for those that are named: they mount file systems, change users,
+ * or run git or Redis.
+ */
+
+import { globSync, readFileSync } from 'node:fs';
+
+const modules: Readonly<Record<string, readonly string[]>> = {
+  bounded: ['file'],
+  claims: [],
+  config: [],
+  daemon: [],
+  documents: [],
+  identity: [],
+  layout: ['gitconfig', 'unreadable'],
+  ledger: ['full-disk'],
+  measuring: [],
+  overview: [],
+  policy: [],
+  quota: [],
+  text: [],
+};
+
+/** Per cent of the lines of these modules' files that have to run. */
+const leastLines = 93;
+
+const root = new URL('../', import.meta.url);
+
+export const unitTests: readonly string[] = Object.entries(modules).flatMap(([module, others]) =>
+  globSync(`test/${module}/*.test.ts`, { cwd: root })
+    .filter(file => !others.some(name => file === `test/${module}/${name}.test.ts`))
+    .sort(),
+);
+
+interface Lines {
+  readonly lines: { readonly total: number; readonly covered: number };
+}
+
+/**
+ * Reads what the last run of the unit tests covered. `report` has a line for each module; `isEnough` is false where
+ * all of them together are below the floor.
+ */
+export function unitCoverage(): { readonly report: string; readonly isEnough: boolean } {
+  const file = new URL('.tap/report/coverage-summary.json', root);
+  const files = Object.entries<Lines>(JSON.parse(readFileSync(file, 'utf8')));
+  const rows = Object.keys(modules).map(module => {
+    const found = files.filter(([path]) => path.includes(`/src/${module}/`)).map(([, { lines }]) => lines);
+    const sum = (key: keyof Lines['lines']) => found.reduce((all, lines) => all + lines[key], 0);
+    return { module, covered: sum('covered'), total: sum('total') };
+  });
+  const percent = (of: readonly { readonly covered: number; readonly total: number }[]) =>
+    (100 * of.reduce((all, { covered }) => all + covered, 0)) / of.reduce((all, { total }) => all + total, 0);
+  const lines = rows.map(row => `# ${row.module}: ${percent([row]).toFixed(1)} % of the lines`);
+  const all = percent(rows);
+  lines.push(`# together: ${all.toFixed(1)} % of the lines; at least ${leastLines} % are expected`);
+  return { report: `${lines.join('\n')}\n`, isEnough: all >= leastLines };
+}
