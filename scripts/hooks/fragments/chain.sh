@@ -1,9 +1,19 @@
 have_input=no
 
-# What git says on stdin, read when somebody first needs it.
+# What git says on stdin, read when somebody first needs it. A program is started only for many refs: the shell reads
+# byte by byte.
 read_input() {
 	[ "$have_input" = no ] || return 0
-	input=$(become cat) || exit 1
+	input=
+	lines=0
+	while [ "$lines" -lt 16 ] && { IFS= read -r line || [ -n "$line" ]; }; do
+		input=$input${input:+$nl}$line
+		lines=$((lines + 1))
+	done
+	if [ "$lines" -eq 16 ]; then
+		rest=$(become cat) || exit 1
+		input=$input${rest:+$nl$rest}
+	fi
 	have_input=yes
 }
 
