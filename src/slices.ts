@@ -11,7 +11,7 @@ const sliceMs = 2;
 const itemsAtOnce = 64;
 
 /** Does work without a rest. */
-export function atOnce<T>(work: Work<T>): T {
+export function runToEnd<T>(work: Work<T>): T {
   for (;;) {
     const step = work.next();
     if (step.done) return step.value;

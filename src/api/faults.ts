@@ -16,15 +16,15 @@ export interface FaultServices {
 
 /** Nothing of an error's stack or cause gets out. */
 export function answerFault(response: Response, error: unknown, services: FaultServices): void {
-  const { status, code, message } = told(error, services);
+  const { status, code, message } = faultAnswerTo(error, services);
   if (error instanceof AuthError) response.set(error.headers);
   response.status(status).json(faultOf(code, message, services));
 }
 
 /** Ends a connection on which nothing more can be understood, or nothing more came. */
-export function sayGoodbye(error: Error, socket: Duplex, services: FaultServices): void {
+export function rejectConnection(error: Error, socket: Duplex, services: FaultServices): void {
   if (socket.writable) {
-    const { code, message } = goodbyes[systemCode(error) ?? ''] ?? noHttp;
+    const { code, message } = rejections[systemCode(error) ?? ''] ?? noHttp;
     const { status } = errorCatalog[code];
     const body = JSON.stringify(faultOf(code, message, services));
     socket.write(
@@ -35,14 +35,14 @@ export function sayGoodbye(error: Error, socket: Duplex, services: FaultServices
   socket.destroy();
 }
 
-interface Goodbye {
+interface Rejection {
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-const noHttp: Goodbye = { code: 'malformed', message: 'this is no request that can be understood' };
+const noHttp: Rejection = { code: 'malformed', message: 'this is no request that can be understood' };
 
-const goodbyes: Readonly<Record<string, Goodbye>> = {
+const rejections: Readonly<Record<string, Rejection>> = {
   ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', message: 'the request did not come to its end' },
   HPE_HEADER_OVERFLOW: { code: 'headers_too_large', message: 'address and headers together are too long' },
 };
@@ -56,13 +56,13 @@ function faultOf(code: ErrorCode, text: string, { baseUrl }: FaultServices): Fau
   return { message, code, url: `${baseUrl()}api/swagger` };
 }
 
-interface Told {
+interface FaultAnswer {
   readonly status: number;
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-function told(error: unknown, { unforeseen }: FaultServices): Told {
+function faultAnswerTo(error: unknown, { unforeseen }: FaultServices): FaultAnswer {
   if (error instanceof SoftquotaError && error.code !== 'internal') {
     return { status: error.status, code: error.code, message: error.message };
   }

@@ -14,7 +14,7 @@ import {
 import { peersBehind } from './address.ts';
 import { type ApplicationOptions, application } from './application.ts';
 import { Built, builtFolder } from './built.ts';
-import { sayGoodbye } from './faults.ts';
+import { rejectConnection } from './faults.ts';
 import { allRoutes } from './routes/index.ts';
 import type { ApiServices } from './services.ts';
 import { Streams } from './stream.ts';
@@ -153,7 +153,7 @@ function partsOf(options: ApplicationOptions, limits: ConnectionLimits): Parts {
   server.timeout = silentMs;
   const connections = new Connections(server, limits);
   server.on('request', application(options));
-  server.on('clientError', (error, socket) => sayGoodbye(error, socket, options.services));
+  server.on('clientError', (error, socket) => rejectConnection(error, socket, options.services));
   return { server, connections, streams: options.streams };
 }
 

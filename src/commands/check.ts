@@ -45,14 +45,14 @@ export function addCheck(program: Command, exit: Exit): void {
     .addHelpText('after', '\nExit status: 0 allowed, 1 refused (with an owner alone: any leaf refused).')
     .action(async (subject: string, options: CheckOptions) => {
       const client = gateClient(configFrom(options));
-      const answers = await Promise.all(questions(subject, options).map(query => ask(client, query)));
+      const answers = await Promise.all(queries(subject, options).map(query => ask(client, query)));
       if (options.json === true) printJson(answers.length === 1 ? answers[0] : answers);
       else for (const each of answers) print(line(each, answers.length > 1));
       exit(answers.every(each => each.allowed) ? exitCodes.done : exitCodes.refused);
     });
 }
 
-function questions(asked: string, { subject, size }: CheckOptions): URLSearchParams[] {
+function queries(asked: string, { subject, size }: CheckOptions): URLSearchParams[] {
   const common = { ...(size === undefined ? {} : { size: String(sizeOf(size)) }) };
   if (asked.includes('/')) {
     return [

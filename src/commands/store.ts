@@ -55,11 +55,11 @@ export function addStore(program: Command, exit: Exit): void {
         );
       }
       const client = clientOf(options);
-      const { distrust } = sharedStore.parse(await getShared(client, { path: '/admin/quota/store' }));
-      if (distrust !== null && options.yes !== true) {
+      const { divergence } = sharedStore.parse(await getShared(client, { path: '/admin/quota/store' }));
+      if (divergence !== null && options.yes !== true) {
         const what =
           policy === 'known' ? 'Put the policy in force here into the store' : 'Take the policy of the store';
-        if (!(await confirmed(`${distrust.message}\n${what}?`))) return exit(1);
+        if (!(await confirmed(`${divergence.message}\n${what}?`))) return exit(1);
       }
       await client.get({ method: 'POST', path: '/admin/quota/store/repair', body: { policy } });
       print(

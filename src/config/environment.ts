@@ -7,7 +7,7 @@
 
 import { resolve } from 'node:path';
 import { allKeys, findKey } from './definition.ts';
-import { type ConfigEntry, type ConfigFault, faultAt, type Origin } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, type ConfigOrigin, faultAt } from './fault.ts';
 import { nearest } from './nearest.ts';
 import { readTextFile } from './text-file.ts';
 
@@ -48,7 +48,7 @@ export function readEnvironment(
     }
     firstVariables.set(id, variable);
     const read = fromFile ? valueIn(value, base) : { ok: true as const, text: value };
-    const origin: Origin = { in: 'variable', variable, file: fromFile && value !== '' ? value : null };
+    const origin: ConfigOrigin = { in: 'variable', variable, file: fromFile && value !== '' ? value : null };
     if (read.ok) entries.push({ section, name, text: read.text, origin });
     else faults.push(faultAt(origin, { message: `cannot be used: ${read.problem}.` }));
   }

@@ -4,7 +4,7 @@ import { printable } from '../text/index.ts';
 import type { Key } from './key.ts';
 
 /** Where a value was written. */
-export type Origin =
+export type ConfigOrigin =
   | { readonly in: 'file'; readonly file: string; readonly line: number }
   /** `file`: what a variable ending in `__FILE` names. */
   | { readonly in: 'variable'; readonly variable: string; readonly file: string | null };
@@ -16,7 +16,7 @@ export interface ConfigEntry {
   /** In capitals. */
   readonly name: string;
   readonly text: string;
-  readonly origin: Origin;
+  readonly origin: ConfigOrigin;
 }
 
 export interface ConfigFault {
@@ -33,7 +33,7 @@ export interface ConfigFault {
 }
 
 export function faultAt(
-  origin: Origin | null,
+  origin: ConfigOrigin | null,
   rest: Omit<ConfigFault, 'file' | 'variable' | 'line'>,
 ): ConfigFault {
   if (origin === null) return rest;

@@ -10,7 +10,7 @@ export { isStoreAddress, maskBeforeAt, maskPassword } from './addresses.ts';
 export { type Config, type LogLevel, logLevels } from './config.ts';
 export { type Section, sections } from './definition.ts';
 export { variableOf } from './environment.ts';
-export { type ConfigEntry, type ConfigFault, formatFaults, type Origin } from './fault.ts';
+export { type ConfigEntry, type ConfigFault, type ConfigOrigin, formatFaults } from './fault.ts';
 export type { Where } from './find.ts';
 export type { Key } from './key.ts';
 export { duration } from './kinds.ts';

@@ -5,13 +5,13 @@
  * comment nor empty is a fault, and so is a key that is there twice.
  */
 
-import { type ConfigEntry, type ConfigFault, faultAt, type Origin } from './fault.ts';
+import { type ConfigEntry, type ConfigFault, type ConfigOrigin, faultAt } from './fault.ts';
 import { decodeValue } from './value.ts';
 
 export interface Heading {
   /** In lower case. */
   readonly section: string;
-  readonly origin: Origin;
+  readonly origin: ConfigOrigin;
 }
 
 export interface ConfigLines {
@@ -39,7 +39,7 @@ export function readLines(text: string, file: string): ConfigLines {
   const lines = text.split(/\r?\n/);
   for (const [index, content] of lines.entries()) {
     const number = index + 1;
-    const origin: Origin = { in: 'file', file, line: number };
+    const origin: ConfigOrigin = { in: 'file', file, line: number };
     const line = lineOf(content);
     if (line.is === 'heading') {
       section = line.section;

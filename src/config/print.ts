@@ -2,7 +2,7 @@
 
 import { printable } from '../text/index.ts';
 import { sections } from './definition.ts';
-import type { ConfigEntry, Origin } from './fault.ts';
+import type { ConfigEntry, ConfigOrigin } from './fault.ts';
 import type { Key } from './key.ts';
 import type { LoadedConfig } from './load.ts';
 import { encodeValue } from './value.ts';
@@ -33,7 +33,7 @@ function printKey(key: Key<unknown>, { config }: LoadedConfig, entry: ConfigEntr
   return [`${key.name} =${value}  # ${from}${words}`];
 }
 
-function originOf(origin: Origin): string {
+function originOf(origin: ConfigOrigin): string {
   if (origin.in === 'file') return printable(`${origin.file}:${origin.line}`);
   return printable(origin.file === null ? origin.variable : `${origin.variable} (${origin.file})`);
 }

@@ -14,7 +14,7 @@ import type { History, Totals } from '../overview/index.ts';
 import type { Logger } from '../service/index.ts';
 import type { ConnectionShares, SocketPlace } from '../sockets/index.ts';
 import type { Current } from './current.ts';
-import type { Unasked } from './unasked.ts';
+import type { OfflineDecisions } from './offline-decisions.ts';
 
 /** What is asked and told by all that answers. */
 export interface ServedParts {
@@ -30,7 +30,7 @@ export interface ServedParts {
   readonly refusals: Refusals;
   readonly totals: Totals;
   readonly secretKeys: SecretKeys;
-  readonly unasked: Unasked;
+  readonly offlineDecisions: OfflineDecisions;
   readonly log: Logger;
 }
 
@@ -82,7 +82,7 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, measuring, refusals, unasked, ...asked } = parts;
+  const { current, measuring, refusals, offlineDecisions, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
@@ -102,7 +102,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
-        unasked: unasked.tally,
+        offlineDecisions: offlineDecisions.tally,
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),

@@ -29,9 +29,9 @@ import { ConfigFile, type Current } from './current.ts';
 import { prepareDataPath, sourcesDirectory, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
 import { hostIdIn } from './host-id.ts';
+import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers } from './servers.ts';
-import { Unasked } from './unasked.ts';
 
 export interface DaemonOptions {
   readonly config: Config;
@@ -90,7 +90,7 @@ export class Daemon {
       opened.push(refusals);
       const measuring = new Measuring({ config, ledger, log, fleet });
       opened.push(measuring);
-      const unasked = new Unasked({ log, now: Date.now });
+      const offlineDecisions = new OfflineDecisions({ log, now: Date.now });
       const identity = new Identity({ documents: ledger.documents, now: Date.now, log });
       opened.push(identity);
       const events = await Events.open({
@@ -119,7 +119,7 @@ export class Daemon {
         refusals,
         totals,
         secretKeys,
-        unasked,
+        offlineDecisions,
         log,
       });
       opened.push(servers);

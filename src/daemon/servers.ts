@@ -125,7 +125,7 @@ function gateServices({
   fleet,
   ledger,
   measuring,
-  unasked,
+  offlineDecisions,
   log,
 }: ServersOptions): GateServices {
   return {
@@ -147,7 +147,7 @@ function gateServices({
       const what = record.mode === 'report' ? 'would be refused' : 'refused';
       log.info({ ...record, used, limit, group, rule }, what);
     },
-    unasked: report => unasked.record(report),
+    recordOfflineDecisions: report => offlineDecisions.record(report),
     health: () => {
       const { rootsAway, status } = measuring;
       return { reasons: notReady({ ledger, rootsAway, hangs: status.hangs, fleet }), notes: notes(status) };

@@ -7,7 +7,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { atOnce, inSlices, type Work } from '../slices.ts';
+import { inSlices, runToEnd, type Work } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
@@ -26,7 +26,14 @@ import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet } from './change-set.ts';
 import { changedAllTheTime, Deadline, deadlineMs, notBegun, notHereYet, unknown } from './deadline.ts';
 import { DocumentStore } from './document-store.ts';
-import { type Attempt, completed, type Draft, type LongChange, mostTries, workUpToDate } from './draft.ts';
+import {
+  type Attempt,
+  completed,
+  type DraftedTransaction,
+  type LongChange,
+  mostTries,
+  workUpToDate,
+} from './draft.ts';
 import type { Kind } from './kind.ts';
 import { LineQueues } from './line-queues.ts';
 import { Lineage } from './lineage.ts';
@@ -194,7 +201,7 @@ export class Documents {
   }
 
   /** Null: it cannot be made on what is in force now; what is under way may change that. */
-  #draftEarly<T>(change: (transaction: Transaction) => T, by: Author | null): Draft<T> | null {
+  #draftEarly<T>(change: (transaction: Transaction) => T, by: Author | null): DraftedTransaction<T> | null {
     try {
       return this.#draft(change, by);
     } catch (error) {
@@ -203,19 +210,24 @@ export class Documents {
     }
   }
 
-  #draft<T>(change: (transaction: Transaction) => T, by: Author | null): Draft<T> {
+  #draft<T>(change: (transaction: Transaction) => T, by: Author | null): DraftedTransaction<T> {
     const at = this.#options.now();
     const transaction = this.#begin(at);
-    return atOnce(this.#completed(transaction, change(transaction), by, at));
+    return runToEnd(this.#completed(transaction, change(transaction), by, at));
   }
 
-  *#drafting<T>(change: LongChange<T>, by: Author | null): Work<Draft<T>> {
+  *#drafting<T>(change: LongChange<T>, by: Author | null): Work<DraftedTransaction<T>> {
     const at = this.#options.now();
     const transaction = this.#begin(at);
     return yield* this.#completed(transaction, yield* change(transaction), by, at);
   }
 
-  #completed<T>(transaction: Transaction, result: T, by: Author | null, at: number): Work<Draft<T>> {
+  #completed<T>(
+    transaction: Transaction,
+    result: T,
+    by: Author | null,
+    at: number,
+  ): Work<DraftedTransaction<T>> {
     const { kinds } = this.#store;
     const around = { owners: this.#options.owners, snapshot: this.#store, kinds };
     const basis = { kinds, standing: this.#standing, moves: this.#moves };
@@ -223,8 +235,8 @@ export class Documents {
   }
 
   async #inTurn<T>(
-    early: Draft<T> | null,
-    redraft: () => Draft<T>,
+    early: DraftedTransaction<T> | null,
+    redraft: () => DraftedTransaction<T>,
     on: ReadonlySet<Line>,
     deadline: Deadline,
   ): Promise<Attempt<T>> {
@@ -241,7 +253,7 @@ export class Documents {
   }
 
   /** Nothing of these lines was changed since. */
-  #isCurrent({ moves }: Draft<unknown>, on: ReadonlySet<Line>): boolean {
+  #isCurrent({ moves }: DraftedTransaction<unknown>, on: ReadonlySet<Line>): boolean {
     return [...on].every(line => moves[line] === this.#moves[line]);
   }
 
@@ -249,7 +261,7 @@ export class Documents {
    * Writes it, and puts it in force; false: others came first, and it has to be drafted anew on what they
    * changed.
    */
-  async #commit<T>(draft: Draft<T>, deadline: Deadline): Promise<boolean> {
+  async #commit<T>(draft: DraftedTransaction<T>, deadline: Deadline): Promise<boolean> {
     const { changes, records, lines: changed, standing } = draft;
     if (records === null) return true;
     if (this.#shared === null) {
@@ -302,7 +314,10 @@ export class Documents {
   }
 
   /** Writes a draft that is of no line; waits for nothing else. */
-  async #writeVolatile<T>({ result, changes, records }: Draft<T>, deadline: Deadline): Promise<T> {
+  async #writeVolatile<T>(
+    { result, changes, records }: DraftedTransaction<T>,
+    deadline: Deadline,
+  ): Promise<T> {
     if (records === null) return result;
     await this.#keepVolatile(records, deadline);
     this.#apply(changes, records, []);

@@ -20,7 +20,7 @@ export interface DraftBasis {
 }
 
 /** A transaction that is drafted. */
-export interface Draft<T> extends Omit<DraftBasis, 'kinds'> {
+export interface DraftedTransaction<T> extends Omit<DraftBasis, 'kinds'> {
   readonly result: T;
   readonly changes: ChangeSet;
   /** Null: there is nothing to write. */
@@ -45,7 +45,7 @@ export function* completed<T>(
   result: T,
   { kinds, standing, moves }: DraftBasis,
   eventsOf: () => Work<readonly EventRecord[]>,
-): Work<Draft<T>> {
+): Work<DraftedTransaction<T>> {
   const drafted = { result, changes: transaction.changes, lines: transaction.lines(kinds), standing, moves };
   if (transaction.isEmpty) return { ...drafted, records: null };
   const events = yield* eventsOf();

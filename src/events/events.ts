@@ -36,9 +36,9 @@ export interface EventsQuery {
   readonly limit: number;
 }
 
-export interface EventsPage<Told extends Event = Event> {
+export interface EventsPage<Kind extends Event = Event> {
   /** Newest first. */
-  readonly events: readonly Told[];
+  readonly events: readonly Kind[];
   /** The place from which it goes on; null: there is no more. */
   readonly next: string | null;
 }

@@ -1,10 +1,9 @@
 /**
- * The documents and owners of the shared store, taken over as others change them: change by change as the log
- * tells them, or all of them, where some were missed.
+ * Follows the documents and owners of the shared store: change by change from the log, or all of them again if
+ * changes were missed.
  *
- * Whatever the store then has, it does not undo what administrators were told is in force (trust.ts). Answers
- * are taken as of when they were read: what this host itself has changed since then is never undone by an
- * older one.
+ * The content of the store never undoes a policy that was reported as in force (divergence.ts). An answer of
+ * the store counts for the moment when it was read: it never undoes a change that this host made later.
  */
 
 import type { DocumentReplica } from '../documents/index.ts';
@@ -20,9 +19,9 @@ import {
   type SharedStore,
 } from '../store/index.ts';
 import { keysIn, markIn, versionOf } from './changes.ts';
+import { type Divergence, judge, type KnownPolicy, type StoreVerdict } from './divergence.ts';
 import type { Tell } from './messages.ts';
 import { Settling } from './settling.ts';
-import { type Distrust, judge, type KnownPolicy, type TrustVerdict } from './trust.ts';
 import type { VolatileDocuments } from './volatile.ts';
 
 export interface DocumentFollowerOptions {
@@ -43,8 +42,8 @@ const mostTries = 20;
 type PolicyRead = { readonly state: SharedState; readonly policy: SharedPolicy };
 
 /** Documents of the store that are not in force here, and why. */
-interface Distrusted {
-  readonly distrust: Distrust;
+interface Diverged {
+  readonly divergence: Divergence;
   /** Null: there were none. */
   readonly position: Position | null;
 }
@@ -53,7 +52,7 @@ export class DocumentFollower {
   readonly #options: DocumentFollowerOptions;
   readonly #settling: Settling;
   /** Null: what the store has is in force. */
-  #distrusted: Distrusted | null = null;
+  #diverged: Diverged | null = null;
   /** Everything was read once, and nothing was missed since. */
   #isCurrent = false;
   /** Tells whether this host was found to have no right to write documents. */
@@ -70,13 +69,13 @@ export class DocumentFollower {
   }
 
   /** Why the store's policy is not in force here; null: it is. */
-  get distrust(): Distrust | null {
-    return this.#distrusted?.distrust ?? null;
+  get divergence(): Divergence | null {
+    return this.#diverged?.divergence ?? null;
   }
 
   /** Where the policy stood that is not in force here; null: there was none, or it is in force. */
-  get distrusted(): Position | null {
-    return this.#distrusted?.position ?? null;
+  get divergedPosition(): Position | null {
+    return this.#diverged?.position ?? null;
   }
 
   /** A part of the log was missed: all has to be read. */
@@ -97,8 +96,8 @@ export class DocumentFollower {
    */
   meet(owners: readonly OwnerRecord[]): void {
     const { replica } = this.#options;
-    const isTrusted = this.#isCurrent && this.#distrusted === null;
-    replica.addOwners(isTrusted ? owners : owners.filter(owner => !replica.knows(owner)));
+    const isInForce = this.#isCurrent && this.#diverged === null;
+    replica.addOwners(isInForce ? owners : owners.filter(owner => !replica.knows(owner)));
   }
 
   /**
@@ -114,7 +113,7 @@ export class DocumentFollower {
   /** Takes what the log tells; false: all has to be read. */
   async follow(known: KnownPolicy, state: SharedState, changes: readonly Change[]): Promise<boolean> {
     const verdict = this.#judge(known, state, markIn(changes, known.position));
-    if (this.#distrusted === null) {
+    if (this.#diverged === null) {
       if (verdict.is !== 'same' && verdict.is !== 'later') return false;
       if (!this.#takeInOrder(state, changes)) {
         if (!(await this.#takeWhole(known, await this.#options.store.policy()))) return false;
@@ -123,9 +122,9 @@ export class DocumentFollower {
       await this.#readVolatile(changes);
       return true;
     }
-    if (verdict.is === 'lacking' || !('distrust' in verdict)) return false;
+    if (verdict.is === 'lacking' || !('divergence' in verdict)) return false;
     if (changes.some(({ is }) => is === 'policy')) return false;
-    this.#distrusted = { distrust: verdict.distrust, position: state.position };
+    this.#diverged = { divergence: verdict.divergence, position: state.position };
     for (const change of changes) if (change.is === 'owners') this.#meetEnrolled(change.owners);
     return true;
   }
@@ -144,21 +143,21 @@ export class DocumentFollower {
     }
     // A policy that was copied there is no other one.
     const isCopy = verdict.is === 'unrelated' && (await replica.hasSameDocuments(read.policy));
-    const distrust = 'distrust' in verdict && !isCopy ? verdict.distrust : null;
+    const divergence = 'divergence' in verdict && !isCopy ? verdict.divergence : null;
     if (verdict.is === 'none') await this.#begin();
-    else if (distrust === null) {
+    else if (divergence === null) {
       const isInstead = verdict.is === 'instead' || verdict.is === 'unrelated';
       // Something was changed here meanwhile: it is read again with that.
       if (!(await this.#takeWhole(known, read, isInstead))) return this.takeAll(triesLeft - 1);
       // A policy that was made for this host alone, or elsewhere, has other sessions.
       await volatile.readAll({ hadOurs: !isInstead });
     }
-    const wasDistrusted = this.#distrusted !== null;
-    this.#distrusted = distrust === null ? null : { distrust, position: read.state.position };
-    if (distrust !== null) this.#meetEnrolled(read.policy.owners);
+    const wasDiverged = this.#diverged !== null;
+    this.#diverged = divergence === null ? null : { divergence, position: read.state.position };
+    if (divergence !== null) this.#meetEnrolled(read.policy.owners);
     this.#isCurrent = true;
     // The repair may have dropped what this host said meanwhile.
-    if (wasDistrusted && distrust === null) tell({ is: 'store fell back' });
+    if (wasDiverged && divergence === null) tell({ is: 'store fell back' });
     return read.state.lastChange;
   }
 
@@ -185,10 +184,10 @@ export class DocumentFollower {
     else await volatile.read(named.flatMap(names => names ?? []));
   }
 
-  #judge(known: KnownPolicy, state: SharedState, markThere: string | null): TrustVerdict {
+  #judge(known: KnownPolicy, state: SharedState, markThere: string | null): StoreVerdict {
     const verdict = judge(known, state, markThere);
     return verdict.is === 'lacking' && this.#isReadOnly
-      ? { is: 'distrusted', distrust: verdict.distrust }
+      ? { is: 'diverged', divergence: verdict.divergence }
       : verdict;
   }
 

@@ -14,6 +14,7 @@ import type {
   VolatileChange,
 } from '../store/index.ts';
 import { AdviceWatch } from './advice-watch.ts';
+import type { Divergence } from './divergence.ts';
 import { DocumentFollower } from './document-follower.ts';
 import { LogFollower } from './following.ts';
 import { Marks } from './marks.ts';
@@ -22,7 +23,6 @@ import type { FleetMessage } from './messages.ts';
 import type { NameTaken } from './name.ts';
 import { Outbox } from './outbox.ts';
 import { repair } from './repair.ts';
-import type { Distrust } from './trust.ts';
 import { UsageReplica } from './usage-replica.ts';
 import { VolatileDocuments } from './volatile.ts';
 import type { Mounted, Walkers } from './walkers.ts';
@@ -61,7 +61,7 @@ export interface FleetState {
   /** Null while the shared store answers. */
   readonly away: Away | null;
   /** Null: the policy in the store is the one in force here. */
-  readonly distrust: Distrust | null;
+  readonly divergence: Divergence | null;
   /** Null: this host's name is its own. */
   readonly nameTaken: NameTaken | null;
 }
@@ -83,7 +83,7 @@ export class Fleet implements SharedDocuments {
   readonly #following: LogFollower;
   readonly #adviceWatch: AdviceWatch;
   /** Null: none was told, or that it is over. */
-  #toldDistrust: string | null = null;
+  #loggedDivergence: string | null = null;
   #away: Away | null = null;
   #timer: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
@@ -208,13 +208,13 @@ export class Fleet implements SharedDocuments {
   get state(): FleetState {
     return {
       away: this.#away,
-      distrust: this.#documents.distrust,
+      divergence: this.#documents.divergence,
       nameTaken: this.#membership.nameTaken,
     };
   }
 
   async commit(change: PolicyChange, basis: Basis, mark: string): Promise<Position | null> {
-    this.#mustBeTrusted();
+    this.#rejectIfDiverged();
     const { settling } = this.#documents;
     await settling.settled();
     if (await this.#outbox.enroll()) return null;
@@ -224,7 +224,7 @@ export class Fleet implements SharedDocuments {
   }
 
   async writeVolatile(change: VolatileChange): Promise<void> {
-    this.#mustBeTrusted();
+    this.#rejectIfDiverged();
     await this.#volatile.write(change);
   }
 
@@ -235,7 +235,7 @@ export class Fleet implements SharedDocuments {
 
   async catchUp(): Promise<void> {
     await this.#following.sync();
-    this.#mustBeTrusted();
+    this.#rejectIfDiverged();
   }
 
   /**
@@ -303,7 +303,7 @@ export class Fleet implements SharedDocuments {
     try {
       await this.#following.sync();
       this.#back();
-      this.#tellDistrust();
+      this.#logDivergence();
       if (this.#membership.hasName) {
         await this.#membership.takeTurn();
         await this.#marks.look();
@@ -346,18 +346,18 @@ export class Fleet implements SharedDocuments {
   }
 
   /** When it begins, becomes another, and ends. */
-  #tellDistrust(): void {
+  #logDivergence(): void {
     const { log } = this.#options;
-    const message = this.#documents.distrust?.message ?? null;
-    if (message === this.#toldDistrust) return;
-    this.#toldDistrust = message;
+    const message = this.#documents.divergence?.message ?? null;
+    if (message === this.#loggedDivergence) return;
+    this.#loggedDivergence = message;
     if (message !== null) log.warn({}, message);
     else log.info({}, 'the policy of the shared store is the one in force');
   }
 
-  #mustBeTrusted(): void {
-    const { distrust } = this.#documents;
-    if (distrust !== null) throw new SoftquotaError('store_away', distrust.message);
+  #rejectIfDiverged(): void {
+    const { divergence } = this.#documents;
+    if (divergence !== null) throw new SoftquotaError('store_away', divergence.message);
   }
 
   #failed(error: unknown): void {

@@ -6,7 +6,7 @@
  * here, or what followed from it, is never taken over without somebody's decision.
  */
 
+export type { Divergence } from './divergence.ts';
 export { Fleet, type FleetOptions, type FleetState } from './fleet.ts';
 export type { NameTaken } from './name.ts';
-export type { Distrust } from './trust.ts';
 export { type Mounted, Walkers } from './walkers.ts';

@@ -11,7 +11,7 @@ export interface RepairParts {
   readonly replica: Ledger['replica'];
   readonly shares: Ledger['shares'];
   readonly store: Pick<SharedStore, 'hosts' | 'policy' | 'replace' | 'write'>;
-  readonly documents: Pick<DocumentFollower, 'distrust' | 'distrusted'>;
+  readonly documents: Pick<DocumentFollower, 'divergence' | 'divergedPosition'>;
   readonly following: Pick<LogFollower, 'sync'>;
   readonly log: { info(details: object, message: string): void };
 }
@@ -20,18 +20,18 @@ export interface RepairParts {
 export async function repair(policy: 'known' | 'stored', parts: RepairParts): Promise<void> {
   const { replica, store, documents, following, log } = parts;
   await following.sync();
-  if (documents.distrust === null) {
+  if (documents.divergence === null) {
     throw new SoftquotaError(
       'conflict',
       'the policy in the store is the one in force: there is nothing to repair',
     );
   }
-  const { distrusted } = documents;
+  const { divergedPosition } = documents;
   await tellOfTheSilent(parts);
   const stored = await store.policy();
   const { position, supersedes } = stored.state;
   // Whoever decides has seen what is decided on: not what another has decided since.
-  if (!isDeepStrictEqual(position, distrusted)) throw changedMeanwhile();
+  if (!isDeepStrictEqual(position, divergedPosition)) throw changedMeanwhile();
   const chosen: SharedPolicy = policy === 'known' ? await replica.policy() : stored.policy;
   const given = [replica.position?.generation, position?.generation, ...supersedes];
   const next = newGeneration(Math.max(replica.position?.version ?? 0, position?.version ?? 0) + 1);
@@ -50,7 +50,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
  * it is put back.
  */
 async function tellOfTheSilent({ shares, store, documents }: RepairParts): Promise<void> {
-  if (documents.distrust?.why !== 'emptied') return;
+  if (documents.divergence?.why !== 'emptied') return;
   const heard = new Set((await store.hosts()).map(({ host }) => host));
   await store.write({ shares: shares.sharesOfOthers.filter(({ host }) => !heard.has(host)) });
 }

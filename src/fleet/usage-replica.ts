@@ -16,7 +16,7 @@ export interface UsageReplicaOptions {
   /** This host. */
   readonly host: string;
   readonly marks: Pick<Marks, 'isLacking'>;
-  readonly documents: Pick<DocumentFollower, 'distrust'>;
+  readonly documents: Pick<DocumentFollower, 'divergence'>;
   readonly tell: Tell;
 }
 
@@ -114,7 +114,7 @@ export class UsageReplica {
   async #heldHosts(): Promise<(host: string) => boolean> {
     const { marks, documents, store } = this.#options;
     if (await marks.isLacking()) return () => true;
-    if (documents.distrust?.why !== 'emptied') return () => false;
+    if (documents.divergence?.why !== 'emptied') return () => false;
     const heard = new Set((await store.hosts()).map(({ host }) => host));
     return host => !heard.has(host);
   }

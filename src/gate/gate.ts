@@ -21,6 +21,7 @@ import {
 import { faultReply, type Reply, sendAnswer } from './answer.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
+import { recordOfflineDecisions } from './offline-decisions.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import {
   bodyOf,
@@ -31,7 +32,6 @@ import {
   requestAddress,
 } from './request.ts';
 import type { GateServices, Health } from './services.ts';
-import { unasked } from './unasked.ts';
 import {
   answerSource,
   isSource,
@@ -57,7 +57,7 @@ const asking = ['GET', 'HEAD', 'POST'];
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', { methods: asking, handle: answerCheck }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
-  ['/v1/unasked', { methods: ['POST'], handle: unasked }],
+  ['/v1/offline-decisions', { methods: ['POST'], handle: recordOfflineDecisions }],
   ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply({ reasons: [], notes: [] }) }],
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
 ]);
@@ -145,7 +145,7 @@ export class Gate {
       if (trust === 'trusted' && hasBody(request)) endAfter(requestMs, request);
       serve(services, routes, request, response);
     });
-    server.on('clientError', sayGoodbye);
+    server.on('clientError', rejectConnection);
     const listening = await listen(server, place);
     // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
     server.on('error', services.unforeseen);
@@ -172,15 +172,15 @@ export class Gate {
  * Ends a connection on which nothing more can be understood. Never by 413, which is a refusal and nothing
  * else.
  */
-function sayGoodbye(error: Error, socket: Duplex): void {
+function rejectConnection(error: Error, socket: Duplex): void {
   if (socket.writable)
-    socket.write(`HTTP/1.1 ${goodbye(error)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    socket.write(`HTTP/1.1 ${statusLineOf(error)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.destroy();
 }
 
 /** Ends a request whose body has not come whole by then. */
 function endAfter(milliseconds: number, request: IncomingMessage): void {
-  const overdue = setTimeout(() => sayGoodbye(new OverdueError(), request.socket), milliseconds);
+  const overdue = setTimeout(() => rejectConnection(new OverdueError(), request.socket), milliseconds);
   request.once('close', () => clearTimeout(overdue));
 }
 
@@ -189,7 +189,7 @@ class OverdueError extends Error {
   readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
 }
 
-function goodbye(error: Error): string {
+function statusLineOf(error: Error): string {
   switch (systemCode(error)) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return '408 Request Timeout';
@@ -264,7 +264,7 @@ function routeOf(
     }
     throw new SoftquotaError(
       'not_found',
-      'no such address; there are /v1/check, /v1/changed, /v1/unasked, /healthz and /readyz',
+      'no such address; there are /v1/check, /v1/changed, /v1/offline-decisions, /healthz and /readyz',
     );
   }
   const method = request.method ?? '';

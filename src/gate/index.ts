@@ -11,4 +11,4 @@
 
 export { Gate, type GateLimits } from './gate.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
-export type { GateServices, Health, LocatedUnit, RefusalRecord, UnaskedReport } from './services.ts';
+export type { GateServices, Health, LocatedUnit, OfflineReport, RefusalRecord } from './services.ts';

@@ -24,22 +24,22 @@ export interface RefusalRecord {
   readonly mode: QuotaSettings['mode'];
 }
 
-/** What a hook says it decided about a unit while nobody could be asked. Anybody may have made it up. */
-export interface UnaskedReport {
+/** A hook's report of its offline decisions about a unit. Anybody can forge one. */
+export interface OfflineReport {
   /** The path of the unit. */
   readonly unit: string;
-  readonly decisions: readonly UnaskedDecision[];
-  /** Lines that no hook writes. */
+  readonly decisions: readonly OfflineDecision[];
+  /** The number of lines that no hook writes. */
   readonly notUnderstood: number;
-  /** Lines beyond those that are looked at. */
+  /** The number of lines beyond those that are read. */
   readonly passedOver: number;
 }
 
-export interface UnaskedDecision {
-  /** By the hook's clock, milliseconds since 1970. */
+export interface OfflineDecision {
+  /** The time by the hook's clock, in milliseconds since 1970. */
   readonly at: number;
   readonly allowed: boolean;
-  /** Why nobody was asked, in plain ASCII. */
+  /** Why the daemon was not asked, in plain ASCII. */
   readonly reason: string;
   /** Empty where nobody said. */
   readonly actor: string;
@@ -79,8 +79,8 @@ export interface GateServices {
   contact(): string | null;
   /** For the record. */
   refused(record: RefusalRecord): void;
-  /** For the record; false: that unit, or too many units, were told of just now, and it is not taken. */
-  unasked(report: UnaskedReport): boolean;
+  /** Records a report; false if it is not accepted because that unit, or too many units, sent one just now. */
+  recordOfflineDecisions(report: OfflineReport): boolean;
   health(): Health;
   /** A mistake of ours. */
   unforeseen(error: unknown): void;

@@ -30,7 +30,7 @@ export const daemonFindings = {
       'The store that several hosts share cannot be used; what was known last serves meanwhile, and nothing can be ruled.',
     mend: 'start it again, or see `[store] HOST`; it goes on by itself',
   },
-  policy_distrusted: {
+  policy_diverged: {
     severity: 'wrong',
     meaning:
       'The policy in the shared store is not what followed from the one that is in force here: the store was emptied, or has other changes in the place of known ones.',
@@ -82,7 +82,7 @@ export const daemonFindings = {
       'What is refused cannot be published beside the gate, so that hooks with `onError = last`, which is the default, have nothing, or something old, to go by.',
     mend: 'let the daemon, and nobody else, write the directory of `[server] SOCKET`; it goes on by itself',
   },
-  decided_alone: {
+  offline_decisions: {
     severity: 'notice',
     meaning:
       'Hooks told that they decided about pushes while the daemon could not be asked. Counted since the daemon started.',

@@ -62,18 +62,18 @@ const daySeconds = 86_400;
 
 function hostFindings({ fleet, now }: Observed): Finding[] {
   if (fleet === null) return [];
-  const { away, distrust, nameTaken } = fleet.state;
+  const { away, divergence, nameTaken } = fleet.state;
   const silent = fleet.hosts.filter(({ isAlive, seenAt }) => !isAlive && now - seenAt > daySeconds * 1000);
   return [
     ...(away === null
       ? []
       : [finding('shared_away', sharedAway(away), 'start the server at [store] HOST; it goes on by itself')]),
-    ...(distrust === null
+    ...(divergence === null
       ? []
       : [
           finding(
-            'policy_distrusted',
-            distrust.message,
+            'policy_diverged',
+            divergence.message,
             'softquota store repair --known  # puts back the one in force here; --stored takes the one in the store',
           ),
         ]),
@@ -209,7 +209,7 @@ function sources({ ledger, trustedSocket }: Observed): Finding[] {
   ];
 }
 
-function hooks({ unpublished, unasked }: Observed): Finding[] {
+function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
   const found: Finding[] = [];
   if (unpublished !== null) {
     const { since, reason } = unpublished;
@@ -221,11 +221,11 @@ function hooks({ unpublished, unasked }: Observed): Finding[] {
       ),
     );
   }
-  if (unasked !== null) {
-    const { letThrough, refused, lastAt } = unasked;
+  if (offlineDecisions !== null) {
+    const { letThrough, refused, lastAt } = offlineDecisions;
     found.push(
       finding(
-        'decided_alone',
+        'offline_decisions',
         `${counted(letThrough + refused, 'push was', 'pushes were')} decided without the daemon, ` +
           `the last at ${new Date(lastAt).toISOString()}: ${letThrough} let through, ${refused} refused`,
         'see the log for each, and why the daemon could not be asked',

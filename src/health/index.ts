@@ -15,7 +15,7 @@ export {
   type Observed,
   type ObservedFleet,
   type ObservedRename,
+  type OfflineTally,
   type TroubledPlace,
-  type UnaskedTally,
   type WaitedFor,
 } from './observed.ts';

@@ -81,7 +81,7 @@ export interface Observed {
   /** Since when and why it cannot be published for hooks what is refused; null where it is. */
   readonly unpublished: Away | null;
   /** Null where there was none. */
-  readonly unasked: UnaskedTally | null;
+  readonly offlineDecisions: OfflineTally | null;
   /** Why the last sweep that ended failed; null where it did not. */
   readonly sweepError: string | null;
   /** When app.ini was written, if that was since the daemon read it; milliseconds since 1970. */
@@ -99,11 +99,11 @@ export interface Observed {
   readonly now: number;
 }
 
-/** What hooks said, since the daemon started, that they decided without it. */
-export interface UnaskedTally {
+/** The offline decisions that hooks have reported since the daemon started. */
+export interface OfflineTally {
   readonly letThrough: number;
   readonly refused: number;
-  /** When the last of them was, milliseconds since 1970. */
+  /** The time of the last one, in milliseconds since 1970. */
   readonly lastAt: number;
 }
 
@@ -118,12 +118,12 @@ export function notReady({
 }): readonly string[] {
   const { storeAway } = ledger;
   const { lastSweep } = ledger.walks;
-  const { away, distrust, nameTaken } = fleet?.state ?? { away: null, distrust: null, nameTaken: null };
+  const { away, divergence, nameTaken } = fleet?.state ?? { away: null, divergence: null, nameTaken: null };
   return [
     ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),
     ...(storeAway === null ? [] : [notKept(storeAway)]),
     ...(away === null ? [] : [sharedAway(away)]),
-    ...(distrust === null ? [] : [distrust.message]),
+    ...(divergence === null ? [] : [divergence.message]),
     ...(nameTaken === null ? [] : [sharedName(nameTaken)]),
     ...hungDisks(hangs).map(doesNotAnswer),
     ...rootsAway.map(

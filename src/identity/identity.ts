@@ -81,7 +81,7 @@ export class Identity {
     const again = () => (key === null ? null : this.#callerOf(key));
     const caller = await this.#attempt(address, again());
     if ('is' in caller) return caller;
-    if (key !== null) this.#uses.note(key, this.#options.now());
+    if (key !== null) this.#uses.enqueue(key, this.#options.now());
     return { is: 'caller', caller, again, renewed: null };
   }
 
@@ -91,9 +91,9 @@ export class Identity {
    * `store_away` where it cannot be told whether it was stolen.
    */
   async authenticateSession(value: string): Promise<Authentication> {
-    const letIn = await this.#signedIn.letIn(value);
-    if (letIn === null) return { is: 'refused' };
-    const { key, caller, renewed } = letIn;
+    const found = await this.#signedIn.authenticate(value);
+    if (found === null) return { is: 'refused' };
+    const { key, caller, renewed } = found;
     return { is: 'caller', caller, again: () => this.#signedIn.callerOf(key), renewed };
   }
 

@@ -43,7 +43,7 @@ export interface KnownSession {
   readonly endsAt: number;
 }
 
-interface LetIn {
+interface AuthenticatedSession {
   readonly key: string;
   readonly caller: Caller;
   /** What the browser is to hold from now on; null: what it has. */
@@ -76,7 +76,7 @@ export class SignedIn {
   }
 
   /** Null: it lets nobody in. Rejects with `store_away` where it cannot be told whether it was stolen. */
-  async letIn(value: string): Promise<LetIn | null> {
+  async authenticate(value: string): Promise<AuthenticatedSession | null> {
     const brought = broughtIn(value);
     const session = brought === null ? undefined : this.#sessionOf(brought.key);
     if (brought === null || session === undefined) return null;
@@ -87,7 +87,7 @@ export class SignedIn {
       standing === 'previous' ? this.#lastRenewed(key) : await this.#renewedWhenDue(brought, session);
     const caller = this.callerOf(key);
     if (caller === null) return null;
-    this.#note(key, session);
+    this.#recordUse(key, session);
     return { key, caller, renewed };
   }
 
@@ -149,10 +149,10 @@ export class SignedIn {
   }
 
   /** Who uses a session uses the token that it was made with. */
-  #note(key: string, { via }: SessionDocument): void {
+  #recordUse(key: string, { via }: SessionDocument): void {
     const { now, uses } = this.#options;
-    uses.note(key, now());
-    if (via.is === 'token') uses.note(via.tokenKey, now());
+    uses.enqueue(key, now());
+    if (via.is === 'token') uses.enqueue(via.tokenKey, now());
   }
 
   /** False where another host replaced it just now. */

@@ -16,7 +16,7 @@ export interface UsesOptions {
 export class Uses {
   readonly #options: UsesOptions;
   /** Not written yet, or just being written; milliseconds since 1970, by the keys of what was used. */
-  readonly #noted = new Map<string, number>();
+  readonly #pending = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #written: Promise<void> = Promise.resolve();
 
@@ -24,14 +24,14 @@ export class Uses {
     this.#options = options;
   }
 
-  note(key: string, at: number): void {
-    this.#noted.set(key, at);
+  enqueue(key: string, at: number): void {
+    this.#pending.set(key, at);
     this.#writeLater();
   }
 
   /** What is not written yet; null where nothing waits. */
   lastOf(key: string): number | null {
-    return this.#noted.get(key) ?? null;
+    return this.#pending.get(key) ?? null;
   }
 
   /** Writes what waits. */
@@ -48,18 +48,18 @@ export class Uses {
   #write(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#written = this.#written.then(() => this.#writeNoted());
+    this.#written = this.#written.then(() => this.#writePending());
     return this.#written;
   }
 
-  async #writeNoted(): Promise<void> {
-    const uses = new Map(this.#noted);
+  async #writePending(): Promise<void> {
+    const uses = new Map(this.#pending);
     if (uses.size === 0) return;
     try {
       await this.#options.documents.transact(({ changes }) => {
         for (const [key, at] of uses) record(changes, key, at);
       });
-      for (const [key, at] of uses) if (this.#noted.get(key) === at) this.#noted.delete(key);
+      for (const [key, at] of uses) if (this.#pending.get(key) === at) this.#pending.delete(key);
     } catch (error) {
       this.#options.log.warn(
         { err: error },

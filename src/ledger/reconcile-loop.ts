@@ -46,13 +46,13 @@ export class ReconcileLoop {
 
   /** Begins with everybody. */
   start(): void {
-    this.#unwatch ??= this.#options.ledger.watch(ownerKey => this.#note(ownerKey));
-    this.#note(null);
+    this.#unwatch ??= this.#options.ledger.watch(ownerKey => this.#enqueue(ownerKey));
+    this.#enqueue(null);
   }
 
   /** Has everybody reconciled anew. */
   reconcileAll(): void {
-    this.#note(null);
+    this.#enqueue(null);
   }
 
   /** Resolves once all are reconciled whose decisions may have changed by now, or a round has failed. */
@@ -75,7 +75,7 @@ export class ReconcileLoop {
     return this.#everybodyPending || this.#pending.size > 0 || this.#isUnfinished;
   }
 
-  #note(ownerKey: string | null): void {
+  #enqueue(ownerKey: string | null): void {
     if (ownerKey === null) this.#everybodyPending = true;
     else this.#pending.add(ownerKey);
     this.#wake();

@@ -124,7 +124,7 @@ export function decide(
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
     const deciding = maxHeadroom(groups, asked, usage);
-    if (deciding !== null) return ruled(settings, step, deciding, countedAdding(settings, addingBytes));
+    if (deciding !== null) return decisionBy(settings, step, deciding, countedAdding(settings, addingBytes));
     if (groups.length > 0 && settings.uncovered === 'deny') return noMatch(step);
   }
   // The built-in rule covers every subject; should it ever not, nobody is let through by accident.
@@ -224,7 +224,7 @@ function before(a: string | null, b: string | null): boolean {
   return a !== null && b !== null && a < b;
 }
 
-function ruled(
+function decisionBy(
   settings: QuotaSettings,
   step: PrecedenceStep,
   deciding: DecidingRule,

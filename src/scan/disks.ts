@@ -68,7 +68,7 @@ export function openDisks(hangs: Hangs, code?: URL): Disks {
     hanging.add(path);
     idle = null;
     const at = client.at();
-    const release = at === null ? () => {} : hangs.note(path, monotonic() - at.milliseconds);
+    const release = at === null ? () => {} : hangs.track(path, monotonic() - at.milliseconds);
     void asked.then(() => {
       release();
       comesBack(client, path);

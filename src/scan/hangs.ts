@@ -1,9 +1,9 @@
 /**
  * The disks that do not answer.
  *
- * A thread that waits for a disk cannot be ended. What waits for long is noted here by its path, until the
- * disk answers after all; meanwhile everybody keeps away from the file system that the path lies on, so that
- * it holds no other thread.
+ * Nobody can end a thread that waits for a disk. A thread that waits for long is recorded here with its path,
+ * until the disk answers. Meanwhile no other thread uses the file system of that path, so that the disk blocks
+ * no further thread.
  */
 
 import { isWithin } from '../layout/index.ts';
@@ -33,7 +33,7 @@ export interface HangsOptions {
 /** Those who cannot wait keep away from a file system at which so many wait already, for however short. */
 export const mostImpatient = 2;
 
-interface Noted {
+interface BlockedThread {
   readonly path: string;
   readonly since: number;
   isTold: boolean;
@@ -41,45 +41,48 @@ interface Noted {
 
 export class Hangs {
   readonly #options: HangsOptions;
-  readonly #noted = new Set<Noted>();
+  readonly #blocked = new Set<BlockedThread>();
 
   constructor(options: HangsOptions) {
     this.#options = options;
   }
 
   /**
-   * Notes a thread that waits since then, on the monotonic clock; gives what is to be called when it has come
-   * back.
+   * Records a thread that has waited since `since` (on the monotonic clock). Returns the function to call when
+   * the thread has come back.
    */
-  note(path: string, since: number): () => void {
+  track(path: string, since: number): () => void {
     const { hungAfterMs, mounts } = this.#options;
-    const noted: Noted = { path, since, isTold: false };
-    this.#noted.add(noted);
+    const thread: BlockedThread = { path, since, isTold: false };
+    this.#blocked.add(thread);
     void mounts.refresh();
-    const timer = setTimeout(() => this.#tell(noted), Math.max(0, since + hungAfterMs - monotonic())).unref();
+    const timer = setTimeout(
+      () => this.#tell(thread),
+      Math.max(0, since + hungAfterMs - monotonic()),
+    ).unref();
     return () => {
-      if (!this.#noted.delete(noted)) return;
+      if (!this.#blocked.delete(thread)) return;
       clearTimeout(timer);
-      if (!noted.isTold) return;
+      if (!thread.isTold) return;
       this.#options.log.warn({ path, seconds: secondsSince(since) }, 'a disk answers again');
       this.#options.onAnswer();
     };
   }
 
   /**
-   * Leaves an I/O worker that does not answer in time behind; until it has ended it is noted where it waits.
+   * Abandons an I/O worker that does not answer in time. Until it has ended, it is recorded where it waits.
    */
   leave(client: Pick<WorkerClient, 'at' | 'ended' | 'close'>): void {
     const at = client.at();
     const isAtDisk = at !== null && at.path !== '';
-    const release = isAtDisk ? this.note(at.path, monotonic() - at.milliseconds) : () => {};
+    const release = isAtDisk ? this.track(at.path, monotonic() - at.milliseconds) : () => {};
     void client.ended.then(release);
     void client.close(0);
   }
 
-  #tell(noted: Noted): void {
-    noted.isTold = true;
-    const { path, since } = noted;
+  #tell(thread: BlockedThread): void {
+    thread.isTold = true;
+    const { path, since } = thread;
     this.#options.log.error(
       { path, seconds: secondsSince(since) },
       'a disk does not answer; what lies on it counts as last known, and all else goes on',
@@ -88,19 +91,19 @@ export class Hangs {
 
   /** The directories below which nobody is to look. */
   avoided(): readonly string[] {
-    return this.#places(waiting => waiting.some(noted => this.#isHung(noted)));
+    return this.#places(waiting => waiting.some(thread => this.#isHung(thread)));
   }
 
   /** The same for those whom nobody would wait for. */
   avoidedInHaste(): readonly string[] {
     return this.#places(
-      waiting => waiting.length >= mostImpatient || waiting.some(noted => this.#isHung(noted)),
+      waiting => waiting.length >= mostImpatient || waiting.some(thread => this.#isHung(thread)),
     );
   }
 
-  #places(isMeant: (waiting: readonly Noted[]) => boolean): readonly string[] {
-    const waiting = Map.groupBy(this.#noted, ({ path }) => this.placeOf(path));
-    return [...waiting].filter(([, noted]) => isMeant(noted)).map(([place]) => place);
+  #places(isMeant: (waiting: readonly BlockedThread[]) => boolean): readonly string[] {
+    const waiting = Map.groupBy(this.#blocked, ({ path }) => this.placeOf(path));
+    return [...waiting].filter(([, thread]) => isMeant(thread)).map(([place]) => place);
   }
 
   /** The directory below which all is on the file system of a path. */
@@ -111,7 +114,7 @@ export class Hangs {
   }
 
   /** What is told is listed: a timer may come a part of a millisecond before its time. */
-  #isHung({ isTold, since }: Noted): boolean {
+  #isHung({ isTold, since }: BlockedThread): boolean {
     return isTold || monotonic() - since >= this.#options.hungAfterMs;
   }
 
@@ -119,14 +122,14 @@ export class Hangs {
   waitingAt(path: string): string | null {
     const place = this.avoided().find(avoided => isWithin(path, avoided));
     if (place === undefined) return null;
-    return [...this.#noted].find(noted => isWithin(noted.path, place))?.path ?? place;
+    return [...this.#blocked].find(thread => isWithin(thread.path, place))?.path ?? place;
   }
 
   /** Those that have waited for long, the longest first. */
   list(): readonly Hang[] {
     const now = monotonic();
-    return [...this.#noted]
-      .filter(noted => this.#isHung(noted))
+    return [...this.#blocked]
+      .filter(thread => this.#isHung(thread))
       .map(({ path, since }) => ({
         path,
         mountedAt: this.#options.mounts.placeOf(path),

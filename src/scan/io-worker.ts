@@ -68,7 +68,7 @@ function answerTo(question: WorkerQuestion): WorkerAnswers[keyof WorkerAnswers] 
     case 'absent':
       return question.paths.filter(isAbsent);
     case 'locate':
-      return unitOf(question.grounds, question.path);
+      return unitOf(question.context, question.path);
     case 'disk':
       return spaceAt(question.path);
     case 'prune cache': {
@@ -121,11 +121,11 @@ function find(layout: Layout): null {
   return null;
 }
 
-function unitOf(grounds: ScanContext, path: string): WorkerAnswers['locate'] {
-  const located = locate(grounds.layout, path);
-  const isSure = located.found === 'unit' || grounds.layout.roots.every(root => root.state === 'present');
+function unitOf(context: ScanContext, path: string): WorkerAnswers['locate'] {
+  const located = locate(context.layout, path);
+  const isSure = located.found === 'unit' || context.layout.roots.every(root => root.state === 'present');
   // What was mounted since the layout was made is not missing any more.
-  return isSure ? located : locate(resolveLayout(grounds.storages, grounds.exclude), path);
+  return isSure ? located : locate(resolveLayout(context.storages, context.exclude), path);
 }
 
 function spaceAt(path: string): DiskSpace | null {

@@ -25,7 +25,7 @@ export interface LookupsOptions {
 
 export interface Lookups {
   /** Rejects with `not_ready` where there is no answer after `deadlineMs`. */
-  locate(grounds: ScanContext, path: string, deadlineMs: number): Promise<Located>;
+  locate(context: ScanContext, path: string, deadlineMs: number): Promise<Located>;
   /** How many I/O workers hang. */
   hanging(): number;
   /** Ends the I/O workers, and gives how many had to be left. */
@@ -40,7 +40,7 @@ interface Place {
 }
 
 interface Waiting {
-  readonly grounds: ScanContext;
+  readonly context: ScanContext;
   readonly path: string;
   readonly answer: (located: Located) => void;
   readonly fail: (error: unknown) => void;
@@ -114,9 +114,9 @@ export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): L
       if (place.state === 'asked') place.state = 'slow';
       advance();
     }, slowMs);
-    const { grounds, path } = waiting;
+    const { context, path } = waiting;
     place.client
-      .ask({ ask: 'locate', grounds, path }, { avoided: hangs.avoidedInHaste() })
+      .ask({ ask: 'locate', context, path }, { avoided: hangs.avoidedInHaste() })
       .then(waiting.answer, error => {
         waiting.fail(error);
         leave(place);
@@ -146,7 +146,7 @@ export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): L
   newPlace();
   return {
     hanging,
-    locate: (grounds, path, deadlineMs) =>
+    locate: (context, path, deadlineMs) =>
       new Promise((answer, fail) => {
         if (isClosed || hanging() >= mostClients) {
           fail(
@@ -168,7 +168,7 @@ export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): L
           if (waiting.place !== null) leave(waiting.place);
           advance();
         }, deadlineMs);
-        const waiting: Waiting = { grounds, path, answer, fail, deadline, place: null };
+        const waiting: Waiting = { context, path, answer, fail, deadline, place: null };
         queue.add(waiting);
         advance();
       }),

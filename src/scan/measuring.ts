@@ -20,7 +20,7 @@ import type { WorkerClient } from './worker-client.ts';
 
 export interface MeasuringOptions {
   readonly scanner: ScannerOptions;
-  readonly grounds: () => ScanContext;
+  readonly context: () => ScanContext;
   readonly cacheFile: () => string | null;
   readonly openWorkerClient: (name: string) => WorkerClient;
   readonly hangs: Hangs;
@@ -43,7 +43,7 @@ export class UnitMeasuring {
 
   constructor({
     scanner,
-    grounds,
+    context,
     cacheFile,
     openWorkerClient,
     hangs,
@@ -54,12 +54,12 @@ export class UnitMeasuring {
     const { workers, knownBytes, nextSeq, log, code } = scanner;
     this.#scanner = scanner;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck({ questions: scanner, grounds, openWorkerClient, hangs });
+    this.#rootCheck = new RootCheck({ questions: scanner, context, openWorkerClient, hangs });
     this.pool = new Pool({
       size: workers,
       cacheFile,
       code: code?.walker,
-      grounds,
+      context,
       knownBytes,
       nextSeq,
       hangs,

@@ -34,7 +34,7 @@ export interface NumberedTask {
 export type WalkerRequest =
   | {
       readonly type: 'batch';
-      readonly grounds: ScanContext;
+      readonly context: ScanContext;
       readonly tasks: readonly NumberedTask[];
       /** The directories below which disks do not answer. */
       readonly avoided: readonly string[];
@@ -101,7 +101,7 @@ export type WorkerQuestion =
   | { readonly ask: 'discover'; readonly layout: Layout }
   | { readonly ask: 'absent'; readonly paths: readonly string[] }
   | { readonly ask: 'prune cache'; readonly file: string; readonly keep: readonly string[] }
-  | { readonly ask: 'locate'; readonly grounds: ScanContext; readonly path: string }
+  | { readonly ask: 'locate'; readonly context: ScanContext; readonly path: string }
   | { readonly ask: 'disk'; readonly path: string };
 
 /** What an I/O worker answers, by the question. */

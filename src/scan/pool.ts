@@ -44,7 +44,7 @@ export interface PoolOptions {
   readonly cacheFile: () => string | null;
   readonly code?: URL | undefined;
   /** What is walked; asked at each batch. */
-  readonly grounds: () => ScanContext;
+  readonly context: () => ScanContext;
   readonly knownBytes: (path: string) => number | undefined;
   readonly nextSeq: () => number;
   readonly hangs: Hangs;
@@ -238,7 +238,7 @@ export class Pool {
       const at = walker.batch.get(walker.shared.counts[count.task] ?? 0);
       const path = lookedAt(walker.shared) || (at === undefined ? '' : pathOfTask(at.job.task));
       if (path === '') continue;
-      walker.release = hangs.note(path, monotonic() - milliseconds);
+      walker.release = hangs.track(path, monotonic() - milliseconds);
       Atomics.store(walker.shared.signals, signal.stop, 1);
       const entries = [...walker.batch.values()];
       walker.batch.clear();
@@ -271,7 +271,7 @@ export class Pool {
     });
     sendTask(walker, {
       type: 'batch',
-      grounds: this.#options.grounds(),
+      context: this.#options.context(),
       tasks,
       avoided: this.#options.hangs.avoided(),
     });

@@ -15,7 +15,7 @@ import type { WorkerClient } from './worker-client.ts';
 
 export interface RootCheckOptions {
   readonly questions: RootQuestions;
-  readonly grounds: () => ScanContext;
+  readonly context: () => ScanContext;
   readonly openWorkerClient: (name: string) => WorkerClient;
   readonly hangs: Hangs;
 }
@@ -66,9 +66,9 @@ export class RootCheck {
   }
 
   async #ask(client: WorkerClient): Promise<readonly SweptRoot[]> {
-    const { grounds, questions, hangs } = this.#options;
+    const { context, questions, hangs } = this.#options;
     const avoided = hangs.avoidedInHaste();
-    const { storages, exclude } = grounds();
+    const { storages, exclude } = context();
     const roots = walkedRoots(await client.ask({ ask: 'resolve', storages, exclude }, { avoided }));
     const samples = new Map(
       roots.map(({ path }) => [path, spread([...questions.knownBelow(path)], mostLookedFor)]),

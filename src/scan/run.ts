@@ -128,7 +128,7 @@ export class Run implements ScanRun {
   }
 
   /** Notes what the walk of a unit has to tell. */
-  note(path: string, result: TaskResult): void {
+  record(path: string, result: TaskResult): void {
     if (result.outcome === 'failed') {
       this.problems.faults.add([{ path, what: `it could not be walked: ${result.why}` }]);
     }

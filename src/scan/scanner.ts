@@ -79,7 +79,7 @@ const usualHungAfterMs = 30_000;
 export function createScanner(options: ScannerOptions): Scanner {
   const { log } = options;
   let settings: ScanSettings = options;
-  let grounds: ScanContext | null = null;
+  let context: ScanContext | null = null;
   let cacheFile: string | null = null;
   let extent: WorkEstimate | null = null;
   let current: { readonly run: Run; readonly abort: AbortController } | null = null;
@@ -103,10 +103,10 @@ export function createScanner(options: ScannerOptions): Scanner {
   const disks = openDisks(hangs, options.code?.ioWorker);
   const measuring = new UnitMeasuring({
     scanner: options,
-    grounds: () => {
-      if (grounds === null)
+    context: () => {
+      if (context === null)
         throw new SoftquotaError('internal', 'a walk was begun before the storage was resolved');
-      return grounds;
+      return context;
     },
     cacheFile: () => cacheFile,
     openWorkerClient: name => openCounted(name),
@@ -144,7 +144,7 @@ export function createScanner(options: ScannerOptions): Scanner {
   }
 
   function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
-    grounds = { storages, exclude, measure, layout };
+    context = { storages, exclude, measure, layout };
     if (options.isWatched === true && !isClosed) watch.look(layout);
   }
 
@@ -164,7 +164,7 @@ export function createScanner(options: ScannerOptions): Scanner {
     try {
       const { storages, exclude } = options;
       const layout = await around.ask({ ask: 'resolve', storages, exclude });
-      if (grounds === null) resolved(options, layout);
+      if (context === null) resolved(options, layout);
     } catch (error) {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
     }
@@ -243,25 +243,25 @@ export function createScanner(options: ScannerOptions): Scanner {
   async function locate(path: string, deadlineMs: number): Promise<Located> {
     const begun = performance.now();
     const isReady = await within(ready, deadlineMs);
-    if (!isReady || grounds === null) {
+    if (!isReady || context === null) {
       throw new SoftquotaError(
         'not_ready',
         `${printable(path)} could not be looked up: the storage is not resolved yet`,
       );
     }
-    return lookups.locate(grounds, path, Math.max(1, deadlineMs - (performance.now() - begun)));
+    return lookups.locate(context, path, Math.max(1, deadlineMs - (performance.now() - begun)));
   }
 
   return {
     sweep: request,
     locate,
-    disks: async deadlineMs => (grounds === null ? [] : disks.spaces(grounds.layout, deadlineMs)),
+    disks: async deadlineMs => (context === null ? [] : disks.spaces(context.layout, deadlineMs)),
     runs: () => runs,
     measureSoon: async path => {
       await ready;
-      return isClosed || grounds === null ? 'stopped' : measuring.measure(path, 'change');
+      return isClosed || context === null ? 'stopped' : measuring.measure(path, 'change');
     },
-    places: () => (grounds === null ? [] : placesIn(grounds.layout)),
+    places: () => (context === null ? [] : placesIn(context.layout)),
     reconfigure: changed => {
       settings = changed;
       current?.abort.abort();

@@ -144,7 +144,7 @@ function take(
       measuring
         .sweep({ unit, inner }, walked => {
           walk.result = walked;
-          run.note(unit.path, walked);
+          run.record(unit.path, walked);
         })
         .then(outcome => {
           if (signal.aborted) return;

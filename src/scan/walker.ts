@@ -49,7 +49,7 @@ port.on('message', (request: WalkerRequest) => {
     counts[count.since] = monotonic();
     counts[count.task] = task.id;
     // Results are handed over during a walk too, so `pending` is another one after it.
-    const result = resultOf(task, request.grounds);
+    const result = resultOf(task, request.context);
     pending.push({ id: task.id, result });
     handOver();
   }
@@ -77,19 +77,19 @@ function handOver(): void {
   sentAt = now;
 }
 
-function resultOf(numbered: NumberedTask, grounds: ScanContext): TaskResult {
+function resultOf(numbered: NumberedTask, context: ScanContext): TaskResult {
   try {
     const { task } = numbered;
-    if ('unit' in task) return walked(task, numbered, grounds);
-    let { layout } = grounds;
+    if ('unit' in task) return walked(task, numbered, context);
+    let { layout } = context;
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
       // What was mounted since the layout was made is not unread.
-      layout = resolveLayout(grounds.storages, grounds.exclude);
+      layout = resolveLayout(context.storages, context.exclude);
       located = inspect(layout, task.path);
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
-    return located.found === 'none' ? { outcome: 'none', layout } : walked(located, numbered, grounds);
+    return located.found === 'none' ? { outcome: 'none', layout } : walked(located, numbered, context);
   } catch (error) {
     return {
       outcome: 'failed',

@@ -132,7 +132,7 @@ export class Watch {
       }
       watcher.waitedMs = milliseconds;
       if (!isWaiting) continue;
-      watcher.release ??= hangs.note(path, monotonic() - milliseconds);
+      watcher.release ??= hangs.track(path, monotonic() - milliseconds);
       if (milliseconds < hungAfterMs) continue;
       this.#watchers.splice(this.#watchers.indexOf(watcher), 1);
       this.#leave(watcher);

@@ -7,14 +7,14 @@ export type GateAnswer =
   /** It answers; the reasons why its answers cannot be relied on, or none. */
   | { readonly reasons: readonly string[] }
   /** Nobody answers, or not in time, or something else does. */
-  | { readonly silence: string };
+  | { readonly failure: string };
 
 const health = z.object({ reasons: z.array(z.string()) });
 
 /** Never rejects. */
 export function askGate(socketPath: string, deadlineMs: number): Promise<GateAnswer> {
   return new Promise(resolve => {
-    const silent = (error: Error) => resolve({ silence: error.message });
+    const silent = (error: Error) => resolve({ failure: error.message });
     const signal = AbortSignal.timeout(deadlineMs);
     const asked = request({ socketPath, path: '/readyz', agent: false, signal }, response => {
       let text = '';
@@ -25,7 +25,7 @@ export function askGate(socketPath: string, deadlineMs: number): Promise<GateAns
       response.on('end', () => {
         const answer = health.safeParse(parsed(text));
         if (answer.success) resolve({ reasons: answer.data.reasons });
-        else resolve({ silence: `an answer with status ${response.statusCode} that is not the gate's` });
+        else resolve({ failure: `an answer with status ${response.statusCode} that is not the gate's` });
       });
     });
     asked.on('error', silent);

@@ -98,7 +98,7 @@ class Supervised implements Supervision {
     const deadlineMs = wasReady && this.#feedMs !== null ? this.#feedMs : beforeReadyMs.deadline;
     const answer = await askGate(this.#socket, deadlineMs);
     if (this.#isStopping) return;
-    if ('silence' in answer) this.#miss(answer.silence);
+    if ('failure' in answer) this.#miss(answer.failure);
     else this.#tell(answer.reasons);
     const pauseMs = this.#isReady ? this.#feedMs : beforeReadyMs.pause;
     if (pauseMs !== null) this.#timer = setTimeout(() => void this.#look(), pauseMs).unref();

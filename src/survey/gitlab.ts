@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { isDirectory } from './directories.ts';
 import { type Recognised, type StorePlace, section } from './recognised.ts';
 
-const unasked =
+const noHooks =
   'GitLab runs no hook that lies in a repository: usage is measured and told, and no push is refused.';
 
 const below = ['', 'repositories', 'git-data/repositories'];
@@ -34,7 +34,7 @@ export function gitlab(given: string, owner: string): Recognised | null {
         storages: [section('repos', hashed, fullpath), section('wiki', wikis, fullpath)],
         told: 'name their project as gitlab.fullpath in their config',
         advice: [
-          unasked,
+          noHooks,
           'gitlab.fullpath holds the whole of "group/project", so that each project is an owner of its own, and a limit is one per project.',
           'A wiki whose config does not name it has no owner, and is never refused.',
           'Newer versions of GitLab take gitlab.fullpath out of the configs: watch softquota doctor after an upgrade.',
@@ -45,7 +45,7 @@ export function gitlab(given: string, owner: string): Recognised | null {
       storages: [section('repos', hashed, everything), section('wiki', wikis, everything)],
       told: `count together for one owner, ${owner}`,
       advice: [
-        unasked,
+        noHooks,
         `Only GitLab's database says whose a repository is. So all of them count for one owner, ${owner}, and a limit is one for all together.`,
         "To tell owners apart, let a job that reads GitLab's database write each owner into a file of the repository, and set OWNER = file NAME.",
       ],

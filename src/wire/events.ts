@@ -86,13 +86,13 @@ const become = {
   after: z.unknown().meta({ description: 'An object; null where there is nothing any more.' }),
 };
 
-const ruled = {
+const policyEventFields = {
   ...common,
   change: z.string().meta({ description: 'The same for all that came into force together.' }),
   by: author.nullable().meta({ description: 'Null: softquota itself.' }),
 };
 
-export const policyEvent = z.object({ ...ruled, kind: z.literal('policy'), ...become }).meta({
+export const policyEvent = z.object({ ...policyEventFields, kind: z.literal('policy'), ...become }).meta({
   id: 'PolicyEvent',
   description: 'Something of the policy, or an owner, became another. Secrets are left out.',
 });
@@ -101,7 +101,7 @@ const names = z.array(z.string());
 
 export const signInEvent = z
   .object({
-    ...ruled,
+    ...policyEventFields,
     kind: z.literal('sign-in'),
     owner: z.string(),
     source: z.object({ id: z.number().int(), name: z.string() }),

@@ -27,7 +27,7 @@ export const sharedStore = z
   .object({
     away_since: z.string().nullable().meta({ description: 'Null while it answers.' }),
     reason: z.string().nullable(),
-    distrust: z
+    divergence: z
       .object({ why: z.enum(['emptied', 'older', 'another']), message: z.string() })
       .nullable()
       .meta({ description: 'Why its policy is not in force here; null: it is.' }),

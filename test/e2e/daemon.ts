@@ -39,7 +39,7 @@ export function decidedAlone({ lines }: Daemon): readonly DecidedAlone[] {
   return lines
     .filter(({ msg }) => msg === 'pushes were decided without the daemon')
     .flatMap(({ unit, decisions }) =>
-      // As src/daemon/unasked.ts writes them.
+      // As src/daemon/offline-decisions.ts writes them.
       (decisions as readonly Omit<DecidedAlone, 'unit'>[]).map(each => ({ ...each, unit: String(unit) })),
     );
 }

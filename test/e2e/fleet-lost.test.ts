@@ -15,13 +15,13 @@ import { rulesOf, Trial } from './trial.ts';
 t.setTimeout(240_000);
 
 /** All say that the policy in the store is not the known one, and rule nothing; the known one decides. */
-async function isDistrusted(t: Test, trial: Trial, said: RegExp): Promise<void> {
+async function hasDiverged(t: Test, trial: Trial, said: RegExp): Promise<void> {
   for (const server of trial.servers) {
     await until(
       async () => (said.test(await server.reasons()) ? true : null),
       () => `${said} is not said\n${server.daemon.log}`,
     );
-    t.match(await server.softquota(['doctor', '--json']), { stdout: /policy_distrusted/ });
+    t.match(await server.softquota(['doctor', '--json']), { stdout: /policy_diverged/ });
     t.equal(await trial.limit(server, 5), 503, 'nothing is ruled');
     t.equal((await rulesOf(server)).get('total'), 7, 'the known policy is in force');
   }
@@ -50,7 +50,7 @@ t.test('an emptied store: usage is told again, the policy stays, and is put back
   await trial.at(2).stop();
   const all = await trial.one.usage('alice');
   await redis.cli('flushall');
-  await isDistrusted(t, trial.without(2), /the store holds no policy, and this host knows one/);
+  await hasDiverged(t, trial.without(2), /the store holds no policy, and this host knows one/);
   const listed = JSON.parse((await trial.one.softquota(['host', 'list', '--json'])).stdout);
   t.match(
     listed.find(({ id }: { readonly id: string }) => id === 'three'),
@@ -74,7 +74,7 @@ t.test('an emptied store, whose emptiness is what is meant', async t => {
   t.equal(await trial.limit(trial.one, 7), 200);
   await trial.settled('known everywhere');
   await servers[0].cli('flushall');
-  await isDistrusted(t, trial, /the store holds no policy/);
+  await hasDiverged(t, trial, /the store holds no policy/);
   await repaired(trial.one, '--stored');
   for (const server of trial.servers) {
     await until(async () => ((await rulesOf(server)).size === 0 ? true : null));
@@ -96,7 +96,7 @@ t.test(
     await forgetFiles(redis);
     await trial.growAll(300);
     await redis.start();
-    await isDistrusted(t, trial, /the store holds no policy/);
+    await hasDiverged(t, trial, /the store holds no policy/);
     await repaired(trial.one, '--known');
     await trial.settled('without its files');
 
@@ -120,11 +120,11 @@ t.test(
     t.match(await repairNothing(trial.two), { code: 2, stderr: /nothing to repair/ });
 
     await redis.cli('flushall');
-    await isDistrusted(t, trial, /the store holds no policy/);
+    await hasDiverged(t, trial, /the store holds no policy/);
     await repaired(trial.two, '--known');
     await trial.settled('decided anew');
     await restore();
-    await isDistrusted(t, trial, /does not come from the known one/);
+    await hasDiverged(t, trial, /does not come from the known one/);
     await repaired(trial.one, '--stored');
     await trial.takeAsItIs();
     await trial.settled('the older one, by decision');
@@ -138,7 +138,7 @@ t.test('two administrators who repair in two ways at once: one of them decides f
   t.equal(await trial.limit(trial.one, 7), 200);
   await trial.settled('known everywhere');
   await servers[0].cli('flushall');
-  await isDistrusted(t, trial, /the store holds no policy/);
+  await hasDiverged(t, trial, /the store holds no policy/);
   const answers = await Promise.all([
     rule(trial.one, '/store/repair', { body: { policy: 'known' } }),
     rule(trial.two, '/store/repair', { body: { policy: 'stored' } }),

@@ -81,7 +81,7 @@ t.test('killed without warning, what it knew last still holds, and it learns wha
   const { text } = await server.ask('admin', '/api/v1/admin/quota/findings');
   const findings: readonly { readonly code: string; readonly message: string }[] = JSON.parse(text);
   t.match(
-    findings.find(({ code }) => code === 'decided_alone')?.message,
+    findings.find(({ code }) => code === 'offline_decisions')?.message,
     /^4 pushes were decided without the daemon, the last at .*: 2 let through, 2 refused$/,
   );
 });

@@ -98,7 +98,9 @@ export class MixedLoad {
     await this.#ask('gate', '/v1/changed', { body: { path: this.#server.path('alice/app') } });
     await this.#ask('gate', '/v1/changed', { body: { path: this.#server.path(`${this.#name('no')}/such`) } });
     const lines = `${new Date().toISOString().slice(0, 19)}Z\tlet through\tnobody answers\t${this.#name('actor')}`;
-    await this.#ask('gate', '/v1/unasked', { body: { path: this.#server.path('alice/app'), lines } });
+    await this.#ask('gate', '/v1/offline-decisions', {
+      body: { path: this.#server.path('alice/app'), lines },
+    });
   }
 
   async #reports(): Promise<void> {

@@ -211,7 +211,7 @@ t.test('a store that fell back and went on otherwise is not trusted until somebo
   await commit(shared, rule('another', 1), at(3, 'other'), at(4));
   for (const when of ['when it is noticed', 'a second later', 'and for ever']) {
     await following.sync();
-    t.match(documents.distrust, { why: 'older' }, when);
+    t.match(documents.divergence, { why: 'older' }, when);
     t.equal(limitOf(ledger, 'acknowledged'), 1, when);
     t.equal(limitOf(ledger, 'another'), undefined, when);
   }
@@ -220,7 +220,7 @@ t.test('a store that fell back and went on otherwise is not trusted until somebo
   await shared.replace(policy, at(4), { generation: 'two', version: 5, mark: 'm' }, ['one']);
   lost = 0;
   await following.sync();
-  t.equal(documents.distrust, null);
+  t.equal(documents.divergence, null);
   t.equal(limitOf(ledger, 'acknowledged'), undefined);
   t.equal(limitOf(ledger, 'another'), 1);
   t.equal(lost, 1, 'and what was said here meanwhile is said again');

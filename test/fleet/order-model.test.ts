@@ -205,7 +205,7 @@ async function ended(waitReplicas: number, steps: readonly Step[]): Promise<Worl
 
 function mustAgree({ fleetHosts, acknowledged }: World): void {
   for (const { fleet, rules } of fleetHosts) {
-    if (fleet?.state.distrust !== null) throw new Error(`${fleet?.state.distrust.message}`);
+    if (fleet?.state.divergence !== null) throw new Error(`${fleet?.state.divergence.message}`);
     const lost = [...acknowledged].filter(name => !rules.has(name));
     if (lost.length > 0) throw new Error(`lost: ${lost}`);
   }
@@ -238,7 +238,7 @@ t.test('a store that was emptied undoes nothing, and one command puts all of it 
     fc.asyncProperty(fc.array(fc.oneof(step, flush), { maxLength: 20 }), async steps => {
       const world = await ended(1, [...steps, ['flush', one => one.flush()]]);
       const [first] = world.fleetHosts.toSorted((a, b) => b.rules.size - a.rules.size);
-      if (!world.isDivergent && first?.fleet?.state.distrust !== null) {
+      if (!world.isDivergent && first?.fleet?.state.divergence !== null) {
         await first?.fleet?.repair('known');
         for (const one of world.fleetHosts) await one.look();
         mustAgree(world);

@@ -58,7 +58,7 @@ async function survives(t: Test, waitReplicas: number): Promise<void> {
   }
   for (const { fleet, ledger } of members) {
     await fleet.catchUp();
-    t.equal(fleet.state.distrust, null);
+    t.equal(fleet.state.divergence, null);
     const lost = [...acknowledged].filter(name => ruleNamed(ledger.documents.snapshot, name) === undefined);
     t.strictSame(lost, []);
   }

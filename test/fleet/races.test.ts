@@ -243,7 +243,7 @@ t.test(
     await ruling(fresh.ledger, 'other-2');
     await fill();
     const again = await member(t, { address: elsewhere, host: 'two', directory: two.directory });
-    t.match(again.fleet.state.distrust, { why: 'older' });
+    t.match(again.fleet.state.divergence, { why: 'older' });
     t.ok(knowsRule(again.ledger, 'known'));
     t.notOk(knowsRule(again.ledger, 'other-2'));
   },

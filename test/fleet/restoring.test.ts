@@ -69,7 +69,7 @@ t.test('owners who went stay away, who was met since is met, and what was told i
   t.strictSame(state.position, one.ledger.replica.position, 'it stands where it stood');
   await comes('one', () => succeeds(one.fleet.catchUp()));
   for (const each of [one, two]) {
-    t.equal(each.fleet.state.distrust, null);
+    t.equal(each.fleet.state.divergence, null);
     t.ok(knows(each, 'lost') && knows(each, 'kept'));
     t.match(each.ledger.documents.owners.named('met'), { id: 14 });
     t.equal(each.ledger.documents.owners.named('gone'), undefined);
@@ -89,7 +89,7 @@ t.test('a host that was started again writes what it knew when it ended', async 
   await one.close();
   await fallBack();
   const again = await member(t, { address, host: 'one', directory: one.directory });
-  t.equal(again.fleet.state.distrust, null);
+  t.equal(again.fleet.state.divergence, null);
   const other = await member(t, { address, host: 'two', directory: two.directory });
   for (const each of [again, other]) t.ok(knows(each, 'lost'));
 });
@@ -111,7 +111,7 @@ t.test(
     await ruling;
     await one.fleet.catchUp();
     for (const each of [one, late]) {
-      t.equal(each.fleet.state.distrust, null);
+      t.equal(each.fleet.state.divergence, null);
       t.ok(knows(each, 'lost') && knows(each, 'more'));
     }
   },

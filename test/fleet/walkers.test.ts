@@ -128,7 +128,7 @@ t.test('in a store that was emptied nobody takes what a host that has ended walk
   const back = await mounting(t, { address, host: 'b', directory: b.directory });
   t.equal(walksIt(back), false);
   t.strictSame(back.fleet.walkers.elsewhere, [{ name: 'nas', walker: null }]);
-  t.equal(back.fleet.state.distrust?.why, 'emptied');
+  t.equal(back.fleet.state.divergence?.why, 'emptied');
   await back.fleet.repair('known');
   t.equal(walksIt(back), false, 'what it said counts still');
   await store.forgetHost('a');

@@ -23,7 +23,7 @@ t.test('every key of every answer is in snake_case', async t => {
     ['a check that is allowed', 200, () => ask('/v1/check?owner=bob&subject=size:all')],
     ['a check that would be refused', 200, () => ask(`/v1/check?path=${path}`)],
     ['a unit that changed', 202, () => ask('/v1/changed', form({ path }))],
-    ['offline decisions', 202, () => ask('/v1/unasked', form({ path, lines }))],
+    ['offline decisions', 202, () => ask('/v1/offline-decisions', form({ path, lines }))],
     ['alive', 200, () => ask('/healthz')],
     ['not ready', 503, () => ask('/readyz')],
     ['a delta', 202, () => askTrusted('/v1/changed', json({ owner: 'alice', subject, delta: 5 }))],

@@ -12,8 +12,8 @@ import {
   Gate,
   type GateLimits,
   type GateServices,
+  type OfflineReport,
   type RefusalRecord,
-  type UnaskedReport,
 } from '../../src/gate/index.ts';
 import { Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import { openStore, openUnitSources } from '../../src/store/index.ts';
@@ -38,9 +38,9 @@ export interface Told {
   notes: readonly string[];
   locate: GateServices['locate'];
   readonly refused: RefusalRecord[];
-  readonly unasked: UnaskedReport[];
+  readonly offlineDecisions: OfflineReport[];
   /** Whether what hooks decided alone is taken. */
-  takesUnasked: boolean;
+  takesOffline: boolean;
   readonly measured: string[];
   readonly letThrough: string[];
   readonly unforeseen: unknown[];
@@ -81,8 +81,8 @@ export async function openWorld(
       throw new SoftquotaError('unknown_path', `${path} is under no storage template`);
     },
     refused: [],
-    unasked: [],
-    takesUnasked: true,
+    offlineDecisions: [],
+    takesOffline: true,
     measured: [],
     letThrough: [],
     unforeseen: [],
@@ -97,9 +97,9 @@ export async function openWorld(
     letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,
     refused: record => told.refused.push(record),
-    unasked: report => {
-      if (told.takesUnasked) told.unasked.push(report);
-      return told.takesUnasked;
+    recordOfflineDecisions: report => {
+      if (told.takesOffline) told.offlineDecisions.push(report);
+      return told.takesOffline;
     },
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),

@@ -24,7 +24,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     sweptAgoMs: 0,
     sweepEveryMs: 900_000,
     unpublished: null,
-    unasked: null,
+    offlineDecisions: null,
     sweepError: null,
     configWrittenAt: null,
     restartKeys: [],
@@ -206,8 +206,8 @@ t.test('what cannot be published for hooks is told, with since when and why', as
 t.test('what hooks decided without the daemon is a notice', async t => {
   const lastAt = Date.parse('2026-11-21T09:14:03Z');
   const message = async (letThrough: number, refused: number) => {
-    const found = findings(await observed(t, { unasked: { letThrough, refused, lastAt } }));
-    return found.find(({ code, severity }) => code === 'decided_alone' && severity === 'notice')?.message;
+    const found = findings(await observed(t, { offlineDecisions: { letThrough, refused, lastAt } }));
+    return found.find(({ code, severity }) => code === 'offline_decisions' && severity === 'notice')?.message;
   };
   const at = 'the last at 2026-11-21T09:14:03.000Z';
   t.equal(await message(2, 1), `3 pushes were decided without the daemon, ${at}: 2 let through, 1 refused`);
@@ -219,7 +219,7 @@ t.test('a name that another daemon has is told with the way out, and usage may b
     since: Date.parse('2026-11-21T09:14:03Z'),
     message: 'another daemon has HOST_ID = one',
   };
-  const state = { away: null, distrust: null, nameTaken };
+  const state = { away: null, divergence: null, nameTaken };
   const seen = await observed(t, { fleet: { state, advice: [], hosts: [], elsewhere: [], unshared: [] } });
   t.match(notReady(seen), [/^another daemon has HOST_ID = one \(since 2026-11-21T09:14:03\.000Z\)$/]);
   t.match(
@@ -230,10 +230,10 @@ t.test('a name that another daemon has is told with the way out, and usage may b
 
 t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {
   const away = { since: Date.parse('2026-11-21T09:14:03Z'), reason: 'connection refused \u001b[1m' };
-  const distrust = { why: 'emptied', message: 'the store holds no policy' } as const;
+  const divergence = { why: 'emptied', message: 'the store holds no policy' } as const;
   const seen = await observed(t, {
     fleet: {
-      state: { away, distrust, nameTaken: null },
+      state: { away, divergence, nameTaken: null },
       advice: [],
       hosts: [],
       elsewhere: [],
@@ -245,7 +245,7 @@ t.test('a shared store that is away, or holds another policy, is told with the w
     'the store holds no policy',
   ]);
   t.match(
-    findings(seen).find(({ code }) => code === 'policy_distrusted'),
+    findings(seen).find(({ code }) => code === 'policy_diverged'),
     { severity: 'wrong', mend: /softquota store repair --known/ },
   );
 });
@@ -259,7 +259,7 @@ t.test('a host that has been silent for more than a day is a notice, and how to 
     { ...host, host: 'here', isAlive: true },
   ];
   const advice = [{ code: 'evicts', message: 'it may evict', mend: 'maxmemory-policy noeviction' }] as const;
-  const state = { away: null, distrust: null, nameTaken: null };
+  const state = { away: null, divergence: null, nameTaken: null };
   const seen = await observed(t, { now, fleet: { state, advice, hosts, elsewhere: [], unshared: [] } });
   const told = findings(seen).filter(({ code }) => ['host_silent', 'shared_store'].includes(code));
   t.match(told, [
@@ -281,7 +281,7 @@ t.test('what several hosts mount and nobody measures is told, and what has no na
     { ...host, host: 'gone' },
     { ...host, host: 'here', isAlive: true },
   ];
-  const state = { away: null, distrust: null, nameTaken: null };
+  const state = { away: null, divergence: null, nameTaken: null };
   const elsewhere = [
     { name: 'nas1', walker: 'gone' },
     { name: 'nas2', walker: 'here' },

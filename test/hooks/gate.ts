@@ -47,7 +47,7 @@ export const silent: Answer = () => {};
 export class Gate {
   readonly socket: string;
   answer: Answer = allowed;
-  /** What /v1/unasked is answered with. */
+  /** What /v1/offline-decisions is answered with. */
   takes = 202;
   readonly questions: Question[] = [];
   readonly #hearing = new EventEmitter();
@@ -81,7 +81,7 @@ export class Gate {
 
   /** Resolves with the lines that hooks decided by themselves, once so many of their records have come. */
   async told(times: number): Promise<readonly string[]> {
-    const records = () => this.questions.filter(question => question.path === '/v1/unasked');
+    const records = () => this.questions.filter(question => question.path === '/v1/offline-decisions');
     while (records().length < times) await once(this.#hearing, 'record');
     return records().flatMap(({ parameters }) => (parameters.get('lines') ?? '').split('\n').slice(0, -1));
   }
@@ -108,7 +108,7 @@ export class Gate {
       response.writeHead(202).end();
       this.#heard += 1;
       this.#hearing.emit('change');
-    } else if (path === '/v1/unasked') {
+    } else if (path === '/v1/offline-decisions') {
       response.writeHead(this.takes).end();
       this.#hearing.emit('record');
     } else this.answer(response, question);

@@ -178,7 +178,7 @@ t.test('what lies under no storage template is left alone', async t => {
 t.test('when nobody answers, onError decides as ever, says so once, and it is on record once', async t => {
   const { world, big, push } = await open(t);
   const record = async () =>
-    (await readFile(join(world.bare, 'softquota-unasked'), 'utf8')).trim().split('\n');
+    (await readFile(join(world.bare, 'softquota-offline'), 'utf8')).trim().split('\n');
   await world.gate.close();
   await world.configure('softquota.timeout', '0.2');
   await big();
@@ -189,7 +189,7 @@ t.test('when nobody answers, onError decides as ever, says so once, and it is on
     'softquota: the quota could not be checked (nobody answers), and nothing is known from before, so this push is let through.',
   );
   t.match(await record(), [/\tlet through\t/]);
-  await rm(join(world.bare, 'softquota-unasked'));
+  await rm(join(world.bare, 'softquota-offline'));
   await world.configure('softquota.onError', 'deny');
   await big();
   const stopped = await push();

@@ -133,6 +133,6 @@ for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox', '/bin/mksh']) {
     t.equal(last.code, 1);
     t.match(World.said(last), /^J\u00fcrgen \[1mis over\nsoftquota: .*, this push is refused\.$/);
     t.match(World.said(last), ` known on ${at},`);
-    t.match(await readFile(`${world.bare}/softquota-unasked`, 'utf8'), /\trefused\tthe answer was 503\t/);
+    t.match(await readFile(`${world.bare}/softquota-offline`, 'utf8'), /\trefused\tthe answer was 503\t/);
   });
 }

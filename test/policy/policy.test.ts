@@ -28,7 +28,7 @@ import {
   unassign,
 } from '../../src/policy/index.ts';
 import { compileGroup, type Rule } from '../../src/quota/index.ts';
-import { atOnce } from '../../src/slices.ts';
+import { runToEnd } from '../../src/slices.ts';
 import type { DocumentRecord } from '../../src/store/index.ts';
 
 const kinds = [ruleKind, groupKind, assignmentKind];
@@ -237,7 +237,7 @@ t.test('any sequence of changes gives what plain lists would, kept and read agai
         }
         assert.equal(fault, means(model));
         if (fault !== undefined) continue;
-        const { documents = [], goneDocuments = [] } = atOnce(changes.records());
+        const { documents = [], goneDocuments = [] } = runToEnd(changes.records());
         for (const { kind, key } of goneDocuments) kept.delete(JSON.stringify([kind, key]));
         for (const record of documents) kept.set(JSON.stringify([record.kind, record.key]), record);
         store.apply(changes);

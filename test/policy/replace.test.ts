@@ -16,7 +16,7 @@ import {
   setGroups,
 } from '../../src/policy/index.ts';
 import type { Rule } from '../../src/quota/index.ts';
-import { atOnce } from '../../src/slices.ts';
+import { runToEnd } from '../../src/slices.ts';
 
 const names = ['a', 'A', '__proto__', 'constructor', 'x y'];
 const owners = [1, 2, 3, 4];
@@ -56,7 +56,7 @@ const anyWhole = fc.uniqueArray(anyRule, { selector: ({ name }) => name }).chain
 });
 
 function put(changes: ChangeSet, { rules, groups }: Whole): void {
-  atOnce(
+  runToEnd(
     replacePolicy(changes, {
       rules,
       groups: groups.map(group => ({ ...group, rules: group.rules.map(name => ({ name })) })),
@@ -118,7 +118,7 @@ t.test('only what differs is written', async t => {
     ],
     groups: [{ name: 'free', rules: ['one', 'two'], ownerIds: [1, 3, 4] }],
   });
-  const { documents = [], goneDocuments = [] } = atOnce(changes.records());
+  const { documents = [], goneDocuments = [] } = runToEnd(changes.records());
   t.strictSame(
     documents.map(({ kind, key }) => `${kind} ${key}`),
     ['rule two', 'assignment 4'],
@@ -135,7 +135,7 @@ t.test('a group that does not name its owners keeps them, and one that is gone l
     ],
   });
   const changes = store.changeSet();
-  atOnce(
+  runToEnd(
     replacePolicy(changes, {
       groups: [
         { name: 'new', rules: [], ownerIds: [1] },
@@ -180,7 +180,7 @@ t.test('rules alone are replaced without a look at groups, which lose those that
     groups: [{ name: 'free', rules: ['one', 'two'], ownerIds: [1] }],
   });
   const changes = store.changeSet();
-  atOnce(replacePolicy(changes, { rules: [{ name: 'two', limitBytes: 2, subjects: [] }] }));
+  runToEnd(replacePolicy(changes, { rules: [{ name: 'two', limitBytes: 2, subjects: [] }] }));
   t.strictSame(seen(changes).groups, [{ name: 'free', rules: ['two'], ownerIds: [1] }]);
 });
 
@@ -190,7 +190,7 @@ t.test('every fault is named by where it stands', async t => {
   const wrong = { name: 'there', limitBytes: -7, subjects: ['size:nope' as 'none'] }; // as JSON may well have it
   t.throws(
     () =>
-      atOnce(
+      runToEnd(
         replacePolicy(changes, {
           rules: [wrong, { ...wrong, limitBytes: 0, subjects: [] }],
           groups: [

@@ -11,7 +11,7 @@ function world(t: Test, mostClients?: number, book = hangs()) {
   const root = temporary(t);
   fill(join(root, 'alice/store/file'), 1);
   const storages = [storage('lfs', `${root}/{owner}/store`)];
-  const grounds = {
+  const context = {
     storages,
     exclude: [],
     measure: 'apparent',
@@ -24,7 +24,7 @@ function world(t: Test, mostClients?: number, book = hangs()) {
     await lookups.close(60_000);
     for (const pipe of opened) await pipe.close();
   });
-  const locate = (path: string, deadlineMs: number) => lookups.locate(grounds, join(root, path), deadlineMs);
+  const locate = (path: string, deadlineMs: number) => lookups.locate(context, join(root, path), deadlineMs);
   /** A path at which an I/O worker hangs until it is let go, at the latest when the test ends. */
   function hangingAt(path: string): { path: string; letGo(): Promise<void> } {
     const pipe = `${join(root, path)}hang-release`;

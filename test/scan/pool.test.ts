@@ -30,7 +30,7 @@ function world(t: Test, size = 1): World {
     size,
     cacheFile: () => null,
     code: new URL('odd-walker.ts', import.meta.url),
-    grounds: () => ({ storages, exclude: [], measure: 'apparent', layout }),
+    context: () => ({ storages, exclude: [], measure: 'apparent', layout }),
     knownBytes: () => undefined,
     nextSeq: () => {
       seq += 1;

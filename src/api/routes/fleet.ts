@@ -67,11 +67,11 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       access: administrators.read,
       answer: { status: 200, description: 'Its state', schema: sharedStore },
       handle: () => {
-        const { away, distrust } = fleet.state;
+        const { away, divergence } = fleet.state;
         return {
           away_since: away === null ? null : new Date(away.since).toISOString(),
           reason: away?.reason ?? null,
-          distrust: distrust === null ? null : { why: distrust.why, message: distrust.message },
+          divergence: divergence === null ? null : { why: divergence.why, message: divergence.message },
         };
       },
     }),

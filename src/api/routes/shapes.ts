@@ -123,11 +123,11 @@ function progressShown(progress: ReturnType<ScanRun['progress']>): ScanReport['p
 }
 
 /** The first few of what may be thousands; the log and doctor have more. */
-function shortened<Entry, Told>(
+function shortened<Entry, Shown>(
   { first, count }: { readonly first: readonly Entry[]; readonly count: number },
-  tell: (entry: Entry) => Told,
-): { first: Told[]; count: number } {
-  return { first: first.slice(0, mostListed).map(tell), count };
+  show: (entry: Entry) => Shown,
+): { first: Shown[]; count: number } {
+  return { first: first.slice(0, mostListed).map(show), count };
 }
 
 function isoOf(time: number | null): string | null {

@@ -1,6 +1,6 @@
 /** Questions to the daemon, over its HTTP API, as whoever is signed in. */
 
-import { answered, letIn, notAnswered, notLetIn } from './connection.ts';
+import { answered, authenticated, notAnswered, unauthenticated } from './connection.ts';
 import { AskFailed } from './fault.ts';
 
 export interface Question {
@@ -110,15 +110,15 @@ async function send(
   }
   answered();
   if (response.status === 401) {
-    notLetIn();
+    unauthenticated();
     throw new AskFailed({ is: 'signed-out' });
   }
   if (!isGood) throw new AskFailed({ is: 'refused', status: response.status, message });
-  letIn();
+  authenticated();
   return response;
 }
 
-/** The daemon says what is wrong; null: a proxy said that it does not reach it. */
+/** The daemon says what is wrong; null: a proxy said that it cannot reach the daemon. */
 async function messageIn(response: Response): Promise<string | null> {
   try {
     const { message }: { message?: unknown } = await response.json();

@@ -5,7 +5,7 @@
  */
 
 import { QueryClient } from '@tanstack/preact-query';
-import { reach, signedOut, whenBack } from './connection.ts';
+import { reachability, signedOut, whenBack } from './connection.ts';
 
 const freshMs = 1000;
 const liveEveryMs = 5000;
@@ -21,7 +21,7 @@ whenBack(() => void client.invalidateQueries());
 
 /** A `refetchInterval`: so often while somebody looks, not while nobody answers or lets in. */
 export function live(everyMs: number = liveEveryMs): () => number | false {
-  return () => (reach.value.is === 'away' || signedOut.value ? false : everyMs);
+  return () => (reachability.value.is === 'away' || signedOut.value ? false : everyMs);
 }
 
 /** After something was changed: all that is shown is asked anew. */

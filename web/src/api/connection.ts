@@ -7,7 +7,7 @@
 
 import { Watched } from './watched.ts';
 
-export type Reach =
+export type Reachability =
   | { readonly is: 'there' }
   /** Figures on the page are from then, at the latest; null: there never was an answer. */
   | { readonly is: 'away'; readonly since: Date | null };
@@ -15,7 +15,7 @@ export type Reach =
 const firstProbeMs = 500;
 const rarestProbeMs = 10_000;
 
-export const reach = new Watched<Reach>({ is: 'there' });
+export const reachability = new Watched<Reachability>({ is: 'there' });
 
 /** True from the first question that was refused for want of a session until one is let in again. */
 export const signedOut = new Watched(false);
@@ -37,26 +37,26 @@ export function whenBack(act: () => void): void {
 
 export function answered(): void {
   answeredAt = new Date();
-  if (reach.value.is === 'there') return;
+  if (reachability.value.is === 'there') return;
   if (probe !== null) clearTimeout(probe);
   probe = null;
-  reach.set({ is: 'there' });
+  reachability.set({ is: 'there' });
   onReturn();
 }
 
 export function notAnswered(): void {
-  if (reach.value.is === 'away') return;
-  reach.set({ is: 'away', since: answeredAt });
+  if (reachability.value.is === 'away') return;
+  reachability.set({ is: 'away', since: answeredAt });
   probeIn(firstProbeMs);
 }
 
-export function letIn(): void {
+export function authenticated(): void {
   if (!signedOut.value) return;
   signedOut.set(false);
   onReturn();
 }
 
-export function notLetIn(): void {
+export function unauthenticated(): void {
   signedOut.set(true);
 }
 
@@ -67,7 +67,7 @@ function probeIn(ms: number): void {
       if (!response.ok) throw new Error('a proxy answered in its place');
       answered();
     } catch {
-      if (reach.value.is === 'away') probeIn(Math.min(ms * 2, rarestProbeMs));
+      if (reachability.value.is === 'away') probeIn(Math.min(ms * 2, rarestProbeMs));
     }
   }, ms);
 }

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ScanReport } from '../../../src/wire/index.ts';
 import { apiUrl, ask } from './ask.ts';
-import { reach, signedOut } from './connection.ts';
+import { reachability, signedOut } from './connection.ts';
 import { useWatched } from './watched.ts';
 
 /**
@@ -12,7 +12,7 @@ import { useWatched } from './watched.ts';
  */
 export function useScans(): readonly ScanReport[] | null {
   const [scans, setScans] = useState<ReadonlyMap<number, ScanReport> | null>(null);
-  const isAway = useWatched(reach).is === 'away';
+  const isAway = useWatched(reachability).is === 'away';
   const isOut = useWatched(signedOut);
   useEffect(() => {
     if (isAway || isOut) return;

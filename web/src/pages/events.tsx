@@ -14,7 +14,7 @@ const kinds = [
   ['policy', 'changes of policy'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 
-const atOnce = 50;
+const pageSize = 50;
 
 export function Events() {
   const [query, change] = useQueryPart();
@@ -40,7 +40,7 @@ export function Events() {
         asked={{
           kind: kind === '' ? undefined : kind,
           owner: owner === '' ? undefined : owner,
-          limit: atOnce,
+          limit: pageSize,
         }}
       />
     </Page>

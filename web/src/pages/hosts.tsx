@@ -39,17 +39,17 @@ function Several() {
   return (
     <>
       <Answered query={store} what="the shared store" rows={1}>
-        {({ away_since: awaySince, reason, distrust }) =>
-          awaySince === null && distrust === null ? null : (
+        {({ away_since: awaySince, reason, divergence }) =>
+          awaySince === null && divergence === null ? null : (
             <Panel title="The store that they share">
               {awaySince !== null && (
                 <p>
                   <span class="mark bad">away</span> since <Time at={awaySince} />: {printable(reason ?? '')}
                 </p>
               )}
-              {distrust !== null && (
+              {divergence !== null && (
                 <p>
-                  <span class="mark bad">not trusted</span> {printable(distrust.message)}{' '}
+                  <span class="mark bad">not trusted</span> {printable(divergence.message)}{' '}
                   <code>softquota store repair</code>
                 </p>
               )}

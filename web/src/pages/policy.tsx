@@ -42,13 +42,13 @@ export function Policy() {
         </Answered>
       </Panel>
       <Panel title="Try another one">
-        <Draft />
+        <TestPolicy />
       </Panel>
     </Page>
   );
 }
 
-function Draft() {
+function TestPolicy() {
   const [text, setText] = useState('');
   const [tried, setTried] = useState('');
   const [isImporting, setImporting] = useState(false);

@@ -4,7 +4,7 @@
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { daemonVersion, reach, signedOut, storeAwaySince } from '../api/connection.ts';
+import { daemonVersion, reachability, signedOut, storeAwaySince } from '../api/connection.ts';
 import { useWatched } from '../api/watched.ts';
 import { announce } from './announcer.tsx';
 import { Dialog } from './dialog.tsx';
@@ -23,7 +23,7 @@ export function Banners({ isSignedIn }: { readonly isSignedIn: boolean }) {
 }
 
 function Unreachable() {
-  const now = useWatched(reach);
+  const now = useWatched(reachability);
   const wasAway = useRef(false);
   useEffect(() => {
     if (now.is === 'there' && wasAway.current) announce('The daemon answers again.');

@@ -20,24 +20,24 @@ export interface KnownPolicy {
 }
 
 /** Why the store's policy is not taken over. */
-export interface Distrust {
+export interface Divergence {
   readonly why: 'emptied' | 'older' | 'another';
   readonly message: string;
 }
 
-export type TrustVerdict =
+export type StoreVerdict =
   | { readonly is: 'same' }
   /** It followed from the known one: the log has what changed. */
   | { readonly is: 'later' }
   /** It takes the place of the known one, by somebody's decision or because nothing was known. */
   | { readonly is: 'instead' }
   /** Both there and here is a policy that was never shared: they may be the same. */
-  | { readonly is: 'unrelated'; readonly distrust: Distrust }
+  | { readonly is: 'unrelated'; readonly divergence: Divergence }
   /** It leads to the known one, and lacks the last changes: they can be written again. */
-  | { readonly is: 'lacking'; readonly distrust: Distrust }
+  | { readonly is: 'lacking'; readonly divergence: Divergence }
   /** There is nothing, here or there. */
   | { readonly is: 'none' }
-  | { readonly is: 'distrusted'; readonly distrust: Distrust };
+  | { readonly is: 'diverged'; readonly divergence: Divergence };
 
 const inForce = 'The known one stays in force, and nothing can be ruled until "softquota store repair"';
 
@@ -49,32 +49,32 @@ export function judge(
   known: KnownPolicy,
   { position, supersedes }: SharedState,
   markThere: string | null,
-): TrustVerdict {
+): StoreVerdict {
   if (position === null) {
     if (known.position === null && known.isEmpty) return { is: 'none' };
-    return distrusted('emptied', `the store holds no policy, and this host knows one. ${inForce}`);
+    return diverged('emptied', `the store holds no policy, and this host knows one. ${inForce}`);
   }
   if (known.position === null) {
     if (known.isEmpty) return { is: 'instead' };
     const message = `the store holds a policy, and this host had another of its own. ${inForce}`;
-    return { is: 'unrelated', distrust: { why: 'another', message } };
+    return { is: 'unrelated', divergence: { why: 'another', message } };
   }
   const { generation, version, mark } = known.position;
   if (position.generation !== generation) {
     if (supersedes.includes(generation)) return { is: 'instead' };
-    return distrusted('another', `the policy in the store does not come from the known one. ${inForce}`);
+    return diverged('another', `the policy in the store does not come from the known one. ${inForce}`);
   }
   if (position.version < version) {
     const lost = version - position.version;
     const changes = lost === 1 ? 'change' : `${lost} changes`;
     const message = `the store's policy lacks the last ${changes} of the known one. ${inForce}`;
     // A version that the known one did not come through has other changes instead of the known ones.
-    const is = known.markOf(position.version) === position.mark ? 'lacking' : 'distrusted';
-    return { is, distrust: { why: 'older', message } };
+    const is = known.markOf(position.version) === position.mark ? 'lacking' : 'diverged';
+    return { is, divergence: { why: 'older', message } };
   }
   const there = position.version === version ? position.mark : markThere;
   if (there !== null && there !== mark) {
-    return distrusted(
+    return diverged(
       'older',
       `the store's policy lacks the last changes of the known one, and has others. ${inForce}`,
     );
@@ -82,6 +82,6 @@ export function judge(
   return { is: position.version === version ? 'same' : 'later' };
 }
 
-function distrusted(why: Distrust['why'], message: string): TrustVerdict {
-  return { is: 'distrusted', distrust: { why, message } };
+function diverged(why: Divergence['why'], message: string): StoreVerdict {
+  return { is: 'diverged', divergence: { why, message } };
 }

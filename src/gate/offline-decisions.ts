@@ -1,8 +1,8 @@
 /**
- * `/v1/unasked`: what a hook decided while nobody could be asked, told at its next contact.
+ * `/v1/offline-decisions`: a hook reports what it decided while the daemon did not answer.
  *
- * Everybody who may connect can say this, and everybody who can write a repository can make its hook say it.
- * So it is put on record and nothing else: no decision and no figure depends on it.
+ * Everybody who may connect can send such a report, and everybody who can write a repository can make its hook
+ * send one. So the gate only records it: no decision and no figure depends on it.
  */
 
 import { SoftquotaError } from '../errors.ts';
@@ -12,16 +12,16 @@ import type { Reply } from './answer.ts';
 import { pathIn, required } from './parameters.ts';
 import { existing } from './reports.ts';
 import type { Parameters } from './request.ts';
-import type { GateServices, UnaskedDecision } from './services.ts';
+import type { GateServices, OfflineDecision } from './services.ts';
 
-/** A time by the second, what was decided, why nobody was asked, and who acted, with tabs between. */
+/** The time to the second, the decision, why the daemon was not asked, and the actor, separated by tabs. */
 const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)\t(let through|refused)\t([ -~]{1,80})\t([^\t]*)$/;
 
-/** A hook keeps about as many; what a stranger says beyond is counted. */
+/** A hook keeps about this many lines; further lines are only counted. */
 const mostLines = 100;
 
-/** Takes the lines that are well-formed, and says how many there were, and how many others. */
-export async function unasked(services: GateServices, parameters: Parameters): Promise<Reply> {
+/** Records the well-formed lines; the answer has the number of these and of all others. */
+export async function recordOfflineDecisions(services: GateServices, parameters: Parameters): Promise<Reply> {
   const path = pathIn(required(parameters, 'path'));
   const lines = required(parameters, 'lines')
     .split('\n')
@@ -33,10 +33,10 @@ export async function unasked(services: GateServices, parameters: Parameters): P
     notUnderstood: looked.length - decisions.length,
     passedOver: lines.length - looked.length,
   };
-  if (!services.unasked({ unit, decisions, ...counts })) {
+  if (!services.recordOfflineDecisions({ unit, decisions, ...counts })) {
     throw new SoftquotaError(
       'too_often',
-      `decisions about ${printable(unit)} were told just now; tell them later`,
+      `decisions about ${printable(unit)} were reported a moment ago; report them later`,
     );
   }
   const { length: taken } = decisions;
@@ -47,7 +47,7 @@ export async function unasked(services: GateServices, parameters: Parameters): P
   };
 }
 
-function decisionIn(line: string): UnaskedDecision | null {
+function decisionIn(line: string): OfflineDecision | null {
   const [, time = '', decision, reason = '', actor = ''] = form.exec(line) ?? [];
   const at = Date.parse(time);
   if (Number.isNaN(at) || (actor !== '' && nameFault(actor) !== null)) return null;

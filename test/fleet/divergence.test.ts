@@ -1,7 +1,7 @@
 /** Which policies of a shared store are taken over, and which are not. */
 
 import t from 'tap';
-import { judge } from '../../src/fleet/trust.ts';
+import { judge } from '../../src/fleet/divergence.ts';
 import type { Position, SharedState } from '../../src/store/index.ts';
 
 const at = (version: number, mark = `m${version}`, generation = 'one'): Position => ({
@@ -36,22 +36,26 @@ t.test('a host that knows nothing takes what is there, and begins where there is
 });
 
 t.test('an emptied store undoes nothing', async t => {
-  t.match(judge(knowing(at(4)), state(null), null), { is: 'distrusted', distrust: { why: 'emptied' } });
+  t.match(judge(knowing(at(4)), state(null), null), { is: 'diverged', divergence: { why: 'emptied' } });
   t.match(
     judge({ ...fresh, position: at(1) }, state(null), null),
-    { distrust: { why: 'emptied' } },
+    { divergence: { why: 'emptied' } },
     'that nothing is laid down was ruled, too',
   );
-  t.match(judge(knowing(null), state(null), null), { distrust: { why: 'emptied' } }, 'of a store of its own');
+  t.match(
+    judge(knowing(null), state(null), null),
+    { divergence: { why: 'emptied' } },
+    'of a store of its own',
+  );
 });
 
 t.test('a store that lacks changes undoes none of them', async t => {
   t.match(judge(knowing(at(4)), state(at(3)), null), {
-    is: 'distrusted',
-    distrust: { why: 'older', message: /lacks the last change of/ },
+    is: 'diverged',
+    divergence: { why: 'older', message: /lacks the last change of/ },
   });
   t.match(judge(knowing(at(4)), state(at(1)), null), {
-    distrust: { why: 'older', message: /last 3 changes/ },
+    divergence: { why: 'older', message: /last 3 changes/ },
   });
 });
 
@@ -59,30 +63,30 @@ t.test(
   'a store that stands where the known policy came from lacks only what can be written again',
   async t => {
     const line = (version: number) => `m${version}`;
-    t.match(judge(knowing(at(4), line), state(at(2)), null), { is: 'lacking', distrust: { why: 'older' } });
+    t.match(judge(knowing(at(4), line), state(at(2)), null), { is: 'lacking', divergence: { why: 'older' } });
     t.match(
       judge(knowing(at(4), line), state(at(2, 'other')), null),
-      { is: 'distrusted', distrust: { why: 'older' } },
+      { is: 'diverged', divergence: { why: 'older' } },
       'which one with another change in its place does not',
     );
-    t.match(judge(knowing(at(4), line), state(at(2, 'm2', 'two')), null), { is: 'distrusted' });
+    t.match(judge(knowing(at(4), line), state(at(2, 'm2', 'two')), null), { is: 'diverged' });
   },
 );
 
 t.test('changes that were made upon an older policy do not pass for what followed', async t => {
   t.match(judge(knowing(at(4)), state(at(4, 'other')), null), {
-    is: 'distrusted',
-    distrust: { why: 'older' },
+    is: 'diverged',
+    divergence: { why: 'older' },
   });
   t.match(judge(knowing(at(4)), state(at(6)), 'other'), {
-    distrust: { why: 'older' },
+    divergence: { why: 'older' },
   });
 });
 
 t.test('another policy is taken over only where somebody decided so', async t => {
   t.match(judge(knowing(at(4)), state(at(9, 'x', 'two')), null), {
-    is: 'distrusted',
-    distrust: { why: 'another' },
+    is: 'diverged',
+    divergence: { why: 'another' },
   });
   t.match(judge(knowing(null), state(at(1)), null), { is: 'unrelated' });
   t.match(judge(knowing(at(4)), state(at(1, 'x', 'two'), ['zero', 'one']), null), { is: 'instead' });

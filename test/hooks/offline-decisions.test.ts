@@ -7,7 +7,7 @@ import { until } from '../e2e/ask.ts';
 import { allowed, plain, refused } from './gate.ts';
 import { World } from './world.ts';
 
-const record = 'softquota-unasked';
+const record = 'softquota-offline';
 
 async function withRecord(t: Test) {
   const world = await World.open(t);
@@ -77,7 +77,7 @@ for (const [answer, contact] of [
     world.gate.answer = answer;
     await pushed();
     t.same(await world.gate.told(1), lines.split('\n').slice(0, -1));
-    const told = () => world.gate.questions.filter(({ path }) => path === '/v1/unasked');
+    const told = () => world.gate.questions.filter(({ path }) => path === '/v1/offline-decisions');
     t.match(told(), [{ method: 'POST' }]);
     t.equal(told()[0]?.parameters.get('path'), world.bare);
     await until(async () => ((await leftovers()).length === 0 ? 'gone' : null));

@@ -1,41 +1,42 @@
 /**
- * What hooks decided without the daemon, put on record: logged, and counted.
+ * Logs and counts offline decisions: what hooks decided without the daemon.
  *
- * Anybody may say it, as often as they like. So a unit is heard once in some seconds, and of units only so
- * many: a hook whose record is not taken keeps it until its next push.
+ * Anybody may report them, as often as they like. So the daemon accepts one report of a unit in ten seconds, and
+ * reports of a limited number of units. A hook whose report is not accepted keeps its record until the next
+ * push.
  */
 
-import type { UnaskedReport } from '../gate/index.ts';
-import type { UnaskedTally } from '../health/index.ts';
+import type { OfflineReport } from '../gate/index.ts';
+import type { OfflineTally } from '../health/index.ts';
 
-export interface UnaskedOptions {
+export interface OfflineDecisionsOptions {
   readonly log: { info(details: object, message: string): void };
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** Between two reports of one unit. */
+/** The least time between two reports of one unit. */
 const restMs = 10_000;
-/** Units that are heard within that time. */
+/** The number of units whose reports are accepted within that time. */
 const mostUnits = 1000;
 
-export class Unasked {
-  readonly #options: UnaskedOptions;
-  /** When units were last heard, the first of them first. */
+export class OfflineDecisions {
+  readonly #options: OfflineDecisionsOptions;
+  /** The time of each unit's last report, the oldest first. */
   readonly #heard = new Map<string, number>();
-  #tally: UnaskedTally | null = null;
+  #tally: OfflineTally | null = null;
 
-  constructor(options: UnaskedOptions) {
+  constructor(options: OfflineDecisionsOptions) {
     this.#options = options;
   }
 
-  /** Null before the first. */
-  get tally(): UnaskedTally | null {
+  /** Null before the first report. */
+  get tally(): OfflineTally | null {
     return this.#tally;
   }
 
-  /** False: it comes too soon, and is not taken. */
-  record({ unit, decisions, notUnderstood, passedOver }: UnaskedReport): boolean {
+  /** Returns false if the report comes too soon and is not accepted. */
+  record({ unit, decisions, notUnderstood, passedOver }: OfflineReport): boolean {
     const now = this.#options.now();
     if (!this.#isTime(unit, now)) return false;
     const letThrough = decisions.filter(({ allowed }) => allowed).length;
@@ -47,7 +48,7 @@ export class Unasked {
     );
     if (decisions.length === 0) return true;
     const before = this.#tally ?? { letThrough: 0, refused: 0, lastAt: 0 };
-    // Whoever made it up does not make it last from now on.
+    // A forged time in the future must not stay the last one.
     const lastAt = decisions.reduce((last, { at }) => Math.max(last, Math.min(at, now)), before.lastAt);
     this.#tally = { letThrough: before.letThrough + letThrough, refused: before.refused + refused, lastAt };
     return true;
