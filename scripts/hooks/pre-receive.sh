@@ -87,17 +87,17 @@ read_refs() {
 	set +f
 }
 
-# Refuses the push where a name is too deep, whoever pushes: each level is a directory, which counts
-# no bytes, and takes a block of the disk. Deleting such a ref stays allowed.
+# Refuses a push that creates a name with too many levels, by any user: each level is a directory, which
+# counts no bytes but takes a block of the disk. Deleting such a ref stays allowed.
 refuse_deep() {
 	[ -n "$deep" ] || return 0
 	shown=$(printf '%.80s' "$deep" | printable)
 	[ ${#deep} -le 80 ] || shown=$shown...
-	say "$shown has more than 50 levels. Names that deep are refused."
+	say "$shown has more than 50 levels. Names with more than 50 levels are refused."
 	leave 1
 }
 
-# Whether the push may make the repository grow: it brings objects, or creates more than a
+# Returns 0 if the push can make the repository grow: it brings objects, or creates more than a
 # hundred refs, each of which is a file, or refs with long names. Only a push of nothing but
 # deletions has no quarantine, unless git is older than 2.11, which has none at all.
 may_grow() {
@@ -109,10 +109,10 @@ may_grow() {
 	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ]
 }
 
-# Who pushes, for the record; no decision rests on it. sshd sets LOGNAME and SSH_CONNECTION
+# Sets $who to the user who pushes, for the record; no decision depends on it. sshd sets LOGNAME and SSH_CONNECTION
 # after what a client sends; a web server sets REMOTE_USER, and a request cannot; gitolite, Gitea and
 # Forgejo, Gogs, GitLab and soft-serve set a variable of their own, beside one for the repository.
-# What could make the gate turn the question down is left out.
+# A name that the gate would not accept is left out.
 actor() {
 	who=${LOGNAME-}
 	[ -n "${SSH_CONNECTION-}" ] || who=${REMOTE_USER:-$who}
@@ -127,14 +127,14 @@ actor() {
 	[ ${#who} -le 255 ] || who=
 }
 
-# Puts what was decided without the daemon on record, for the daemon to be told. Where that cannot
-# be written, or has grown long, it is left out. Whoever may add to the repository may add to it.
+# Adds the offline decision to the record, which is sent to the daemon later. If the record cannot be
+# written, or is long already, the decision is left out. Who can add to the repository can add to it.
 put_on_record() {
 	[ -z "$(become find "$record" -prune \( ! -type f -o -size +15 \))" ] || return 0
 	umask 022
 	[ -z "$(become find . -prune -perm -020)" ] || umask 002
 	now=$(become date -u +%Y-%m-%dT%H:%M:%SZ) || return 0
-	printf '%s\t%s\t%s\t%s\n' "$now" "$alone" "$why" "$who" >>"$record"
+	printf '%s\t%s\t%s\t%s\n' "$now" "$offline" "$why" "$who" >>"$record"
 }
 
 # Ends with the exit status $1. A signed push leaves its certificate among the objects even if it is
@@ -149,8 +149,8 @@ leave() {
 	exit "$1"
 }
 
-# Asked early, as receive-pack/git does, before the objects of a push have come: no hook follows, and
-# what may go on is not put on record, since this hook then runs once more.
+# With --early, receive-pack/git asks before the objects of a push have arrived: no other hook runs, and an
+# allowed push is not recorded, because this hook then runs again.
 early=no
 [ "${1-}" != --early ] || early=yes
 
@@ -164,7 +164,7 @@ if [ "$early" = yes ] || may_grow; then
 	cd -P . || exit 1
 	ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"}
 	verdict=$?
-	if [ -n "$alone" ]; then
+	if [ -n "$offline" ]; then
 		[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
 	elif [ "$verdict" -ne 0 ]; then
 		# After a push that goes on, post-receive tells it.

@@ -5,10 +5,10 @@
 #
 # In:   OWNER, a user or an organization; SUBJECT, such as size:git:lfs; SIZE, the bytes that
 #       are about to be added, where they are known.
-# Out:  on stderr what a person should read: why the upload is refused, a warning, or that the
-#       quota could not be checked. Nothing on stdout.
-# Exit: 0 the upload may start; 1 it may not, also by what the daemon last published, or nobody could
-#       tell and onError is deny, or the arguments are wrong.
+# Out:  on stderr, for people: why the upload is refused, a warning, or that the quota could not be
+#       checked. Nothing on stdout.
+# Exit: 0 the upload may start; 1 the upload may not start (as the daemon, the list that it last
+#       published, or onError = deny says), or the arguments are wrong.
 
 set -u
 conf=/etc/softquota/hook.conf
@@ -22,7 +22,7 @@ tab='	'
 
 # fragment: asking
 
-usage='expected: upload OWNER SUBJECT [SIZE], SIZE being a whole number of bytes'
+usage='expected: upload OWNER SUBJECT [SIZE], where SIZE is a whole number of bytes'
 case $# in
 2 | 3) ;;
 *) say "$usage" && exit 1 ;;

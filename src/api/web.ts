@@ -44,7 +44,7 @@ export function noSuchPage(baseUrl: () => string): RequestHandler {
   return (request, response, next) => {
     if (request.path.startsWith('/api/') || !isForReader(request)) return next();
     const start = escaped(new URL(baseUrl()).pathname);
-    tell(response, 404, 'There is no such page', `<a href="${start}">Go to the start</a>.`);
+    tell(response, 404, 'Page not found', `<a href="${start}">Back to the start</a>`);
   };
 }
 

@@ -1,4 +1,4 @@
-/** `softquota auth`: OAuth2 sources, and the synchronisation of a sign-in by hand or by a nightly job. */
+/** `softquota auth`: OAuth2 sources, and synchronization without a sign-in, by hand or by a nightly job. */
 
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -32,7 +32,7 @@ export function addAuth(program: Command, exit: Exit): void {
   const auths = program
     .command('auth')
     .summary('OAuth2 sources')
-    .description('Lists OAuth2 sources, and has claims synchronize quota groups as a sign-in does.');
+    .description('Lists OAuth2 sources, and synchronizes quota groups from claims as a sign-in does.');
 
   withJsonOption(withConfigOption(auths.command('list')))
     .summary('list the sources')
@@ -43,22 +43,22 @@ export function addAuth(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(auths.command('sync')))
-    .summary("synchronize users' quota groups by claims")
+    .summary("synchronize users' quota groups from claims")
     .description(
-      'Does with claims what a sign-in by the source does with them: each user is one change with one event. With --user\n' +
-        'the file has the claims of that user, one JSON object. Without it has many users: a JSON list of\n' +
-        '{"user": NAME, "claims": {...}}, or one such object on each line. A user for whom it fails is told on\n' +
-        'standard error, the others are done; then the exit status is 1.',
+      'Applies claims as a sign-in with the source does: each user is one change with one event. With --user, the\n' +
+        'file has the claims of that user as one JSON object. Without --user, it has many users: a JSON list of\n' +
+        '{"user": NAME, "claims": {...}}, or one such object on each line. If a user fails, the error is shown on\n' +
+        'standard error, the other users are done, and the exit status is 1.',
     )
-    .argument('<source>', 'its name')
+    .argument('<source>', 'the name of the source')
     .argument('<file>', 'the claims; - is standard input')
-    .option('--user <user>', 'whose claims they are')
-    .option('--try', 'show what would change, and change nothing')
+    .option('--user <user>', 'the user of the claims')
+    .option('--try', 'only show the changes')
     .action(async (name: string, file: string, options: SyncOptions) => {
       const client = adminClient(() => configFrom(options));
       const wanted = claimedIn(readWhole(file), options.user ?? null);
       const found = (await sourcesFrom(client)).find(one => one.name === name);
-      if (found === undefined) throw new SoftquotaError('not_found', `there is no source ${name}`);
+      if (found === undefined) throw new SoftquotaError('not_found', `no such source: ${name}`);
       const results = await synchronized(client, `/admin/auths/${found.id}`, wanted, options);
       if (options.json === true) printJson(results);
       if (results.length < wanted.length) exit(exitCodes.refused);
@@ -122,7 +122,7 @@ function jsonIn(text: string, where: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const why = messageOf(cause);
-    throw new SoftquotaError('usage', `${where}: no JSON: ${why}`, { cause });
+    throw new SoftquotaError('usage', `${where}: not valid JSON: ${why}`, { cause });
   }
 }
 
@@ -143,13 +143,13 @@ function sentence({ user, outcome, groups, added, removed, skipped, ignored }: R
   return [
     `${user}: ${[...added.map(group => `+${group}`), ...removed.map(group => `-${group}`), what].join(' ').trim()}`,
     `in ${groups.length === 0 ? 'no group' : groups.join(', ')}`,
-    ...(skipped.length === 0 ? [] : [`there is no quota group ${skipped.join(', ')}`]),
+    ...(skipped.length === 0 ? [] : [`no such quota group: ${skipped.join(', ')}`]),
     ...ignored,
   ].join('; ');
 }
 
 function sourcesTable(sources: readonly Source[]): string {
-  if (sources.length === 0) return 'There is none. docs/oauth.md tells how one is made.\n';
+  if (sources.length === 0) return 'No sources. docs/oauth.md describes how to create one.\n';
   const columns = ['ID', 'NAME', 'PROVIDER', 'ACTIVE', 'CLAIM', 'REMOVAL', 'UNKNOWN QUOTA GROUPS'];
   return table(
     columns.map(title => ({ title })),

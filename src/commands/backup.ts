@@ -1,4 +1,4 @@
-/** `softquota backup` and `softquota restore`: keeping what no walk would find again. */
+/** `softquota backup` and `softquota restore`: owners, policy, events and reported units. */
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -19,36 +19,36 @@ interface RestoreOptions extends ConfigOption {
 
 export function addBackup(program: Command, _exit: Exit): void {
   withConfigOption(program.command('backup'))
-    .summary('save what no walk would find again')
+    .summary('back up owners, policy and events')
     .description(
-      'Saves all that the daemon keeps but what it measures by itself: owners, policy, events, and what programs reported.\n' +
-        'The daemon goes on meanwhile. The file appears whole or not at all, readable by you only; one that\n' +
-        'has the name already is replaced. What has to be saved beside it is told on standard error.',
+      'Saves everything that cannot be measured again: owners, policy, events, and the units that programs reported.\n' +
+        'The daemon keeps running. The file appears complete or not at all, and only you can read it; an existing\n' +
+        'file is replaced. The other files that you have to save are listed on standard error.',
     )
-    .argument('<file>', 'where to; - is standard output')
+    .argument('<file>', 'the file to write; - is standard output')
     .action(async (file: string, options: ConfigOption) => {
       const { parseBackup } = await import('../backup/index.ts');
       const config = configFrom(options);
       const json = await adminClient(() => config).get({ path: '/admin/backup' });
       const text = `${JSON.stringify(json)}\n`;
-      const backup = parseBackup(text, 'what the daemon answered');
+      const backup = parseBackup(text, 'the answer of the daemon');
       if (file === '-') await printKept(text);
       else writeWhole(resolve(file), text, 0o600);
       const kept = ['host.id', 'secret.key'].map(name => join(config.server.dataPath, name));
       const beside = [config.file, ...kept].filter(isThere);
-      tell(`Saved ${contents(backup)}.\nSave beside it: ${beside.map(printable).join(', ')}\n`);
+      tell(`Saved ${contents(backup)}.\nSave these files, too: ${beside.map(printable).join(', ')}\n`);
     });
 }
 
 export function addRestore(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('restore')))
-    .summary('put a backup into the store')
+    .summary('restore a backup into the store')
     .description(
-      'Puts what `softquota backup` saved into the store of DATA_PATH. The daemon must not be running; when it is\n' +
-        'started again it measures everything anew. Run as root, it works as the user that DATA_PATH belongs to.',
+      'Writes a backup of `softquota backup` to the store in DATA_PATH. The daemon must not be running; when it\n' +
+        'starts again, it measures everything again. If root runs this command, it works as the owner of DATA_PATH.',
     )
     .argument('<file>', 'the backup; - is standard input')
-    .option('--replace', 'also where the store holds something: the backup takes its place')
+    .option('--replace', 'also if the store is not empty: the backup replaces its contents')
     .action(async (file: string, options: RestoreOptions) => {
       const { parseBackup } = await import('../backup/index.ts');
       const { dataPath } = configFrom(options).server;
@@ -60,8 +60,8 @@ export function addRestore(program: Command, _exit: Exit): void {
       const removed =
         owners + policy + units === 0
           ? ''
-          : `Taken out, since the backup has them not: ${owners} owners, ${policy} records of policy, ${units} reported units.\n`;
-      print(`Restored ${contents(backup)}.\n${removed}Start the daemon: it measures everything anew.\n`);
+          : `Removed, because the backup does not have them: ${owners} owners, ${policy} records of policy, ${units} reported units.\n`;
+      print(`Restored ${contents(backup)}.\n${removed}Start the daemon: it measures everything again.\n`);
     });
 }
 

@@ -31,18 +31,21 @@ type Answer = z.infer<typeof answer>;
 
 export function addCheck(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('check')))
-    .summary('ask whether something may start')
+    .summary('ask whether an owner may add data')
     .description(
-      'Asks the gate, as a hook does, whether an owner may start something that grows a kind of data.\n' +
-        'An argument with a slash is a path: of a repository, or of anything in a storage directory.',
+      'Asks the gate, as a hook does, whether an owner may start an action that adds data of some kind.\n' +
+        'An argument with a slash is a path: of a repository, or of any other unit in a storage directory.',
     )
     .argument('<owner-or-path>', "an owner's name, or a path")
     .option(
       '--subject <subject>',
-      `a kind of data, such as size:git:lfs; default: with a path the unit's own, with an owner every leaf`,
+      `a kind of data, such as size:git:lfs; default: with a path the unit's kind, with an owner every kind without others below it`,
     )
-    .option('--size <size>', 'how much is to be added, such as 500M')
-    .addHelpText('after', '\nExit status: 0 allowed, 1 refused (with an owner alone: any leaf refused).')
+    .option('--size <size>', 'the size of the data to add, such as 500M')
+    .addHelpText(
+      'after',
+      '\nExit status: 0 allowed, 1 refused (with an owner and no subject: any kind of data is refused).',
+    )
     .action(async (subject: string, options: CheckOptions) => {
       const client = gateClient(configFrom(options));
       const answers = await Promise.all(queries(subject, options).map(query => ask(client, query)));
@@ -85,6 +88,6 @@ function line(
 ): string {
   const verdict = wouldRefuse === true ? 'allowed (would be refused)' : allowed ? 'allowed' : 'refused';
   const what = one ? `${subject}: ` : '';
-  const doubt = partial ? ' Not all of it could be measured.' : '';
+  const doubt = partial ? ' Some data could not be measured.' : '';
   return `${printable(`${what}${verdict}. ${message}${doubt}`)}\n`;
 }

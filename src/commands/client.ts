@@ -62,7 +62,7 @@ function authorization(): Readonly<Record<string, string>> {
   const token = process.env.SOFTQUOTA_TOKEN;
   if (token === undefined || token === '') return {};
   if (!/^[!-~]+$/.test(token)) {
-    throw new SoftquotaError('usage', 'SOFTQUOTA_TOKEN: expected a token, without spaces and line breaks');
+    throw new SoftquotaError('usage', 'SOFTQUOTA_TOKEN: expected a token without spaces and line breaks');
   }
   return { Authorization: `token ${token}` };
 }
@@ -182,7 +182,7 @@ function jsonOf(text: string, shown: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new SoftquotaError('unreachable', `what answers at ${shown} is no softquota daemon`, { cause });
+    throw new SoftquotaError('unreachable', `the server at ${shown} is not a softquota daemon`, { cause });
   }
 }
 
@@ -209,7 +209,7 @@ function codeOf(status: number): ErrorCode {
 /** A name as one step of a path; throws `usage` for what could be taken for another path. */
 export function pathStep(name: string): string {
   if (name !== '' && name !== '.' && name !== '..') return encodeURIComponent(name);
-  throw new SoftquotaError('usage', `"${name}" is no name of anything`);
+  throw new SoftquotaError('usage', `"${name}" cannot be a name`);
 }
 
 /** The `code` of a fault; null: it has none that this version knows. */
@@ -229,12 +229,12 @@ function unreachable(error: unknown, shown: string): SoftquotaError {
   if (code === 'EACCES' || code === 'EPERM') {
     return new SoftquotaError(
       'not_permitted',
-      `you may not use ${shown}; run this as the daemon's own user, or as root`,
+      `no permission to use ${shown}; run this as the daemon's user or as root`,
       { cause: error },
     );
   }
   const why = messageOf(error);
   const hint =
-    code === 'ENOENT' || code === 'ECONNREFUSED' ? '; is it running? softquota serve starts it' : '';
+    code === 'ENOENT' || code === 'ECONNREFUSED' ? '; is it running? Start it with softquota serve' : '';
   return new SoftquotaError('unreachable', `no daemon answers at ${shown} (${why})${hint}`, { cause: error });
 }

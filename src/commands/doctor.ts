@@ -1,4 +1,4 @@
-/** `softquota doctor`: what is wrong with this installation, each with the line that mends it. */
+/** `softquota doctor`: finds the problems of this installation, each with its fix. */
 
 import type { Command } from 'commander';
 import type { Examination } from '../doctor/index.ts';
@@ -17,15 +17,15 @@ const times: JobTimes = { stuckMs: 10_000, wholeMs: 90_000 };
 
 export function addDoctor(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('doctor')))
-    .summary('tell what is wrong with this installation')
+    .summary('find problems of this installation')
     .description(
-      'Looks at everything between a push and an answer, and says what is wrong and how to mend it: the line\n' +
-        'below each finding can be followed as it stands. Run it as root, to have all of it looked at. A disk that\n' +
-        'does not answer is named, and all else is looked at.',
+      'Checks everything between a push and an answer, and shows each problem with its fix: you can run the line\n' +
+        'below a finding as it is. Run doctor as root, so that it can check everything. If a disk does not answer,\n' +
+        'doctor names it and checks everything else.',
     )
     .addHelpText(
       'after',
-      '\nExit status: 0 nothing is wrong (there may be notices), 1 something is. docs/doctor.md has every code.',
+      '\nExit status: 0 no problems (there may be notices), 1 problems found. docs/doctor.md explains every code.',
     )
     .action(async (options: DoctorOptions) => {
       const { withHangs } = await import('../doctor/index.ts');
@@ -46,5 +46,5 @@ function text({ findings, checked }: Examination): string {
   );
   if (findings.some(({ severity }) => severity === 'wrong')) return told.join('');
   const looked = checked.map(line => `    ${line}\n`);
-  return [...told, 'Nothing is wrong.\nLooked at:\n', ...looked].join('');
+  return [...told, 'No problems found.\nChecked:\n', ...looked].join('');
 }

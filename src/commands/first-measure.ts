@@ -75,7 +75,7 @@ async function measured(client: DaemonClient): Promise<Measured> {
   if (scan.state !== 'done') {
     throw new SoftquotaError(
       'not_ready',
-      `it could not be measured: the scan ${scan.state}: ${scan.error ?? ''}`,
+      `the measurement did not finish: the scan is ${scan.state}: ${scan.error ?? ''}`,
     );
   }
   const { headers, json } = await client.ask({ path: `/admin/quota/usage?limit=${mostRows}` });

@@ -25,10 +25,10 @@ const groupsPath = '/admin/quota/groups';
 export function addGroup(program: Command, _exit: Exit): void {
   const groups = program
     .command('group')
-    .summary('rules put together, and whom they are for')
+    .summary('sets of rules, and their members')
     .description(
-      'Shows and changes groups. A group has rules, and is for the users and organizations that are put into it; ' +
-        'those of [quota] DEFAULT_GROUPS are for everybody who is in none. Of several groups, one that allows is enough.',
+      'Shows and changes groups. A group has rules, and applies to the users and organizations that are its members. ' +
+        '[quota] DEFAULT_GROUPS apply to everybody who is in no group. If an owner has several groups, it is enough that one of them allows an action.',
     );
 
   withJsonOption(withConfigOption(groups.command('list')))
@@ -42,8 +42,8 @@ export function addGroup(program: Command, _exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(groups.command('show')))
-    .summary('show a group with its rules, and who is in it')
-    .argument('<group>', 'its name')
+    .summary('show a group with its rules and members')
+    .argument('<group>', 'the name of the group')
     .action(async (name: string, options: JsonOption) => {
       const client = clientOf(options);
       const shown = group.parse(await client.get({ path: pathOf(name) }));
@@ -55,64 +55,65 @@ export function addGroup(program: Command, _exit: Exit): void {
 
   withJsonOption(withConfigOption(groups.command('create')))
     .summary('create a group')
-    .argument('<group>', 'its name')
-    .option('--rule <rule>', 'a rule to begin with; may be given several times', gathered)
+    .argument('<group>', 'the name of the group')
+    .option('--rule <rule>', 'a rule of the group; may be given several times', gathered)
     .action(async (name: string, { rule = [], ...options }: CreateOptions) => {
       const body = { name, rules: rule.map(each => ({ name: each })) };
       const created = group.parse(await clientOf(options).get({ method: 'POST', path: groupsPath, body }));
       if (options.json === true) return printJson(created);
       const rules = created.rules.map(each => each.name).join(', ');
-      const having = rules === '' ? ' without rules; softquota group add-rule puts one in' : ` with ${rules}`;
+      const having =
+        rules === '' ? ' without rules; add one with softquota group add-rule' : ` with ${rules}`;
       print(`${printable(`Created group ${created.name}${having}.`)}\n`);
     });
 
   withConfigOption(groups.command('delete'))
     .summary('delete a group')
-    .description('Deletes a group. Nobody is in it any more, and its rules remain.')
-    .argument('<group>', 'its name')
+    .description('Deletes a group and its memberships. Its rules remain.')
+    .argument('<group>', 'the name of the group')
     .action((name: string, options: ConfigOption) =>
       done(options, { method: 'DELETE', path: pathOf(name) }, `Deleted group ${name}.`),
     );
 
   withConfigOption(groups.command('add-rule'))
-    .summary('put a rule into a group')
-    .argument('<group>', 'its name')
-    .argument('<rule>', 'the name of a rule that there is')
+    .summary('add a rule to a group')
+    .argument('<group>', 'the name of the group')
+    .argument('<rule>', 'the name of an existing rule')
     .action((name: string, rule: string, options: ConfigOption) =>
-      done(options, { method: 'PUT', path: rulePath(name, rule) }, `Rule ${rule} is in group ${name}.`),
+      done(options, { method: 'PUT', path: rulePath(name, rule) }, `Added rule ${rule} to group ${name}.`),
     );
 
   withConfigOption(groups.command('remove-rule'))
-    .summary('take a rule out of a group')
-    .description('Takes a rule out of a group. The rule remains.')
-    .argument('<group>', 'its name')
-    .argument('<rule>', 'the name of a rule in it')
+    .summary('remove a rule from a group')
+    .description('Removes a rule from a group. The rule itself remains.')
+    .argument('<group>', 'the name of the group')
+    .argument('<rule>', 'the name of a rule of the group')
     .action((name: string, rule: string, options: ConfigOption) =>
       done(
         options,
         { method: 'DELETE', path: rulePath(name, rule) },
-        `Rule ${rule} is out of group ${name}.`,
+        `Removed rule ${rule} from group ${name}.`,
       ),
     );
 
   withConfigOption(groups.command('add-user'))
-    .summary('put a user or an organization into a group')
+    .summary('add a user or an organization to a group')
     .description(
-      'Puts a user or an organization into a group, besides those it is in. One that is not known is created where ' +
+      'Adds a user or an organization to a group. It stays in its other groups. An unknown user is created if ' +
         '[users] AUTO_CREATE = true.',
     )
-    .argument('<group>', 'its name')
+    .argument('<group>', 'the name of the group')
     .argument('<user>', 'the name of a user or an organization')
     .action((name: string, who: string, options: ConfigOption) =>
-      done(options, { method: 'PUT', path: userPath(name, who) }, `${who} is in group ${name}.`),
+      done(options, { method: 'PUT', path: userPath(name, who) }, `Added ${who} to group ${name}.`),
     );
 
   withConfigOption(groups.command('remove-user'))
-    .summary('take a user or an organization out of a group')
-    .argument('<group>', 'its name')
-    .argument('<user>', 'the name of a user or an organization in it')
+    .summary('remove a user or an organization from a group')
+    .argument('<group>', 'the name of the group')
+    .argument('<user>', 'the name of a user or an organization in the group')
     .action((name: string, who: string, options: ConfigOption) =>
-      done(options, { method: 'DELETE', path: userPath(name, who) }, `${who} is out of group ${name}.`),
+      done(options, { method: 'DELETE', path: userPath(name, who) }, `Removed ${who} from group ${name}.`),
     );
 }
 
@@ -138,7 +139,7 @@ function userPath(name: string, who: string): string {
 }
 
 function groupsTable({ groups, rules }: WholePolicy): string {
-  if (groups.length === 0) return 'There is none. softquota group create makes one.\n';
+  if (groups.length === 0) return 'No groups. Create one with softquota group create.\n';
   const byName = new Map(rules.map(rule => [rule.name, rule]));
   return table(
     [{ title: 'GROUP' }, { title: 'USERS', align: 'right' }, { title: 'RULES' }],
@@ -155,9 +156,9 @@ function groupsTable({ groups, rules }: WholePolicy): string {
 
 function groupText({ name, rules }: Group, users: readonly string[]): string {
   const lines = [
-    rules.length === 0 ? `${name} has no rules, and neither allows nor refuses anything.` : `${name} has:`,
+    rules.length === 0 ? `${name} has no rules, so it neither allows nor refuses anything.` : `${name} has:`,
     ...rules.map(rule => `  ${rule.name}: ${ruleText(rule)}`),
-    `In it: ${users.join(', ') || 'nobody'}`,
+    `Members: ${users.join(', ') || 'none'}`,
   ];
   return `${lines.map(printable).join('\n')}\n`;
 }

@@ -1,4 +1,4 @@
-/** `softquota health`: whether the gate answers, for whatever watches over a daemon. */
+/** `softquota health`: checks whether the gate answers, for a supervisor or a container. */
 
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -21,13 +21,13 @@ type Answer = z.infer<typeof answer>;
 
 export function addHealth(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('health')))
-    .summary('tell whether the daemon answers')
+    .summary('check whether the daemon answers')
     .description(
-      'Asks the gate how it is, as a supervisor or a container does. A daemon that answers is alive, also\n' +
-        'while it cannot rely on its figures yet; --ready asks for that, too.',
+      'Asks the gate for its health, as a supervisor or a container does. A daemon that answers is alive, even\n' +
+        'if its figures are not reliable yet; --ready checks the figures, too.',
     )
-    .option('--ready', 'whether its answers can be relied on')
-    .addHelpText('after', '\nExit status: 0 it does, 1 it does not, or nobody answers.')
+    .option('--ready', 'also check whether its answers are reliable')
+    .addHelpText('after', '\nExit status: 0 healthy, 1 not healthy, or no answer.')
     .action(async (options: HealthOptions) => {
       const found = await ask(options);
       if (options.json === true) printJson(found);
@@ -42,9 +42,10 @@ async function ask(options: HealthOptions): Promise<Answer> {
     const { json } = await client.ask({ path: options.ready === true ? '/readyz' : '/healthz' });
     return answer.parse(json);
   } catch (error) {
-    // Who asks this wants to know whether, not why not: no fault of its own but an answer.
+    // The caller asks for a yes or a no, so an error is an answer here, not a failure.
     if (error instanceof SoftquotaError) return { status: 'no answer', reasons: [error.message] };
-    if (error instanceof z.ZodError) return { status: 'no answer', reasons: ['what answers is no gate'] };
+    if (error instanceof z.ZodError)
+      return { status: 'no answer', reasons: ['the answer is not from a gate'] };
     throw error;
   }
 }

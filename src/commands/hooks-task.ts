@@ -13,7 +13,7 @@ export interface InstallTaskOptions extends ConfigOption, TargetOptions {
   readonly lastFor?: string;
 }
 
-export const rootsHelp = 'repositories, or directories with repositories somewhere below';
+export const rootsHelp = 'repositories, or directories that contain repositories at any depth';
 
 export type HooksTask =
   | { readonly act: 'install'; readonly roots: readonly string[]; readonly options: InstallTaskOptions }

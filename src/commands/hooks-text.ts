@@ -26,7 +26,7 @@ export function isFault(result: { readonly repository: string }): result is Repo
   return 'fault' in result;
 }
 
-/** Tells whether all was done there, and git runs it. */
+/** Returns true if all hooks are installed and git runs them. */
 export function isReached(result: InstallResult): boolean {
   return !isFault(result) && result.hooksPath?.ours !== false;
 }
@@ -40,7 +40,7 @@ export function installText(report: InstallReport): string {
   return lines([
     ...installedLines(report),
     '',
-    'Repositories made from now on get the hooks from git, which copies them into each new one, after:',
+    'To make git copy the hooks into each new repository, run:',
     ...future.templateDir.map(line => `    ${line}`),
   ]);
 }
@@ -52,12 +52,12 @@ export function distributeText({ gitolite, hooks, repositories: report }: Distri
     ...installedLines(report),
     '',
     ...(report.hookConf !== null
-      ? ['gitolite links them into each new repository, too.']
+      ? ['gitolite also links the hooks into each new repository.']
       : [
-          'gitolite links them into each new repository, too. Where the gate is, those read from one of these:',
-          '- a file for the whole host:',
+          'gitolite also links the hooks into each new repository. They find the socket of the gate in one of these:',
+          '- in a file for the whole host:',
           ...report.future.hookConf.map(line => `    ${line}`),
-          "- gitolite.conf, where .gitolite.rc allows it (GIT_CONFIG_KEYS => 'softquota\\..*'):",
+          "- in gitolite.conf, if .gitolite.rc allows it (GIT_CONFIG_KEYS => 'softquota\\..*'):",
           ...report.future.gitoliteConf.map(line => `    ${line}`),
         ]),
   ]);
@@ -75,18 +75,18 @@ function installedLines({ repositories, hookConf }: InstallReport): string[] {
       ? []
       : [
           hookConf.believed
-            ? `/etc/softquota/hook.conf counts: the hooks ask at ${hookConf.socket ?? 'the default socket'}.`
-            : '/etc/softquota/hook.conf is not believed: only root may be able to write it, and all must be able to read it.',
+            ? `The hooks use /etc/softquota/hook.conf: they ask at ${hookConf.socket ?? 'the default socket'}.`
+            : 'The hooks ignore /etc/softquota/hook.conf: only root may write it, and everybody must be able to read it.',
         ];
   return [
     ...told,
-    `${counted(repositories.length, 'repository', 'repositories')}${faults === 0 ? '' : `, ${faults} of them not done`}.`,
+    `${counted(repositories.length, 'repository', 'repositories')}${faults === 0 ? '' : `, ${faults} of them failed`}.`,
     ...conf,
   ];
 }
 
 function didWords(name: HookName, { did, previous }: InstalledHook): string {
-  return `${name} ${did}${previous === null ? '' : ` (the one before goes on as ${previous})`}`;
+  return `${name} ${did}${previous === null ? '' : ` (the previous hook runs as ${previous})`}`;
 }
 
 export function removeText(results: readonly RemoveResult[], report: WithdrawReport | null): string {
@@ -111,13 +111,16 @@ function lines(texts: readonly string[]): string {
 
 function elsewhere(repository: string, hooksPath: HooksPath | null): string[] {
   if (hooksPath === null) return [];
-  if (hooksPath.ours) return [`${repository}: git runs ours in ${hooksPath.directory}, by core.hooksPath`];
+  if (hooksPath.ours)
+    return [
+      `${repository}: git runs the softquota hooks in ${hooksPath.directory}, because of core.hooksPath`,
+    ];
   return [
-    `${repository}: git does not look there: core.hooksPath = ${hooksPath.path}, as ${hooksPath.from} says`,
+    `${repository}: git does not run these hooks: core.hooksPath = ${hooksPath.path}, set in ${hooksPath.from}`,
   ];
 }
 
-/** `expected`: the socket that they are to ask at; null where nobody said. */
+/** `expected`: the socket that the hooks have to use; null if none was given. */
 export function statusText({ repositories, hookConf }: StatusReport, expected: string | null): string {
   const rows = repositories.map(status => {
     if (isFault(status)) return [status.repository, '?', '?', status.fault];
@@ -132,10 +135,10 @@ export function statusText({ repositories, hookConf }: StatusReport, expected: s
   const elsewhere = repositories.filter(status => asksElsewhere(status, hookConf, expected)).length;
   const parts = [
     counted(repositories.length, 'repository', 'repositories'),
-    ...(mended === 0 ? [] : [`${mended} without working hooks: softquota hooks install mends it`]),
-    ...(gitlab === 0 ? [] : [`${gitlab} of GitLab, where no hook is run`]),
-    ...(elsewhere === 0 ? [] : [`${elsewhere} asking at another socket than ${printable(expected ?? '')}`]),
-    ...(missing.length + elsewhere === 0 ? ['all with their hooks'] : []),
+    ...(mended === 0 ? [] : [`${mended} without working hooks (fix: softquota hooks install)`]),
+    ...(gitlab === 0 ? [] : [`${gitlab} of GitLab, which runs no hooks`]),
+    ...(elsewhere === 0 ? [] : [`${elsewhere} with another socket than ${printable(expected ?? '')}`]),
+    ...(missing.length + elsewhere === 0 ? ['all with working hooks'] : []),
   ];
   return (
     table([{ title: 'REPOSITORY' }, ...hookNames.map(title => ({ title })), { title: 'REMARK' }], rows) +
@@ -148,20 +151,21 @@ type ReadStatus = Exclude<RepositoryStatus, RepositoryFault>;
 function remark(status: ReadStatus, hookConf: HookConf | null, expected: string | null): string {
   const { gitlab, hooksPath, settings } = status;
   if (gitlab !== null) return gitlab;
-  if (hooksPath?.ours === false) return `not reached: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
+  if (hooksPath?.ours === false)
+    return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
   const { onError, lastFor, timeout } = settings;
   const others = Object.entries({ onError, lastFor, timeout }).filter(([, value]) => value !== null);
   const words = [
     `asks at ${socketAsked(status, hookConf) ?? 'the default socket'}`,
     ...(hookConf?.believed === true ? [] : others.map(([name, value]) => `${name} = ${value}`)),
     ...(asksElsewhere(status, hookConf, expected) ? [`not at ${expected}`] : []),
-    ...(hooksPath === null ? [] : [`from ${hooksPath.directory}, by core.hooksPath`]),
+    ...(hooksPath === null ? [] : [`in ${hooksPath.directory}, because of core.hooksPath`]),
     ...(settings.includes ? ['its config includes other files, which are not read'] : []),
   ];
   return words.join(', ');
 }
 
-/** The socket that a push there asks at; null where nothing names one. */
+/** The socket that the hooks there use; null if no setting names one. */
 function socketAsked({ settings }: ReadStatus, hookConf: HookConf | null): string | null {
   return hookConf?.believed === true ? hookConf.socket : settings.socket;
 }

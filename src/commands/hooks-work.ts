@@ -140,7 +140,7 @@ async function targetOf(roots: readonly string[], { gitolite }: TargetOptions, n
   if (roots.length > 0) {
     throw new SoftquotaError(
       'usage',
-      `--gitolite stands for all of its repositories; expected no ${roots.join(', ')}`,
+      `--gitolite already means all of its repositories; do not also give ${roots.join(', ')}`,
     );
   }
   const distributor = await findGitolite(gitolite === true ? 'auto' : resolve(gitolite));

@@ -1,4 +1,4 @@
-/** `softquota hooks`: put the git hooks into repositories, tell how they stand, take them out. */
+/** `softquota hooks`: installs the git hooks, shows their status, removes them. */
 
 import type { Command } from 'commander';
 import type { Exit } from './exit.ts';
@@ -8,51 +8,52 @@ import { type Printed, printOutcome } from './printed.ts';
 import { type ConfigOption, withConfigOption, withJsonOption, withUnreadConfigOption } from './settings.ts';
 
 const exitStatuses =
-  '\nExit status: 0 all installed and reached, 1 some are not, 69 a disk does not answer, and all else was done.';
-const gitoliteHelp = "gitolite's repositories instead; HOME is its user's, looked for unless given";
+  '\nExit status: 0 all hooks are installed and git runs them, 1 some are not, 69 a disk does not answer, and everything else was done.';
+const gitoliteHelp =
+  "use gitolite's repositories; HOME is the home directory of its user, searched for unless given";
 
 export function addHooks(program: Command, exit: Exit): void {
   const hooks = program
     .command('hooks')
-    .summary('put the git hooks into repositories')
-    .description('Puts the hooks that ask before a push and tell after it into bare repositories.');
+    .summary('install the git hooks')
+    .description(
+      'Manages the hooks in bare repositories that check a push before it, and report it after it.',
+    );
 
   withTarget(withConfigOption(hooks.command('install')))
     .summary('install or update the hooks')
     .description(
-      'Installs or updates the hooks, and writes where the gate is into each repository. A hook that is there\n' +
-        'goes on as pre-receive.d/50-previous; nothing is written through a link. Repositories of GitLab get none:\n' +
-        'it runs no hook of a repository. With --gitolite they go where gitolite links them from into every\n' +
-        'repository, those to come included.',
+      'Installs or updates the hooks, and writes the path of the gate into the config of each repository. An\n' +
+        'existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic link.\n' +
+        'GitLab repositories get no hooks, because GitLab does not run them. With --gitolite the hooks are installed\n' +
+        'once for gitolite, which links them into every present and future repository.',
     )
     .addHelpText('after', exitStatuses)
     .option(
       '--on-error <policy>',
-      'what a push may when the daemon cannot be asked: allow, deny, or last, as it last published (the default)',
+      'decision about a push while the daemon does not answer: allow, deny, or last (the default), which uses the last published list',
     )
     .option(
       '--last-for <age>',
-      'how long what it last published counts: hours or days, such as 24h (the default)',
+      'how long the last published list is valid: hours or days, such as 24h (the default)',
     )
     .action(async (roots: readonly string[], options: InstallTaskOptions) =>
       exit(await hooksJob({ act: 'install', roots, options })),
     );
 
-  withTarget(
-    withConfigOption(hooks.command('status'), 'a configuration, at whose SOCKET the hooks have to ask'),
-  )
-    .summary('tell how the hooks stand')
+  withTarget(withConfigOption(hooks.command('status'), 'a configuration; the hooks have to use its SOCKET'))
+    .summary('show the status of the hooks')
     .addHelpText('after', exitStatuses)
     .action(async (roots: readonly string[], options: ConfigOption & TargetOptions) =>
       exit(await hooksJob({ act: 'status', roots, options })),
     );
 
   withTarget(withUnreadConfigOption(hooks.command('remove')))
-    .summary('take the hooks out again')
-    .description('Takes the hooks out; a hook that was there before them returns to its place.')
+    .summary('remove the hooks')
+    .description('Removes the hooks; a hook that was there before is restored.')
     .addHelpText(
       'after',
-      '\nExit status: 0 done, 1 not in all, 69 a disk does not answer, and all else was done.',
+      '\nExit status: 0 done, 1 not in all repositories, 69 a disk does not answer, and everything else was done.',
     )
     .action(async (roots: readonly string[], options: TargetOptions) =>
       exit(await hooksJob({ act: 'remove', roots, options })),

@@ -27,13 +27,13 @@ export function addHost(program: Command, exit: Exit): void {
   const host = program
     .command('host')
     .summary('hosts that share the quota')
-    .description('Shows and forgets the hosts that share a quota, which are those with one [store] HOST.');
+    .description('Shows and removes the hosts that share a quota. These hosts have the same [store] HOST.');
 
   withJsonOption(withConfigOption(host.command('list')))
     .summary('list the hosts')
     .description(
-      'Lists the hosts, with what is stored on each, and what each walks of what several mount. One that\n' +
-        'is silent counts with what it last said, until it is forgotten.',
+      'Lists the hosts with their usage, and the shared storage that each of them walks. If a host sends\n' +
+        'nothing, its last usage counts until it is removed with `softquota host forget`.',
     )
     .action(async (options: ListOptions) => {
       const found = z.array(fleetHost).parse(await getShared(clientOf(options), { path: hosts }));
@@ -42,23 +42,23 @@ export function addHost(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(host.command('forget')))
-    .summary('have a host that is gone count no more')
+    .summary('remove a host that no longer exists')
     .description(
-      'Takes a host that is gone out, with all that it said of usage. One whose daemon runs cannot be\n' +
-        'forgotten; one that comes back says again what is stored on it. What it walked for all that mount it\n' +
-        '([storage.*] SHARED) another one walks.',
+      'Removes a host that no longer exists, with its usage. A host whose daemon is running cannot be removed.\n' +
+        'If a removed host comes back, it reports its usage again. Storage that it walked for several hosts\n' +
+        '([storage.*] SHARED) is then walked by another host.',
     )
-    .argument('<id>', 'its [server] HOST_ID')
+    .argument('<id>', 'the [server] HOST_ID of the host')
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
-      '\nExit status: 0 forgotten, 1 you said no, 2 it runs or is unknown, 69 the store is away.',
+      '\nExit status: 0 removed, 1 you did not agree, 2 the host is running or unknown, 69 the store does not answer.',
     )
     .action(async (id: string, options: ForgetOptions) => {
       const client = clientOf(options);
       const known = z.array(fleetHost).parse(await getShared(client, { path: hosts }));
       const gone = known.find(each => each.id === id);
-      const stored = gone === undefined ? '' : ` What it stores, ${storedOn(gone)}, counts no more.`;
+      const stored = gone === undefined ? '' : ` Its usage, ${storedOn(gone)}, will no longer count.`;
       if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`))) return exit(1);
       await client.get({ method: 'DELETE', path: `${hosts}/${pathStep(id)}` });
       if (options.json === true) printJson(gone ?? null);

@@ -12,8 +12,8 @@ import { print, tell } from './streams.ts';
 
 const exitStatuses = `
 Exit status: 0 done, 1 refused or a check failed, 2 wrong usage, 69 daemon not reachable,
-70 internal fault, 74 a file or the output cannot be read or written, 77 not permitted,
-78 faulty configuration.`;
+70 internal error, 74 a file or the output cannot be read or written, 77 not permitted,
+78 wrong configuration.`;
 
 /** Adds a command to the program. */
 type AddCommand = (program: Command, exit: Exit) => void;
@@ -45,8 +45,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
 /**
  * Builds the program.
  *
- * Only the command that `args` begin with is loaded, so that it starts quickly; where they begin with none, as
- * with `--help`, all are.
+ * Only the command that `args` begin with is loaded, so that it starts quickly. If they begin with no command, as
+ * with `--help`, all commands are loaded.
  */
 export async function buildProgram(exit: Exit, args: readonly string[] = []): Promise<Command> {
   const program = new Command('softquota')
@@ -54,7 +54,7 @@ export async function buildProgram(exit: Exit, args: readonly string[] = []): Pr
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
-    .showHelpAfterError('(softquota COMMAND --help tells more)')
+    .showHelpAfterError('(softquota COMMAND --help shows more)')
     .configureOutput({
       writeOut: print,
       writeErr: tell,

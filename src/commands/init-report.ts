@@ -1,6 +1,6 @@
 /**
- * The report of `softquota init`: what was found, who is large, whom a limit would refuse, and what comes
- * next.
+ * The report of `softquota init`: the layout, the largest owners, the owners that a limit would refuse, and the
+ * next steps.
  */
 
 import type { FoundStore, RecognisedLayout } from '../survey/index.ts';
@@ -58,8 +58,8 @@ export function nextCommands(file: string, layout: RecognisedLayout, root: strin
 }
 
 const names: Readonly<Record<RecognisedLayout, string>> = {
-  owners: 'bare repositories in directories of owners',
-  flat: 'bare repositories without directories of owners',
+  owners: 'bare repositories in owner directories',
+  flat: 'bare repositories without owner directories',
   gitolite: 'gitolite',
   gitea: 'Gitea',
   forgejo: 'Forgejo',
@@ -74,16 +74,16 @@ export function initText(report: InitReport): string {
       ...evidence.map(each => `- ${each}`),
       ...advice.map(each => `! ${each}`),
     ]),
-    // Whose a repository is not is told below, once and not for each.
+    // Repositories without an owner are listed below, once and not for each.
     `${scanSummary({ ...report.scan, faults: { first: [], count: 0 } })}\n${owners(report)}`,
     lines(limit(report)),
     unattributed(report),
     lines([
-      `Written: ${config}. Nothing is refused as long as it says MODE = report.`,
+      `Written: ${config}. Nothing is refused while it has MODE = report.`,
       '',
-      `Run the daemon (as a service: systemctl start softquota):`,
+      `Start the daemon (as a service: systemctl start softquota):`,
       `    ${next.start}`,
-      `Next, look;${next.hooks === null ? '' : ' install the hooks;'} and when the figures convince, enforce, and send the daemon SIGHUP:`,
+      `Then check the figures${next.hooks === null ? '' : ', install the hooks'} and, when the figures are as expected, enforce the limit and send SIGHUP to the daemon:`,
       `    ${next.look}`,
       ...(next.hooks === null ? [] : [`    ${next.hooks}`]),
       `    ${next.enforce}`,
@@ -94,17 +94,17 @@ export function initText(report: InitReport): string {
 }
 
 function owners({ owners: count, largest }: InitReport): string {
-  if (largest.length === 0) return 'Nobody stores anything yet.\n';
+  if (largest.length === 0) return 'No owner stores anything yet.\n';
   const more = count - largest.length;
-  return `${ownersTable(largest)}${more > 0 ? `… and ${formatCount(more)} smaller ones.\n` : ''}`;
+  return `${ownersTable(largest)}${more > 0 ? `… and ${formatCount(more)} smaller owners.\n` : ''}`;
 }
 
 function limit({ owners: count, proposal: { total, refused } }: InitReport): string[] {
   const who = refused.map(({ name, used }) => `${name} (${formatBytes(used)})`).join(', ');
   if (refused.length === 0)
-    return [`A proposal: TOTAL = ${total} would refuse nobody of ${formatCount(count)} today.`];
+    return [`Suggested limit: TOTAL = ${total} (none of ${formatCount(count)} owners is over it today).`];
   return [
-    `A proposal: TOTAL = ${total} would refuse ${refused.length} of ${formatCount(count)} today: ${who}.`,
+    `Suggested limit: TOTAL = ${total} (${refused.length} of ${formatCount(count)} owners are over it today: ${who}).`,
   ];
 }
 
@@ -113,7 +113,7 @@ function unattributed({ unattributed: { repositories, such, stores } }: InitRepo
     repositories === 0
       ? ''
       : lines([
-          `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; nobody is refused for them.`,
+          `${formatCount(repositories)} repositories have no owner, such as ${such.join()}; they count for nobody.`,
         ]);
   if (stores.length === 0) return without;
   const rows = stores.map(({ what, bytes, whole, path }) => [
@@ -121,7 +121,7 @@ function unattributed({ unattributed: { repositories, such, stores } }: InitRepo
     `${whole ? '' : 'at least '}${formatBytes(bytes)}`,
     path,
   ]);
-  return `${without}No walk can tell whose this is, so it is not measured; programs that know report it (POST /v1/units, docs/gate.md):
+  return `${without}The owners of this data cannot be found on the disk, so it is not measured. A program that knows the owners can report it (POST /v1/units, docs/gate.md):
 ${table([{ title: 'WHAT' }, { title: 'SIZE', align: 'right' }, { title: 'WHERE' }], rows)}`;
 }
 

@@ -72,6 +72,6 @@ async function refuseRunning(config: Config): Promise<void> {
   const { dataPath, adminSocket } = config.server;
   throw new SoftquotaError(
     'conflict',
-    `a daemon runs with DATA_PATH = ${dataPath} already (it answers at ${adminSocket}): softquota usage shows what it knows; stop it to begin anew`,
+    `a daemon with DATA_PATH = ${dataPath} is already running (it answers at ${adminSocket}): softquota usage shows its figures; stop it to start again`,
   );
 }

@@ -19,19 +19,19 @@ const stuckMs = 10_000;
 
 export function addInit(program: Command, exit: Exit): void {
   withJsonOption(program.command('init'))
-    .summary('find out what lies there, and write a configuration')
+    .summary('examine a directory, and write a configuration')
     .description(
-      'Looks at what lies in a directory: bare repositories with or without directories of owners, gitolite, Gitea,\n' +
-        'Forgejo or GitLab. Writes a configuration in MODE = report, which refuses nothing, measures once, and shows\n' +
-        'the largest owners, whom a limit would refuse, and what to do next.',
+      'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea,\n' +
+        'Forgejo or GitLab. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
+        'the largest owners, the owners that a limit would refuse, and the next steps.',
     )
-    .argument('[root]', 'where the repositories are; default: the usual places are looked at')
-    .option('--config <file>', 'where to write; never over a file that exists', 'app.ini')
+    .argument('[root]', 'the directory with the repositories; default: the usual directories are tried')
+    .option('--config <file>', 'the file to write; an existing file is never overwritten', 'app.ini')
     .addHelpText(
       'after',
-      '\nOf /etc/softquota/app.ini, written by root, the data go to /var/lib/softquota and the sockets to\n' +
-        '/run/softquota; of any other file beside it. A user softquota, if there is one, is given the data.\n' +
-        '\nExit status: 0 done, 69 a disk does not answer, and all else was done.',
+      '\nIf root writes /etc/softquota/app.ini, the data is in /var/lib/softquota and the sockets are in\n' +
+        '/run/softquota; with any other file they are next to it. If a user softquota exists, it gets the data.\n' +
+        '\nExit status: 0 done, 69 a disk does not answer, and everything else was done.',
     )
     .action(async (root: string | undefined, options: InitOptions) => {
       const job = {

@@ -41,7 +41,7 @@ export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {
       if (name === 'none' || isSubject(name)) return name;
       const meant = nearest(name, known);
       const hint = meant === null ? `expected one of ${known.join(', ')}` : `did you mean ${meant}?`;
-      throw new SoftquotaError('usage', `--subject ${name}: there is no such subject; ${hint}`);
+      throw new SoftquotaError('usage', `--subject ${name}: no such subject; ${hint}`);
     });
 }
 

@@ -63,8 +63,8 @@ export function placesFor(file: string, gid: number): NewPlaces {
   if (Buffer.byteLength(longest) > longestPathBytes) {
     throw new SoftquotaError(
       'usage',
-      `the sockets beside ${file} would have paths such as ${longest}, and the system takes ${longestPathBytes} bytes; ` +
-        'name a shorter place with --config',
+      `the sockets next to ${file} would have paths such as ${longest}, longer than the system's limit of ${longestPathBytes} bytes; ` +
+        'choose a shorter path with --config',
     );
   }
   return {
@@ -107,7 +107,7 @@ export function refuseExisting(file: string): void {
   if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
   throw new SoftquotaError(
     'conflict',
-    `${file} exists, and is left as it is; name another file with --config, or move it away`,
+    `${file} exists and is not changed; choose another file with --config, or move it away`,
   );
 }
 
@@ -161,7 +161,7 @@ function writeDraft(file: string, text: string): string {
 function fileFault(file: string, cause: unknown): SoftquotaError {
   const why = messageOf(cause);
   const denied = ['EACCES', 'EPERM', 'EROFS'].includes(systemCode(cause) ?? '');
-  return new SoftquotaError(denied ? 'not_permitted' : 'input_output', `${file} cannot be made: ${why}`, {
+  return new SoftquotaError(denied ? 'not_permitted' : 'input_output', `${file} cannot be created: ${why}`, {
     cause,
   });
 }

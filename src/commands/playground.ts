@@ -23,19 +23,19 @@ export function addPlayground(program: Command, exit: Exit): void {
   withUnreadConfigOption(program.command('playground'))
     .summary('try softquota in a small world')
     .description(
-      'Makes repositories and LFS files of three owners, one below, one near and one over the limit, starts a\n' +
-        'daemon on them, prints links that open its web UI signed in, and lines to copy: pushes that pass, one\n' +
-        'that is refused, the cleaning up.',
+      'Creates repositories and LFS files of three owners, one below, one near and one over the limit, and starts a\n' +
+        'daemon for them. Prints links that open the web UI signed in, and commands to copy: allowed pushes, a\n' +
+        'refused push, and how to free space.',
     )
-    .option('--dir <directory>', 'where; a playground that is there is made anew', 'var/playground')
-    .option('--exit', 'play the story and stop')
-    .addHelpText('after', '\nExit status with --exit: 0 all went as told, 1 it did not.')
+    .option('--dir <directory>', 'its directory; an existing playground there is replaced', 'var/playground')
+    .option('--exit', 'run the story and stop')
+    .addHelpText('after', '\nExit status with --exit: 0 every step went as described, 1 a step did not.')
     .action(async (options: PlaygroundOptions) => exit(await run(options)));
 }
 
 async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
   const { makeWorld, play, startDaemon, story } = await import('../playground/index.ts');
-  print(`Making a small world in ${dir} …\n`);
+  print(`Creating a small world in ${dir} …\n`);
   const world = await makeWorld(dir);
   const daemon = await startDaemon(world);
   const command = isCheckout() ? 'npx softquota' : 'softquota';
@@ -43,7 +43,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
   try {
     if (exit === true) {
       await play(scenes, print);
-      print('All of it went as told.\n');
+      print('Every step went as described.\n');
       return exitCodes.done;
     }
     await printLinks(world, `${command} sign-in-link --config ${dir}/app.ini`);
@@ -54,7 +54,7 @@ async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
-    tell(`softquota: the story went another way: ${error.message}\n`);
+    tell(`softquota: a step did not go as described: ${error.message}\n`);
     return exitCodes.refused;
   } finally {
     await daemon.stop();
@@ -70,9 +70,9 @@ async function printLinks({ adminSocket }: World, another: string): Promise<void
   const linkFor = async (name: string) =>
     signInLink.parse(await client.get({ method: 'POST', path: `/users/${name}/sign-in-link` })).url;
   print(
-    `The daemon runs. Its web UI, signed in as ${administrator}, its administrator:\n\n    ${await linkFor(administrator)}\n\n` +
-      `As ${overLimit} sees it, in a private window:\n\n    ${await linkFor(overLimit)}\n\n` +
-      `Each link is good once, for ten minutes; ${another} --user ${administrator} makes another.\n\n`,
+    `The daemon is running. Its web UI, signed in as the administrator ${administrator}:\n\n    ${await linkFor(administrator)}\n\n` +
+      `The web UI as ${overLimit} sees it (open it in a private window):\n\n    ${await linkFor(overLimit)}\n\n` +
+      `Each link works once, within ten minutes. This creates another one: ${another} --user ${administrator}\n\n`,
   );
 }
 

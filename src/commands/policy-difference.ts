@@ -51,7 +51,7 @@ export function differenceOf(before: WholePolicy, after: WholePolicy): Differenc
 
 /** Whole lines: `+` what comes, `-` what goes, `~` what becomes another. */
 export function differenceText({ rules, groups, only_order: onlyOrder }: Difference): string {
-  if (onlyOrder) return 'Only the order is another one.\n';
+  if (onlyOrder) return 'Only the order changes.\n';
   const lines = [
     ...rules.added.map(rule => `+ rule ${rule.name}: ${ruleText(rule)}`),
     ...rules.changed.map(ruleLine),

@@ -48,7 +48,7 @@ function jsonIn(shown: string, text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     const why = messageOf(cause);
-    throw new SoftquotaError('invalid', printable(`${shown}: this is no JSON: ${why}`), { cause });
+    throw new SoftquotaError('invalid', printable(`${shown}: not valid JSON: ${why}`), { cause });
   }
 }
 

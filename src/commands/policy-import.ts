@@ -51,7 +51,7 @@ export async function importPolicy(
   if (goesOn) await sendPolicy(client, body, { dryRun: false, createUsers }).catch(changedMeanwhile);
   if (json) {
     printJson({ imported: goesOn, difference, created_users: after.created_users, simulation: trial });
-  } else if (goesOn) print('\nImported: it is in force.\n');
+  } else if (goesOn) print('\nImported. The policy is in force.\n');
   return exitCodes.done;
 }
 
@@ -61,10 +61,10 @@ function importable(file: string): NewWholePolicy {
   const fault = (words: string) => new SoftquotaError('invalid', `${file}: ${words}`);
   if (settings !== undefined) {
     throw fault(
-      'settings: these stand in app.ini, and no import changes them; softquota policy simulate tries them',
+      'settings: an import cannot change settings of app.ini; softquota policy simulate can try them',
     );
   }
-  const missing = 'it is missing; an import takes the place of all rules and groups';
+  const missing = 'it is missing; an import replaces all rules and groups';
   if (rules === undefined) throw fault(`rules: ${missing}`);
   if (groups === undefined) throw fault(`groups: ${missing}`);
   return { rules, groups };
@@ -81,7 +81,7 @@ function withoutCreated({ rules, groups, created_users }: ReplacedPolicy): Omit<
 
 function prospectText({ difference, after, trial }: Prospect): string {
   if (difference === null || trial === null) {
-    return 'Nothing would change: this policy is in force already.\n';
+    return 'Nothing would change: this policy is already in force.\n';
   }
   const created = after.created_users.map(name => `+ user ${printable(name)}\n`);
   return `${differenceText(difference)}${created.join('')}\n${simulationText(trial)}`;
@@ -91,7 +91,7 @@ function changedMeanwhile(error: unknown): never {
   if (!(error instanceof SoftquotaError) || error.code !== 'conflict') throw error;
   throw new SoftquotaError(
     'conflict',
-    'somebody else changed the policy after this difference was shown. Nothing was imported: run the command again',
+    'somebody else changed the policy after these changes were shown. Nothing was imported: run the command again',
     { cause: error },
   );
 }

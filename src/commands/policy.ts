@@ -30,20 +30,23 @@ const fileHelp = 'the policy as JSON; - is standard input';
 export function addPolicy(program: Command, exit: Exit): void {
   const policy = program
     .command('policy')
-    .summary('all rules and groups as one file')
+    .summary('all rules and groups in one file')
     .description(
-      'Exports and imports all rules and groups, and who is in which, as one JSON file; tells what is odd about ' +
-        'them, and whom another policy would refuse.',
+      'Exports and imports all rules, groups and memberships as one JSON file, checks the policy for mistakes, ' +
+        'and shows whom another policy would refuse.',
     );
 
   withConfigOption(policy.command('export'))
     .summary('write the policy to a file')
     .description(
-      'Writes all rules and groups, and who is in which, as JSON. The same policy has the same text, so that it can ' +
-        'be kept under version control.',
+      'Writes all rules, groups and memberships as JSON. The same policy always gives the same text, so you can ' +
+        'keep the file under version control.',
     )
-    .argument('[file]', 'where to; default: standard output, as -')
-    .option('--no-users', 'leave out who is in which group; an import of that leaves them where they are')
+    .argument('[file]', 'the file to write; default: standard output, also as -')
+    .option(
+      '--no-users',
+      'leave out the members of groups; an import of such a file keeps the present members',
+    )
     .action(async (file: string | undefined, options: ExportOptions) => {
       const shown = await policyInForce(clientOf(options));
       const text = policyText(shown, options.users);
@@ -55,32 +58,32 @@ export function addPolicy(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(policy.command('import')))
-    .summary('put the policy of a file in place of the one in force')
+    .summary('replace the policy by the policy in a file')
     .description(
-      'Shows what the file would change, and who would newly be refused something; then puts it in place of all rules ' +
-        'and groups, at once and as a whole. On a terminal it asks before. Where somebody else changes the policy ' +
-        'after the difference was shown, nothing is imported. A group for which the file names no users keeps its own.',
+      'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
+        'step. On a terminal it asks before. If somebody else changes the policy after the changes were shown, ' +
+        'nothing is imported. A group without users in the file keeps its members.',
     )
     .argument('<file>', `${fileHelp}. Limits are bytes, or sizes such as "10G"`)
-    .option('--dry-run', 'only show it')
+    .option('--dry-run', 'only show the changes')
     .option('--yes', 'do not ask')
-    .option('--create-users', 'create the users that are not known; [users] AUTO_CREATE = true does it, too')
+    .option('--create-users', 'create unknown users; [users] AUTO_CREATE = true has the same effect')
     .addHelpText(
       'after',
-      '\nExit status: 0 imported, or nothing to do, 1 not agreed to, 2 the file cannot be taken.',
+      '\nExit status: 0 imported, or nothing to do, 1 you did not agree, 2 the file cannot be used.',
     )
     .action(async (file: string, options: ImportOptions & ConfigOption) =>
       exit(await importPolicy(clientOf(options), file, options)),
     );
 
   withJsonOption(withConfigOption(policy.command('lint')))
-    .summary('tell what is odd about the policy')
+    .summary('check the policy for mistakes')
     .description(
-      'Tells what is allowed to stand but hardly meant: rules that never decide, groups that are empty or unused, ' +
-        'missing default groups, kinds of data that no rule covers. With a file, of the policy as it would be.',
+      'Finds possible mistakes: rules that never decide, empty or unused groups, missing default groups, and kinds ' +
+        'of data that no rule covers. With a file, it checks the policy as it would be after an import.',
     )
     .argument('[file]', fileHelp)
-    .addHelpText('after', '\nExit status: 0 nothing is odd, 1 something is.')
+    .addHelpText('after', '\nExit status: 0 no problems found, 1 problems found.')
     .action(async (file: string | undefined, options: JsonOption) => {
       const client = clientOf(options);
       const faults =
@@ -93,10 +96,10 @@ export function addPolicy(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(policy.command('simulate')))
-    .summary('tell whom a policy would refuse or allow')
+    .summary('show whom a policy would refuse or allow')
     .description(
-      'Tells who would newly be refused or allowed something by the policy of a file, and what is odd about it. Nothing ' +
-        'is changed. What the file leaves out stays as it is. It may have settings of app.ini to try, too:\n\n' +
+      'Shows the owners who would be newly refused or allowed by the policy in a file, and possible mistakes in it. ' +
+        'Nothing is changed. Parts that the file leaves out stay the same. It can also have settings of app.ini to try:\n\n' +
         '  {"settings": {"total": "10G", "default_groups": ["free"],\n' +
         '                "refuse_when": "reached", "uncovered": "deny"}}',
     )

@@ -19,8 +19,8 @@ export interface Printed {
 export function printOutcome({ result, waits, parts }: InTimeOutcome<Printed>): number {
   const hangs = waits.map(hangWords);
   if (result === null) {
-    const why = hangs.length > 0 ? hangs : ['it does not get on, and does not tell what it waits for'];
-    const left = parts === 0 ? 'nothing else was done' : 'were done before it, and no others';
+    const why = hangs.length > 0 ? hangs : ['the command makes no progress, and the reason is not known'];
+    const left = parts === 0 ? 'nothing else was done' : 'were done before, and no others';
     const before = parts === 0 ? left : `${counted(parts, 'repository', 'repositories')} ${left}`;
     throw new SoftquotaError('not_ready', [...why, before].join('\n'));
   }

@@ -20,7 +20,7 @@ export async function followScan(client: DaemonClient, id: number): Promise<Scan
     show(over ? null : progressLine(report));
     if (over) return report;
   }
-  throw new SoftquotaError('unreachable', 'the daemon ended before the scan did');
+  throw new SoftquotaError('unreachable', 'the daemon ended before the scan');
 }
 
 /**
@@ -37,7 +37,7 @@ function progressShower(): (line: string | null) => void {
 }
 
 function progressLine({ state, progress }: ScanReport): string {
-  if (state === 'waiting') return 'waiting for the scan before it to end';
+  if (state === 'waiting') return 'waiting for the end of an earlier scan';
   const { units, discovering, files, bytes } = progress;
   const found = `${formatCount(progress.units_found)}${discovering ? ' or more' : ''}`;
   const pace = `${formatCount(Math.round(progress.entries_per_second))} entries/s`;
@@ -67,9 +67,9 @@ export function scanSummary(report: ScanReport): string {
     ...(report.drift === null
       ? []
       : [
-          `${formatCount(report.drift.units)} units were off, by ${formatBytes(report.drift.bytes)} together.`,
+          `${formatCount(report.drift.units)} units had wrong figures, by ${formatBytes(report.drift.bytes)} in total.`,
         ]),
-    ...problems('could not be read, and counts as last known', report.unread),
+    ...problems('could not be read; its last known bytes count', report.unread),
     ...problems(null, report.faults),
     ...held(report.held),
   ];
@@ -78,9 +78,9 @@ export function scanSummary(report: ScanReport): string {
 
 function held(units: ScanReport['held']): string[] {
   if (units.count === 0) return [];
-  const what = units.count === 1 ? '1 unit does' : `${formatCount(units.count)} units do`;
+  const what = units.count === 1 ? '1 unit' : `${formatCount(units.count)} units`;
   return [
-    `${what} not count in full yet; what is certain counts, and the rest once git has finished:`,
+    `the full size of ${what} counts only after git has finished; until then the certain part counts:`,
     ...problems(null, units),
   ];
 }

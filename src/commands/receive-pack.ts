@@ -12,29 +12,28 @@ import { withUnreadConfigOption } from './settings.ts';
 
 export function addReceivePack(program: Command): void {
   withUnreadConfigOption(program.command('receive-pack'))
-    .summary("git receive-pack that stops an over-limit owner's upload at once")
+    .summary("run git receive-pack, and stop an over-limit owner's upload early")
     .description(
-      'Is git receive-pack, but that a push that brings something to an owner over the limit ends after a few ' +
-        "kilobytes, with the words of the pre-receive hook. All other arguments are git's. What runs is the shell " +
-        "script hooks/receive-pack/git of this package, which a server's configuration is better given itself: " +
-        'it takes no time to start. See docs/receive-pack.md.',
+      'Wraps git receive-pack. If the owner is over the limit, a push that adds data ends after a few kilobytes, with ' +
+        'the message of the pre-receive hook. All arguments go to git. The command runs the shell script ' +
+        "hooks/receive-pack/git of this package. In a server's configuration, use the script itself, because it " +
+        'starts faster. See docs/receive-pack.md.',
     )
     .usage("[git's arguments]")
     .argument('[arguments...]')
     .allowUnknownOption()
-    .addHelpText('after', "\nExit status: git's.")
+    .addHelpText('after', '\nExit status: the exit status of git.')
     .action((args: readonly string[]) => {
       const git = fileURLToPath(new URL('receive-pack/git', hooksDirectory));
       try {
         accessSync(git, constants.X_OK);
       } catch (cause) {
-        throw new SoftquotaError('configuration', `${git} cannot be run: is the package whole?`, { cause });
+        throw new SoftquotaError('configuration', `${git} cannot be run: is the package complete?`, {
+          cause,
+        });
       }
       if (process.execve === undefined)
-        throw new SoftquotaError(
-          'configuration',
-          'this system lets no program become another: it has no execve',
-        );
+        throw new SoftquotaError('configuration', 'this system has no execve, which this command needs');
       process.execve(git, [git, 'receive-pack', ...args], process.env);
     });
 }

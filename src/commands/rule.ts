@@ -23,11 +23,11 @@ interface RuleOptions extends JsonOption {
   readonly subject?: readonly string[];
 }
 
-const limitHelp = 'how much: 500M, 10G, 1.5GiB; 0 allows nothing, -1 is unlimited';
+const limitHelp = 'a size: 500M, 10G, 1.5GiB; 0 allows nothing, -1 is unlimited';
 const subjectHelp =
-  'of what: size:all, size:git:lfs ...; several, counted together, by commas or by the option again';
+  'a kind of data: size:all, size:git:lfs ...; for several, counted together, use commas or repeat the option';
 
-/** With what each of them holds further in. */
+/** The tree of subjects, indented. */
 const subjectsHelp = `\nSubjects:${[...subjects, 'none']
   .map(name => `\n${'  '.repeat(isSubject(name) ? withAncestors(name).length : 1)}${name}`)
   .join('')}`;
@@ -37,8 +37,8 @@ export function addRule(program: Command, _exit: Exit): void {
     .command('rule')
     .summary('limits on kinds of data')
     .description(
-      'Shows and changes rules. A rule limits the bytes of some kinds of data, counted together. By itself it ' +
-        'limits nobody: rules are put into groups, and users into those. A beginning:\n\n' +
+      'Shows and changes rules. A rule limits the bytes of some kinds of data, counted together. A rule limits ' +
+        'nobody by itself: add it to a group, and add users to the group. For example:\n\n' +
         '  softquota rule create total --limit 10G --subject size:all\n' +
         '  softquota group create free --rule total\n' +
         '  softquota group add-user free alice',
@@ -53,8 +53,8 @@ export function addRule(program: Command, _exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(rules.command('show')))
-    .summary('show a rule, and the groups that have it')
-    .argument('<rule>', 'its name')
+    .summary('show a rule and its groups')
+    .argument('<rule>', 'the name of the rule')
     .action(async (name: string, options: JsonOption) => {
       const client = clientOf(options);
       const shown = rule.parse(await client.get({ path: pathOf(name) }));
@@ -63,16 +63,16 @@ export function addRule(program: Command, _exit: Exit): void {
       const lines = [
         `${shown.name}: ${ruleText(shown)}.`,
         groups.length === 0
-          ? 'It is in no group, and limits nobody.'
-          : `It is in the groups ${groups.join(', ')}.`,
+          ? 'No group has this rule, so it limits nobody.'
+          : `Groups with this rule: ${groups.join(', ')}.`,
       ];
       print(`${lines.map(printable).join('\n')}\n`);
     });
 
   withJsonOption(withConfigOption(rules.command('create')))
     .summary('create a rule')
-    .description('Creates a rule. It limits nobody before it is in a group.')
-    .argument('<rule>', 'its name')
+    .description('Creates a rule. It limits nobody until it is in a group.')
+    .argument('<rule>', 'the name of the rule')
     .requiredOption('--limit <size>', limitHelp)
     .requiredOption('--subject <subject>', subjectHelp, gathered)
     .addHelpText('after', subjectsHelp)
@@ -89,15 +89,15 @@ export function addRule(program: Command, _exit: Exit): void {
 
   withJsonOption(withConfigOption(rules.command('edit')))
     .summary('change a rule')
-    .description('Changes a rule in every group that has it, and leaves what is not given.')
-    .argument('<rule>', 'its name')
+    .description('Changes a rule in every group that has it. What no option names stays the same.')
+    .argument('<rule>', 'the name of the rule')
     .option('--limit <size>', limitHelp)
-    .option('--subject <subject>', `${subjectHelp}; instead of those that there were`, gathered)
+    .option('--subject <subject>', `${subjectHelp}; they replace the present subjects`, gathered)
     .addHelpText('after', subjectsHelp)
     .action(async (name: string, options: RuleOptions) => {
       const body = fieldsOf(options);
       if (Object.keys(body).length === 0) {
-        throw new SoftquotaError('usage', 'nothing is to be changed: give --limit, --subject, or both');
+        throw new SoftquotaError('usage', 'nothing to change: give --limit, --subject, or both');
       }
       const edited = rule.parse(await clientOf(options).get({ method: 'PATCH', path: pathOf(name), body }));
       if (options.json === true) printJson(edited);
@@ -106,8 +106,8 @@ export function addRule(program: Command, _exit: Exit): void {
 
   withConfigOption(rules.command('delete'))
     .summary('delete a rule')
-    .description('Deletes a rule, and takes it out of every group.')
-    .argument('<rule>', 'its name')
+    .description('Deletes a rule, and removes it from every group.')
+    .argument('<rule>', 'the name of the rule')
     .action(async (name: string, options: ConfigOption) => {
       await clientOf(options).get({ method: 'DELETE', path: pathOf(name) });
       print(`Deleted rule ${printable(name)}.\n`);
@@ -135,7 +135,7 @@ function groupsWith({ groups }: WholePolicy, name: string): readonly string[] {
 
 function rulesTable(policy: WholePolicy): string {
   if (policy.rules.length === 0) {
-    return 'There is none: [quota.default] TOTAL alone limits. softquota rule create makes one.\n';
+    return 'No rules: only [quota.default] TOTAL limits. Create one with softquota rule create.\n';
   }
   return table(
     [{ title: 'RULE' }, { title: 'LIMIT', align: 'right' }, { title: 'OF' }, { title: 'IN GROUPS' }],

@@ -20,16 +20,16 @@ interface ScanOptions extends ConfigOption {
 export function addScan(program: Command, exit: Exit): void {
   withJsonOption(withConfigOption(program.command('scan')))
     .summary('measure now')
-    .description('Measures everything, or what the given owners have, and waits for the end.')
-    .argument('[owners...]', 'only these owners')
-    .option('--verify', 'trust nothing remembered, and tell how far the figures were off')
+    .description('Measures all units, or the units of the given owners, and waits for the end.')
+    .argument('[owners...]', 'measure only these owners')
+    .option('--verify', 'ignore all caches, and show by how much the known figures were wrong')
     .option(
       '--accept-moved',
-      'take storage roots that became another file system, or lost most of their units, as they are now: what is not there is dropped',
+      'accept the present state of storage roots that became another file system or lost most of their units: missing units are removed',
     )
     .addHelpText(
       'after',
-      '\nExit status: 0 measured, 1 it was stopped or failed, or the owners have nothing.',
+      '\nExit status: 0 measured, 1 the scan was stopped or failed, or the owners have no units.',
     )
     .action(async (owners: readonly string[], options: ScanOptions) => {
       const client = adminClient(() => configFrom(options));
@@ -37,7 +37,7 @@ export function addScan(program: Command, exit: Exit): void {
       if (options.json === true) printJson(ended);
       else print(scanSummary(ended));
       const nobodys = owners.length > 0 && ended.state === 'done' && ended.progress.units_found === 0;
-      if (nobodys) tell(`softquota: no unit of ${owners.map(printable).join(', ')} is there\n`);
+      if (nobodys) tell(`softquota: ${owners.map(printable).join(', ')} has no units\n`);
       exit(ended.state === 'done' && !nobodys ? exitCodes.done : exitCodes.refused);
     });
 }

@@ -20,14 +20,14 @@ export function addServe(program: Command, exit: Exit): void {
     .summary('run the daemon')
     .description(
       'Runs the daemon in the foreground: measures what every owner stores and answers on its sockets.\n' +
-        'SIGHUP reads the configuration anew, SIGTERM and SIGINT stop it.',
+        'SIGHUP makes it read the configuration again; SIGTERM and SIGINT stop it.',
     )
-    .option('--check-config', 'only check the configuration: exit 0, or 78 with every fault')
+    .option('--check-config', 'only check the configuration: exit 0, or 78 with all errors')
     .option('--print-config', 'only print the configuration in force, secrets masked')
     .action(async (options: ServeOptions) => {
       const loaded = loadedFrom(options);
       if (options.printConfig === true) return print(printConfig(loaded));
-      if (options.checkConfig === true) return print('The configuration is sound.\n');
+      if (options.checkConfig === true) return print('The configuration has no errors.\n');
       exit(await serve(options, loaded.config));
     });
 }
@@ -50,12 +50,12 @@ async function serve(
     process.exit(status);
   };
   process.on('uncaughtException', error => {
-    log.fatal({ err: error }, "a mistake of softquota's own");
+    log.fatal({ err: error }, 'internal error (please report it)');
     void leave(exitCodes.internal);
   });
   // What failed somewhere and was not waited for leaves all else as it was: no reason to stop answering.
   process.on('unhandledRejection', error => {
-    log.error({ err: error }, "a mistake of softquota's own; it goes on");
+    log.error({ err: error }, 'internal error (please report it); the daemon continues');
   });
   // Nor is that nobody reads what is said.
   process.stderr.on('error', () => {});
@@ -78,7 +78,7 @@ async function serve(
     log.info({ signal: await stopAsked }, 'softquota stops');
     supervision.stopping();
     setTimeout(() => {
-      log.error('something did not stop in time and is left behind');
+      log.error('a part of the daemon did not stop in time and is abandoned');
       void leave(exitCodes.done);
     }, stopMs).unref();
     const hangingThreads = await started.stop();
@@ -86,7 +86,7 @@ async function serve(
     if (hangingThreads > 0) {
       log.error(
         { hangingThreads },
-        'a disk never answered; everything is kept, and the process ends itself hard',
+        'a disk never answered; all data is stored, and the process kills itself',
       );
       await flush();
       process.kill(process.pid, 'SIGKILL');
@@ -94,7 +94,7 @@ async function serve(
     return await leave(exitCodes.done);
   } catch (error) {
     if (error instanceof SoftquotaError) log.fatal({ code: error.code, err: error.cause }, error.message);
-    else log.fatal({ err: error }, "a mistake of softquota's own");
+    else log.fatal({ err: error }, 'internal error (please report it)');
     return await leave(error instanceof SoftquotaError ? error.exitCode : exitCodes.internal);
   }
 }

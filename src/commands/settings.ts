@@ -18,14 +18,14 @@ export interface ConfigOption {
 
 export function withConfigOption(
   command: Command,
-  what = 'the configuration; else SOFTQUOTA_CONFIG, ./app.ini, /etc/softquota/app.ini',
+  what = 'the configuration file; default: SOFTQUOTA_CONFIG, ./app.ini or /etc/softquota/app.ini',
 ): Command {
   return command.option('--config <file>', what);
 }
 
 /** For a command that needs no configuration: whoever gives it to all of them may give it here, too. */
 export function withUnreadConfigOption(command: Command): Command {
-  return withConfigOption(command, 'taken, as every command takes it; nothing of it is needed here');
+  return withConfigOption(command, 'accepted as by every command, but not used');
 }
 
 export function withJsonOption(command: Command): Command {

@@ -1,4 +1,4 @@
-/** `softquota sign-in-link`: a browser signed in without a token. */
+/** `softquota sign-in-link`: a link that signs a browser in without a token. */
 
 import type { Command } from 'commander';
 import { signInLink } from '../wire/index.ts';
@@ -15,12 +15,12 @@ interface LinkOptions extends ConfigOption {
 
 export function addSignInLink(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('sign-in-link')))
-    .summary('make a link that signs a user in to the web UI')
+    .summary('create a link that signs a user in to the web UI')
     .description(
-      'Prints nothing but a link on standard output: who opens it in a browser is signed in as that user. It is\n' +
-        'good once and for ten minutes, on the host that made it, until its daemon ends.',
+      'Prints only a link on standard output. Opening it in a browser signs in as that user. The link works once,\n' +
+        'within ten minutes, on the host that created it, and only until its daemon ends.',
     )
-    .requiredOption('--user <user>', 'whom it signs in')
+    .requiredOption('--user <user>', 'the user to sign in')
     .action(async ({ user, json, ...option }: LinkOptions) => {
       const path = `/users/${pathStep(user)}/sign-in-link`;
       const client = adminClient(() => configFrom(option));

@@ -8,8 +8,8 @@ import { table } from './output.ts';
 /** Whole lines. */
 export function simulationText({ owners, refused, allowed }: Simulation): string {
   return [
-    `Of ${counted(owners, 'owner', 'owners')}, ${formatCount(refused.count)} would newly be refused something, ` +
-      `and ${formatCount(allowed.count)} newly allowed something.\n`,
+    `${formatCount(refused.count)} of ${counted(owners, 'owner', 'owners')} would be newly refused, ` +
+      `${formatCount(allowed.count)} would be newly allowed.\n`,
     ...changedText('NEWLY REFUSED', refused),
     ...changedText('NEWLY ALLOWED', allowed),
   ].join('');
@@ -48,7 +48,7 @@ function rowsOf({ user, changes }: ChangedOwner): readonly (readonly string[])[]
   });
 }
 
-const nothingCovers = { used: '-', limit: 'none covers' };
+const nothingCovers = { used: '-', limit: 'no rule' };
 
 function deciderOf({ group, rule }: Verdict): string {
   if (group === null) return '[quota.default] TOTAL';
@@ -57,6 +57,6 @@ function deciderOf({ group, rule }: Verdict): string {
 
 /** Whole lines. */
 export function faultsText(faults: Simulation['lint']): string {
-  if (faults.length === 0) return 'Nothing is odd about it.\n';
+  if (faults.length === 0) return 'No problems found.\n';
   return faults.map(({ message }) => `${printable(message)}\n`).join('');
 }

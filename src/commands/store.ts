@@ -31,61 +31,60 @@ interface CopyOptions extends ConfigOption {
 export function addStore(program: Command, exit: Exit): void {
   const store = program
     .command('store')
-    .summary('the store that hosts share')
-    .description('Looks after the store that several hosts share. docs/redis.md tells the whole story.');
+    .summary('the store that several hosts share')
+    .description('Copies and repairs the store that several hosts share. See docs/redis.md.');
 
   withConfigOption(store.command('repair'))
-    .summary('decide which policy is the right one')
+    .summary('choose between two diverged policies')
     .description(
-      'For a shared store that was emptied, or put back from an older copy: its policy does not come\n' +
-        'into force by itself, and none can be changed until somebody decides. --known puts the policy\n' +
-        'that is in force on this host into the store; --stored takes the one that the store holds.\n' +
-        'The other hosts follow within two seconds. Usage needs no repair: each host tells its own.',
+      'For a shared store that was emptied, or restored from an older copy. Its policy does not come into\n' +
+        'force automatically, and no policy can be changed until you choose. --known writes the policy that\n' +
+        'is in force on this host to the store; --stored uses the policy in the store. The other hosts\n' +
+        'follow within two seconds. Usage needs no repair: each host reports its own.',
     )
-    .addOption(new Option('--known', 'the policy in force here is the right one').conflicts('stored'))
-    .addOption(new Option('--stored', 'the policy in the store is the right one'))
+    .addOption(new Option('--known', 'use the policy in force on this host').conflicts('stored'))
+    .addOption(new Option('--stored', 'use the policy in the store'))
     .option('--yes', 'do not ask')
-    .addHelpText('after', '\nExit status: 0 done, 2 there is nothing to repair, 69 the store is away.')
+    .addHelpText('after', '\nExit status: 0 done, 2 nothing to repair, 69 the store does not answer.')
     .action(async (options: RepairOptions) => {
       const policy = options.known === true ? 'known' : options.stored === true ? 'stored' : null;
       if (policy === null) {
-        throw new SoftquotaError(
-          'usage',
-          'store repair: which policy is the right one, --known or --stored?',
-        );
+        throw new SoftquotaError('usage', 'store repair: give either --known or --stored');
       }
       const client = clientOf(options);
       const { divergence } = sharedStore.parse(await getShared(client, { path: '/admin/quota/store' }));
       if (divergence !== null && options.yes !== true) {
         const what =
-          policy === 'known' ? 'Put the policy in force here into the store' : 'Take the policy of the store';
+          policy === 'known'
+            ? 'Write the policy in force on this host to the store'
+            : 'Use the policy in the store';
         if (!(await confirmed(`${divergence.message}\n${what}?`))) return exit(1);
       }
       await client.get({ method: 'POST', path: '/admin/quota/store/repair', body: { policy } });
       print(
         policy === 'known'
-          ? 'The store holds the policy that is in force here.\n'
-          : 'The policy of the store is in force.\n',
+          ? 'The store has the policy that is in force on this host.\n'
+          : 'The policy in the store is in force.\n',
       );
     });
 
   withJsonOption(withConfigOption(store.command('copy')))
-    .summary('move to a store that hosts share, or back')
+    .summary('move to a shared store, or back')
     .description(
-      'Copies owners, policy and events of the running daemon into an empty Redis, and prints what to set\n' +
-        'in app.ini. After a restart the daemon goes on there, and tells by itself what is stored on it. What\n' +
-        'is ruled between the copy and the restart is not in the copy: the daemon notices, and asks for\n' +
-        '`softquota store repair`. With "--to sqlite" a daemon that shares a quota brings the events home,\n' +
-        "so that it can go on with this host's own store; all else is there already.",
+      'Copies owners, policy and events of the running daemon to an empty Redis, and prints the settings for\n' +
+        'app.ini. After a restart the daemon uses that Redis, and reports its usage there. A policy change\n' +
+        'between the copy and the restart is not in the copy: the daemon detects this, and asks for\n' +
+        '`softquota store repair`. With "--to sqlite", a daemon that shares a quota copies the events to the\n' +
+        "host's own store, so that it can continue alone; that store has everything else already.",
     )
-    .requiredOption('--to <address>', 'where to: an address as in [store] HOST, or sqlite')
-    .option('--prefix <prefix>', 'as [store] PREFIX; default: what the configuration says')
-    .option('--verify', 'read everything back, and compare')
+    .requiredOption('--to <address>', 'the target: an address as in [store] HOST, or sqlite')
+    .option('--prefix <prefix>', 'the [store] PREFIX of the target; default: the PREFIX of the configuration')
+    .option('--verify', 'read everything back and compare it')
     .addHelpText(
       'after',
       '\nExample:\n  softquota store copy --to redis://softquota:PASSWORD@redis.example:6379/0 --verify\n\n' +
-        'Exit status: 0 done, 2 the store is not empty (it stays as it is), 69 it or the daemon is away,\n' +
-        "78 it does not let us in, or holds another program's data.",
+        'Exit status: 0 done, 2 the target is not empty (it is not changed), 69 the target or the daemon does\n' +
+        "not answer, 78 the target denies access, or has another program's data.",
     )
     .action(async (options: CopyOptions) => {
       const config = configFrom(options);
@@ -98,7 +97,7 @@ async function copyHome(
   { prefix, verify = false, json = false }: CopyOptions,
 ): Promise<void> {
   if (prefix !== undefined) {
-    throw new SoftquotaError('usage', '--prefix: is of use only where --to is an address');
+    throw new SoftquotaError('usage', '--prefix can be given only if --to is an address');
   }
   const call = { method: 'POST', path: '/admin/quota/store/copy', body: { verify } } as const;
   const copied = copiedTo.parse(
@@ -109,7 +108,7 @@ async function copyHome(
   );
   if (json) return printJson(copied);
   print(
-    `Copied ${formatCount(copied.events)} events.${sameText(copied)} Owners and policy are there.\n` +
+    `Copied ${formatCount(copied.events)} events.${sameText(copied)} Owners and policy are in the store already.\n` +
       'Set in app.ini, then restart the daemon:\n\n    [store]\n    ADAPTER = sqlite\n',
   );
 }
@@ -125,7 +124,7 @@ async function copyAway(config: Config, options: CopyOptions): Promise<void> {
   const { copyTo, parseBackup } = await import('../backup/index.ts');
   const { openRedisStore } = await import('../store/index.ts');
   const answer = await adminClient(() => config).get({ path: '/admin/backup' });
-  const backup = parseBackup(JSON.stringify(answer), 'what the daemon answered');
+  const backup = parseBackup(JSON.stringify(answer), 'the answer of the daemon');
   const { waitReplicas } = config.store;
   const target = await openRedisStore({ address: to, prefix, waitReplicas });
   try {
@@ -152,25 +151,25 @@ function copiedText(
   const reported = units.reduce((sum, { bytes }) => sum + bytes, 0);
   const shown = maskPassword(to);
   const lines = [
-    ...(server.hostId === null ? ['[server]', 'HOST_ID = a name that no other host has', ''] : []),
+    ...(server.hostId === null ? ['[server]', 'HOST_ID = a name that no other host uses', ''] : []),
     '[store]',
     'ADAPTER = redis',
     `HOST = ${shown}`,
     ...(prefix === store.prefix ? [] : [`PREFIX = ${prefix}`]),
     ...(security.secretKeys.length === 0
-      ? ['', '[security]', `SECRET_KEY = what ${join(server.dataPath, 'secret.key')} has, on each host`]
+      ? ['', '[security]', `SECRET_KEY = the content of ${join(server.dataPath, 'secret.key')}, on each host`]
       : []),
   ];
   return (
     `Copied ${what} to ${shown}.${sameText(copied)}\n` +
     (reported > 0
-      ? `What programs reported here, ${formatBytes(reported)}, is told by this host when it joins.\n`
+      ? `The usage that programs reported here, ${formatBytes(reported)}, is shared when this host joins.\n`
       : '') +
-    `Set in app.ini${shown === to ? '' : ', with user and password as you gave them'}, then restart the daemon:\n\n` +
+    `Set in app.ini${shown === to ? '' : ', with the user and password that you gave'}, then restart the daemon:\n\n` +
     lines.map(line => (line === '' ? '\n' : `    ${line}\n`)).join('')
   );
 }
 
 function sameText({ verified }: CopiedTo): string {
-  return verified ? ' Read back, all of it is the same.' : '';
+  return verified ? ' Everything was read back and is the same.' : '';
 }

@@ -1,4 +1,4 @@
-/** `softquota token`: what lets programs and people into the API. */
+/** `softquota token`: tokens that let programs and people use the API. */
 
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
@@ -29,25 +29,25 @@ export function addToken(program: Command, _exit: Exit): void {
   const tokens = program
     .command('token')
     .summary('tokens for the API')
-    .description('Makes, lists and revokes the tokens that let a user use the API.');
+    .description('Creates, lists and revokes the tokens with which a user can use the API.');
 
   withUserOption(tokens.command('create'))
-    .summary('make a token')
+    .summary('create a token')
     .description(
-      'Makes a token, and prints nothing but the token on standard output. It is kept nowhere: who loses it makes\n' +
-        'another one; one that cannot be printed is revoked. With --admin the user becomes an administrator, and is created where there is none, so\n' +
-        'that this makes the first token of a new installation:\n\n' +
+      'Creates a token, and prints only the token on standard output. The token is not stored anywhere: if you lose\n' +
+        'it, create another one. A token that cannot be printed is revoked. With --admin the user becomes an\n' +
+        'administrator, and is created if it does not exist. So this creates the first token of a new installation:\n\n' +
         '  softquota token create --user root --admin',
     )
-    .option('--admin', 'make the user an administrator, too')
+    .option('--admin', 'also make the user an administrator')
     .option('--scope <scope>', scopeHelp, (scope: string, others: readonly string[] = []) => [
       ...others,
       scope,
     ])
-    .option('--name <name>', 'what it is called, once for each user; default: made up')
+    .option('--name <name>', 'the name of the token, unique for the user; default: a generated name')
     .option(
       '--expires <when>',
-      'a time such as 2027-01-31, 2027-01-31T12:00:00Z or, from now on, 90d; default: never',
+      'when it expires: a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or a time from now such as 90d; default: never',
     )
     .action(async (options: CreateOptions) => {
       const body = {
@@ -86,9 +86,9 @@ export function addToken(program: Command, _exit: Exit): void {
 
   withConfigOption(tokens.command('revoke'))
     .summary('revoke a token')
-    .description('Takes a token away; it is refused from then on.')
-    .argument('<token>', 'its id or its name')
-    .requiredOption('--user <user>', 'whose it is')
+    .description('Revokes a token; from then on it is refused.')
+    .argument('<token>', 'the id or the name of the token')
+    .requiredOption('--user <user>', 'the user of the token')
     .action(async (idOrName: string, options: UserOption) => {
       await clientOf(options).get({ method: 'DELETE', path: `${pathOf(options)}/${pathStep(idOrName)}` });
       print(`${printable(`Revoked ${idOrName} of ${options.user}.`)}\n`);
@@ -96,11 +96,11 @@ export function addToken(program: Command, _exit: Exit): void {
 }
 
 const scopeHelp =
-  'what it may do: all, or read:AREA and write:AREA of admin, user, organization; may be given several times; ' +
-  'default: all that the user may';
+  'a permission: all, or read:AREA or write:AREA, where AREA is admin, user or organization; may be given several ' +
+  'times; default: all permissions of the user';
 
 function withUserOption(command: Command): Command {
-  return withJsonOption(withConfigOption(command)).requiredOption('--user <user>', 'whose it is');
+  return withJsonOption(withConfigOption(command)).requiredOption('--user <user>', 'the user of the token');
 }
 
 function clientOf(option: ConfigOption): DaemonClient {
@@ -112,9 +112,9 @@ function pathOf({ user: name }: UserOption): string {
 }
 
 /**
- * Gives the change that makes somebody an administrator, to be done once there is the token: a token that
- * cannot be made must not leave one behind. Null where there is nothing to do any more. What is done is told
- * on standard error.
+ * Returns the change that makes a user an administrator, to be applied after the token exists: if the token
+ * cannot be created, the user must not become an administrator. Null if the user is one already. The change is
+ * reported on standard error.
  */
 async function promotionOf(client: DaemonClient, name: string): Promise<(() => Promise<void>) | null> {
   const path = `/admin/users/${pathStep(name)}`;
@@ -125,7 +125,7 @@ async function promotionOf(client: DaemonClient, name: string): Promise<(() => P
   if (isAdmin) return null;
   return async () => {
     await client.get({ method: 'PATCH', path, body: { is_admin: true } });
-    const done = isNew ? `created ${name}, an administrator` : `${username} is an administrator now`;
+    const done = isNew ? `created ${name}, an administrator` : `${username} is now an administrator`;
     tell(`softquota: ${printable(done)}\n`);
   };
 }
@@ -138,19 +138,19 @@ function timeIn(text: string, now: number): string {
   if (span.ok) return new Date(now + span.value).toISOString();
   throw new SoftquotaError(
     'usage',
-    `--expires ${text}: expected a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or how long from now, such as 90d`,
+    `--expires ${text}: expected a time such as 2027-01-31 or 2027-01-31T12:00:00Z, or a time from now, such as 90d`,
   );
 }
 
 function tokensTable(tokens: readonly Token[]): string {
-  if (tokens.length === 0) return 'There is none. softquota token create makes one.\n';
+  if (tokens.length === 0) return 'No tokens. Create one with softquota token create.\n';
   return table(
     [
       { title: 'ID' },
       { title: 'NAME' },
       { title: 'SCOPES' },
       { title: 'ENDS IN' },
-      { title: 'MADE' },
+      { title: 'CREATED' },
       { title: 'LAST USED' },
       { title: 'EXPIRES' },
     ],

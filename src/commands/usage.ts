@@ -28,13 +28,13 @@ const mostRows = 1000;
 
 export function addUsage(program: Command, _exit: Exit): void {
   withJsonOption(withConfigOption(program.command('usage')))
-    .summary('show who uses how much')
+    .summary('show how much each owner uses')
     .description(
-      'Shows the owners that use most, or one owner with every repository and store, largest first, how quickly it grows, and ' +
-        'when the limit is reached at that. Growth is known once there are figures of two days.',
+      'Shows the largest owners. With an owner: all its units, largest first, how fast its usage grows, and ' +
+        'when it reaches the limit. Growth is shown after two days of data.',
     )
     .argument('[owner]', "an owner's name")
-    .option('--top <n>', 'how many rows', String(defaultTop))
+    .option('--top <n>', 'the number of rows', String(defaultTop))
     .action(async (owner: string | undefined, options: UsageOptions) => {
       const client = adminClient(() => configFrom(options));
       const top = countOf(options.top);
@@ -46,8 +46,7 @@ export function addUsage(program: Command, _exit: Exit): void {
       }
       const path = `/admin/quota/usage/${encodeURIComponent(owner)}`;
       const report = ownerReport.parse(await client.get({ path }));
-      if (!report.known)
-        throw new SoftquotaError('not_found', `nothing is known of an owner named "${owner}"`);
+      if (!report.known) throw new SoftquotaError('not_found', `no such owner: ${owner}`);
       const past = `/admin/quota/history?owner=${encodeURIComponent(owner)}&range=day`;
       const { growth } = history.parse(await client.get({ path: past }));
       if (options.json === true) printJson({ ...report, growth });
@@ -58,13 +57,13 @@ export function addUsage(program: Command, _exit: Exit): void {
 function countOf(text: string): number {
   const count = /^\d+$/.test(text) ? Number(text) : 0;
   if (count >= 1 && count <= mostRows) return count;
-  throw new SoftquotaError('usage', `--top ${text}: a whole number from 1 to ${mostRows} is expected`);
+  throw new SoftquotaError('usage', `--top ${text}: expected a whole number from 1 to ${mostRows}`);
 }
 
 /** Whole lines, the owners in the order that they are given in. */
 export function ownersTable(rows: readonly OwnerRow[]): string {
   if (rows.length === 0)
-    return 'No owner is known yet. softquota scan measures, softquota doctor tells what is amiss.\n';
+    return 'No owner is known yet. Run softquota scan to measure, or softquota doctor to find problems.\n';
   return table(
     [
       { title: 'OWNER' },
@@ -119,14 +118,14 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
 
 function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {
   const days = `a day since ${since.slice(0, 10)}`;
-  if (perDay === 0) return `It stays as it is (since ${since.slice(0, 10)}).`;
-  if (perDay < 0) return `It shrinks by ${formatBytes(-perDay)} ${days}.`;
+  if (perDay === 0) return `Usage has not changed since ${since.slice(0, 10)}.`;
+  if (perDay < 0) return `Usage falls by ${formatBytes(-perDay)} ${days}.`;
   const until = reachedAt === null ? '' : `: the limit is reached on ${reachedAt.slice(0, 10)}`;
-  return `It grows by ${formatBytes(perDay)} ${days}${until}.`;
+  return `Usage grows by ${formatBytes(perDay)} ${days}${until}.`;
 }
 
 function useOf({ used, limit }: OwnerRow): { readonly limit: string; readonly percent: string } {
-  return used === null || limit === null ? { limit: 'none covers', percent: '-' } : formatUse(used, limit);
+  return used === null || limit === null ? { limit: 'no rule', percent: '-' } : formatUse(used, limit);
 }
 
 function stateOf({ allowed, partial, stale }: OwnerRow): string {

@@ -45,7 +45,7 @@ interface GroupsOptions extends ConfigOption {
   readonly none?: boolean;
 }
 
-/** As many as one answer can have. */
+/** The most rows that one answer can have. */
 const pageRows = 1000;
 
 export function addUser(program: Command, _exit: Exit): void {
@@ -53,14 +53,14 @@ export function addUser(program: Command, _exit: Exit): void {
     .command('user')
     .summary('users and organizations')
     .description(
-      'Shows and changes users and organizations. Whoever is met on the disk or in a report is known by\n' +
-        'itself, as a user until someone says otherwise.',
+      'Shows and changes users and organizations. Owners found on the disk or in a report are added\n' +
+        'automatically, as users; you can change them to organizations.',
     );
 
   withJsonOption(withConfigOption(users.command('list')))
     .summary('list users and organizations')
-    .option('--search <text>', 'only those with this in their names')
-    .addOption(typeOption('only these'))
+    .option('--search <text>', 'only names that contain this text')
+    .addOption(typeOption('only this type'))
     .action(async (options: ListOptions) => {
       const found = await allUsers(clientOf(options), options);
       if (options.json === true) printJson(found);
@@ -69,9 +69,7 @@ export function addUser(program: Command, _exit: Exit): void {
 
   withJsonOption(withConfigOption(users.command('show')))
     .summary('show a user or an organization')
-    .description(
-      'Shows what is known of one, the groups that bear on it, and the members of an organization.',
-    )
+    .description('Shows a user or an organization, its effective groups, and the members of an organization.')
     .argument('<name>', nameHelp)
     .action(async (name: string, options: JsonOption) => {
       const client = clientOf(options);
@@ -84,7 +82,7 @@ export function addUser(program: Command, _exit: Exit): void {
   withFields(withJsonOption(withConfigOption(users.command('create'))))
     .summary('create a user or an organization')
     .argument('<name>', nameHelp)
-    .option('--admin', 'an administrator')
+    .option('--admin', 'create an administrator')
     .action(async (name: string, options: FieldOptions) => {
       const body = { username: name, ...fieldsOf(options) };
       const path = '/admin/users';
@@ -96,20 +94,20 @@ export function addUser(program: Command, _exit: Exit): void {
   withFields(withJsonOption(withConfigOption(users.command('edit'))))
     .summary('change or rename a user or an organization')
     .description(
-      'Changes what is given, and leaves the rest. Whoever is renamed keeps groups, tokens and memberships;\n' +
-        'the directories are to be renamed with it, since repositories are whose the disk says.',
+      'Changes only what the options name. A renamed user or organization keeps its groups, tokens and\n' +
+        'memberships. Rename its directories, too: they decide who owns the repositories.',
     )
     .argument('<name>', nameHelp)
     .option('--name <name>', 'the new name')
     .option('--admin', 'make it an administrator')
-    .option('--no-admin', 'an administrator no longer')
+    .option('--no-admin', 'make it no administrator')
     .action(async (name: string, options: EditOptions) => {
       const body = {
         ...fieldsOf(options),
         ...(options.name === undefined ? {} : { username: options.name }),
       };
       if (Object.keys(body).length === 0) {
-        throw new SoftquotaError('usage', 'nothing is to be changed: give at least one option');
+        throw new SoftquotaError('usage', 'nothing to change: give at least one option');
       }
       const path = `/admin/users/${pathStep(name)}`;
       const edited = user.parse(await clientOf(options).get({ method: 'PATCH', path, body }));
@@ -120,8 +118,8 @@ export function addUser(program: Command, _exit: Exit): void {
   withConfigOption(users.command('delete'))
     .summary('delete a user or an organization')
     .description(
-      'Deletes one with all tokens, memberships and assignments to groups. One that has repositories or other\n' +
-        'units stays: those are to go first.',
+      'Deletes a user or an organization with all its tokens and memberships, also in groups. If it still has\n' +
+        'repositories or other units, delete these first.',
     )
     .argument('<name>', nameHelp)
     .action(async (name: string, options: ConfigOption) => {
@@ -130,19 +128,19 @@ export function addUser(program: Command, _exit: Exit): void {
     });
 
   withConfigOption(users.command('set-groups'))
-    .summary('put a user or an organization into groups')
-    .description('Puts one into these groups, and out of all others.')
+    .summary('set the groups of a user or an organization')
+    .description('Adds a user or an organization to these groups, and removes it from all others.')
     .argument('<name>', nameHelp)
     .argument('[groups...]', 'names of groups')
-    .option('--none', 'out of all groups')
+    .option('--none', 'remove it from all groups')
     .action(async (name: string, groups: readonly string[], options: GroupsOptions) => {
       if ((options.none === true) !== (groups.length === 0)) {
-        throw new SoftquotaError('usage', 'name the groups, or say --none, one of both');
+        throw new SoftquotaError('usage', 'give either names of groups or --none');
       }
       const path = `/admin/users/${pathStep(name)}/quota/groups`;
       await clientOf(options).get({ method: 'POST', path, body: { groups } });
       const where = groups.length === 0 ? 'in no group' : `in ${groups.join(', ')}`;
-      print(`${printable(`${name} is ${where} now.`)}\n`);
+      print(`${printable(`${name} is now ${where}.`)}\n`);
     });
 }
 
@@ -150,9 +148,9 @@ const nameHelp = 'the name of a user or an organization';
 
 function withFields(command: Command): Command {
   return command
-    .addOption(typeOption('what it is'))
-    .option('--email <address>', 'where to write to')
-    .option('--full-name <name>', 'what to call it');
+    .addOption(typeOption('user or organization'))
+    .option('--email <address>', 'its email address')
+    .option('--full-name <name>', 'its full name');
 }
 
 function typeOption(what: string): Option {
@@ -185,7 +183,7 @@ async function allUsers(client: DaemonClient, { search, type }: ListOptions): Pr
 
 interface Shown extends User {
   readonly quota: QuotaInfo;
-  /** Of an organization. */
+  /** Only for an organization. */
   readonly members?: readonly Member[];
 }
 
@@ -203,11 +201,11 @@ function rankOf({ type, is_admin: isAdmin }: User): string {
 }
 
 function usersTable(users: readonly User[]): string {
-  if (users.length === 0) return 'There is none.\n';
+  if (users.length === 0) return 'No users or organizations.\n';
   return table(
     [
       { title: 'NAME' },
-      { title: 'WHAT' },
+      { title: 'TYPE' },
       { title: 'FULL NAME' },
       { title: 'EMAIL' },
       { title: 'KNOWN SINCE' },
@@ -234,7 +232,7 @@ function userLines(shown: User): readonly string[] {
 
 function userText(shown: Shown): string {
   const groups = shown.quota.groups.map(({ name }) => name).join(', ');
-  const bearing = groups === '' ? 'none; [quota.default] TOTAL counts' : groups;
+  const bearing = groups === '' ? 'none; [quota.default] TOTAL applies' : groups;
   const members = shown.members?.map(({ username, role }) =>
     role === 'owner' ? `${username} (owner)` : username,
   );

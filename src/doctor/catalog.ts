@@ -1,7 +1,4 @@
-/**
- * Everything that doctor may find besides what the daemon finds itself, by the code of the finding. What
- * stands here is what the manual says.
- */
+/** The findings of doctor besides the daemon's own, by their codes. The manual (docs/doctor.md) shows this text. */
 
 import type { FindingEntry } from '../health/index.ts';
 
@@ -9,223 +6,224 @@ export const doctorFindings = {
   config: {
     severity: 'wrong',
     meaning:
-      'app.ini or the environment has faults; with them the daemon does not start, and reloads nothing.',
-    mend: 'mend every line that is named; `softquota serve --check-config` tells when all is well',
+      'app.ini or the environment has errors. With them the daemon does not start, and a reload changes nothing.',
+    mend: 'correct every line that is named; `softquota serve --check-config` shows whether errors are left',
   },
   config_note: {
     severity: 'notice',
-    meaning: 'Something in the configuration is not wrong, but hardly meant.',
-    mend: 'as it says',
+    meaning: 'A setting is allowed, but probably a mistake.',
+    mend: 'as the finding says',
   },
   config_writable: {
     severity: 'wrong',
-    meaning: 'Anybody on this host can write app.ini, or put another one in its place.',
-    mend: '`chmod o-w` on what is named',
+    meaning: 'Anybody on this host can write or replace app.ini.',
+    mend: '`chmod o-w` for the file or directory that the finding names',
   },
   secret_readable: {
     severity: 'wrong',
     meaning: 'Anybody on this host can read a file with a secret of the configuration.',
-    mend: "give the file to the daemon's group, and take everybody's right to read it",
+    mend: "give the file to the daemon's group, and remove the read permission for others",
   },
   not_looked: {
     severity: 'notice',
-    meaning: 'Whoever runs doctor may not look at something; it may be right or wrong.',
-    mend: 'run it as root',
+    meaning: 'The user who runs doctor has no permission to check something, so it was not checked.',
+    mend: 'run doctor as root',
   },
   daemon_away: {
     severity: 'wrong',
-    meaning: 'No daemon answers. What only it knows, such as unreadable places, was not looked at.',
-    mend: 'start it',
+    meaning:
+      'No daemon answers. So doctor could not check what only the daemon knows, such as unreadable files.',
+    mend: 'start the daemon',
   },
   version: {
     severity: 'wrong',
     meaning:
-      'The daemon that runs is of another version than this command: it was not restarted after an update.',
+      'The running daemon has another version than this command: it was not restarted after an update.',
     mend: 'restart the daemon',
   },
   clock: {
     severity: 'wrong',
-    meaning: "The daemon's clock and this command's differ by more than a minute.",
+    meaning: 'The clocks of the daemon and of this command differ by more than a minute.',
     mend: 'set the clock, restart the daemon',
   },
   gate_away: {
     severity: 'wrong',
-    meaning: 'Nobody answers where hooks are to ask, so that pushes go by `onError`.',
+    meaning: 'No daemon answers at the socket that hooks ask, so `onError` decides about pushes.',
     mend: 'start the daemon, or set `[server] SOCKET` to where it listens',
   },
   gate_blocked: {
     severity: 'wrong',
     meaning:
-      "The user that git runs as has no right to use the gate's socket, so that pushes go by `onError`.",
-    mend: 'give that right, on the socket or on a directory above it',
+      "The user that git runs as has no permission to use the gate's socket, so `onError` decides about pushes.",
+    mend: 'give that permission, on the socket or on a directory above it',
   },
   socket_exposed: {
     severity: 'wrong',
     meaning:
-      "Anybody on this host can put a socket of their own in the place of one of the daemon's; the daemon does not start with it.",
-    mend: 'a directory that only the daemon and root may write, such as /run/softquota',
+      "Anybody on this host can replace one of the daemon's sockets. The daemon does not start in this state.",
+    mend: 'put the socket into a directory that only the daemon and root can write, such as /run/softquota',
   },
   trusted_open: {
     severity: 'wrong',
-    meaning: 'Anybody on this host can use TRUSTED_SOCKET, and so report any usage.',
-    mend: '`[server] TRUSTED_MODE`, or `chmod`',
+    meaning: 'Anybody on this host can use TRUSTED_SOCKET, and so can report any usage.',
+    mend: 'set `[server] TRUSTED_MODE`, or use `chmod`',
   },
   admin_open: {
     severity: 'wrong',
-    meaning: "Others than the daemon's own user can use ADMIN_SOCKET, and so do everything.",
+    meaning: "Other users than the daemon's can use ADMIN_SOCKET, and so can do everything.",
     mend: '`chmod 0600`',
   },
   data_open: {
     severity: 'wrong',
-    meaning: 'Anybody on this host can write into DATA_PATH, and so replace what the daemon keeps.',
+    meaning: "Anybody on this host can write into DATA_PATH, and so can replace the daemon's data.",
     mend: '`chmod o-w`',
   },
   data_full: {
     severity: 'wrong',
-    meaning: 'Under 64 MiB or 1,000 inodes are free where DATA_PATH is: soon nothing can be kept.',
-    mend: 'make room there',
+    meaning:
+      'Less than 64 MiB or 1,000 inodes are free on the disk of DATA_PATH: soon the daemon can store nothing.',
+    mend: 'free space on that disk',
   },
   disabled: {
     severity: 'notice',
-    meaning: 'Quotas are switched off: nothing is refused.',
+    meaning: 'Quotas are switched off, so nothing is refused.',
     mend: 'set `[quota] ENABLED = true`',
   },
   report: {
     severity: 'notice',
-    meaning: 'Refusals are only recorded.',
-    mend: 'set `[quota] MODE = enforce` when the figures convince',
+    meaning: 'Report mode: refusals are only recorded, and nothing is refused.',
+    mend: 'set `[quota] MODE = enforce` when the figures are as expected',
   },
   hook_missing: {
     severity: 'wrong',
-    meaning: 'A repository has no pre-receive or post-receive hook: pushes are not asked about, or not told.',
+    meaning:
+      'A repository has no pre-receive or post-receive hook, so its pushes are not checked, or not reported.',
     mend: '`softquota hooks install REPOSITORY`',
   },
   hook_foreign: {
     severity: 'wrong',
-    meaning: 'Another hook is in the place of one of ours, and does not run it.',
-    mend: '`softquota hooks install REPOSITORY`; the other one goes on as `50-previous`',
+    meaning: 'Another hook has the name of a softquota hook, and does not run the softquota hook.',
+    mend: '`softquota hooks install REPOSITORY`; the other hook then runs as `50-previous`',
   },
   hook_outdated: {
     severity: 'wrong',
-    meaning: "A hook is not this version's.",
+    meaning: 'A hook is from another version of softquota.',
     mend: '`softquota hooks install REPOSITORY`',
   },
   hook_not_executable: {
     severity: 'wrong',
-    meaning: 'A hook is not executable: git passes over it without a word.',
+    meaning: 'A hook is not executable, so git skips it without a message.',
     mend: '`softquota hooks install REPOSITORY`',
   },
   hook_link: {
     severity: 'wrong',
-    meaning: "A hook is a symbolic link that does not lead to this version's hook.",
+    meaning: "A hook is a symbolic link that does not point to this version's hook.",
     mend: 'remove the link, then `softquota hooks install REPOSITORY`',
   },
   hook_unreached: {
     severity: 'wrong',
-    meaning: 'core.hooksPath, of the repository, its owner or the system, makes git run other hooks.',
-    mend: 'put the hooks there, or let the hooks that are there run ours; where it leads nowhere, take it out',
+    meaning: 'core.hooksPath of the repository, its owner or the system makes git run other hooks.',
+    mend: 'install the hooks in that directory, or let the hooks there run them; if the directory does not exist, remove core.hooksPath',
   },
   hook_gitlab: {
     severity: 'wrong',
     meaning:
-      "A repository is GitLab's, whose Gitaly runs no hook of a repository: its pushes are not asked about.",
-    mend: 'none: what lies there is measured, and no push is refused',
+      'A repository belongs to GitLab, which does not run the hooks of a repository, so its pushes are not checked.',
+    mend: 'none: the repository is measured, and no push is refused',
   },
   config_included: {
     severity: 'notice',
     meaning:
-      "A repository's configuration includes other files. doctor does not read them; a core.hooksPath there makes git run other hooks.",
-    mend: 'look, as the user that the repository belongs to',
+      "A repository's configuration includes other files, which doctor does not read. A core.hooksPath there makes git run other hooks.",
+    mend: "check the included files, as the repository's user",
   },
   hook_blocked: {
     severity: 'wrong',
-    meaning: 'The user that git runs as may not run a hook: git passes over it without a word.',
-    mend: 'give that right, on the hook or on a directory above it',
+    meaning: 'The user that git runs as has no permission to run a hook, so git skips it without a message.',
+    mend: 'give that permission, on the hook or on a directory above it',
   },
   hook_fault: {
     severity: 'wrong',
-    meaning: "How a repository's hooks stand cannot be told.",
-    mend: 'mend what it says, then `softquota hooks install REPOSITORY`',
+    meaning: "The state of a repository's hooks cannot be found out.",
+    mend: 'fix the error that the finding names, then `softquota hooks install REPOSITORY`',
   },
   hook_conf_ignored: {
     severity: 'wrong',
     meaning:
-      'The hooks do not believe /etc/softquota/hook.conf: root has to own it, nobody else may write it, all must be able to read it.',
-    mend: '`chown` and `chmod`',
+      'The hooks ignore /etc/softquota/hook.conf: root has to own it, only root may write it, and everybody must be able to read it.',
+    mend: 'correct its owner and mode with `chown` and `chmod`',
   },
   hook_conf_blocked: {
     severity: 'wrong',
-    meaning:
-      'The user that git runs as cannot see /etc/softquota/hook.conf, so that its hooks do without it.',
-    mend: 'give the right to search the directory',
+    meaning: 'The user that git runs as cannot reach /etc/softquota/hook.conf, so its hooks do not use it.',
+    mend: 'give that user permission to search the directory',
   },
   hook_conf_socket: {
     severity: 'wrong',
     meaning:
-      '/etc/softquota/hook.conf sends the hooks to another socket than the one that the daemon serves.',
+      "/etc/softquota/hook.conf names another socket than the daemon's, so the hooks ask the wrong socket.",
     mend: 'set `socket=` there to `[server] SOCKET`',
   },
   hook_conf_setting: {
     severity: 'wrong',
-    meaning: 'The hooks cannot take a line of /etc/softquota/hook.conf, and go by the default.',
+    meaning: 'A line of /etc/softquota/hook.conf is wrong, so the hooks use the default.',
     mend: 'correct the line',
   },
   repository_socket: {
     severity: 'wrong',
     meaning:
-      "A repository's configuration sends its hooks to another socket than the one that the daemon serves.",
+      "A repository's configuration names another socket than the daemon's, so its hooks ask the wrong socket.",
     mend: '`softquota hooks install REPOSITORY`',
   },
   repository_setting: {
     severity: 'wrong',
-    meaning:
-      "The hooks cannot take a softquota.* setting of a repository's configuration, and go by the default.",
-    mend: 'take it out with `git config --unset-all`',
+    meaning: "A softquota.* setting in a repository's configuration is wrong, so its hooks use the default.",
+    mend: 'remove it with `git config --unset-all`',
   },
   unknown_repository: {
     severity: 'wrong',
     meaning:
-      'A repository has the hooks, but no template matches it: the daemon does not know it, and every push is let through.',
-    mend: 'add a template to `[storage.repos] PATH`, move the repository, or take its hooks out',
+      'A repository has the hooks, but no template matches it: the daemon does not know it, and every push is allowed.',
+    mend: 'add a template to `[storage.repos] PATH`, move the repository, or remove its hooks',
   },
   unmanaged_repository: {
     severity: 'notice',
     meaning:
-      'A repository lies below or beside a storage root, and no template matches it: it counts for nobody.',
-    mend: 'add a template to `[storage.repos] PATH`, if it should',
+      'A repository is below or beside a storage root, but no template matches it, so it counts for no owner.',
+    mend: 'add a template to `[storage.repos] PATH`, if it should count',
   },
   root_unread: {
     severity: 'wrong',
-    meaning: 'A place below a storage root could not be looked into, even by root.',
-    mend: 'see why, with `ls -la`',
+    meaning: 'A directory below a storage root cannot be read, even by root.',
+    mend: 'find out why, with `ls -la`',
   },
   gc_failing: {
     severity: 'wrong',
     meaning:
-      'A repository has a gc.log: the last automatic gc failed, and git makes none until that is settled. Usage does not fall.',
-    mend: '`git gc` by hand; it says what is wrong',
+      'A repository has a gc.log: the last automatic gc failed, and git runs no other until the error is fixed. Usage does not fall.',
+    mend: 'run `git gc`; it shows the error',
   },
   gc_needed: {
     severity: 'notice',
     meaning:
-      'A repository has more than 6,700 loose objects or 50 packs, so that no automatic gc can have run for long.',
-    mend: '`git gc`',
+      'A repository has more than 6,700 loose objects or 50 packs, so no automatic gc has run for a long time.',
+    mend: 'run `git gc`',
   },
   signed_pushes: {
     severity: 'notice',
     meaning:
-      'Git asks clients for signed pushes (`receive.certNonceSeed`). It stores the certificate of such a push before any hook is asked: it counts, and nobody can be kept from storing more of them.',
-    mend: 'take `receive.certNonceSeed` out with `git config --unset-all`, unless pushes have to be signed',
+      'git offers signed pushes to clients (`receive.certNonceSeed`). It stores the certificate of such a push before any hook runs: the certificate counts, and nobody can be prevented from storing more of them.',
+    mend: 'remove `receive.certNonceSeed` with `git config --unset-all`, unless pushes have to be signed',
   },
   curl_missing: {
     severity: 'wrong',
-    meaning: 'curl, by which the hooks ask, is not here, or cannot use Unix sockets.',
+    meaning: 'curl, which the hooks need to ask the gate, is not installed, or cannot use Unix sockets.',
     mend: 'install curl 7.40 or newer',
   },
   git_missing: {
     severity: 'wrong',
     meaning:
-      'git is not here, or older than 2.11, which has no quarantine: a refused push would stay on the disk.',
+      'git is not installed, or older than 2.11. Older versions have no quarantine: a refused push would stay on the disk.',
     mend: 'install git 2.11 or newer',
   },
 } as const satisfies Readonly<Record<string, FindingEntry>>;

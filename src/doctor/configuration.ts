@@ -16,7 +16,7 @@ export function checkFaults(loaded: LoadedConfig | RefusedConfig): CheckResult {
     findingOf(
       'config',
       formatFaults([fault]),
-      'mend this line; softquota serve --check-config tells when all is well',
+      'correct this line; softquota serve --check-config shows whether errors are left',
     ),
   );
   return { findings: [...faults, ...notes] };
@@ -91,7 +91,7 @@ function hiding(path: string, dataPath: string): string {
 
 function keyFile(path: string): CheckResult['findings'] {
   if (((modeOf(path) ?? 0) & 0o077) === 0) return [];
-  const message = `others than the daemon can read ${printable(path)}`;
+  const message = `other users than the daemon's can read ${printable(path)}`;
   return [findingOf('secret_readable', message, commandLine('chmod', '0600', path))];
 }
 

@@ -30,7 +30,7 @@ export async function checkDaemon({ admin, loaded, context }: Installation): Pro
         ...clocks(headers.date),
         ...own.map(found => localized(context, found)),
       ],
-      checked: [`the daemon, ${running}, and what it finds itself`],
+      checked: [`the daemon, ${running}, and its own findings`],
     };
   } catch (error) {
     if (!(error instanceof SoftquotaError)) throw error;
@@ -41,7 +41,7 @@ export async function checkDaemon({ admin, loaded, context }: Installation): Pro
         missed: [`the daemon, at ${printable(loaded.config.server.adminSocket)}`],
       };
     }
-    const message = `${printable(error.message)}; what only it knows was not looked at`;
+    const message = `${printable(error.message)}; what only the daemon knows was not checked`;
     return { heard: false, findings: [findingOf('daemon_away', message, start(context))] };
   }
 }
@@ -53,13 +53,15 @@ function succeeded<Answer extends { readonly status: number }>(answer: Answer): 
 
 function versions(running: string): Finding[] {
   if (running === version) return [];
-  return [findingOf('version', `the daemon is ${printable(running)}, this command ${version}`, restart())];
+  return [
+    findingOf('version', `the daemon has version ${printable(running)}, this command ${version}`, restart()),
+  ];
 }
 
 function clocks(date: string | undefined): Finding[] {
   const theirs = Date.parse(date ?? '');
   const apartMs = Math.abs(theirs - Date.now());
   if (Number.isNaN(theirs) || apartMs < clockMs) return [];
-  const message = `the daemon's clock says ${new Date(theirs).toISOString()}, this one ${new Date().toISOString()}`;
-  return [findingOf('clock', message, `set the clock right (timedatectl set-ntp true), then ${restart()}`)];
+  const message = `the daemon's clock shows ${new Date(theirs).toISOString()}, the clock of this command ${new Date().toISOString()}`;
+  return [findingOf('clock', message, `set the clock (timedatectl set-ntp true), then ${restart()}`)];
 }

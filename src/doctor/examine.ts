@@ -71,7 +71,7 @@ function capped(findings: readonly Finding[]): readonly Finding[] {
     const last = found[mostOfOneKind];
     if (last === undefined) return found;
     const message = `… and ${found.length - mostOfOneKind} more like these`;
-    const rest = { ...last, message, mend: 'mend these first; the next ones are named then' };
+    const rest = { ...last, message, mend: 'fix these first; then the next ones are listed' };
     return [...found.slice(0, mostOfOneKind), rest];
   });
 }
@@ -113,7 +113,7 @@ function checkRoots(context: HostContext, { roots, unread }: Repositories): Chec
         : [
             findingOf(
               'no_storage',
-              'no storage is configured, so that nothing is measured',
+              'no storage is configured, so nothing is measured',
               'set [storage.repos] PATH in app.ini',
             ),
           ]),
@@ -124,17 +124,17 @@ function checkRoots(context: HostContext, { roots, unread }: Repositories): Chec
         findingOf(
           'root_unread',
           `${printable(path)}: ${error}`,
-          `see why: ${commandLine('ls', '-la', path)}`,
+          `find out why: ${commandLine('ls', '-la', path)}`,
         ),
       ),
     ],
     missed:
-      context.uid === 0 ? [] : places.slice(0, 1).map(({ path }) => `${printable(path)} and places like it`),
+      context.uid === 0 ? [] : places.slice(0, 1).map(({ path }) => `${printable(path)} and similar paths`),
   };
 }
 
 function notLooked(context: HostContext, missed: readonly string[]): Finding[] {
   if (missed.length === 0) return [];
-  const message = `not everything could be looked at as uid ${context.uid}: ${missed.join('; ')}`;
+  const message = `uid ${context.uid} has no permission to check everything; not checked: ${missed.join('; ')}`;
   return [findingOf('not_looked', message, `sudo ${softquota(context, 'doctor')}`)];
 }

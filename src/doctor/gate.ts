@@ -28,11 +28,11 @@ function modes(installation: Installation): Finding[] {
   const { enabled, mode } = installation.loaded.config.quota;
   if (!enabled) {
     const mend = setKey(installation, 'quota', 'ENABLED', 'true', 'reload');
-    return [findingOf('disabled', 'quotas are switched off, nothing is refused', mend)];
+    return [findingOf('disabled', 'quotas are switched off, so nothing is refused', mend)];
   }
   if (mode === 'report') {
-    const mend = `when the figures convince: ${setKey(installation, 'quota', 'MODE', 'enforce', 'reload')}`;
-    return [findingOf('report', 'nothing is refused, only recorded', mend)];
+    const mend = `when the figures are as expected: ${setKey(installation, 'quota', 'MODE', 'enforce', 'reload')}`;
+    return [findingOf('report', 'report mode: refusals are only recorded, and nothing is refused', mend)];
   }
   return [];
 }

@@ -27,7 +27,7 @@ export function checkGc(context: HostContext, repositories: readonly Repository[
 function found(context: HostContext, { path, user }: Repository): Finding[] {
   const collect = asUser(context, user.uid, 'git', '-C', path, 'gc', '--quiet');
   if (isThere(`${path}/gc.log`)) {
-    const message = `${printable(path)}: the last automatic gc failed, gc.log says why, and git makes no other until then`;
+    const message = `${printable(path)}: the last automatic gc failed (gc.log says why), and git runs no other until the error is fixed`;
     return [findingOf('gc_failing', message, collect)];
   }
   const loose = namesIn(`${path}/${sampled}`, /^[0-9a-f]+$/) * 256;

@@ -21,18 +21,18 @@ function added(waits: readonly Wait[], findings: readonly Finding[]): Finding[] 
     .map(({ path, mountedAt }) =>
       findingOf(
         'disk_hangs',
-        `the disk at ${printable(path)} does not answer; what lies on it was not looked at`,
-        `see what serves it: ${commandLine('findmnt', '--mountpoint', mountedAt)}`,
+        `the disk at ${printable(path)} does not answer, so nothing on it was checked`,
+        `find its server: ${commandLine('findmnt', '--mountpoint', mountedAt)}`,
       ),
     );
 }
 
 function notLooked(waits: readonly Wait[]): Finding {
   if (waits.length === 0)
-    return findingOf('not_looked', 'nothing was looked at: it did not end in time', 'run doctor again');
+    return findingOf('not_looked', 'nothing was checked: doctor did not finish in time', 'run doctor again');
   return findingOf(
     'not_looked',
-    'all else was not looked at, since the disk kept it waiting',
-    'mend this first, then run doctor again',
+    'nothing else was checked, because doctor had to wait for the disk',
+    'fix this first, then run doctor again',
   );
 }

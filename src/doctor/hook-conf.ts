@@ -16,9 +16,9 @@ export function checkHookConf(path: string, socket: string | null): CheckResult 
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return { findings: [] };
   if (!stats.isFile()) {
-    const mend = `put a file in its place: ${commandLine('rm', '-rf', path)}`;
+    const mend = `replace it by a file: ${commandLine('rm', '-rf', path)}`;
     return {
-      findings: [findingOf('hook_conf_ignored', `${path} is no file, so that no hook believes it`, mend)],
+      findings: [findingOf('hook_conf_ignored', `${path} is no regular file, so the hooks ignore it`, mend)],
     };
   }
   const found = disbelieved(path, stats);
@@ -27,7 +27,7 @@ export function checkHookConf(path: string, socket: string | null): CheckResult 
     file = readBounded(path, { follow: true });
   } catch (error) {
     if (systemCode(error) === null) throw error;
-    return { findings: found, missed: [`what ${path} says`] };
+    return { findings: found, missed: [`the content of ${path}`] };
   }
   const lines = file.kind === 'file' ? linesOf(file.bytes.toString()) : [];
   return {
@@ -45,12 +45,12 @@ function disbelieved(
   { uid, mode }: { readonly uid: number; readonly mode: number },
 ): Finding[] {
   const reasons = [
-    ...(uid === 0 ? [] : ['it does not belong to root']),
-    ...((mode & 0o022) === 0 ? [] : ['others than its owner can write it']),
-    ...((mode & 0o004) === 0 ? ['not all can read it'] : []),
+    ...(uid === 0 ? [] : ['root does not own it']),
+    ...((mode & 0o022) === 0 ? [] : ['other users than its owner can write it']),
+    ...((mode & 0o004) === 0 ? ['not everybody can read it'] : []),
   ];
   if (reasons.length === 0) return [];
-  const message = `no hook believes ${path}: ${reasons.join(', and ')}`;
+  const message = `the hooks ignore ${path}: ${reasons.join(', and ')}`;
   const chown = uid === 0 ? '' : `${commandLine('chown', 'root', path)} && `;
   return [findingOf('hook_conf_ignored', message, `${chown}${commandLine('chmod', '0644', path)}`)];
 }
@@ -81,7 +81,7 @@ function faultIn(path: string, { number, key, value }: Line): Finding[] {
   const fault =
     name === null ? 'expected socket=, onError=, lastFor= or timeout=' : settingFault(name, value);
   if (fault === null) return [];
-  const message = `${path}:${number}: ${printable(`${key}=${value}`)}: ${fault}; the hooks go by the default`;
+  const message = `${path}:${number}: ${printable(`${key}=${value}`)}: ${fault}; the hooks use the default`;
   return [findingOf('hook_conf_setting', message, commandLine('sed', '-i', `${number}d`, path))];
 }
 
@@ -90,7 +90,7 @@ function elsewhere(path: string, lines: readonly Line[], socket: string): Findin
   const line = lines.findLast(({ key, value }) => key === 'socket' && settingFault('socket', value) === null);
   const asked = line?.value ?? defaultSocket;
   if (isSamePath(asked, socket)) return [];
-  const message = `${path} sends the hooks to ${printable(asked)}, and the daemon serves ${printable(socket)}`;
+  const message = `${path} makes the hooks ask at ${printable(asked)}, but the daemon listens at ${printable(socket)}`;
   const drop = line === undefined ? '' : `${commandLine('sed', '-i', `${line.number}d`, path)} && `;
   return [findingOf('hook_conf_socket', message, `${drop}echo socket=${quoted(socket)} >>${quoted(path)}`)];
 }

@@ -7,11 +7,11 @@ export type SettingName = 'socket' | 'onError' | 'lastFor' | 'timeout';
 
 export const settingNames: readonly SettingName[] = ['socket', 'onError', 'lastFor', 'timeout'];
 
-/** Why the hooks do not take a value and go by the default; null where they take it. */
+/** Returns why the hooks do not accept a value and use the default; null if they accept it. */
 export function settingFault(name: SettingName, value: string): string | null {
   switch (name) {
     case 'socket':
-      if (/\p{Cc}/u.test(value)) return 'it has a control character';
+      if (/\p{Cc}/u.test(value)) return 'it contains a control character';
       return value.startsWith('/') ? null : 'expected an absolute path';
     case 'onError':
       return ['allow', 'deny', 'last'].includes(value) ? null : 'expected allow, deny or last';

@@ -65,8 +65,8 @@ export function checkHooks(
     well.add(repository.path);
     run.push(...filesOf(repository, status));
   }
-  const some = close.length < count ? `, ${close.length.toLocaleString('en-US')} of them closely` : '';
-  const more = whole ? '' : ' (there are more: time was up)';
+  const some = close.length < count ? `, ${close.length.toLocaleString('en-US')} of them in detail` : '';
+  const more = whole ? '' : ' (more exist; the search ended after its time limit)';
   const shown = counted(count, 'repository', 'repositories');
   const rootPaths = roots.filter(({ state }) => state === 'present').map(({ path }) => path);
   return {
@@ -96,7 +96,7 @@ function runDirectory({ path }: Repository, status: RepositoryStatus): string {
 function faultsOf(context: HostContext, repository: Repository, status: RepositoryStatus): Fault[] {
   if (isProtected(status)) return [];
   if (!('fault' in status) && status.gitlab !== null) {
-    const mend = 'nothing mends it here: its usage is measured, and shown to whoever asks';
+    const mend = 'none: its usage is measured, and no push is refused';
     return [{ code: 'hook_gitlab', repository: repository.path, what: status.gitlab, mend }];
   }
   const directory = runDirectory(repository, status);
@@ -109,7 +109,7 @@ function faultsOf(context: HostContext, repository: Repository, status: Reposito
   if (!('fault' in status) && status.hooksPath !== null) {
     return fault(
       'hook_unreached',
-      `git runs the hooks of ${directory}, by core.hooksPath of ${status.hooksPath.from}, and ours are not among them`,
+      `git runs the hooks in ${directory} because of core.hooksPath of ${status.hooksPath.from}; the softquota hooks are not there`,
       unreachedMend(context, repository, status.hooksPath, directory),
     );
   }
@@ -118,7 +118,7 @@ function faultsOf(context: HostContext, repository: Repository, status: Reposito
     const remove = commandLine('rm', `${directory}/${link.name}`);
     return fault(
       'hook_link',
-      `hooks/${link.name} is a link that does not lead to this version's hook`,
+      `hooks/${link.name} is a link that does not point to this version's hook`,
       shared ?? `${remove} && ${softquota(context, 'hooks install', repository.path)}`,
     );
   }
@@ -126,19 +126,19 @@ function faultsOf(context: HostContext, repository: Repository, status: Reposito
     return fault(
       'hook_fault',
       status.fault,
-      `mend this; then: ${softquota(context, 'hooks install', repository.path)}`,
+      `fix this; then: ${softquota(context, 'hooks install', repository.path)}`,
     );
   }
   for (const name of hookNames) {
     const state = status.hooks[name];
     if (state.state === 'absent') return fault('hook_missing', `there is no ${name} hook`);
     if (state.state === 'other')
-      return fault('hook_foreign', `another hook is in the place of ${name}, and ours is not run`);
+      return fault('hook_foreign', `another hook has the name ${name}, and the softquota hook does not run`);
     if (state.current) continue;
     const file = hookFileAt(`${repository.path}/${state.file}`, name);
     return file.isExecutable
-      ? fault('hook_outdated', `${state.file} is not this version's`)
-      : fault('hook_not_executable', `${state.file} is not executable, and git passes over it`);
+      ? fault('hook_outdated', `${state.file} is from another version`)
+      : fault('hook_not_executable', `${state.file} is not executable, so git skips it`);
   }
   return fault('hook_fault', 'its hooks do not work');
 }
@@ -174,7 +174,7 @@ function unreachedMend(
     const taken = hookNames.filter(name => hookFileAt(`${directory}/${name}`, name).is === 'other');
     if (taken.length === 0) return commandLine('install', '-m', '755', ...sources, directory);
     const where = taken.map(name => printable(`${directory}/${name}`)).join(' and ');
-    return `let ${where} run ours first, with the same input: ${sources.join(', ')}`;
+    return `let ${where} run the softquota hooks first, with the same input: ${sources.join(', ')}`;
   }
   const unset = ['--unset-all', 'core.hooksPath'];
   if (!from.startsWith('/')) return commandLine('git', 'config', '--system', ...unset);
@@ -193,15 +193,11 @@ function including(
   });
   const [first] = found;
   if (first === undefined) return [];
-  const others = found.length === 1 ? '' : `; so in ${found.length - 1} more`;
-  const message = `${printable(first.path)}: its config includes other files, which are not looked at${others}`;
+  const others = found.length === 1 ? '' : ` (and ${found.length - 1} more)`;
+  const message = `${printable(first.path)}: its config includes other files, which doctor does not read${others}`;
   const look = asUser(context, first.user.uid, 'git', '-C', first.path, 'config', '--get', 'core.hooksPath');
   return [
-    findingOf(
-      'config_included',
-      message,
-      `what this prints, if anything, is where git looks for hooks: ${look}`,
-    ),
+    findingOf('config_included', message, `if this prints a directory, git looks for hooks there: ${look}`),
   ];
 }
 
@@ -220,7 +216,7 @@ function grouped(context: HostContext, faults: readonly Fault[], roots: readonly
   return [...groups.values()].flatMap(group => {
     const [first] = group;
     if (first === undefined) return [];
-    const others = group.length === 1 ? '' : `; so in ${group.length - 1} more`;
+    const others = group.length === 1 ? '' : ` (and ${group.length - 1} more)`;
     const message = `${printable(first.repository)}: ${printable(first.what)}${others}`;
     const places = group.length <= mostNamed ? group.map(({ repository }) => repository) : roots;
     return [findingOf(first.code, message, first.mend ?? softquota(context, 'hooks install', ...places))];

@@ -32,26 +32,27 @@ async function curl(): Promise<Program> {
   const mend = installing('curl');
   const told = await versionOf('curl', ['-q', '--version']);
   if (told === null) {
-    const message = `there is no curl in ${folders.join(', ')}: no hook can ask`;
+    const message = `curl is not in ${folders.join(', ')}, so no hook can ask the gate`;
     return { is: 'no curl', findings: [findingOf('curl_missing', message, mend)] };
   }
   const is = `curl ${numberIn(told)}`;
   if (/^Features:.*\bUnixSockets\b/m.test(told)) return { is, findings: [] };
   return {
     is,
-    findings: [findingOf('curl_missing', `${is} cannot use Unix sockets: no hook can ask`, mend)],
+    findings: [findingOf('curl_missing', `${is} cannot use Unix sockets, so no hook can ask the gate`, mend)],
   };
 }
 
 async function git(): Promise<Program> {
   const mend = installing('git');
   const told = await versionOf('git', ['--version']);
-  if (told === null) return { is: 'no git', findings: [findingOf('git_missing', 'there is no git', mend)] };
+  if (told === null)
+    return { is: 'no git', findings: [findingOf('git_missing', 'git is not installed', mend)] };
   const number = numberIn(told);
   const is = `git ${number}`;
   const [major = 0, minor = 0] = number.split('.').map(Number);
   if (major > leastGit[0] || (major === leastGit[0] && minor >= leastGit[1])) return { is, findings: [] };
-  const message = `${is} has no quarantine: what a refused push brought stays on the disk`;
+  const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
   return { is, findings: [findingOf('git_missing', message, mend)] };
 }
 

@@ -66,7 +66,7 @@ export async function checkReachability(
     findings: [...told.values()],
     ...(asked.length === 0
       ? {}
-      : { checked: [`the rights of ${asked.map(({ uid }) => printable(userWords(uid))).join(', ')}`] }),
+      : { checked: [`the permissions of ${asked.map(({ uid }) => printable(userWords(uid))).join(', ')}`] }),
     ...(missed.length === 0
       ? {}
       : { missed: [`whether ${printable(missed.slice(0, 3).join(', '))} can use the gate's socket`] }),
@@ -90,7 +90,7 @@ function socketMend(installation: Installation, block: Blocked): string {
   const name = userName(block.user.uid);
   // Who is in root's group is nobody else's business; a group of the daemon's own is made for this.
   if (uid !== 0 && gid !== 0 && name !== null) {
-    return `${commandLine('usermod', '-a', '-G', groupName(gid), name)}  # counts from the next login on`;
+    return `${commandLine('usermod', '-a', '-G', groupName(gid), name)}  # takes effect at the next login`;
   }
   const group = groupName(block.groups[0] ?? block.user.gid);
   if (socketGroup !== group) return setKey(installation, 'server', 'SOCKET_GROUP', group, 'restart');

@@ -101,7 +101,7 @@ export function grant({ at, right, user, groups }: Blocked): string {
   return commandLine('chmod', `${to}+${letters[right]}`, at);
 }
 
-/** `git may not search /srv`. */
+/** Returns a sentence such as `git may not search /srv`. */
 export function blockedWords({ at, right, user }: Blocked): string {
   const mode = (statSync(encodePath(at)).mode & 0o7777).toString(8).padStart(4, '0');
   const verb = right === 'write' ? 'use' : right === 'execute' ? 'run' : right;

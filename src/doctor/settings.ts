@@ -37,7 +37,7 @@ export function checkSettings(
 
   function unset(path: string, uid: number, name: SettingName, what: string): Finding {
     const key = `softquota.${name}`;
-    const message = `${printable(path)}: ${key} = ${printable(what)}; its hooks go by the default`;
+    const message = `${printable(path)}: ${key} = ${printable(what)}; its hooks use the default`;
     const mend = asUser(context, uid, 'git', 'config', '--file', `${path}/config`, '--unset-all', key);
     // Without a socket of its own it would ask at the default one.
     const again = name === 'socket' ? ` && ${softquota(context, 'hooks install', path)}` : '';
@@ -47,8 +47,8 @@ export function checkSettings(
   function sentElsewhere(): Finding[] {
     const [first] = elsewhere;
     if (first === undefined) return [];
-    const others = elsewhere.length === 1 ? '' : `; so do ${elsewhere.length - 1} more`;
-    const message = `${printable(first.path)}: its hooks ask at ${printable(first.asked)}, and the daemon serves ${printable(socket)}${others}`;
+    const others = elsewhere.length === 1 ? '' : ` (and ${elsewhere.length - 1} more)`;
+    const message = `${printable(first.path)}: its hooks ask at ${printable(first.asked)}, but the daemon listens at ${printable(socket)}${others}`;
     const places = elsewhere.slice(0, mostNamed).map(({ path }) => path);
     return [findingOf('repository_socket', message, softquota(context, 'hooks install', ...places))];
   }

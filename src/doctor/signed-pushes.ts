@@ -43,7 +43,7 @@ export async function checkSignedPushes(
 }
 
 function signed(from: string, mend: string): Finding {
-  const message = `${printable(from)} has clients sign their pushes (${key}): the certificate of a push stays, also when it is refused`;
+  const message = `${printable(from)} offers signed pushes to clients (${key}): the certificate of a push is kept even if the push is refused`;
   return findingOf('signed_pushes', message, mend);
 }
 

@@ -21,7 +21,7 @@ export function checkSockets(installation: Installation): CheckResult {
   const { trustedSocket, adminSocket } = installation.loaded.config.server;
   return {
     findings: [...exposed(installation), ...trusted(installation, trustedSocket), ...admin(adminSocket)],
-    checked: ['where the sockets lie, and who may use them'],
+    checked: ['the directories and permissions of the sockets'],
   };
 }
 
@@ -39,7 +39,7 @@ function trusted(installation: Installation, path: string): Finding[] {
 function admin(path: string): Finding[] {
   const mode = modeOf(path);
   if (mode === null || (mode & useByOthers) === 0) return [];
-  const message = `others can use ADMIN_SOCKET, ${told(path, mode)}`;
+  const message = `other users can use ADMIN_SOCKET, ${told(path, mode)}`;
   return [findingOf('admin_open', message, commandLine('chmod', '0600', path))];
 }
 
@@ -52,7 +52,7 @@ function exposed(installation: Installation): Finding[] {
     const exposure = exposureOf(path);
     if (exposure === null || told.has(exposure.words)) continue;
     const { words, directory, isSticky } = exposure;
-    const message = `${printable(words)}, and so put a socket of their own in the place of ${key}, ${printable(path)}`;
+    const message = `${printable(words)}, and so can replace the socket ${key}, ${printable(path)}`;
     const mend = isSticky
       ? setKey(installation, 'server', key, `/run/softquota/${basename(path)}`, 'restart')
       : commandLine('chmod', 'o-w', directory);

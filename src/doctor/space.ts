@@ -20,11 +20,11 @@ export function checkSpace({ loaded }: Installation): CheckResult {
     const free = `${formatBytes(bavail * bsize)} free`;
     // Some file systems make inodes as they need them, and count none.
     if (files > 0 && ffree < leastFiles) {
-      const mend = `remove small files there: ${commandLine('df', '-i', dataPath)} shows it`;
+      const mend = `remove small files on that disk: ${commandLine('df', '-i', dataPath)} shows the inodes`;
       return { findings: [findingOf('data_full', `DATA_PATH, ${shown}, has ${ffree} inodes left`, mend)] };
     }
     if (bavail * bsize < leastBytes) {
-      const mend = `make room there: ${commandLine('df', '-h', dataPath)} shows it`;
+      const mend = `free space on that disk: ${commandLine('df', '-h', dataPath)} shows the space`;
       return { findings: [findingOf('data_full', `DATA_PATH, ${shown}, has ${free}`, mend)] };
     }
     return { findings: [], checked: [`DATA_PATH, ${shown}: ${free}`] };

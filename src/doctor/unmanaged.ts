@@ -17,9 +17,9 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
       ...told(
         'unknown_repository',
         hooked,
-        'has the hooks, and no template matches it: every push is let through',
+        'has the hooks, but no template matches it, so every push is allowed',
       ),
-      ...told('unmanaged_repository', others, 'no template matches it: it counts for nobody'),
+      ...told('unmanaged_repository', others, 'not matched by any PATH, so not counted'),
     ],
     checked: [`${counted(roots.length, 'storage root', 'storage roots')}`],
   };
@@ -38,7 +38,7 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
   ): Finding[] {
     const [first] = paths;
     if (first === undefined) return [];
-    const more = paths.length === 1 ? '' : `; so in ${paths.length - 1} more`;
+    const more = paths.length === 1 ? '' : ` (and ${paths.length - 1} more)`;
     return [findingOf(code, `${printable(first)}: ${what}${more}`, mendFor(first, code))];
   }
 
@@ -50,9 +50,10 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
       const paths = [...templates, template].join(', ');
       return setKey(installation, 'storage.repos', 'PATH', paths, 'reload');
     }
-    if (code === 'unmanaged_repository') return 'if it should count, move it to where a template matches it';
+    if (code === 'unmanaged_repository')
+      return 'if it should count, move it to a path that a template matches';
     const remove = softquota({ ...installation.context, configOption: null }, 'hooks remove', path);
-    return `move it to where a template matches it, or let it go: ${remove}`;
+    return `move it to a path that a template matches, or remove its hooks: ${remove}`;
   }
 }
 

@@ -1,25 +1,24 @@
 /**
- * Tells whether the policy in the store is the known one, or what followed from it.
+ * Compares the policy in the store with the known one: is it the same, does it continue it, or has it diverged?
  *
- * A store may be emptied, put back from an old backup, or fall back by some changes when another server takes
- * over. What it then holds must not undo what administrators were told is in force. Where it only lacks the
- * last changes of the known policy, whoever knows them writes them again; where it has others instead,
- * somebody has to decide.
+ * A store may be emptied, restored from an old backup, or lose some changes at a failover. Its content must then
+ * not undo a policy that was reported as in force. If it only lacks the last changes of the known policy, a host
+ * that knows them writes them again; if it has other changes instead, an administrator has to decide.
  */
 
 import type { Position, SharedState } from '../store/index.ts';
 
-/** What is known here. */
+/** The policy that this host knows. */
 export interface KnownPolicy {
-  /** Null: nothing was ever taken over from a shared store. */
+  /** Null if this host never applied a policy of a shared store. */
   readonly position: Position | null;
-  /** Nothing is laid down: no rule, group, or anything else. */
+  /** True if there is no rule, no group and no other policy document. */
   readonly isEmpty: boolean;
-  /** The mark of an older version that led to the known one; null: it is not known. */
+  /** The mark of an older version that led to the known one; null if it is not known. */
   markOf(version: number): string | null;
 }
 
-/** Why the store's policy is not taken over. */
+/** The reason why the store's policy is not applied. */
 export interface Divergence {
   readonly why: 'emptied' | 'older' | 'another';
   readonly message: string;
@@ -27,24 +26,22 @@ export interface Divergence {
 
 export type StoreVerdict =
   | { readonly is: 'same' }
-  /** It followed from the known one: the log has what changed. */
+  /** It continues the known one: the log has the changes. */
   | { readonly is: 'later' }
-  /** It takes the place of the known one, by somebody's decision or because nothing was known. */
+  /** It replaces the known one, because an administrator decided so or because none was known. */
   | { readonly is: 'instead' }
-  /** Both there and here is a policy that was never shared: they may be the same. */
+  /** The store and this host each have a policy that was never shared: they may be the same. */
   | { readonly is: 'unrelated'; readonly divergence: Divergence }
-  /** It leads to the known one, and lacks the last changes: they can be written again. */
+  /** It leads to the known one, and lacks the last changes, which can be written again. */
   | { readonly is: 'lacking'; readonly divergence: Divergence }
-  /** There is nothing, here or there. */
+  /** Neither the store nor this host has a policy. */
   | { readonly is: 'none' }
   | { readonly is: 'diverged'; readonly divergence: Divergence };
 
-const inForce = 'The known one stays in force, and nothing can be ruled until "softquota store repair"';
+const inForce =
+  'The known policy stays in force, and the policy cannot be changed until "softquota store repair" is run';
 
-/**
- * `markThere`: of the change that made the known version, as the store's log tells it; null: it does not any
- * more.
- */
+/** `markThere` is the mark of the known version in the store's log; null if the log no longer has it. */
 export function judge(
   known: KnownPolicy,
   { position, supersedes }: SharedState,
@@ -52,17 +49,17 @@ export function judge(
 ): StoreVerdict {
   if (position === null) {
     if (known.position === null && known.isEmpty) return { is: 'none' };
-    return diverged('emptied', `the store holds no policy, and this host knows one. ${inForce}`);
+    return diverged('emptied', `the store has no policy, but this host knows one. ${inForce}`);
   }
   if (known.position === null) {
     if (known.isEmpty) return { is: 'instead' };
-    const message = `the store holds a policy, and this host had another of its own. ${inForce}`;
+    const message = `the store has a policy, but this host had a different one. ${inForce}`;
     return { is: 'unrelated', divergence: { why: 'another', message } };
   }
   const { generation, version, mark } = known.position;
   if (position.generation !== generation) {
     if (supersedes.includes(generation)) return { is: 'instead' };
-    return diverged('another', `the policy in the store does not come from the known one. ${inForce}`);
+    return diverged('another', `the policy in the store does not continue the known one. ${inForce}`);
   }
   if (position.version < version) {
     const lost = version - position.version;
@@ -76,7 +73,7 @@ export function judge(
   if (there !== null && there !== mark) {
     return diverged(
       'older',
-      `the store's policy lacks the last changes of the known one, and has others. ${inForce}`,
+      `the store's policy lacks the last changes of the known one, and has other changes. ${inForce}`,
     );
   }
   return { is: position.version === version ? 'same' : 'later' };

@@ -1,23 +1,23 @@
 /**
- * The lines that a pusher or uploader reads when refused: who, how much, of what limit, by which group
- * and rule, and what to do now.
+ * The text that a refused pusher or uploader reads: the owner, the usage, the limit, the group and rule that
+ * decided, and the next step.
  *
- * Other repositories are not named, because the reader may not be allowed to see them.
+ * The text names no other repository, because the reader may not be allowed to see it.
  */
 
 import { type Decision, decidedBy, refusal, type Subject } from '../quota/index.ts';
 import { formatBytes } from '../text/index.ts';
 
-/** The part of a terminal that git leaves beside its `remote: `. */
+/** The width of a terminal without git's `remote: `. */
 const lineWidth = 76;
 
 export interface RefusalWords {
   readonly ownerName: string;
   readonly subject: Subject;
   readonly decision: Extract<Decision, { readonly allowed: false }>;
-  /** Bytes of the repository that is pushed to; null for anything but a push to a known one. */
+  /** The bytes of the repository that is pushed to; null if it is not known, or if this is no push. */
   readonly repositoryBytes: number | null;
-  /** Tells whether git asks, or something that uploads. */
+  /** True for a push, false for an upload. */
   readonly isPush: boolean;
   /** `[hooks] CONTACT`. */
   readonly contact: string | null;
@@ -30,23 +30,24 @@ export function refusalText(words: RefusalWords): string {
   if (rule !== null) lines.push(rule);
   const rest = [
     ...(words.repositoryBytes === null ? [] : [`This repository: ${formatBytes(words.repositoryBytes)}.`]),
-    `Nothing of this ${isPush ? 'push' : 'upload'} was stored${whatHelps(decision, isPush)}`,
-    ...(contact === null ? [] : [howToAsk(contact)]),
+    `Nothing from this ${isPush ? 'push' : 'upload'} was stored.`,
+    ...nextStep(decision, isPush),
+    ...(contact === null ? [] : [contactLine(contact)]),
   ];
   return `${[...lines, ...wrapped(rest.join(' '))].join('\n')}\n`;
 }
 
-/** Deleting helps against a limit, but not where nothing may be stored at all. */
-function whatHelps(decision: RefusalWords['decision'], isPush: boolean): string {
-  if (decision.by === 'no_match' || decision.limit === 0) return '.';
+/** Deleting data helps against a limit, but not if the owner may store nothing at all. */
+function nextStep(decision: RefusalWords['decision'], isPush: boolean): string[] {
+  if (decision.by === 'no_match' || decision.limit === 0) return [];
   return isPush
-    ? "; deleting still works, and frees space at the server's next cleanup."
-    : '; deleting still works, and frees space.';
+    ? ["You can still delete branches and tags; this frees space at the server's next garbage collection."]
+    : ['You can still delete data to free space.'];
 }
 
-/** A bare address wants an introduction; words speak for themselves. */
-function howToAsk(contact: string): string {
-  return /^\S+$/.test(contact) ? `Ask for more: ${contact}` : contact;
+/** An address without a space gets an introduction; a sentence is shown as it is. */
+function contactLine(contact: string): string {
+  return /^\S+$/.test(contact) ? `To ask for more space: ${contact}` : contact;
 }
 
 function wrapped(text: string): string[] {

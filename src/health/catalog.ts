@@ -1,212 +1,209 @@
-/**
- * Everything that a daemon may find wrong with itself, by the code of the finding. What stands here is what
- * the manual says.
- */
+/** All findings that a daemon can have about itself, by their codes. The manual (docs/doctor.md) shows this text. */
 
 import type { FindingCode } from '../quota/index.ts';
 
 export interface FindingEntry {
   readonly severity: 'wrong' | 'notice';
-  /** What it means, a sentence for the manual. */
+  /** The meaning, as sentences for the manual. */
   readonly meaning: string;
-  /** What mends it, in general; a finding itself names the very line. */
+  /** The fix in general; a finding itself names the exact command or setting. */
   readonly mend: string;
 }
 
 export const daemonFindings = {
   never_swept: {
     severity: 'wrong',
-    meaning: 'No sweep has ended yet, so that usage is not fully known.',
-    mend: '`softquota scan`, which waits for its end',
+    meaning: 'No sweep has finished yet, so usage is not fully known.',
+    mend: 'run `softquota scan` and wait until it ends',
   },
   store_away: {
     severity: 'wrong',
-    meaning: 'What is measured cannot be written to the store; answers come from memory meanwhile.',
-    mend: 'make room, or give the daemon its rights, under `[server] DATA_PATH`; it goes on by itself',
+    meaning: 'Measurements cannot be written to the store. Meanwhile the daemon answers from memory.',
+    mend: 'free disk space below `[server] DATA_PATH`, or give the daemon write permission there; the daemon then continues by itself',
   },
   shared_away: {
     severity: 'wrong',
     meaning:
-      'The store that several hosts share cannot be used; what was known last serves meanwhile, and nothing can be ruled.',
-    mend: 'start it again, or see `[store] HOST`; it goes on by itself',
+      'The store that several hosts share cannot be used. Meanwhile the hosts use the last known data, and the policy cannot be changed.',
+    mend: 'start the server again, or correct `[store] HOST`; the daemon then continues by itself',
   },
   policy_diverged: {
     severity: 'wrong',
     meaning:
-      'The policy in the shared store is not what followed from the one that is in force here: the store was emptied, or has other changes in the place of known ones.',
-    mend: '`softquota store repair --known` puts back the one in force, `softquota store repair --stored` takes the one in the store',
+      'The policy in the shared store does not continue the policy in force on this host: the store was emptied, or has other changes instead of the known ones.',
+    mend: '`softquota store repair --known` restores the policy in force, `softquota store repair --stored` uses the policy in the store',
   },
   host_id_taken: {
     severity: 'wrong',
     meaning:
-      'Another daemon that runs has the `[server] HOST_ID` of this one in the shared store. This one answers, and tells the others nothing of its usage.',
-    mend: 'give each host a HOST_ID of its own, also where one is the copy of the other; it goes on by itself once the other one has ended',
+      'Another running daemon uses the `[server] HOST_ID` of this one in the shared store. This daemon answers, but does not share its usage with the other hosts.',
+    mend: 'give each host its own HOST_ID, also if one is a copy of the other; the daemon continues by itself when the other one has ended',
   },
   shared_store: {
     severity: 'notice',
     meaning:
-      'The server of the shared store is set up so that it may lose what it was given, or let anybody in.',
-    mend: 'the line of redis.conf that the finding names',
+      'The server of the shared store is configured so that it can lose data, or lets anybody connect.',
+    mend: 'set the line of redis.conf that the finding names',
   },
   host_silent: {
     severity: 'notice',
-    meaning: 'A host has not been heard of for more than a day. What it last said of usage still counts.',
-    mend: 'start its daemon; where the host is gone for good: `softquota host forget ID`',
+    meaning: 'A host has sent nothing for more than a day. The usage that it last reported still counts.',
+    mend: 'start its daemon; if the host no longer exists: `softquota host forget ID`',
   },
   shared_unwalked: {
     severity: 'wrong',
     meaning:
-      'What several hosts mount is not measured at the moment: the host that walks it is silent, or it is not known which one does.',
-    mend: "start that host's daemon; where it is gone for good: `softquota host forget ID`, and another one walks it",
+      'Storage that several hosts mount is not measured at the moment: the host that walks it sends nothing, or it is not known which host walks it.',
+    mend: "start that host's daemon; if the host no longer exists: `softquota host forget ID`, then another host walks it",
   },
   shared_unnamed: {
     severity: 'notice',
     meaning:
-      'A storage root is on a network file system. Where another host that shares the quota mounts it, too, it counts twice.',
-    mend: 'set `SHARED` in the `[storage.*]` section, to the same name on all hosts that mount it',
+      'A storage root is on a network file system. If another host that shares the quota also mounts it, its data counts twice.',
+    mend: 'set `SHARED` in the `[storage.*]` section to the same name on all hosts that mount it',
   },
   source_stale: {
     severity: 'wrong',
     meaning:
-      'A source has not reported for longer than its `stale_after`. What it reported last still counts, and is marked stale.',
-    mend: 'start the program again that reports it; where it is gone for good: [`DELETE /v1/sources/NAME`](gate.md#sources)',
+      'A source has not reported for longer than its `stale_after`. Its last figures still count, and are marked as stale.',
+    mend: 'start the reporting program again; if it no longer exists: [`DELETE /v1/sources/NAME`](gate.md#sources)',
   },
   source_lost: {
     severity: 'wrong',
-    meaning: 'What a source reported cannot be read from the disk any more, and counts for nothing.',
-    mend: 'run the program that reports it: its next set takes the place of the damaged one',
+    meaning: 'The file with the figures of a source cannot be read, so these figures do not count.',
+    mend: 'run the reporting program again: its next report replaces the damaged file',
   },
   unpublished: {
     severity: 'wrong',
     meaning:
-      'What is refused cannot be published beside the gate, so that hooks with `onError = last`, which is the default, have nothing, or something old, to go by.',
-    mend: 'let the daemon, and nobody else, write the directory of `[server] SOCKET`; it goes on by itself',
+      'The list of refused owners cannot be written next to the socket of the gate. So hooks with `onError = last` (the default) have no list, or an old one.',
+    mend: 'give only the daemon write permission for the directory of `[server] SOCKET`; the daemon then continues by itself',
   },
   offline_decisions: {
     severity: 'notice',
     meaning:
-      'Hooks told that they decided about pushes while the daemon could not be asked. Counted since the daemon started.',
-    mend: 'nothing to do, where the daemon was meant to be away; the log has each of them',
+      'Hooks reported offline decisions: they decided about pushes while the daemon did not answer. The count begins when the daemon starts.',
+    mend: 'nothing, if the daemon was stopped on purpose; the log has each decision',
   },
   root_away: {
     severity: 'wrong',
     meaning:
-      'The fixed part of a template is missing, another file system is in its place, or most of its units are missing at once (ten or more). They keep their bytes.',
-    mend: 'mount it, or put back what is missing; where what is there now is meant: `softquota scan --accept-moved`, which drops what is not there',
+      'The fixed part of a template is missing, another file system is in its place, or most of its units (at least ten) are missing at once. The units keep their bytes.',
+    mend: 'mount the file system, or restore the missing data; if the present state is intended: `softquota scan --accept-moved`, which removes the missing units',
   },
   disk_hangs: {
     severity: 'wrong',
     meaning:
-      'A disk, such as a file server or a FUSE file system, has not answered for half a minute. What lies on it counts with its last known bytes; all else is measured.',
-    mend: 'mend what serves it, or unmount it; it is measured again by itself once it answers',
+      'A disk, such as a file server or a FUSE file system, has not answered for half a minute. Its units count with their last known bytes; all other units are measured.',
+    mend: 'repair its server, or unmount it; when it answers, the daemon measures it again by itself',
   },
   long_walk: {
     severity: 'notice',
-    meaning: 'A unit has been walked for more than half a minute, and the walk gets on.',
-    mend: 'nothing to do, where it is that large',
+    meaning: 'The walk of a unit has taken more than half a minute, and makes progress.',
+    mend: 'nothing, if the unit is very large',
   },
   no_storage: {
     severity: 'wrong',
-    meaning: 'No `[storage.*]` section has a PATH, so that nothing is measured.',
+    meaning: 'No `[storage.*]` section has a PATH, so nothing is measured.',
     mend: 'set `[storage.repos] PATH`',
   },
   sweep_failed: {
     severity: 'wrong',
-    meaning: 'The last sweep ended with a fault of its own.',
-    mend: 'mend what it says, then `softquota scan`',
+    meaning: 'The last sweep failed.',
+    mend: 'fix the error that the finding names, then run `softquota scan`',
   },
   sweep_overdue: {
     severity: 'wrong',
-    meaning: 'The last sweep ended longer ago than three of `[scan] SCHEDULE` take.',
-    mend: '`softquota scan`, and see the log for what held it up',
+    meaning: 'The last sweep ended more than three intervals of `[scan] SCHEDULE` ago.',
+    mend: 'run `softquota scan`; the log shows what delayed the sweeps',
   },
   measured_ahead: {
     severity: 'wrong',
-    meaning: 'Something was measured at a time that is yet to come: the clock was set back, or is wrong.',
-    mend: 'set the clock, then `softquota scan`',
+    meaning: 'The time of a measurement is in the future: the clock was set back, or is wrong.',
+    mend: 'set the clock, then run `softquota scan`',
   },
   secret_lost: {
     severity: 'wrong',
     meaning:
-      'The client secret of an OAuth2 source was encrypted with a key that the daemon does not have, so that nobody can sign in by it.',
-    mend: 'add that key to `[security] SECRET_KEY` and restart the daemon, or enter the secret of the source again',
+      'The client secret of an OAuth2 source was encrypted with a key that the daemon does not have, so nobody can sign in with this source.',
+    mend: 'add that key to `[security] SECRET_KEY` and restart the daemon, or enter the client secret again',
   },
   config_changed: {
     severity: 'wrong',
-    meaning: 'app.ini was written since the daemon read it.',
-    mend: 'SIGHUP to the daemon: `kill -HUP` with its number',
+    meaning: 'app.ini has changed since the daemon read it.',
+    mend: 'send SIGHUP to the daemon: `kill -HUP` with its process id',
   },
   restart_needed: {
     severity: 'wrong',
-    meaning: 'Keys were changed that a running daemon cannot take.',
+    meaning: 'Keys were changed that take effect only after a restart.',
     mend: 'restart the daemon',
   },
   unread: {
     severity: 'wrong',
-    meaning: 'A place below a storage root cannot be read. It counts with its last known bytes.',
-    mend: 'let the daemon read it, then `softquota scan`',
+    meaning: 'A file or directory below a storage root cannot be read. It counts with its last known bytes.',
+    mend: 'give the daemon read permission, then run `softquota scan`',
   },
   unit_fault: {
     severity: 'wrong',
     meaning:
-      'Something below a storage root is not as it should be: nobody can be told to own it, for instance.',
-    mend: 'rename it, or mend what names its owner, then `softquota scan`',
+      'A unit below a storage root cannot be measured or assigned; for instance, its owner cannot be found.',
+    mend: 'rename it, or correct the file or setting that names its owner, then run `softquota scan`',
   },
   leftover: {
     severity: 'notice',
     meaning:
-      'git began a file there more than an hour ago and never finished it: a push or a gc was killed. It counts.',
-    mend: 'remove it',
+      'git began a file more than an hour ago and never finished it: a push or a gc was killed. The file counts.',
+    mend: 'remove the file',
   },
   sum_too_large: {
     severity: 'wrong',
-    meaning: "An owner's units pass 2^53 - 1 bytes together.",
-    mend: '`softquota usage OWNER` tells which',
+    meaning: "The sum of an owner's units exceeds 2^53 - 1 bytes.",
+    mend: '`softquota usage OWNER` shows the units',
   },
   owner_renamed: {
     severity: 'wrong',
     meaning:
-      'Somebody seems to have been renamed where the repositories come from: a new owner has the directories of one who has none left, and is in none of the groups of the old one.',
-    mend: '`softquota user edit OLD --name NEW`, which takes everything along; where it is somebody else: take the old one out of the groups, or delete it',
+      'An owner seems to have been renamed on the git server: a new owner has the directories of an owner who has none left, and is in none of the groups of the old owner.',
+    mend: '`softquota user edit OLD --name NEW`, which keeps everything; if the new owner is somebody else: remove the old owner from the groups, or delete the old owner',
   },
   same_owner: {
     severity: 'notice',
-    meaning: 'Directories whose names differ count for one owner.',
+    meaning: 'Directories with different names count for the same owner.',
     mend: 'rename one, or set `[users] CASE = keep` if only the case of letters differs',
   },
   missing_default_group: {
     severity: 'notice',
     meaning: '`[quota] DEFAULT_GROUPS` names a group that does not exist.',
-    mend: 'take it out of `[quota] DEFAULT_GROUPS`',
+    mend: 'remove it from `[quota] DEFAULT_GROUPS`',
   },
   empty_group: {
     severity: 'notice',
-    meaning: 'A group has no rules, and says nothing.',
-    mend: 'give it rules, or delete it',
+    meaning: 'A group has no rules, so it has no effect.',
+    mend: 'add rules to it, or delete it',
   },
   unused_group: {
     severity: 'notice',
-    meaning: 'A group is assigned to nobody and is no default one.',
-    mend: 'assign it, or delete it',
+    meaning: 'A group has no members and is no default group.',
+    mend: 'add owners to it, or delete it',
   },
   shadowed_default_group: {
     severity: 'notice',
-    meaning: 'A default group never decides, since another one always allows as much.',
-    mend: 'take it out of `[quota] DEFAULT_GROUPS`',
+    meaning: 'A default group never decides, because another default group always allows at least as much.',
+    mend: 'remove it from `[quota] DEFAULT_GROUPS`',
   },
   matches_nothing: {
     severity: 'notice',
-    meaning: 'A rule names no subject but `none`.',
-    mend: 'name its subjects, or delete it',
+    meaning: 'A rule has no subject except `none`, so it matches nothing.',
+    mend: 'set its subjects, or delete it',
   },
   unreachable_rule: {
     severity: 'notice',
-    meaning: 'A rule never decides, since others of its group never leave more room.',
+    meaning: 'A rule never decides, because another rule of its group is always at least as strict.',
     mend: 'delete it, or lower its limit',
   },
   uncovered_subject: {
     severity: 'notice',
-    meaning: 'No rule covers a subject, so that it is refused, or not limited at all.',
+    meaning: 'No rule covers a subject, so it is always refused, or not limited.',
     mend: 'add a rule, or see `[quota] UNCOVERED`',
   },
 } as const satisfies Readonly<Record<string, FindingEntry>> & Readonly<Record<FindingCode, FindingEntry>>;

@@ -1,4 +1,4 @@
-/** Everything that an administrator should look at, the worst first. */
+/** Collects everything that an administrator should look at, the worst first. */
 
 import { lintIn } from '../policy/index.ts';
 import { counted, formatBytes, printable } from '../text/index.ts';
@@ -34,22 +34,23 @@ export function findings(observed: Observed): readonly Finding[] {
   ];
 }
 
-/** Measures everything anew, and waits for the end. */
+/** Measures everything again, and waits for the end. */
 const scan = 'softquota scan';
 
 function answers({ ledger, rootsAway, hangs }: Observed): Finding[] {
   const mends = {
-    store: 'make room or give rights under [server] DATA_PATH; it goes on by itself',
-    root: `mount it, or put back what is missing; if what is there now is meant: ${scan} --accept-moved  # drops them`,
+    store:
+      'free disk space below [server] DATA_PATH, or give the daemon write permission there; it then continues by itself',
+    root: `mount the file system, or restore the missing data; if the present state is intended: ${scan} --accept-moved  # removes the missing units`,
   };
   return [
-    ...(ledger.walks.lastSweep === null ? [finding('never_swept', 'no sweep has ended yet', scan)] : []),
+    ...(ledger.walks.lastSweep === null ? [finding('never_swept', 'no sweep has finished yet', scan)] : []),
     ...(ledger.storeAway === null ? [] : [finding('store_away', notKept(ledger.storeAway), mends.store)]),
     ...hungDisks(hangs).map(hang =>
       finding(
         'disk_hangs',
         doesNotAnswer(hang),
-        `see what serves it: ${commandLine('findmnt', '--mountpoint', hang.mountedAt)}; it is measured again by itself once it answers`,
+        `find its server: ${commandLine('findmnt', '--mountpoint', hang.mountedAt)}; when the disk answers, it is measured again by itself`,
       ),
     ),
     ...rootsAway.map(root =>
@@ -67,14 +68,20 @@ function hostFindings({ fleet, now }: Observed): Finding[] {
   return [
     ...(away === null
       ? []
-      : [finding('shared_away', sharedAway(away), 'start the server at [store] HOST; it goes on by itself')]),
+      : [
+          finding(
+            'shared_away',
+            sharedAway(away),
+            'start the server at [store] HOST; the daemon then continues by itself',
+          ),
+        ]),
     ...(divergence === null
       ? []
       : [
           finding(
             'policy_diverged',
             divergence.message,
-            'softquota store repair --known  # puts back the one in force here; --stored takes the one in the store',
+            'softquota store repair --known  # restores the policy in force here; --stored uses the policy in the store',
           ),
         ]),
     ...(nameTaken === null
@@ -92,8 +99,8 @@ function hostFindings({ fleet, now }: Observed): Finding[] {
     ...silent.map(({ host, seenAt }) =>
       finding(
         'host_silent',
-        `${printable(host)} has not been heard of since ${new Date(seenAt).toISOString()}; what it said of usage still counts`,
-        `start its daemon; where it is gone for good: ${forgetting(host)}`,
+        `the host ${printable(host)} has sent nothing since ${new Date(seenAt).toISOString()}; the usage that it last reported still counts`,
+        `start its daemon; if the host no longer exists: ${forgetting(host)}`,
       ),
     ),
   ];
@@ -104,9 +111,15 @@ function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
     if (walker === null) {
       const mend =
         state.away === null
-          ? 'wait some seconds; if it stays so: start the host that walked it, or softquota host forget its ID'
-          : 'start the server at [store] HOST; it goes on by itself';
-      return [finding('shared_unwalked', `it is not known who walks ${name}, so this host does not`, mend)];
+          ? 'wait some seconds; if this does not change: start the host that walked it, or run softquota host forget ID'
+          : 'start the server at [store] HOST; the daemon then continues by itself';
+      return [
+        finding(
+          'shared_unwalked',
+          `it is not known which host walks ${name}, so this host does not walk it`,
+          mend,
+        ),
+      ];
     }
     const host = hosts.find(one => one.host === walker);
     if (host === undefined || host.isAlive) return [];
@@ -114,8 +127,8 @@ function unwalked({ elsewhere, hosts, state }: ObservedFleet): Finding[] {
     return [
       finding(
         'shared_unwalked',
-        `${printable(walker)}, which walks ${name}, has not been heard of since ${since}: what changes there is not measured`,
-        `start its daemon; where it is gone for good: ${forgetting(walker)}`,
+        `the host ${printable(walker)}, which walks ${name}, has sent nothing since ${since}: changes there are not measured`,
+        `start its daemon; if the host no longer exists: ${forgetting(walker)}`,
       ),
     ];
   });
@@ -125,8 +138,8 @@ function unnamed({ unshared }: ObservedFleet): Finding[] {
   return unshared.map(({ path, type, section }) =>
     finding(
       'shared_unnamed',
-      `${printable(path)} is on a file system of type ${type}: where another host mounts it, too, it counts twice`,
-      `set [${section}] SHARED in app.ini, to the same name on all hosts that mount it, then reload the daemon`,
+      `${printable(path)} is on a file system of type ${type}: if another host also mounts it, its data counts twice`,
+      `set [${section}] SHARED in app.ini to the same name on all hosts that mount it, then reload the daemon`,
     ),
   );
 }
@@ -135,10 +148,10 @@ function forgetting(host: string): string {
   return commandLine('softquota', 'host', 'forget', '--', host);
 }
 
-/** Missing one sweep is a slow disk; missing three is a fault. */
+/** One missed sweep is a slow disk; three missed sweeps are a fault. */
 const sweepsMissed = 3;
 
-/** Clocks are set right by less than this without anybody's notice. */
+/** Corrections of the clock by less than this are normal. */
 const aheadMs = 60_000;
 
 function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }: Observed): Finding[] {
@@ -147,7 +160,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     found.push(
       finding(
         'no_storage',
-        'no storage is configured, so that nothing is measured',
+        'no storage is configured, so nothing is measured',
         'set [storage.repos] PATH in app.ini, then reload the daemon',
       ),
     );
@@ -167,7 +180,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     found.push(
       finding(
         'measured_ahead',
-        `${printable(first.name)}${others}: measured at ${when}, which is yet to come`,
+        `${printable(first.name)}${others}: measured at ${when}, which is in the future`,
         `timedatectl set-ntp true && ${scan}`,
       ),
     );
@@ -179,8 +192,8 @@ function slowWalks(observed: Observed): Finding[] {
   return longWalks(observed).map(({ path, milliseconds }) =>
     finding(
       'long_walk',
-      `${printable(path)} has been walked for ${Math.round(milliseconds / 1000)} seconds, and it gets on`,
-      'nothing to do, where it is that large; else see what slows its disk down',
+      `the walk of ${printable(path)} has taken ${Math.round(milliseconds / 1000)} seconds, and makes progress`,
+      'nothing, if the unit is very large; otherwise find out why its disk is slow',
     ),
   );
 }
@@ -194,16 +207,16 @@ function sources({ ledger, trustedSocket }: Observed): Finding[] {
         const removing = commandLine('curl', '-q', '--unix-socket', trustedSocket, '-X', 'DELETE', address);
         return finding(
           'source_stale',
-          `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, where it was to report ` +
-            `within ${staleAfterMs / 1000} seconds: its figures are stale`,
-          `start the program again that reports it; where it is gone for good: ${removing}`,
+          `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
+            `every ${staleAfterMs / 1000} seconds: its figures are stale`,
+          `start the reporting program again; if it no longer exists: ${removing}`,
         );
       }),
     ...ledger.sources.lost.map(({ file, why }) =>
       finding(
         'source_lost',
-        `${printable(file)}, which has what a source reported, cannot be read: ${printable(why)}`,
-        'run the program that reports it: its next set takes the place of this file',
+        `${printable(file)}, which has the figures of a source, cannot be read: ${printable(why)}`,
+        'run the reporting program again: its next report replaces this file',
       ),
     ),
   ];
@@ -216,8 +229,8 @@ function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
     found.push(
       finding(
         'unpublished',
-        `hooks cannot rely on what is refused since ${new Date(since).toISOString()}: ${printable(reason)}`,
-        'let the daemon, and nobody else, write the directory of [server] SOCKET, then reload the daemon',
+        `the list of refused owners for hooks has not been written since ${new Date(since).toISOString()}: ${printable(reason)}`,
+        'give only the daemon write permission for the directory of [server] SOCKET, then reload the daemon',
       ),
     );
   }
@@ -227,8 +240,8 @@ function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
       finding(
         'offline_decisions',
         `${counted(letThrough + refused, 'push was', 'pushes were')} decided without the daemon, ` +
-          `the last at ${new Date(lastAt).toISOString()}: ${letThrough} let through, ${refused} refused`,
-        'see the log for each, and why the daemon could not be asked',
+          `the last at ${new Date(lastAt).toISOString()}: ${letThrough} allowed, ${refused} refused`,
+        'see the log for each decision, and why the daemon did not answer',
       ),
     );
   }
@@ -241,7 +254,7 @@ function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed):
       finding(
         'secret_lost',
         `the client secret of the source ${printable(name)} cannot be read with any key of [security] SECRET_KEY`,
-        'add the key that it was encrypted with, behind the others, and restart the daemon; or enter the secret again',
+        'add the key that it was encrypted with after the other keys, and restart the daemon; or enter the secret again',
       ),
     ),
     ...(configWrittenAt === null
@@ -249,7 +262,7 @@ function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed):
       : [
           finding(
             'config_changed',
-            `app.ini was written at ${new Date(configWrittenAt).toISOString()}, and the daemon goes by what it read before`,
+            `app.ini was changed at ${new Date(configWrittenAt).toISOString()}, and the daemon still uses the version before`,
             `kill -HUP ${pid}`,
           ),
         ]),
@@ -258,7 +271,7 @@ function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed):
       : [
           finding(
             'restart_needed',
-            `these were changed and wait for a restart: ${restartKeys.join(', ')}`,
+            `these keys were changed and take effect after a restart: ${restartKeys.join(', ')}`,
             'restart the daemon',
           ),
         ]),
@@ -272,7 +285,11 @@ function places({ unread, faults, leftovers, rootsAway, uid }: Observed): Findin
   return [
     ...listed(others, place => finding('unread', trouble(place), readingMend(place, uid))),
     ...listed(faults, place =>
-      finding('unit_fault', trouble(place), `rename it, or mend what names its owner; then: ${scan}`),
+      finding(
+        'unit_fault',
+        trouble(place),
+        `rename it, or correct the file or setting that names its owner; then: ${scan}`,
+      ),
     ),
     ...listed(leftovers, ({ path, bytes, modifiedAt }) =>
       finding(
@@ -292,7 +309,7 @@ function readingMend({ path, why }: TroubledPlace, uid: number): string {
   return `see why: ${commandLine('ls', '-la', path)}; then: ${scan}`;
 }
 
-/** Thousands have one cause, and hide all else. */
+/** Thousands of findings have one cause, and would hide all others. */
 const mostTold = 20;
 
 function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) => Finding): Finding[] {
@@ -300,7 +317,7 @@ function listed<Item>({ first, count }: Listed<Item>, tell: (item: Item) => Find
   const last = told.at(-1);
   if (last === undefined || count <= told.length) return told;
   const message = `… and ${count - told.length} more like these`;
-  return [...told, { ...last, message, mend: 'mend these first; the next ones are named then' }];
+  return [...told, { ...last, message, mend: 'fix these first; then the next ones are listed' }];
 }
 
 function trouble({ path, why }: TroubledPlace): string {
@@ -315,8 +332,8 @@ function owners({ ledger, renames }: Observed): Finding[] {
       .map(name =>
         finding(
           'sum_too_large',
-          `${printable(name)}'s units pass 2^53 - 1 bytes together`,
-          `see which: ${commandLine('softquota', 'usage', '--', name)}`,
+          `the sum of ${printable(name)}'s units exceeds 2^53 - 1 bytes`,
+          `see the units: ${commandLine('softquota', 'usage', '--', name)}`,
         ),
       ),
     ...ledger.units
@@ -324,7 +341,7 @@ function owners({ ledger, renames }: Observed): Finding[] {
       .map(names =>
         finding(
           'same_owner',
-          `these names are one owner: ${names.map(printable).join(', ')}`,
+          `these names count for the same owner: ${names.map(printable).join(', ')}`,
           'rename a directory, or set [users] CASE = keep if only the case of letters differs',
         ),
       ),
@@ -341,9 +358,9 @@ function renamed({ from, to, units, groups, newGroups, isOnlyFound }: ObservedRe
   return finding(
     'owner_renamed',
     `${printable(from)} seems to have been renamed to ${printable(to)} on the disk: ` +
-      `${counted(units, 'unit is', 'units are')} ${printable(to)}'s now, and ${printable(from)}, who has none left, ` +
+      `${counted(units, 'unit belongs', 'units belong')} to ${printable(to)} now, and ${printable(from)}, who has none left, ` +
       `is in ${groups.length === 1 ? 'the group' : 'the groups'} ${groups.map(printable).join(', ')}`,
-    `${mends.join(' && ')}  # where it is somebody else: ${commandLine('softquota', 'user', 'set-groups', '--none', '--', from)}`,
+    `${mends.join(' && ')}  # if ${printable(to)} is somebody else: ${commandLine('softquota', 'user', 'set-groups', '--none', '--', from)}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** What the daemon sees of itself, and what of it makes its answers doubtful. */
+/** The state of the daemon as findings need it, and the reasons why its answers may be unreliable. */
 
 import type { FleetState, NameTaken } from '../fleet/index.ts';
 import { isWithin } from '../layout/index.ts';
@@ -6,47 +6,44 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Away, HostRecord, ServerAdvice } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 
-/** A place on the disk, and the system's code or words for what is wrong with it. */
+/** A path, and the system's error code or a text that says what is wrong with it. */
 export interface TroubledPlace {
   readonly path: string;
   readonly why: string;
 }
 
-/** A path, and for how long it has been waited for. */
+/** A path, and how long a thread has waited for it. */
 export interface WaitedFor {
   readonly path: string;
   readonly milliseconds: number;
 }
 
-/** The first of many, and how many there are. */
+/** The first items of a long list, and the number of all. */
 export interface Listed<Item> {
   readonly first: readonly Item[];
   readonly count: number;
 }
 
-/** What is seen of the store that several hosts share. */
+/** The state of the store that several hosts share. */
 export interface ObservedFleet {
   readonly state: FleetState;
-  /** None while it is away. */
+  /** Empty while the store is away. */
   readonly advice: readonly ServerAdvice[];
   readonly hosts: readonly HostRecord[];
-  /**
-   * The storages that several hosts mount and this one does not walk, with the one that does; null: nobody,
-   * as far as it is known.
-   */
+  /** The shared storages that this host does not walk, each with the host that does; null if none is known. */
   readonly elsewhere: readonly { readonly name: string; readonly walker: string | null }[];
-  /** Storage roots on file systems that other hosts may mount, for which no name is given. */
+  /** Storage roots without SHARED on file systems that other hosts may mount. */
   readonly unshared: readonly { readonly path: string; readonly type: string; readonly section: string }[];
 }
 
-/** An owner who seems to have been renamed on the disk; `groups` are those that are assigned to them. */
+/** An owner who seems to have been renamed on the disk; `groups` are the groups assigned to the old one. */
 export interface ObservedRename {
   readonly from: string;
   readonly to: string;
   readonly units: number;
   readonly groups: readonly string[];
   readonly newGroups: readonly string[];
-  /** Nothing but the name is known of the new one, which the old one can be given. */
+  /** True if only the name of the new owner is known, so that the old owner can get it. */
   readonly isOnlyFound: boolean;
 }
 
@@ -64,35 +61,35 @@ export interface Observed {
   readonly storages: number;
   /** Storage roots that are missing or have become another file system, by the last sweep. */
   readonly rootsAway: readonly TroubledPlace[];
-  /** Where disks do not answer, and since how many milliseconds. */
+  /** The places where disks do not answer. */
   readonly hangs: readonly ObservedHang[];
   /** The units that are being walked. */
   readonly walking: readonly WaitedFor[];
-  /** Of the last sweep. */
+  /** From the last sweep. */
   readonly unread: Listed<TroubledPlace>;
   readonly faults: Listed<TroubledPlace>;
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
-  /** Owners who have nothing left, and whose directories are all a new owner's. */
+  /** Owners who have nothing left, and whose directories all belong to a new owner. */
   readonly renames: readonly ObservedRename[];
-  /** How long ago the last sweep of this life ended, by a clock that nobody sets; null before it. */
+  /** Milliseconds since the last sweep of this process ended, by the monotonic clock; null before the first. */
   readonly sweptAgoMs: number | null;
-  /** How far apart sweeps are meant to be. */
+  /** The time between two scheduled sweeps. */
   readonly sweepEveryMs: number;
-  /** Since when and why it cannot be published for hooks what is refused; null where it is. */
+  /** Since when and why the list of refused owners cannot be written for hooks; null if it can. */
   readonly unpublished: Away | null;
-  /** Null where there was none. */
+  /** Null if there was none. */
   readonly offlineDecisions: OfflineTally | null;
-  /** Why the last sweep that ended failed; null where it did not. */
+  /** Why the last sweep failed; null if it did not. */
   readonly sweepError: string | null;
-  /** When app.ini was written, if that was since the daemon read it; milliseconds since 1970. */
+  /** The time when app.ini changed after the daemon read it, in milliseconds since 1970; null if it did not. */
   readonly configWrittenAt: number | null;
-  /** `[section] KEY` of what was changed and waits for a restart. */
+  /** `[section] KEY` of each change that takes effect after a restart. */
   readonly restartKeys: readonly string[];
   /** `[server] TRUSTED_SOCKET`. */
   readonly trustedSocket: string;
-  /** Names of OAuth2 sources whose secrets none of the keys opens. */
+  /** Names of OAuth2 sources whose secrets cannot be decrypted with any key. */
   readonly lostSecrets: readonly string[];
-  /** The daemon's own process, and whom it runs as. */
+  /** The daemon's process id and user id. */
   readonly pid: number;
   readonly uid: number;
   /** The time by the host's clock, milliseconds since 1970. */
@@ -107,7 +104,7 @@ export interface OfflineTally {
   readonly lastAt: number;
 }
 
-/** Why answers cannot be relied on at the moment; none: they can. */
+/** Returns the reasons why answers are unreliable at the moment; empty if they are reliable. */
 export function notReady({
   ledger,
   rootsAway,
@@ -120,32 +117,32 @@ export function notReady({
   const { lastSweep } = ledger.walks;
   const { away, divergence, nameTaken } = fleet?.state ?? { away: null, divergence: null, nameTaken: null };
   return [
-    ...(lastSweep === null ? ['no sweep has ended yet, so that usage is not fully known'] : []),
+    ...(lastSweep === null ? ['no sweep has finished yet, so usage is not fully known'] : []),
     ...(storeAway === null ? [] : [notKept(storeAway)]),
     ...(away === null ? [] : [sharedAway(away)]),
     ...(divergence === null ? [] : [divergence.message]),
     ...(nameTaken === null ? [] : [sharedName(nameTaken)]),
     ...hungDisks(hangs).map(doesNotAnswer),
     ...rootsAway.map(
-      root => `storage root ${printable(root.path)}: ${root.why}; its units count as last known`,
+      root => `storage root ${printable(root.path)}: ${root.why}; its units keep their last known bytes`,
     ),
   ];
 }
 
 const longWalkMs = 30_000;
 
-/** Walks that take longer than most, and get on. */
+/** Returns walks that take long but make progress. */
 export function longWalks({ walking, hangs }: Pick<Observed, 'walking' | 'hangs'>): readonly WaitedFor[] {
   return walking.filter(
     ({ path, milliseconds }) => milliseconds >= longWalkMs && !hangs.some(hang => isWithin(hang.path, path)),
   );
 }
 
-/** Tells what makes no answer doubtful, for whoever wonders why figures are not new. */
+/** Returns remarks that explain old figures, but make no answer unreliable. */
 export function notes(observed: Pick<Observed, 'walking' | 'hangs'>): readonly string[] {
   return longWalks(observed).map(
     ({ path, milliseconds }) =>
-      `${printable(path)} has been walked since ${minuteOf(milliseconds)}, and the walk gets on`,
+      `the walk of ${printable(path)} began at ${minuteOf(milliseconds)}, and makes progress`,
   );
 }
 
@@ -153,24 +150,21 @@ function minuteOf(agoMs: number): string {
   return `${new Date(Date.now() - agoMs).toISOString().slice(0, 16)}Z`;
 }
 
-/** Of several threads that wait for one file system, the first: the one that has waited for longest. */
+/** Returns one entry per file system: the thread that has waited longest. */
 export function hungDisks(hangs: readonly ObservedHang[]): readonly ObservedHang[] {
   // All other file systems are below the first one, whose disks may be several.
   const byDisk = Map.groupBy(hangs, ({ path, mountedAt }) => (mountedAt === '/' ? path : mountedAt));
   return [...byDisk.values()].flatMap(waiting => waiting.slice(0, 1));
 }
 
-/**
- * The sentence is the same as long as the disk hangs, so that whoever watches it sees a change where there is
- * one.
- */
+/** Returns a sentence that stays the same while the disk hangs, so that monitoring sees no false change. */
 export function doesNotAnswer({ path, milliseconds }: WaitedFor): string {
   const since = minuteOf(milliseconds);
-  return `the disk at ${printable(path)} does not answer since ${since}; what lies on it counts as last known`;
+  return `the disk at ${printable(path)} has not answered since ${since}; its units keep their last known bytes`;
 }
 
 export function notKept({ since, reason }: Away): string {
-  return `nothing can be kept since ${new Date(since).toISOString()}: ${printable(reason)}`;
+  return `the store has not been writable since ${new Date(since).toISOString()}: ${printable(reason)}`;
 }
 
 export function sharedName({ since, message }: NameTaken): string {
@@ -178,5 +172,5 @@ export function sharedName({ since, message }: NameTaken): string {
 }
 
 export function sharedAway({ since, reason }: Away): string {
-  return `the shared store cannot be used since ${new Date(since).toISOString()}, what was known serves: ${printable(reason)}`;
+  return `the shared store has not been usable since ${new Date(since).toISOString()}, so the last known data is used: ${printable(reason)}`;
 }

@@ -1,7 +1,4 @@
-/**
- * The lines that a person reads about a decision: one line each, true as they stand, and with nothing
- * in them that a terminal would obey.
- */
+/** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
 import { formatBytes, formatUse, printable } from '../text/index.ts';
 import type { Decision } from './decide.ts';
@@ -10,7 +7,7 @@ import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subj
 /** A decision that refuses. */
 export type Refusal = Extract<Decision, { readonly allowed: false }>;
 
-/** Each in words that go before "use" and behind "store"; a list, so that several make one enumeration. */
+/** Names of each subject that fit before "use" and after "store"; lists, so that several can be joined. */
 const words: Readonly<Record<Exclude<Subject, 'size:all'>, readonly string[]>> = {
   'size:git:all': ['repositories', 'LFS objects'],
   'size:repos:all': ['repositories'],
@@ -26,7 +23,7 @@ const words: Readonly<Record<Exclude<Subject, 'size:all'>, readonly string[]>> =
   'size:assets:wiki': ['wikis'],
 };
 
-/** A subject for people: `LFS objects`, `repositories and LFS objects`, `everything`. */
+/** Returns the name of a subject: `LFS objects`, `repositories and LFS objects`, `everything`. */
 export function subjectWords(subject: RuleSubject): string {
   if (subject === 'none') return 'nothing';
   return subject === 'size:all' ? 'everything' : enumerated(words[subject]);
@@ -37,13 +34,13 @@ function enumerated(parts: readonly string[]): string {
 }
 
 /**
- * Why something may not start: `Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).` `subject` is what
- * was asked about.
+ * Says why an action may not start: `Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).` `subject` is the
+ * one that was asked about.
  */
 export function refusal(ownerName: string, subject: Subject, decision: Refusal): string {
   const owner = printable(ownerName);
   if (decision.by === 'no_match') {
-    const what = subject === 'size:all' ? `all that ${owner} stores` : `${owner}'s ${subjectWords(subject)}`;
+    const what = subject === 'size:all' ? `all data of ${owner}` : `${owner}'s ${subjectWords(subject)}`;
     return `Quota refused: no rule covers ${what}.`;
   }
   if (decision.limit === 0) {
@@ -52,19 +49,19 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   return `${refusedBecause(decision.used, decision.limit)}: ${use(owner, decision)}.`;
 }
 
-/** Usage is not over the limit where reaching it refuses, or where what was to be added counted. */
+/** Usage may be at or below the limit: reaching it may refuse, and the bytes to be added may count. */
 function refusedBecause(used: number, limit: number): string {
   if (used > limit) return 'Quota exceeded';
-  return used === limit ? 'Quota reached' : 'Quota too small for this';
+  return used === limit ? 'Quota reached' : 'Not enough quota left';
 }
 
-/** That a threshold is reached: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null: none is. */
+/** Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none. */
 export function warning(ownerName: string, decision: Decision): string | null {
   if (decision.warnPercent === null) return null;
   return `Quota warning: ${use(printable(ownerName), decision)}.`;
 }
 
-/** How an owner stands who is let through: `alice uses 1.2 GB of 10 GB (12 %).` */
+/** Says how much an allowed owner uses: `alice uses 1.2 GB of 10 GB (12 %).` */
 export function standing(ownerName: string, decision: Exclude<Decision, Refusal>): string {
   const owner = printable(ownerName);
   if (decision.by === 'disabled')
@@ -82,16 +79,16 @@ function use(owner: string, decision: Measured): string {
   return `${user(owner, decision.subjects)} ${used} of ${limit} (${percent})`;
 }
 
-/** Who or what uses the bytes. */
+/** Names the owner, or the owner's kinds of data, as the subject of the sentence. */
 function user(owner: string, subjects: readonly RuleSubject[]): string {
   const what = countedWords(subjects.reduce((mask, subject) => mask | leafMask(subject), 0));
   return what === '' ? `${owner} uses` : `${owner}'s ${what} use`;
 }
 
-/** By the leaves that are counted, of which there are few sets: each answer of the gate has these words. */
+/** Cached by the set of leaves: there are few sets, and every answer of the gate needs the words. */
 const counted = new Map<number, string>();
 
-/** Subjects that make up a larger one, or lie below another, are not told apart; empty: everything. */
+/** Returns the names of the largest subjects within the mask; empty if it has all leaves. */
 function countedWords(mask: number): string {
   const known = counted.get(mask);
   if (known !== undefined) return known;
@@ -101,9 +98,7 @@ function countedWords(mask: number): string {
   return told;
 }
 
-/**
- * The rule behind it: `Decided by rule "total" of group "free".`; null where none of a named group decided.
- */
+/** Names the deciding rule: `Decided by rule "total" of group "free".`; null if no named group decided. */
 export function decidedBy(decision: Decision): string | null {
   if (decision.rule === null || decision.group === null) return null;
   return `Decided by rule "${printable(decision.rule)}" of group "${printable(decision.group)}".`;

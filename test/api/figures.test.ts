@@ -142,7 +142,7 @@ t.test('the history has all owners and each of them, and where their growth lead
   t.match(await historyAt(world, '/orgs/acme/quota/history', 'alice'), { points: [], growth: null });
   const command = ['scripts/built.js', 'usage', 'alice', '--config', join(world.directory, 'app.ini')];
   const { stdout: text } = await run(process.execPath, command);
-  t.match(text, /^It grows by 1 kB a day since 20..-..-..: the limit is reached on 20..-..-..\.$/m);
+  t.match(text, /^Usage grows by 1 kB a day since 20..-..-..: the limit is reached on 20..-..-..\.$/m);
   const { stdout: json } = await run(process.execPath, [...command, '--json']);
   t.match(JSON.parse(json), { name: 'alice', growth });
   world.reload({ quota: { ENABLED: 'false' } });

@@ -169,7 +169,7 @@ t.test('what is neither page nor file is 404: a page for a browser, JSON for oth
       { status: 404, headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } },
       path,
     );
-    t.match(told.text, /There is no such page.*<a href="\/">/s, path);
+    t.match(told.text, /Page not found.*<a href="\/">/s, path);
     for (const accepted of [{}, { Accept: '*/*' }, { Accept: 'application/json' }]) {
       t.match(await get(path, accepted), { status: 404, json: { message: 'no such address' } }, path);
     }

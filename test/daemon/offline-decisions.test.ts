@@ -5,7 +5,7 @@ import { OfflineDecisions } from '../../src/daemon/offline-decisions.ts';
 import type { OfflineReport } from '../../src/gate/index.ts';
 
 const start = Date.parse('2026-11-21T09:14:03Z');
-const decision = { at: start - 60_000, allowed: true, reason: 'nobody answers', actor: 'alice' };
+const decision = { at: start - 60_000, allowed: true, reason: 'the daemon does not answer', actor: 'alice' };
 
 function opened() {
   const logged: { readonly details: object; readonly message: string }[] = [];

@@ -41,8 +41,8 @@ t.test('a daemon of another version, or with another time, is named', async t =>
     installation(t, answering({ version: '0.0.1', date: new Date(Date.now() + 3_600_000) })),
   );
   t.match(findings, [
-    { code: 'version', message: `the daemon is 0.0.1, this command ${version}` },
-    { code: 'clock', message: /^the daemon's clock says/ },
+    { code: 'version', message: `the daemon has version 0.0.1, this command ${version}` },
+    { code: 'clock', message: /^the daemon's clock shows/ },
   ]);
   const close = await checkDaemon(installation(t, answering({ date: new Date(Date.now() - 20_000) })));
   t.strictSame(close.findings, []);
@@ -61,7 +61,7 @@ t.test('no daemon is a fault; one that may not be asked is only not looked at', 
   t.match(away, {
     heard: false,
     findings: [
-      { code: 'daemon_away', message: /^no luck at \/run\/\\u\{1b\}\[31m\.sock; what only it knows/ },
+      { code: 'daemon_away', message: /^no luck at \/run\/\\u\{1b\}\[31m\.sock; what only the daemon knows/ },
     ],
   });
   const closed = await checkDaemon(installation(t, failing('not_permitted')));

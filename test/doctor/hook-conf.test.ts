@@ -33,7 +33,7 @@ t.test('one that others could have written is named with every reason', async t 
   const [found] = look(path);
   t.match(found, {
     code: 'hook_conf_ignored',
-    message: `no hook believes ${path}: it does not belong to root, and others than its owner can write it, and not all can read it`,
+    message: `the hooks ignore ${path}: root does not own it, and other users than its owner can write it, and not everybody can read it`,
     mend: `chown root ${path} && chmod 0644 ${path}`,
   });
 });
@@ -41,13 +41,13 @@ t.test('one that others could have written is named with every reason', async t 
 t.test('a directory in its place is no hook.conf', async t => {
   const path = join(folderFor(t), 'hook.conf');
   mkdirSync(path);
-  t.match(look(path), [{ code: 'hook_conf_ignored', message: /is no file/ }]);
+  t.match(look(path), [{ code: 'hook_conf_ignored', message: /is no regular file/ }]);
 });
 
 t.test('the last socket counts, and following the mend makes it the one that the daemon serves', async t => {
   const path = conf(t, `socket=${socket}\n# now:\nsocket=/run/it's/other.sock\nonError=deny\n`);
   const [found] = look(path, '/run/a b/gate.sock');
-  t.match(found, { code: 'hook_conf_socket', message: /sends the hooks to \/run\/it's\/other\.sock/ });
+  t.match(found, { code: 'hook_conf_socket', message: /makes the hooks ask at \/run\/it's\/other\.sock/ });
   execFileSync('sh', ['-c', found?.mend ?? '']);
   t.strictSame(look(path, '/run/a b/gate.sock'), []);
   t.match(readFileSync(path, 'utf8'), /onError=deny/, 'all else stays');
@@ -56,7 +56,7 @@ t.test('the last socket counts, and following the mend makes it the one that the
 t.test('where no line names a socket, the default one is compared', async t => {
   const path = conf(t, 'timeout=3\n');
   t.match(look(path, '/run/other.sock'), [
-    { code: 'hook_conf_socket', message: /to \/run\/softquota\/gate\.sock/ },
+    { code: 'hook_conf_socket', message: /at \/run\/softquota\/gate\.sock/ },
   ]);
   t.strictSame(look(path, null), [], 'as long as anybody can tell what the daemon serves');
 });

@@ -25,7 +25,7 @@ t.test('a repository that asks for signed pushes is named, with what stops it', 
   const findings = await look();
   t.match(findings, [{ code: 'signed_pushes', severity: 'notice' }]);
   const [first] = findings;
-  t.ok(first?.message.startsWith(`${signed}/config has clients sign their pushes`));
+  t.ok(first?.message.startsWith(`${signed}/config offers signed pushes to clients`));
   const [program = '', ...args] = first?.mend.split(' ') ?? [];
   t.equal(program, 'git');
   git(...args);

@@ -15,7 +15,7 @@ export interface Question {
   readonly accept?: string;
 }
 
-/** Rejects where nobody answers. */
+/** Rejects where the daemon does not answer. */
 export function ask(socketPath: string, path: string, question: Question = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const body = question.body === undefined ? null : JSON.stringify(question.body);

@@ -31,7 +31,7 @@ async function addSource(server: Server): Promise<string> {
 
 t.test('claims in a file do what a sign-in does with them, for one user or for many', async t => {
   const server = await Server.open(t);
-  t.match(await server.softquota(['auth', 'list']), { code: 0, stdout: /There is none/ });
+  t.match(await server.softquota(['auth', 'list']), { code: 0, stdout: /No sources/ });
   await addSource(server);
   t.match(await server.softquota(['auth', 'list']), {
     code: 0,

@@ -47,7 +47,7 @@ t.test('after a lost DATA_PATH a restore gives the same usage and decisions, onc
     stderr: /^Saved 3 owners, 0 records of policy, 1 reported units and [1-9]\d* events/,
   });
   t.ok(
-    taken.stderr.includes(`Save beside it: ${server.config}, ${data}/host.id, ${data}/secret.key`),
+    taken.stderr.includes(`Save these files, too: ${server.config}, ${data}/host.id, ${data}/secret.key`),
     taken.stderr,
   );
   t.equal((await stat(file)).mode & 0o777, 0o600);

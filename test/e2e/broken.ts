@@ -136,19 +136,19 @@ export const hookFaults: readonly Fault[] = [
     what: 'somebody but root can write hook.conf',
     break: withConf(`chown git ${conf}`),
     found: ['hook_conf_ignored'],
-    names: 'does not belong to root',
+    names: 'root does not own it',
   },
   {
     what: 'everybody can write hook.conf',
     break: `chmod 666 ${conf}`,
     found: ['hook_conf_ignored'],
-    names: 'others than its owner can write it',
+    names: 'other users than its owner can write it',
   },
   {
     what: 'not all can read hook.conf',
     break: `chmod 600 ${conf}`,
     found: ['hook_conf_ignored'],
-    names: 'not all can read it',
+    names: 'not everybody can read it',
   },
   {
     what: 'nobody but root gets at hook.conf',
@@ -243,13 +243,13 @@ export const daemonFaults: readonly Fault[] = [
     break: `echo 'COLOUR = blue' >>${ini}`,
     found: ['config'],
     names: 'COLOUR',
-    byHand: { says: /^mend this line/, does: `sed -i '/COLOUR/d' ${ini} && systemctl reload softquota` },
+    byHand: { says: /^correct this line/, does: `sed -i '/COLOUR/d' ${ini} && systemctl reload softquota` },
   },
   {
     what: 'the configuration was written and not read',
     break: `echo '; a remark' >>${ini}`,
     found: ['config_changed'],
-    names: 'app.ini was written at',
+    names: 'app.ini was changed at',
   },
   {
     what: 'a key waits for a restart',
@@ -263,7 +263,7 @@ export const daemonFaults: readonly Fault[] = [
     found: ['report'],
     names: 'only recorded',
     byHand: {
-      says: /^when the figures convince: in .* set \[quota\] MODE = enforce; then systemctl reload softquota$/,
+      says: /^when the figures are as expected: in .* set \[quota\] MODE = enforce; then systemctl reload softquota$/,
       does: `sed -i 's/^MODE.*/MODE = enforce/' ${ini} && systemctl reload softquota`,
     },
   },
@@ -296,9 +296,9 @@ export const daemonFaults: readonly Fault[] = [
       '$(ls /usr/lib/*/faketime/libfaketimeMT.so.1) >/etc/systemd/system/softquota.service.d/clock.conf && ' +
       'systemctl restart softquota',
     found: ['clock'],
-    names: "the daemon's clock says",
+    names: "the daemon's clock shows",
     byHand: {
-      says: /^set the clock right .*, then systemctl restart softquota$/,
+      says: /^set the clock .*, then systemctl restart softquota$/,
       does:
         'rm -r /etc/systemd/system/softquota.service.d && systemctl restart softquota && ' +
         'until softquota scan 2>/dev/null; do :; done',
@@ -339,6 +339,6 @@ export const daemonFaults: readonly Fault[] = [
       'systemctl start softquota && head -c 20m /dev/zero >/tmp/small/ballast',
     found: ['data_full'],
     names: '/var/lib/softquota',
-    byHand: { says: /^make room there/, does: 'rm /tmp/small/ballast' },
+    byHand: { says: /^free space on that disk/, does: 'rm /tmp/small/ballast' },
   },
 ];

@@ -73,13 +73,13 @@ t.test('commands exit with 0, 1, 2, 69, 77 and 78 for what they say', async t =>
   for (const args of [['usage'], ['scan'], ['check', 'alice']]) {
     const other = await run('setpriv', [...nobody, ...args, '--config', server.config], { cwd: '/' });
     t.equal(other.code, 77, `${args.join(' ')}: ${other.stderr}`);
-    t.match(other.stderr, /you may not use .*\.sock/);
+    t.match(other.stderr, /no permission to use .*\.sock/);
   }
   await server.stop();
   for (const args of [['usage'], ['scan'], ['check', 'alice']]) {
     const { code, stderr } = await server.softquota(args);
     t.equal(code, 69, args.join(' '));
-    t.match(stderr, /^softquota: no daemon answers at .*softquota serve starts it\n$/);
+    t.match(stderr, /^softquota: no daemon answers at .*Start it with softquota serve\n$/);
   }
   t.match(await server.softquota(['doctor']), { code: 1, stdout: /no daemon answers/ });
   for (const args of [['usage'], ['check', 'alice'], ['serve']]) {
@@ -118,7 +118,7 @@ t.test('--json gives programs the documented shapes, and people get tables', asy
     (await server.softquota(['scan'])).stdout,
     /^Measured 1 units?: \d+ files in \d+ directories, 1\.\d+ MB, in /,
   );
-  t.match(await server.softquota(['doctor']), { stdout: 'Nothing is wrong.\n' });
+  t.match(await server.softquota(['doctor']), { stdout: 'No problems found.\n' });
 });
 
 t.test('a scan says what it found and does not count yet', async t => {
@@ -134,7 +134,7 @@ t.test('a scan says what it found and does not count yet', async t => {
   t.equal(code, 0);
   t.match(
     stdout,
-    /^1 unit does not count in full yet; what is certain counts, and the rest once git has finished:$/m,
+    /^the full size of 1 unit counts only after git has finished; until then the certain part counts:$/m,
   );
   t.match(stdout, new RegExp(`^${bare}: 30\\d\\.?\\d* kB of it may be held twice: a gc is at work$`, 'm'));
   await rm(join(bare, 'gc.pid'));
@@ -173,7 +173,7 @@ t.test('every command takes --config', async t => {
   await writeFile(elsewhere, '[server]\nSOCKET = /run/elsewhere.sock\n');
   t.match(await server.softquota(['hooks', 'status', git, '--config', elsewhere]), {
     code: 1,
-    stdout: /asks at \S+gate\.sock, not at \/run\/elsewhere\.sock\n.*1 asking at another socket/s,
+    stdout: /asks at \S+gate\.sock, not at \/run\/elsewhere\.sock\n.*1 with another socket/s,
   });
   t.equal((await server.softquota(['hooks', 'status', git, '--config', '/no/such.ini'])).code, 78);
   t.match(await server.softquota(['hooks', 'remove', ...config, git]), { code: 0 });
@@ -191,17 +191,23 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
     must('git', ['config', '--file', join(bare, 'config'), ...change]);
   await set('core.hooksPath', site);
   const install = () => server.softquota(['hooks', 'install', bare]);
-  t.match(await install(), { code: 1, stdout: /git does not look there: core\.hooksPath = / });
+  t.match(await install(), { code: 1, stdout: /git does not run these hooks: core\.hooksPath = / });
   t.match(await server.softquota(['hooks', 'status', bare]), {
     code: 1,
-    stdout: /not reached: core\.hooksPath/,
+    stdout: /git does not run them: core\.hooksPath/,
   });
   await mkdir(site);
   for (const name of ['pre-receive', 'post-receive'])
     await copyFile(join(bare, 'hooks', name), join(site, name));
-  t.match(await install(), { code: 0, stdout: /git runs ours in \S+site, by core\.hooksPath/ });
+  t.match(await install(), {
+    code: 0,
+    stdout: /git runs the softquota hooks in \S+site, because of core\.hooksPath/,
+  });
   t.notMatch((await install()).stdout, /git config --system core\.hooksPath/, 'no advice to set it');
-  t.match(await server.softquota(['hooks', 'status', bare]), { code: 0, stdout: /by core\.hooksPath/ });
+  t.match(await server.softquota(['hooks', 'status', bare]), {
+    code: 0,
+    stdout: /because of core\.hooksPath/,
+  });
   await set('--unset', 'core.hooksPath');
   await set('gitlab.fullpath', 'alice/app');
   t.match(await install(), {
@@ -210,7 +216,7 @@ t.test('hooks install fails where git would not look, and for GitLab’s reposit
   });
   t.match(await server.softquota(['hooks', 'status', bare]), {
     code: 1,
-    stdout: /1 of GitLab, where no hook is run\.\n$/,
+    stdout: /1 of GitLab, which runs no hooks\.\n$/,
   });
   t.match(await server.softquota(['doctor']), { code: 1, stdout: /hook_gitlab/ });
 });

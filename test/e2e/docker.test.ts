@@ -108,7 +108,7 @@ t.test('the Dockerfile’s steps give a tree in which everything runs', async t 
     const played = await inContainer(stage, `${program} playground --exit --dir /tmp/playground`);
     t.equal(played.code, 0, played.stdout + played.stderr);
     t.match(played.stdout, /remote: Quota exceeded: alice uses .* of 1 MB/);
-    t.match(played.stdout, /All of it went as told\.\n$/);
+    t.match(played.stdout, /Every step went as described\.\n$/);
   });
 
   const { services } = compose.parse(parse(await text('compose.yaml')));

@@ -50,7 +50,7 @@ t.test('an emptied store: usage is told again, the policy stays, and is put back
   await trial.at(2).stop();
   const all = await trial.one.usage('alice');
   await redis.cli('flushall');
-  await hasDiverged(t, trial.without(2), /the store holds no policy, and this host knows one/);
+  await hasDiverged(t, trial.without(2), /the store has no policy, but this host knows one/);
   const listed = JSON.parse((await trial.one.softquota(['host', 'list', '--json'])).stdout);
   t.match(
     listed.find(({ id }: { readonly id: string }) => id === 'three'),
@@ -60,7 +60,7 @@ t.test('an emptied store: usage is told again, the policy stays, and is put back
   await trial.without(2).growAll(900);
   await trial.one.usageIs('alice', bytes => bytes === all + 1800);
   await trial.two.usageIs('alice', bytes => bytes === all + 1800);
-  t.match(await repaired(trial.two, '--known'), /holds the policy that is in force here/);
+  t.match(await repaired(trial.two, '--known'), /has the policy that is in force on this host/);
   t.match(await repairNothing(trial.two), { code: 2, stderr: /nothing to repair/ });
   await trial.at(2).start();
   await trial.settled('emptied');
@@ -74,7 +74,7 @@ t.test('an emptied store, whose emptiness is what is meant', async t => {
   t.equal(await trial.limit(trial.one, 7), 200);
   await trial.settled('known everywhere');
   await servers[0].cli('flushall');
-  await hasDiverged(t, trial, /the store holds no policy/);
+  await hasDiverged(t, trial, /the store has no policy/);
   await repaired(trial.one, '--stored');
   for (const server of trial.servers) {
     await until(async () => ((await rulesOf(server)).size === 0 ? true : null));
@@ -96,7 +96,7 @@ t.test(
     await forgetFiles(redis);
     await trial.growAll(300);
     await redis.start();
-    await hasDiverged(t, trial, /the store holds no policy/);
+    await hasDiverged(t, trial, /the store has no policy/);
     await repaired(trial.one, '--known');
     await trial.settled('without its files');
 
@@ -120,11 +120,11 @@ t.test(
     t.match(await repairNothing(trial.two), { code: 2, stderr: /nothing to repair/ });
 
     await redis.cli('flushall');
-    await hasDiverged(t, trial, /the store holds no policy/);
+    await hasDiverged(t, trial, /the store has no policy/);
     await repaired(trial.two, '--known');
     await trial.settled('decided anew');
     await restore();
-    await hasDiverged(t, trial, /does not come from the known one/);
+    await hasDiverged(t, trial, /does not continue the known one/);
     await repaired(trial.one, '--stored');
     await trial.takeAsItIs();
     await trial.settled('the older one, by decision');
@@ -138,7 +138,7 @@ t.test('two administrators who repair in two ways at once: one of them decides f
   t.equal(await trial.limit(trial.one, 7), 200);
   await trial.settled('known everywhere');
   await servers[0].cli('flushall');
-  await hasDiverged(t, trial, /the store holds no policy/);
+  await hasDiverged(t, trial, /the store has no policy/);
   const answers = await Promise.all([
     rule(trial.one, '/store/repair', { body: { policy: 'known' } }),
     rule(trial.two, '/store/repair', { body: { policy: 'stored' } }),

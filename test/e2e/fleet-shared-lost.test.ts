@@ -26,7 +26,7 @@ t.test('an emptied store has one that walks it again, the same', async t => {
   await one.server.stop();
   const before = two.server.daemon.lines.length;
   await servers[0].cli('flushall');
-  await two.server.daemon.logged(/the store holds no policy/, before);
+  await two.server.daemon.logged(/the store has no policy/, before);
   await two.server.scan();
   await isCountedOnce(disk, two);
   t.notMatch(await walks(two), { two: ['nas'] }, 'what one said of it counts until it is forgotten');

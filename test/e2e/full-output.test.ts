@@ -112,7 +112,7 @@ t.test('every command that prints ends with 74 where standard output is full', a
     'host forget': async () => void (await two.stop()),
     'store repair': async () => {
       await servers[0].cli('flushall');
-      await until(async () => (/holds no policy/.test(await one.reasons()) ? true : null));
+      await until(async () => (/has no policy/.test(await one.reasons()) ? true : null));
     },
     restore: () => done('backup', join(one.folder, 'saved.json')),
   };

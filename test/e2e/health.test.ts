@@ -20,11 +20,14 @@ t.test('health is 0 while the gate answers, with --ready while its answers can b
   t.match(JSON.parse(json.stdout), { status: 'not ready', reasons: [/storage root/] });
 });
 
-t.test('health is 1 where nobody answers, or something else does', async t => {
+t.test('health is 1 where the daemon does not answer, or something else does', async t => {
   const server = await Server.open(t, { started: false });
   t.match(await server.softquota(['health']), { code: 1, stdout: /^no answer\nno daemon answers at / });
   const other = createServer((_request, response) => response.end('{"status":1}'));
   await new Promise<void>(resolve => other.listen(server.socket('gate'), resolve));
   t.teardown(() => other.close());
-  t.match(await server.softquota(['health']), { code: 1, stdout: 'no answer\nwhat answers is no gate\n' });
+  t.match(await server.softquota(['health']), {
+    code: 1,
+    stdout: 'no answer\nthe answer is not from a gate\n',
+  });
 });

@@ -151,9 +151,9 @@ t.test(
     t.match(stdout, /\nOWNER +USED +LIMIT [^\n]*\nowner000\/app +40\.\d kB +unlimited /);
     t.match(stdout, /… and 30 smaller ones\./);
     t.match(stdout, /TOTAL = 20k would refuse 2 of 40 today: owner000\/app \(40\.\d kB\), owner001\/app/);
-    t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; nobody is refused for them/);
+    t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; they count for nobody/);
     t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
-    t.match(stdout, /Nothing is refused as long as it says MODE = report/);
+    t.match(stdout, /Nothing is refused while it has MODE = report/);
     const ini = await readFile(join(folder, 'app.ini'), 'utf8');
     t.match(ini, /\n;TOTAL = 20k\n/);
     t.match(ini, /\nOWNER = git-config gitlab\.fullpath\n/);
@@ -174,7 +174,7 @@ t.test('a configuration that exists is never touched, and nothing is made that d
   await writeFile(file, 'mine');
   const { code, stderr, stdout } = await softquota(['init', given], folder);
   t.match({ code, stdout }, { code: 2, stdout: '' });
-  t.match(stderr, /^softquota: .*app\.ini exists, and is left as it is; .*--config/);
+  t.match(stderr, /^softquota: .*app\.ini exists and is not changed; .*--config/);
   t.equal(await readFile(file, 'utf8'), 'mine');
   await symlink('/nonexistent/elsewhere', join(folder, 'link.ini'));
   t.match(await softquota(['init', given, '--config', 'link.ini'], folder), { code: 2, stderr: /exists/ });
@@ -188,7 +188,7 @@ t.test('a configuration that exists is never touched, and nothing is made that d
   const deep = join(folder, 'd'.repeat(90), 'app.ini');
   t.match(await softquota(['init', given, '--config', deep], folder), {
     code: 2,
-    stderr: /name a shorter place with --config/,
+    stderr: /choose a shorter path with --config/,
   });
   t.match(await softquota(['init', given, '--config', '/nonexistent/a/app.ini'], folder), {
     code: 74,
@@ -204,7 +204,7 @@ t.test('where a daemon runs with these data already, init says so and leaves it 
   const daemon = await start(t, folder);
   const { code, stderr } = await softquota(['init', given, '--config', 'other.ini'], folder);
   t.equal(code, 2);
-  t.match(stderr, /a daemon runs with DATA_PATH = .*\/data already/);
+  t.match(stderr, /a daemon with DATA_PATH = .*\/data is already running/);
   t.ok(daemon.isRunning);
   await t.rejects(stat(join(folder, 'other.ini')));
 });

@@ -29,7 +29,7 @@ t.test('playground --exit plays the story, exits 0, and takes less than half a m
   t.match(stdout, /remote: Quota warning: bob uses/);
   t.match(stdout, /remote: Quota exceeded: alice uses .* of 1 MB/);
   t.match(stdout, /\[deleted\]/);
-  t.match(stdout, /All of it went as told\.\n$/);
+  t.match(stdout, /Every step went as described\.\n$/);
   t.ok(elapsedMs < 30_000, `${Math.round(elapsedMs)} ms`);
 });
 
@@ -84,7 +84,7 @@ exec git "$@"
   await chmod(join(bin, 'git'), 0o755);
   const { code, stderr, stdout } = await play(folder, `${bin}:`);
   t.equal(code, 1, stdout + stderr);
-  t.match(stderr, /the story went another way: that line should show Quota warning/);
+  t.match(stderr, /a step did not go as described: that line should show Quota warning/);
 });
 
 t.test('what lies at --dir and is no playground is left alone', async t => {

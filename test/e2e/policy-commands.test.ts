@@ -51,7 +51,7 @@ t.test('rules and groups are made by commands, and the next push obeys', async t
     'Created rule small: at most 100 kB of size:git:all.\n',
   );
   t.equal(await done('group', 'create', 'free', '--rule', 'small'), 'Created group free with small.\n');
-  t.equal(await done('group', 'add-user', 'free', 'alice'), 'alice is in group free.\n');
+  t.equal(await done('group', 'add-user', 'free', 'alice'), 'Added alice to group free.\n');
   const { code, said } = await clone.push();
   t.equal(code, 1);
   t.match(said, /of 100 kB .*\nDecided by rule "small" of group "free"\./);
@@ -64,14 +64,14 @@ t.test('rules and groups are made by commands, and the next push obeys', async t
   await done('rule', 'edit', 'small', '--limit', '0');
   await clone.commit(1000);
   t.match(await clone.push(), { code: 1 });
-  t.equal(await done('group', 'remove-user', 'free', 'alice'), 'alice is out of group free.\n');
+  t.equal(await done('group', 'remove-user', 'free', 'alice'), 'Removed alice from group free.\n');
   t.match(await clone.push(), { code: 0 });
 });
 
 t.test('every command of rules and groups prints tables for people and JSON for programs', async t => {
   const { server, done, json } = await open(t);
-  t.match(await done('rule', 'list'), /^There is none: .* softquota rule create makes one\.\n$/);
-  t.match(await done('group', 'list'), /^There is none\. softquota group create makes one\.\n$/);
+  t.match(await done('rule', 'list'), /^No rules: .* softquota rule create\.\n$/);
+  t.match(await done('group', 'list'), /^No groups\. Create one with softquota group create\.\n$/);
   t.strictSame(await json('rule', 'create', 'total', '--limit', '10 GB', '--subject', 'size:all'), {
     name: 'total',
     limit: 10_000_000_000,
@@ -93,7 +93,7 @@ t.test('every command of rules and groups prints tables for people and JSON for 
   await done('user', 'create', 'acme', '--type', 'organization');
   t.match(
     await done('group', 'create', 'empty'),
-    /^Created group empty without rules; softquota group add-rule/,
+    /^Created group empty without rules; add one with softquota group add-rule/,
   );
   t.strictSame(await json('group', 'create', 'free', '--rule', 'total', '--rule', 'media'), {
     name: 'free',
@@ -104,7 +104,7 @@ t.test('every command of rules and groups prints tables for people and JSON for 
   });
   await done('group', 'add-user', 'free', 'acme');
   await done('group', 'add-user', 'free', 'alice');
-  t.equal(await done('group', 'add-rule', 'empty', 'odd'), 'Rule odd is in group empty.\n');
+  t.equal(await done('group', 'add-rule', 'empty', 'odd'), 'Added rule odd to group empty.\n');
 
   t.equal(
     await done('rule', 'list'),
@@ -122,11 +122,11 @@ t.test('every command of rules and groups prints tables for people and JSON for 
   t.equal(
     await done('group', 'show', 'free'),
     'free has:\n  total: at most 10 GB of size:all\n' +
-      '  media: any amount of size:git:lfs, none, size:assets:all\nIn it: acme, alice\n',
+      '  media: any amount of size:git:lfs, none, size:assets:all\nMembers: acme, alice\n',
   );
   t.equal(
     await done('rule', 'show', 'media'),
-    'media: any amount of size:git:lfs, none, size:assets:all.\nIt is in the groups free.\n',
+    'media: any amount of size:git:lfs, none, size:assets:all.\nGroups with this rule: free.\n',
   );
   t.match(await json('group', 'show', 'free'), { name: 'free', users: ['acme', 'alice'] });
   t.match(await json('rule', 'show', 'odd'), { limit: 1_234_567_890, groups: ['empty'] });
@@ -137,9 +137,9 @@ t.test('every command of rules and groups prints tables for people and JSON for 
     subjects: ['size:all'],
   });
 
-  t.equal(await done('group', 'remove-rule', 'empty', 'odd'), 'Rule odd is out of group empty.\n');
-  t.match(await done('group', 'show', 'empty'), /^empty has no rules, .*\nIn it: nobody\n$/);
-  t.match(await done('rule', 'show', 'odd'), /\nIt is in no group, and limits nobody\.\n$/);
+  t.equal(await done('group', 'remove-rule', 'empty', 'odd'), 'Removed rule odd from group empty.\n');
+  t.match(await done('group', 'show', 'empty'), /^empty has no rules, .*\nMembers: none\n$/);
+  t.match(await done('rule', 'show', 'odd'), /\nNo group has this rule, so it limits nobody\.\n$/);
   t.equal(await done('rule', 'delete', 'odd'), 'Deleted rule odd.\n');
   t.equal(await done('group', 'delete', 'free'), 'Deleted group free.\n');
   t.strictSame(await json('rule', 'list').then(rules => rules.length), 2, 'the rules of a group remain');
@@ -207,7 +207,7 @@ t.test('what cannot be done is told with the exit status for it', async t => {
     '--subject',
     'size:all',
   );
-  await refused(2, /nothing is to be changed: give --limit/, 'rule', 'edit', 'total');
+  await refused(2, /nothing to change: give --limit/, 'rule', 'edit', 'total');
   await refused(2, /there is no rule gone/, 'rule', 'edit', 'gone', '--limit', '1');
   await refused(2, /there is no rule gone/, 'rule', 'delete', 'gone');
   await refused(
@@ -306,13 +306,13 @@ t.test('what one installation exports, an empty one imports, users and all', asy
       '+ group free: 2 rules lfs, total; 2 users bob, alice\n' +
       '+ group unlimited: no rules; nobody\n' +
       '+ user alice\n\n' +
-      'Of 1 owner, 0 would newly be refused something, and 0 newly allowed something.\n\n' +
-      'Imported: it is in force.\n',
+      '0 of 1 owner would be newly refused, 0 would be newly allowed.\n\n' +
+      'Imported. The policy is in force.\n',
   );
   t.equal(await other.done('policy', 'export'), text);
   t.equal(
     await other.done('policy', 'import', file),
-    'Nothing would change: this policy is in force already.\n',
+    'Nothing would change: this policy is already in force.\n',
   );
   t.match(await other.json('policy', 'import', file), {
     imported: false,
@@ -359,7 +359,7 @@ t.test(
         '~ group free: + rule lfs; - user bob\n' +
         '- group gone: rule old; user bob\n' +
         '\n' +
-        'Of 2 owners, 1 would newly be refused something, and 1 newly allowed something.\n' +
+        '1 of 2 owners would be newly refused, 1 would be newly allowed.\n' +
         '\n' +
         'NEWLY REFUSED  WHAT  USED  LIMIT  BY\n' +
         'alice  size:repos:all, size:assets:attachments:all, size:assets:artifacts, size:assets:wiki  8 GB  5 GB  rule total of free\n' +
@@ -375,7 +375,7 @@ t.test(
       difference: { groups: { changed: [{ name: 'free', users: { added: [], removed: ['bob'] } }] } },
       simulation: { refused: { count: 1, first: [{ user: 'alice' }] } },
     });
-    t.match(await done('policy', 'import', after), /\n\nImported: it is in force\.\n$/);
+    t.match(await done('policy', 'import', after), /\n\nImported\. The policy is in force\.\n$/);
     t.match(await server.softquota(['check', 'alice', '--subject', 'size:git:lfs']), { code: 1 });
     const events = await server.ask('admin', '/api/v1/admin/quota/events?kind=policy&limit=50');
     const changes = JSON.parse(events.text).map(({ change }: { change: string }) => change);
@@ -385,7 +385,7 @@ t.test(
     reordered.rules.reverse();
     t.match(
       await done('policy', 'import', await file('order.json', reordered)),
-      /^Only the order is another one\.\n/,
+      /^Only the order changes\.\n/,
     );
     t.strictSame(JSON.parse(await done('policy', 'export')), reordered);
   },
@@ -420,12 +420,12 @@ t.test('on a terminal an import asks, and what somebody changed meanwhile is not
   const other = () => done('rule', 'create', 'other', '--limit', '1', '--subject', 'size:all');
   t.match(await answering(other, 'y'), {
     code: 2,
-    seen: /somebody else changed the policy after this difference was shown\. Nothing was imported/,
+    seen: /somebody else changed the policy after these changes were shown\. Nothing was imported/,
   });
   t.match(JSON.parse(await done('policy', 'export')), { rules: [{ name: 'other' }] });
   t.match(await answering(nothing, 'yes'), {
     code: 0,
-    seen: /- rule other[\s\S]*Imported: it is in force\.\n$/,
+    seen: /- rule other[\s\S]*Imported\. The policy is in force\.\n$/,
   });
   t.match(JSON.parse(await done('policy', 'export')).rules, [{ name: 'total' }]);
 });
@@ -461,14 +461,14 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
   await refused(74, /ENOENT/, 'policy', 'simulate', '/nowhere/policy.json');
   await refused(
     2,
-    /groups: it is missing; an import takes the place of all/,
+    /groups: it is missing; an import replaces all/,
     'policy',
     'import',
     await file('half', { rules: [] }),
   );
   await refused(
     2,
-    /settings: these stand in app\.ini, .*softquota policy simulate/,
+    /settings: an import cannot change settings of app\.ini; softquota policy simulate/,
     'policy',
     'import',
     await file('s', { rules: [], groups: [], settings: { total: '1G' } }),
@@ -488,13 +488,10 @@ t.test('a policy is tried before it is enforced: who would be refused, and what 
   const { server, done, json, file, stores } = await open(t, { ini: { 'quota.default': { TOTAL: '10G' } } });
   await stores('alice', 8_000_000_000);
   await stores('bob', 12_000_000_000);
-  t.match(await server.softquota(['policy', 'lint']), { code: 0, stdout: 'Nothing is odd about it.\n' });
+  t.match(await server.softquota(['policy', 'lint']), { code: 0, stdout: 'No problems found.\n' });
   const trial = await file('trial.json', { settings: { total: '5 GB' } });
   const simulated = await done('policy', 'simulate', trial);
-  t.match(
-    simulated,
-    /^Of 2 owners, 1 would newly be refused something, and 0 newly allowed something\.\n\nNEWLY REFUSED/,
-  );
+  t.match(simulated, /^1 of 2 owners would be newly refused, 0 would be newly allowed\.\n\nNEWLY REFUSED/);
   t.match(simulated, /\nalice .* 8 GB +5 GB +\[quota\.default\] TOTAL\n$/);
   const odd = {
     rules: [{ name: 'r', limit: 1, subjects: ['none'] }],

@@ -96,7 +96,7 @@ t.test('the manual leads from one host to two, through an emptied Redis, and bac
     '{softquota}:policy',
     '{softquota}:documents',
   );
-  await until(async () => (/holds no policy/.test(await one.reasons()) ? true : null));
+  await until(async () => (/has no policy/.test(await one.reasons()) ? true : null));
   await type(t, one, textUnder('When something fails', 'sh'));
   await until(async () => ((await two.reasons()) === '' ? true : null));
 

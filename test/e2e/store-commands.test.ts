@@ -65,9 +65,9 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   t.match(copied, { code: 0, stderr: '' });
   t.match(
     copied.stdout,
-    /^Copied [4-9] owners, \d+ records of policy and \d+ events to redis:\/\/\*+@127\.0\.0\.1:\d+\/0\. Read back, all of it is the same\.\n/,
+    /^Copied [4-9] owners, \d+ records of policy and \d+ events to redis:\/\/\*+@127\.0\.0\.1:\d+\/0\. Everything was read back and is the same\.\n/,
   );
-  t.match(copied.stdout, 'What programs reported here, 3 MB, is told by this host when it joins.\n');
+  t.match(copied.stdout, 'The usage that programs reported here, 3 MB, is shared when this host joins.\n');
   t.match(
     copied.stdout,
     / {4}\[server\]\n {4}HOST_ID = .*\n\n {4}\[store\]\n {4}ADAPTER = redis\n {4}HOST = /,
@@ -117,11 +117,11 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   await server.stop();
   await server.configure({ store: { ADAPTER: 'redis' } });
   await server.start({ ready: false });
-  t.match(await server.reasons(), /does not come from the known one/, 'it was ruled apart from the others');
+  t.match(await server.reasons(), /does not continue the known one/, 'it was ruled apart from the others');
   t.equal(await mayPush(server, 'bob'), false, 'and nothing of that is given up silently');
   t.match(await server.softquota(['store', 'repair', '--stored']), {
     code: 0,
-    stdout: 'The policy of the store is in force.\n',
+    stdout: 'The policy in the store is in force.\n',
   });
   await mayPushIs(server, 'bob', true);
   t.equal(await server.usageIs('bob', bytes => bytes === onBoth), onBoth, 'the others’ usage counts again');
@@ -181,17 +181,17 @@ t.test('which policy is the right one is decided once, by a word of somebody', a
   await ruled(one, '/groups', { body: { name: 'none', rules: [{ name: 'nothing', ...nothing }] } });
   await ruled(one, '/groups/none/users/alice', { method: 'PUT' });
   const repair = (...words: readonly string[]) => one.softquota(['store', 'repair', ...words]);
-  t.match(await repair(), { code: 2, stderr: /which policy is the right one, --known or --stored\?/ });
+  t.match(await repair(), { code: 2, stderr: /give either --known or --stored/ });
   t.match(await repair('--known', '--stored'), {
     code: 2,
     stderr: /'--known' cannot be used with option '--stored'/,
   });
   t.match(await repair('--known'), { code: 2, stderr: /there is nothing to repair/ });
   await servers[0].cli('flushall');
-  await until(async () => (/holds no policy/.test(await one.reasons()) ? true : null));
+  await until(async () => (/has no policy/.test(await one.reasons()) ? true : null));
   t.match(await repair('--known'), {
     code: 0,
-    stdout: 'The store holds the policy that is in force here.\n',
+    stdout: 'The store has the policy that is in force on this host.\n',
   });
   t.equal(await one.reasons(), '');
   t.equal(await mayPush(one, 'alice'), false);
@@ -215,7 +215,7 @@ t.test('hosts are listed and forgotten by programs, too', async t => {
   t.match(JSON.parse(forgotten.stdout), { id: 'two', alive: false });
   t.strictSame(oddKeys(JSON.parse(forgotten.stdout)), []);
   t.match(await list(), [{ id: 'one' }]);
-  t.match(await one.softquota(['host', 'forget', '..']), { code: 2, stderr: /no name of anything/ });
+  t.match(await one.softquota(['host', 'forget', '..']), { code: 2, stderr: /cannot be a name/ });
   await servers[0].end();
   t.match(await one.softquota(['host', 'list']), { code: 69, stderr: /cannot be used at the moment/ });
 });

@@ -26,7 +26,7 @@ export interface TrialOptions {
 }
 
 /** The answer of /readyz while the store is away. */
-const away = /the shared store cannot be used since 20\d\d-/;
+const away = /the shared store has not been usable since 20\d\d-/;
 export class Trial {
   readonly servers: Server[] = [];
   /** Why a rule was not made the last time that one was not. */

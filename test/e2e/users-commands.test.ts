@@ -98,7 +98,7 @@ t.test(
     await done(softquota('user', 'create', 'alice', '--admin'));
     t.match(
       await done(softquota('token', 'list', '--user', 'alice')),
-      /^There is none\. softquota token create /,
+      /^No tokens\. Create one with softquota token create/,
     );
 
     const reader = await done(create('--scope', 'read:admin', '--scope', 'read:user', '--name', 'reader'));
@@ -193,7 +193,7 @@ t.test('users and organizations are created, shown, changed, put into groups and
   t.strictSame(await names(), ['alice', 'bob', 'guild']);
   t.strictSame(await names('--search', 'B'), ['bob']);
   t.strictSame(await names('--type', 'organization'), ['guild']);
-  t.equal(await softquota('user', 'list', '--search', 'nobody'), 'There is none.\n');
+  t.equal(await softquota('user', 'list', '--search', 'nobody'), 'No users or organizations.\n');
 
   t.equal(await softquota('user', 'set-groups', 'alice', 'free', 'staff'), 'alice is in free, staff now.\n');
   t.match(
@@ -207,7 +207,7 @@ t.test('users and organizations are created, shown, changed, put into groups and
   t.equal(await softquota('user', 'set-groups', 'alice', '--none'), 'alice is in no group now.\n');
   t.match(
     await softquota('user', 'show', 'guild'),
-    /\nGroups: none; \[quota\.default\] TOTAL counts\nMembers: bob \(owner\)\n/,
+    /\nGroups: none; \[quota\.default\] TOTAL applies\nMembers: bob \(owner\)\n/,
   );
   t.match(await json('user', 'show', 'guild'), {
     type: 'organization',
@@ -289,7 +289,7 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
   await chmod(server.folder, 0o755);
   const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
   const other = await run('setpriv', [...nobody, 'user', 'list', '--config', server.config], { cwd: '/' });
-  t.match(other, { code: 77, stdout: '', stderr: /you may not use .*admin\.sock/ });
+  t.match(other, { code: 77, stdout: '', stderr: /no permission to use .*admin\.sock/ });
 
   const url = await urlOf(server);
   const secret = 'f00d'.repeat(10);

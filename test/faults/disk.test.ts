@@ -45,7 +45,7 @@ t.test(
       return null;
     });
     t.match(refused, { status: 503, text: /disk is full/ }, 'what cannot be kept is not taken');
-    t.match(await server.reasons(), /nothing can be kept since .*disk is full/);
+    t.match(await server.reasons(), /the store has not been writable since .*disk is full/);
     t.match(server.daemon.log, /the store takes nothing at the moment/);
     const doctor = await server.softquota(['doctor']);
     t.match(doctor, { code: 1, stdout: /nothing can be kept/ });

@@ -38,7 +38,7 @@ t.test('a disk that hangs is told by log, /readyz and doctor, and keeps nobody w
   );
   t.equal(await server.usage('bob'), 1000);
   await daemon.logged(line => line.msg.startsWith('a disk does not answer') && line.path === disk.path);
-  t.match(await server.reasons(), `the disk at ${disk.path} does not answer since `);
+  t.match(await server.reasons(), `the disk at ${disk.path} has not answered since `);
   t.equal((await server.ask('gate', '/v1/check?owner=bob&subject=size:all')).status, 200);
   t.equal(
     (await server.ask('gate', `/v1/check?path=${disk.path}/new`)).status,
@@ -66,7 +66,7 @@ t.test('a disk that hangs is told by log, /readyz and doctor, and keeps nobody w
   await daemon.logged(/^a disk does not answer/, heardBefore);
   const before = performance.now();
   daemon.child.kill('SIGTERM');
-  await daemon.logged(/^a disk never answered; everything is kept/);
+  await daemon.logged(/^a disk never answered; all data is stored/);
   t.ok(performance.now() - before < 20_000, 'it ends while the disk hangs');
   // Some file systems let not even SIGKILL through before they answer.
   disk.answer();

@@ -73,7 +73,7 @@ t.test('another ext4 in place of a storage root is noticed, by a sweep and by a 
   // Somebody says that a known unit changed: it is looked for, and so are the others.
   await server.ask('gate', `/v1/changed?path=${join(root, 'alice')}`, { method: 'POST' });
   await server.daemon.logged(/neither is its storage as it was/);
-  const away = `storage root ${root}: another file system; its units count as last known`;
+  const away = `storage root ${root}: another file system; its units keep their last known bytes`;
   await until(async () => ((await server.reasons()) === away ? true : null));
   t.equal(await server.usage('alice'), 1234);
   await server.scan();
@@ -113,13 +113,13 @@ t.test(
     const gone = owners.slice(2, 13);
     for (const owner of gone) await rm(join(lfs, owner), { recursive: true });
     await server.ask('gate', `/v1/changed?path=${join(lfs, 'owner2')}`, { method: 'POST' });
-    const away = `storage root ${lfs}: 11 of its 12 known units are missing at once; its units count as last known`;
+    const away = `storage root ${lfs}: 11 of its 12 known units are missing at once; its units keep their last known bytes`;
     await until(async () => ((await server.reasons()) === away ? true : null));
     for (const owner of gone) t.equal(await server.usage(owner), 100);
     const doctor = await server.softquota(['doctor']);
     t.match(
       doctor.stdout,
-      /11 of its 12 known units are missing at once.*\n.*scan --accept-moved.* drops them/,
+      /11 of its 12 known units are missing at once.*\n.*scan --accept-moved.* removes the missing units/,
     );
     t.equal((await server.softquota(['scan', '--accept-moved'])).code, 0);
     for (const owner of gone) t.equal(await server.usage(owner), 0);

@@ -66,7 +66,7 @@ t.test(
       const { isRight, seen } = await realm.settle();
       if (!isRight) t.strictSame(seen, realm.right, 'nothing of a refused change is seen');
     }
-    t.match(await server.reasons(), /nothing can be kept since .*disk is full/);
+    t.match(await server.reasons(), /the store has not been writable since .*disk is full/);
 
     await server.stop('SIGKILL');
     await server.start({ ready: false });

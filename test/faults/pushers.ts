@@ -136,6 +136,6 @@ interface PushersClones {
 }
 
 function decidedBy(said: string): DecidedBy {
-  if (/; by what was known on \S+Z, this push is /.test(said)) return 'last';
+  if (/; according to the list of \S+Z, this push is /.test(said)) return 'last';
   return /the quota could not be checked|the hook's settings/.test(said) ? 'nobody' : 'daemon';
 }

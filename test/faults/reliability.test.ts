@@ -115,7 +115,7 @@ async function worksIn(directory: string): Promise<boolean> {
   return folders.some(folder => folder.startsWith(directory));
 }
 
-/** What hooks go by when nobody answers. */
+/** What hooks go by when the daemon does not answer. */
 function published(server: Server): Promise<string> {
   return readFile(join(server.folder, 'data', 'gate.refused'), 'utf8').catch(() => '');
 }

@@ -130,7 +130,7 @@ for (const [title, end] of [
   });
 }
 
-t.test('doctor says that nobody answers, and looks at all else', { buffered: true }, async t => {
+t.test('doctor says that the daemon does not answer, and looks at all else', { buffered: true }, async t => {
   const folder = await listening(t, () => {});
   const { code, stdout, stderr } = await softquota(['doctor', '--json'], folder);
   t.equal(code, 1, stderr);

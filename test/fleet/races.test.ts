@@ -180,7 +180,7 @@ t.test('a host that comes second to a store that was emptied tells again what it
   await servers[0].cli('flushall');
   for (const [index, { fleet }] of members.entries()) {
     // The policy of nobody has gone on: it is kept.
-    await t.rejects(fleet.catchUp(), { code: 'store_away', message: /holds no policy/ });
+    await t.rejects(fleet.catchUp(), { code: 'store_away', message: /has no policy/ });
     await told(index + 1);
   }
 });
@@ -198,7 +198,7 @@ t.test('another policy in the store makes nobody somebody else', async t => {
   const stranger = await member(t, { address, host: 'stranger' });
   walk(stranger.ledger, 'alice/app', 10);
   await ruling(stranger.ledger, 'strange');
-  await t.rejects(one.fleet.catchUp(), { code: 'store_away', message: /does not come from the known one/ });
+  await t.rejects(one.fleet.catchUp(), { code: 'store_away', message: /does not continue the known one/ });
   await t.rejects(ruling(one.ledger, 'more'), { code: 'store_away' });
   t.notOk(allowed(one.ledger, 'alice'), 'the known policy is in force');
   t.notOk(knowsRule(one.ledger, 'strange'));

@@ -59,17 +59,20 @@ t.test('a pusher reads who, how much, of what, and what helps', async t => {
     text,
     [
       'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).',
-      'This repository: 8.1 GB. Nothing of this push was stored; deleting still',
-      "works, and frees space at the server's next cleanup. Ask for more:",
-      'https://git.example/quota',
+      'This repository: 8.1 GB. Nothing from this push was stored. You can still',
+      "delete branches and tags; this frees space at the server's next garbage",
+      'collection. To ask for more space: https://git.example/quota',
       '',
     ].join('\n'),
   );
   const upload = await ask('/v1/check?owner=alice&subject=size:git:lfs', asText);
-  t.match(upload.text, /Nothing of this upload was stored; deleting still works, and frees space\.\nAsk/);
+  t.match(
+    upload.text,
+    /Nothing from this upload was stored\. You can still delete data to free\nspace\. To ask/,
+  );
   told.contact = 'Write to the admins.';
   const words = await ask('/v1/check?owner=alice&subject=size:git:lfs', asText);
-  t.match(words.text, /frees space\.\nWrite to the admins\.\n$/);
+  t.match(words.text, /free\nspace\. Write to the admins\.\n$/);
 });
 
 t.test('above a threshold the pusher is warned, below it reads nothing', async t => {
@@ -108,7 +111,7 @@ t.test('at limit 0 nothing may be stored, and deleting is not said to help', asy
   const { ask } = await openWorld(t, { totalBytes: 0 });
   const { status, text } = await ask('/v1/check?owner=nobody-yet&subject=size:git:lfs', asText);
   t.equal(status, 413);
-  t.equal(text, 'Quota is 0: nobody-yet may not store LFS objects.\nNothing of this upload was stored.\n');
+  t.equal(text, 'Quota is 0: nobody-yet may not store LFS objects.\nNothing from this upload was stored.\n');
 });
 
 t.test('with quotas switched off, and without a limit, nobody is refused', async t => {

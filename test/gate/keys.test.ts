@@ -16,7 +16,7 @@ t.test('every key of every answer is in snake_case', async t => {
   await ledger.documents.transact(({ changes }) => createGroup(changes, { name: 'free', rules }));
   told.reasons = ['the policy was never loaded'];
   told.notes = ['a note'];
-  const lines = '2026-11-21T09:14:03Z\tlet through\tnobody answers\talice';
+  const lines = '2026-11-21T09:14:03Z\tlet through\tthe daemon does not answer\talice';
   const unit = { owner: 'alice', subject, unit: 'npm/left-pad' };
   const set = { method: 'PUT', body: `${JSON.stringify({ ...unit, bytes: 1 })}\n` };
   const asked: readonly (readonly [what: string, status: number, answer: () => Promise<Answer>])[] = [

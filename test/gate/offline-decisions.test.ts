@@ -4,7 +4,7 @@ import t from 'tap';
 import { form, openWorld } from './world.ts';
 
 const path = '/srv/git/alice/app.git';
-const line = '2026-11-21T09:14:03Z\tlet through\tnobody answers\talice';
+const line = '2026-11-21T09:14:03Z\tlet through\tthe daemon does not answer\talice';
 
 t.test('all lines are put on record together, with the unit that the path leads to', async t => {
   const { ask, walk, told } = await openWorld(t);
@@ -16,7 +16,7 @@ t.test('all lines are put on record together, with the unit that the path leads 
   t.notOk('x-softquota-decision' in answer.headers);
   const at = Date.parse('2026-11-21T09:14:03Z');
   const decisions = [
-    { at, allowed: true, reason: 'nobody answers', actor: 'alice' },
+    { at, allowed: true, reason: 'the daemon does not answer', actor: 'alice' },
     { at: at + 57_000, allowed: false, reason: 'the answer was 503', actor: '' },
   ];
   t.strictSame(told.offlineDecisions, [{ unit: path, decisions, notUnderstood: 0, passedOver: 0 }]);
@@ -31,9 +31,9 @@ t.test('a line that no hook of ours would write is passed over, and the others a
     line.replace('03Z', '03+01:00'),
     line.replace('-21T', '-99T'),
     line.replace('let through', 'allowed'),
-    line.replace('nobody answers', ''),
-    line.replace('nobody answers', 'x'.repeat(81)),
-    line.replace('nobody answers', 'n\u00f6'),
+    line.replace('the daemon does not answer', ''),
+    line.replace('the daemon does not answer', 'x'.repeat(81)),
+    line.replace('the daemon does not answer', 'n\u00f6'),
     line.replace('alice', 'a\x1b[1m'),
     line.replace('alice', 'a'.repeat(256)),
     line.replace('alice', '..'),

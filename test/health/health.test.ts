@@ -41,7 +41,7 @@ const codes = (seen: Observed) => findings(seen).map(({ code }) => code);
 
 t.test('before any sweep has ended nothing is ready', async t => {
   const seen = { ...(await observed(t)), ledger: await new World(t).open() };
-  t.match(notReady(seen), [/^no sweep has ended yet/]);
+  t.match(notReady(seen), [/^no sweep has finished yet/]);
   t.ok(codes(seen).includes('never_swept'));
   t.strictSame(notReady(await observed(t)), []);
 });
@@ -49,11 +49,11 @@ t.test('before any sweep has ended nothing is ready', async t => {
 t.test('a storage root that is away is named, with how to go on', async t => {
   const seen = await observed(t, { rootsAway: [{ path: '/srv/\u001b[31mgit', why: 'it is missing' }] });
   t.strictSame(notReady(seen), [
-    'storage root /srv/\\u{1b}[31mgit: it is missing; its units count as last known',
+    'storage root /srv/\\u{1b}[31mgit: it is missing; its units keep their last known bytes',
   ]);
   t.match(
     findings(seen).find(({ code }) => code === 'root_away'),
-    { severity: 'wrong', message: /it is missing/, mend: /mount it/ },
+    { severity: 'wrong', message: /it is missing/, mend: /^mount the file system/ },
   );
   const place = { path: '/srv/\u001b[31mgit', why: 'ENOENT' };
   t.notOk(codes({ ...seen, unread: { first: [place], count: 1 } }).includes('unread'), 'it is told once');
@@ -72,18 +72,18 @@ t.test(
       { path: '/mnt/\u001b[31mfar', milliseconds: 31_000 },
     ];
     const seen = await observed(t, { hangs, walking });
-    t.match(notReady(seen), [/^the disk at \/mnt\/\\u\{1b\}\[31mfar\/alice does not answer since 2/]);
+    t.match(notReady(seen), [/^the disk at \/mnt\/\\u\{1b\}\[31mfar\/alice has not answered since 2/]);
     t.equal(notReady(seen).length, 1, 'once, however many threads wait for it');
-    t.match(notes(seen), [/^\/srv\/large has been walked since 2.*Z, and the walk gets on$/]);
+    t.match(notes(seen), [/^the walk of \/srv\/large began at 2.*Z, and makes progress$/]);
     t.equal(notes(seen).length, 1);
     const found = findings(seen);
     t.match(
       found.find(({ code }) => code === 'disk_hangs'),
-      { severity: 'wrong', message: /far\/alice does not answer/, mend: /findmnt --mountpoint \/mnt;/ },
+      { severity: 'wrong', message: /far\/alice has not answered/, mend: /findmnt --mountpoint \/mnt;/ },
     );
     t.match(
       found.filter(({ code }) => code === 'long_walk'),
-      [{ severity: 'notice', message: '/srv/large has been walked for 45 seconds, and it gets on' }],
+      [{ severity: 'notice', message: 'the walk of /srv/large has taken 45 seconds, and makes progress' }],
     );
   },
 );
@@ -148,7 +148,7 @@ t.test('what was measured at a time that is yet to come means a wrong clock', as
   t.equal(at(measuredAt), undefined);
   t.match(at(measuredAt - 3_600_000), {
     severity: 'wrong',
-    message: /^\/srv\/git\/alice\/a\.git: measured at .* which is yet to come$/,
+    message: /^\/srv\/git\/alice\/a\.git: measured at .* which is in the future$/,
   });
 });
 
@@ -157,7 +157,7 @@ t.test('a configuration that waits to be read, or for a restart, is named', asyn
   t.match(
     findings(seen).filter(({ code }) => ['config_changed', 'restart_needed'].includes(code)),
     [
-      { message: /^app\.ini was written at 1970-01-01T00:00:00\.000Z/, mend: 'kill -HUP 4711' },
+      { message: /^app\.ini was changed at 1970-01-01T00:00:00\.000Z/, mend: 'kill -HUP 4711' },
       { message: /\[server\] SOCKET$/, mend: 'restart the daemon' },
     ],
   );
@@ -180,11 +180,11 @@ t.test('owners that fall together and owners that cannot be added up are named',
   const found = findings(seen);
   t.match(
     found.find(({ code }) => code === 'same_owner'),
-    { severity: 'notice', message: 'these names are one owner: Alice, alice' },
+    { severity: 'notice', message: 'these names count for the same owner: Alice, alice' },
   );
   t.match(
     found.find(({ code }) => code === 'sum_too_large'),
-    { severity: 'wrong', message: /^bob's units/ },
+    { severity: 'wrong', message: /^the sum of bob's units/ },
   );
 });
 
@@ -210,8 +210,8 @@ t.test('what hooks decided without the daemon is a notice', async t => {
     return found.find(({ code, severity }) => code === 'offline_decisions' && severity === 'notice')?.message;
   };
   const at = 'the last at 2026-11-21T09:14:03.000Z';
-  t.equal(await message(2, 1), `3 pushes were decided without the daemon, ${at}: 2 let through, 1 refused`);
-  t.equal(await message(0, 1), `1 push was decided without the daemon, ${at}: 0 let through, 1 refused`);
+  t.equal(await message(2, 1), `3 pushes were decided without the daemon, ${at}: 2 allowed, 1 refused`);
+  t.equal(await message(0, 1), `1 push was decided without the daemon, ${at}: 0 allowed, 1 refused`);
 });
 
 t.test('a name that another daemon has is told with the way out, and usage may be behind', async t => {
@@ -230,7 +230,7 @@ t.test('a name that another daemon has is told with the way out, and usage may b
 
 t.test('a shared store that is away, or holds another policy, is told with the way out', async t => {
   const away = { since: Date.parse('2026-11-21T09:14:03Z'), reason: 'connection refused \u001b[1m' };
-  const divergence = { why: 'emptied', message: 'the store holds no policy' } as const;
+  const divergence = { why: 'emptied', message: 'the store has no policy' } as const;
   const seen = await observed(t, {
     fleet: {
       state: { away, divergence, nameTaken: null },
@@ -241,8 +241,8 @@ t.test('a shared store that is away, or holds another policy, is told with the w
     },
   });
   t.match(notReady(seen), [
-    /^the shared store cannot be used since 2026-11-21T09:14:03.000Z, .*: connection refused \\u\{1b\}\[1m$/,
-    'the store holds no policy',
+    /^the shared store has not been usable since 2026-11-21T09:14:03.000Z, .*: connection refused \\u\{1b\}\[1m$/,
+    'the store has no policy',
   ]);
   t.match(
     findings(seen).find(({ code }) => code === 'policy_diverged'),
@@ -297,7 +297,7 @@ t.test('what several hosts mount and nobody measures is told, and what has no na
         message: /^gone, which walks nas1, has not been heard of since 2026-11-21/,
         mend: /start its daemon; .*softquota host forget -- gone$/,
       },
-      { severity: 'wrong', message: /^it is not known who walks nas3/, mend: /^wait some seconds/ },
+      { severity: 'wrong', message: /^it is not known which host walks nas3/, mend: /^wait some seconds/ },
       {
         severity: 'notice',
         message: /^\/mnt\/nas\/lfs is on a file system of type nfs4: .* counts twice$/,
@@ -339,7 +339,7 @@ t.test('a source that reports no more is told, with how to start again or to end
         code: 'source_stale',
         severity: 'wrong',
         message:
-          "the source it's / ours last reported at 2026-11-21T09:00:00.000Z, where it was to report within 60 seconds: its figures are stale",
+          "the source it's / ours last reported at 2026-11-21T09:00:00.000Z, but should report every 60 seconds: its figures are stale",
         mend: /: curl -q --unix-socket \/run\/softquota\/trusted\.sock -X DELETE 'http:\/\/localhost\/v1\/sources\/it/,
       },
       {
@@ -368,7 +368,7 @@ t.test(
     t.match(await told([rename, { ...rename, newGroups: ['gold', 'free'], isOnlyFound: false }]), [
       {
         message:
-          "-bob seems to have been renamed to rob'rt\\u{1b}[31m on the disk: 1 unit is rob'rt\\u{1b}[31m's now, and -bob, who has none left, is in the groups free, a b",
+          "-bob seems to have been renamed to rob'rt\\u{1b}[31m on the disk: 1 unit belongs to rob'rt\\u{1b}[31m now, and -bob, who has none left, is in the groups free, a b",
         mend: /^softquota user edit --name "\$\(printf .*\)" -- -bob {2}# where .* softquota user set-groups --none -- -bob$/,
       },
       { mend: /^softquota user set-groups -- .* gold free 'a b' && softquota user delete -- -bob {2}#/ },

@@ -149,7 +149,7 @@ t.test('a gate that has as many connections as it takes is tried again', async t
 t.test('the time-out is the bound of all tries together', async t => {
   const { world, push, pauses } = await pausing(t);
   await world.configure('softquota.timeout', '1');
-  t.match(await push(), { code: 1, said: /\(nobody answers\), so this push is refused/ });
+  t.match(await push(), { code: 1, said: /\(the daemon does not answer\), so this push is refused/ });
   const waited = await pauses();
   t.ok(waited.length >= 2, `${waited}`);
   t.ok(waited.reduce((sum, each) => sum + each, 0) < 1, `${waited}`);
@@ -160,7 +160,7 @@ t.test('where sleep takes whole seconds only, it waits one', async t => {
     sleep: 'case $1 in *.*) exit 1 ;; esac',
   });
   await world.configure('softquota.timeout', '2');
-  t.match(await push(), { code: 1, said: /nobody answers/ });
+  t.match(await push(), { code: 1, said: /the daemon does not answer/ });
   const waited = await pauses();
   t.same(waited.filter(each => each === 1).length, waited.length / 2);
   t.ok(waited.length <= 4, 'and counts it');

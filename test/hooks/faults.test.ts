@@ -54,12 +54,12 @@ function talking(name: string, why: string, says: string, next: (socket: Socket)
 const faults: readonly Fault[] = [
   {
     name: 'nobody at the socket',
-    why: 'nobody answers',
+    why: 'the daemon does not answer',
     arrange: async (_, world) => void (await world.configure('softquota.socket', '/nonexistent/gate.sock')),
   },
   {
     name: 'a socket path that is too long for the system',
-    why: 'nobody answers',
+    why: 'the daemon does not answer',
     arrange: async (_, world) => void (await world.configure('softquota.socket', `/${'x'.repeat(200)}`)),
   },
   {
@@ -110,8 +110,8 @@ const faults: readonly Fault[] = [
     'the answer was 500',
     plain(500, '\r\n\r\nX-Softquota-Decision: allowed\r\n'),
   ),
-  talking('no HTTP', 'nobody answers', 'SSH-2.0-OpenSSH_9.2\r\n', socket => socket.end()),
-  talking('a connection that ends', 'nobody answers', '', socket => socket.destroy()),
+  talking('no HTTP', 'the daemon does not answer', 'SSH-2.0-OpenSSH_9.2\r\n', socket => socket.end()),
+  talking('a connection that ends', 'the daemon does not answer', '', socket => socket.destroy()),
   talking(
     'half a head',
     'no answer within 0.5 s',
@@ -131,7 +131,7 @@ for (const fault of faults) {
       const push = await world.push(['HEAD:main']);
       const [code, end] =
         onError === 'allow'
-          ? [0, 'so this push is let through.']
+          ? [0, 'so this push is allowed.']
           : [1, 'so this push is refused. Try again later.'];
       t.equal(push.code, code);
       t.equal(World.said(push), `${checked} (${fault.why}), ${end}`);

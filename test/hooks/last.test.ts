@@ -35,16 +35,16 @@ async function withoutDaemon(t: Test, options: Parameters<typeof World.open>[1] 
   };
 }
 
-const away = `${asked} (nobody answers)`;
-const passes = { code: 0, said: `${away}; by what was known on ${at}, this push is let through.` };
-const doubtful = (why: string) => ({ code: 0, said: `${away}, and ${why}, so this push is let through.` });
+const away = `${asked} (the daemon does not answer)`;
+const passes = { code: 0, said: `${away}; according to the list of ${at}, this push is allowed.` };
+const doubtful = (why: string) => ({ code: 0, said: `${away}, and ${why}, so this push is allowed.` });
 
 t.test('a repository that was refused last is refused, with the same words and since when', async t => {
   const { world, publish, pushed } = await withoutDaemon(t);
   await publish(`${header}path\t${world.bare}\t${reason}\n`);
   t.same(await pushed(), {
     code: 1,
-    said: `${reason}\n${away}; by what was known on ${at}, this push is refused.`,
+    said: `${reason}\n${away}; according to the list of ${at}, this push is refused.`,
   });
   t.equal(await world.refs(), '');
   t.equal((await world.push(['HEAD:main', '--dry-run'])).code, 0);
@@ -67,7 +67,7 @@ t.test('an answer that decides nothing is decided by the same', async t => {
   await rename(join(world.folder, 'gate.refused'), join(other.folder, 'gate.refused'));
   t.match(await world.run(file, ['alice', 'size:git:lfs']), {
     code: 1,
-    stderr: `${reason}\n${asked} (the answer was 503); by what was known on ${at}, this upload is refused.\n`,
+    stderr: `${reason}\n${asked} (the answer was 503); according to the list of ${at}, this upload is refused.\n`,
   });
 });
 
@@ -111,20 +111,24 @@ t.test('what cannot be relied on decides nothing, and the pusher reads why', asy
     await world.commit(`${Math.random()}`);
     return pushed();
   };
-  t.same(await again(), doubtful('nothing is known from before'));
+  t.same(await again(), doubtful('no earlier list of refused owners exists'));
   for (const mode of [0o660, 0o602]) {
     await publish(listed, mode);
-    t.same(await again(), doubtful('what is known from before cannot be relied on'));
+    t.same(await again(), doubtful('the earlier list of refused owners cannot be trusted'));
   }
   await publish(listed, 0o640);
   for (const mode of [0o770, 0o707]) {
     await chmod(world.folder, mode);
-    t.same(await again(), doubtful('what is known from before cannot be relied on'), 'others may replace it');
+    t.same(
+      await again(),
+      doubtful('the earlier list of refused owners cannot be trusted'),
+      'others may replace it',
+    );
   }
   await chmod(world.folder, 0o755);
   await rename(file, `${file}.real`);
   await symlink(`${file}.real`, file);
-  t.same(await again(), doubtful('what is known from before cannot be relied on'));
+  t.same(await again(), doubtful('the earlier list of refused owners cannot be trusted'));
   await rename(`${file}.real`, file);
   for (const text of [
     '',
@@ -135,7 +139,7 @@ t.test('what cannot be relied on decides nothing, and the pusher reads why', asy
     listed.slice(header.length),
   ]) {
     await publish(text);
-    t.same(await again(), doubtful('what is known from before cannot be read'));
+    t.same(await again(), doubtful('the earlier list of refused owners cannot be read'));
   }
   await publish(listed);
   t.match(await again(), { code: 1 });
@@ -149,11 +153,11 @@ t.test('a list that is older than lastFor counts as none, and so does one from a
     return pushed();
   };
   t.match(await again(-24 * hour + minute), { code: 1 });
-  t.same(await again(-24 * hour - minute), doubtful('what is known from before is not from the last 24h'));
+  t.same(await again(-24 * hour - minute), doubtful('the earlier list of refused owners is older than 24h'));
   t.match(await again(24 * hour - minute), { code: 1 });
   t.match(await again(24 * hour + minute), { code: 0 });
   await world.configure('softquota.lastFor', '2h');
-  t.same(await again(-2 * hour - minute), doubtful('what is known from before is not from the last 2h'));
+  t.same(await again(-2 * hour - minute), doubtful('the earlier list of refused owners is older than 2h'));
   t.match(await again(-2 * hour + minute), { code: 1 });
 });
 
@@ -178,10 +182,10 @@ t.test('days are counted as the calendar has them', async t => {
 t.test('what is no file neither hangs nor misleads', async t => {
   const { world, file, pushed } = await withoutDaemon(t);
   for (const [command, why] of [
-    ['mkfifo', 'what is known from before cannot be relied on'],
-    ['mkdir', 'what is known from before cannot be relied on'],
-    ['ln -s /dev/zero', 'what is known from before cannot be relied on'],
-    ['ln -s /nonexistent', 'nothing is known from before'],
+    ['mkfifo', 'the earlier list of refused owners cannot be trusted'],
+    ['mkdir', 'the earlier list of refused owners cannot be trusted'],
+    ['ln -s /dev/zero', 'the earlier list of refused owners cannot be trusted'],
+    ['ln -s /nonexistent', 'no earlier list of refused owners exists'],
   ] as const) {
     await world.must('sh', ['-c', `${command} "$1"`, 'sh', file]);
     await world.commit(command);
@@ -234,6 +238,6 @@ t.test('a file that may not be read is said to be of no use', async t => {
   const env = { GIT_QUARANTINE_PATH: '/nonexistent' };
   t.match(await world.run('setpriv', asNobody, { cwd: world.bare, env }), {
     code: 0,
-    stderr: `${doubtful('what is known from before cannot be relied on').said}\n`,
+    stderr: `${doubtful('the earlier list of refused owners cannot be trusted').said}\n`,
   });
 });

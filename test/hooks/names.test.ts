@@ -70,7 +70,7 @@ for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox ash']) {
     t.equal(code, 1);
     t.equal(
       said,
-      `softquota: ${levels(51).slice(0, 80)}... has more than 50 levels. Names that deep are refused.`,
+      `softquota: ${levels(51).slice(0, 80)}... has more than 50 levels. Names with more than 50 levels are refused.`,
     );
     t.same(await entries(), before, 'nothing stays');
     await world.commit('second');

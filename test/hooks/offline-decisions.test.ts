@@ -45,7 +45,7 @@ t.test('each decision without the daemon is a line: when, what, why, and who pus
   t.match(
     await read(),
     new RegExp(
-      `^${time}\tlet through\tnobody answers\talice\n${time}\trefused\tthe answer was 503\t\n${time}\trefused\tthe answer was 503\tcarol\n$`,
+      `^${time}\tlet through\tthe daemon does not answer\talice\n${time}\trefused\tthe answer was 503\t\n${time}\trefused\tthe answer was 503\tcarol\n$`,
     ),
   );
 });
@@ -94,7 +94,7 @@ t.test('a deletion, for which nobody is asked, is a contact too', async t => {
   t.equal((await world.push(['HEAD:old'])).code, 0);
   await comeBack();
   t.equal((await world.push([':old'])).code, 0);
-  t.match(await world.gate.told(1), [/\tlet through\tnobody answers\talice$/]);
+  t.match(await world.gate.told(1), [/\tlet through\tthe daemon does not answer\talice$/]);
   t.equal(world.gate.checks.length, 0);
 });
 
@@ -118,7 +118,7 @@ t.test('what the daemon does not take is kept for the next time', async t => {
 
 t.test('the record does not grow beyond what the gate takes at once', async t => {
   const { file, leave, read, pushed } = await withRecord(t);
-  const line = '2026-01-01T00:00:00Z\tlet through\tnobody answers\talice\n';
+  const line = '2026-01-01T00:00:00Z\tlet through\tthe daemon does not answer\talice\n';
   await leave();
   for (const [lines, grows] of [
     [7680 / line.length, true],

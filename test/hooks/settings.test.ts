@@ -39,7 +39,7 @@ t.test('hook.conf stands in for the configuration of all repositories', async t 
 t.test('a hook.conf that others can write, or that is not root’s, is not believed', async t => {
   const world = await World.open(t);
   const other = await refusing(t, world);
-  const fault = `softquota: the hook's settings: ${world.hookConf} is not a file that all can read and only root can write. ${tell}`;
+  const fault = `softquota: the hook's settings: ${world.hookConf} is not a file that everybody can read and only root can write. ${tell}`;
   await writeFile(world.hookConf, `socket=${other.socket}\n`);
   for (const mode of [0o664, 0o646]) {
     await chmod(world.hookConf, mode);
@@ -64,8 +64,8 @@ t.test('a link to a hook.conf counts as the file it leads to', async t => {
 });
 
 for (const [lines, fault] of [
-  ['onError=dney', 'onError is none of allow, deny and last'],
-  ['onError=Last', 'onError is none of allow, deny and last'],
+  ['onError=dney', 'onError is not allow, deny or last'],
+  ['onError=Last', 'onError is not allow, deny or last'],
   ['lastFor=24', 'lastFor is not a number of hours or days such as 24h'],
   ['lastFor=0h', 'lastFor is not a number of hours or days such as 24h'],
   ['lastFor=90m', 'lastFor is not a number of hours or days such as 24h'],
@@ -78,8 +78,8 @@ for (const [lines, fault] of [
   ['timeout=2s', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=-1', 'timeout is not a number of seconds from 0.1 to 60'],
-  ['colour=blue', 'a line is none of socket=, onError=, lastFor= and timeout='],
-  ['nonsense', 'a line is none of socket=, onError=, lastFor= and timeout='],
+  ['colour=blue', 'a line does not begin with socket=, onError=, lastFor= or timeout='],
+  ['nonsense', 'a line does not begin with socket=, onError=, lastFor= or timeout='],
 ] as const) {
   t.test(`a line ${lines} in hook.conf is told in one line, and its default stands`, async t => {
     const world = await World.open(t);
@@ -90,7 +90,7 @@ for (const [lines, fault] of [
     world.gate.answer = plain(500);
     t.match(
       (await pushed(world)).said,
-      /was 500\), and nothing is known from before, so this push is let through\.$/,
+      /was 500\), and no earlier list of refused owners exists, so this push is allowed\.$/,
     );
   });
 }
@@ -98,7 +98,7 @@ for (const [lines, fault] of [
 t.test('a repository’s own settings are those of its config file alone', async t => {
   const world = await World.open(t);
   await world.configure('softquota.onError', 'maybe');
-  t.match(await pushed(world), { code: 0, said: /onError is none of allow, deny and last/ });
+  t.match(await pushed(world), { code: 0, said: /onError is not allow, deny or last/ });
   await world.configure('softquota.onError', 'deny');
   await world.configure('softquota.timeout', '0.3');
   world.gate.answer = () => {};

@@ -46,8 +46,8 @@ t.test('a refused upload ends with 1 and the reason, a warned one with 0 and the
 t.test('when nobody can tell, onError of hook.conf says what an upload may', async t => {
   const asked = 'softquota: the quota could not be checked (the answer was 400),';
   for (const [conf, code, end] of [
-    ['', 0, 'and nothing is known from before, so this upload is let through.'],
-    ['onError=allow\n', 0, 'so this upload is let through.'],
+    ['', 0, 'and no earlier list of refused owners exists, so this upload is allowed.'],
+    ['onError=allow\n', 0, 'so this upload is allowed.'],
     ['onError=deny\n', 1, 'so this upload is refused. Try again later.'],
   ] as const) {
     const { world, upload } = await handler(t, conf);

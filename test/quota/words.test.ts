@@ -73,7 +73,7 @@ t.test('usage at its limit is called reached, not exceeded', async t => {
 t.test('usage below its limit is called too little room for what was to come', async t => {
   t.equal(
     refused(lfs(9 * GB), only(10 * GB, 'size:all'), 'size:git:lfs', { precise: true }, 2 * GB),
-    'Quota too small for this: alice uses 9 GB of 10 GB (90 %).',
+    'Not enough quota left: alice uses 9 GB of 10 GB (90 %).',
   );
 });
 

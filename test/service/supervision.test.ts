@@ -85,10 +85,10 @@ t.test('what is no gate does not make it ready', async t => {
 t.test('why answers cannot be relied on is in the status, harmless for a terminal', async t => {
   const world = await worldOf(t);
   const gate = await gateOf(t, world);
-  gate.answer = plain(503, JSON.stringify({ reasons: ['no sweep has ended yet', 'evil\nREADY=0\u202e'] }));
+  gate.answer = plain(503, JSON.stringify({ reasons: ['no sweep has finished yet', 'evil\nREADY=0\u202e'] }));
   world.begun();
   const notice = await world.manager.told('READY=1');
-  t.equal(notice[1], 'STATUS=Answers, but no sweep has ended yet; evil\\u{a}READY=0\\u{202e}');
+  t.equal(notice[1], 'STATUS=Answers, but no sweep has finished yet; evil\\u{a}READY=0\\u{202e}');
   t.equal(notice.length, 3);
 });
 

@@ -76,7 +76,7 @@ t.test(
     t.match(await site.push(['main:still']), { code: 0 }, 'nothing is in force yet');
     await tab.click('::-p-text(Create the group)');
     await reads(tab, 'Group free', 'h1');
-    await reads(tab, '1 owner is refused something by this group', 'main');
+    await reads(tab, '1 owner is refused because of this group', 'main');
   },
 );
 
@@ -93,8 +93,8 @@ t.test('her next push is refused, and the page that is open shows it by itself',
 t.test('the reasoning tells the administrator which rule of which group decided', async () => {
   await lookAt(admin);
   await admin.click('main td button[aria-expanded]');
-  await reads(admin, 'this one decided', '.effect');
-  await reads(admin, 'The limit is exceeded', '.effect');
+  await reads(admin, 'deciding rule', '.effect');
+  await reads(admin, 'a limit is exceeded', '.effect');
 });
 
 t.test('alice signs in, sees why, and which of her repositories are the largest', async t => {

@@ -54,7 +54,7 @@ async function shows(tab: Tab, text: string): Promise<boolean> {
 
 t.test('an administrator makes a source, tries claims by it, and changes nothing by trying', async t => {
   const tab = await web.signedIn(world.url, admin, 'admin/auths');
-  await reads(tab, 'There is none yet.', 'main');
+  await reads(tab, 'No sources yet.', 'main');
   await tab.click('main ::-p-text(New source)');
   await fill(tab, 'Name', oddNames.script);
   await fill(tab, 'Issuer or discovery URL', 'http://127.0.0.1:1/');
@@ -65,15 +65,15 @@ t.test('an administrator makes a source, tries claims by it, and changes nothing
   await reads(tab, 'at "guests": expected a list of quota groups', 'main');
   t.equal(await tab.page.$eval('main button[type=submit]', button => button.hasAttribute('disabled')), true);
   await fill(tab, labels[1], '{"staff": ["gold", "tin"], "guests": ["bronze"]}');
-  await reads(tab, 'There is no quota group “tin”', 'main');
+  await reads(tab, 'No such quota group: “tin”', 'main');
   await tab.click(`main label ::-p-text(${labels[2]})`);
 
   await fill(tab, 'User', 'alice');
-  await fill(tab, 'Claims, as the payload of an ID token', '{"sub": "1", "groups": "staff, strangers"}');
-  await tab.click('main form:last-of-type button[type=submit] ::-p-text(Try it)');
-  await reads(tab, 'Quota groups would follow the claim.', 'main');
+  await fill(tab, 'Claims (payload of an ID token, JSON)', '{"sub": "1", "groups": "staff, strangers"}');
+  await tab.click('main form:last-of-type button[type=submit] ::-p-text(Test)');
+  await reads(tab, 'The quota groups would follow the claim.', 'main');
   const facts = await tab.page.$eval('main .facts', list => list.innerText.replaceAll(/\s+/g, ' '));
-  t.match(facts, /Comes into gold Goes out of bronze Is in afterwards gold Claimed staff, strangers/);
+  t.match(facts, /Added to gold Removed from bronze Groups afterwards gold Claimed groups staff, strangers/);
   t.match(facts, /No such quota group tin/);
   const { text } = await world.must(200, 'GET', '/admin/users/alice/quota');
   t.match(text, 'bronze');
@@ -84,7 +84,7 @@ t.test('an administrator makes a source, tries claims by it, and changes nothing
   await reads(tab, 'nobody could sign in by it at the moment', 'main');
   await reads(tab, 'unknown groups', 'main');
   await reads(tab, oddNames.script, 'main');
-  await reads(tab, 'One is set, and is never shown.', 'main');
+  await reads(tab, 'A secret is set, and is never shown.', 'main');
   t.equal(await shows(tab, 'a secret that is nowhere'), false);
 
   await fill(tab, 'Client secret', 'another secret');
@@ -97,7 +97,7 @@ t.test('an administrator makes a source, tries claims by it, and changes nothing
 
   await tab.click('main label ::-p-text(No client secret)');
   await tab.click('main ::-p-text(Save the source)');
-  await reads(tab, 'None is set; the provider asks for none.', 'main');
+  await reads(tab, 'No secret is set, because the provider needs none.', 'main');
   t.match((await world.must(200, 'GET', '/admin/auths')).json, [{ client_secret_state: 'none' }]);
 });
 
@@ -116,12 +116,12 @@ t.test(
     await tab.click(`main label ::-p-text(${labels[2]})`);
     await fill(
       tab,
-      'Claims, as the payload of an ID token',
+      'Claims (payload of an ID token, JSON)',
       '{"preferred_username": "dave", "groups": "staff, others"}',
     );
-    await tab.click('main form:last-of-type button[type=submit] ::-p-text(Try it)');
-    await reads(tab, 'There is no such user yet.', 'main');
-    await reads(tab, 'Comes into\ngold', 'main .facts');
+    await tab.click('main form:last-of-type button[type=submit] ::-p-text(Test)');
+    await reads(tab, 'This user does not exist yet.', 'main');
+    await reads(tab, 'Added to\ngold', 'main .facts');
     await tab.click('main ::-p-text(Create the source)');
     await reads(tab, 'company is saved.', 'main');
     t.notMatch(await tab.read('main'), 'nobody could sign in');
@@ -134,11 +134,11 @@ t.test(
       await dave.go(new URL('sign-in?back=mine%2Ftokens', world.url).href);
       await dave.click('main ::-p-text(Sign in with company)');
       await dave.page.waitForFunction('location.pathname === "/mine/tokens"');
-      await reads(dave, 'by a provider of identities', 'main');
+      await reads(dave, 'with single sign-on', 'main');
       return groupsOf(world, 'dave');
     };
     t.same(await signIn('staff, others'), ['gold']);
-    await reads(tab, 'Claimed, but not mapped', 'main');
+    await reads(tab, 'Claimed groups without a mapping', 'main');
     await reads(tab, 'others', 'main table');
     t.same(await signIn(), [], 'the claim is gone, and so is the group');
     t.same(await signIn('staff'), ['gold']);
@@ -163,7 +163,7 @@ t.test('signing out at the provider as well: somebody else can sign in there aft
   await fill(tab, 'Issuer or discovery URL', provider.issuer);
   await fill(tab, 'Client ID', provider.client.id);
   await fill(tab, 'Client secret', provider.client.secret);
-  await tab.click('main label ::-p-text(Signing out ends the session at the provider as well)');
+  await tab.click('main label ::-p-text(Also end the session at the provider at sign-out)');
   await tab.click('main ::-p-text(Create the source)');
   await reads(tab, 'shared desk is saved.', 'main');
   await reads(tab, `to be entered at the provider: ${world.url}sign-in`, 'main');
@@ -195,19 +195,19 @@ t.test('signing out at the provider as well: somebody else can sign in there aft
 t.test('users are linked and unlinked, and a source is deleted after asking', async t => {
   const tab = await web.signedIn(world.url, admin, 'admin/auths');
   await tab.click('main ::-p-text(Edit)');
-  await reads(tab, 'nobody was linked', 'main');
-  await fill(tab, 'User here', 'bob');
+  await reads(tab, 'No linked accounts.', 'main');
+  await fill(tab, 'User on this server', 'bob');
   await fill(tab, 'Subject at the provider (sub)', 'subject-7');
-  await tab.click('main ::-p-text(Link them)');
+  await tab.click('main ::-p-text(Link account)');
   await reads(tab, 'subject-7', 'main table');
   await tab.click('main td ::-p-text(Unlink)');
-  await reads(tab, 'as for the first time', 'dialog');
+  await reads(tab, 'like the first one', 'dialog');
   await tab.click('dialog button[type=submit]');
   await readsNoMore(tab, 'subject-7', 'main');
   await tab.click('main ::-p-text(Delete)');
-  await reads(tab, 'Users and their quota groups stay as they are.', 'dialog');
+  await reads(tab, 'Users and their quota groups do not change.', 'dialog');
   await tab.click('dialog button[type=submit]');
-  await reads(tab, 'There is none yet.', 'main');
+  await reads(tab, 'No sources yet.', 'main');
   t.same((await world.must(200, 'GET', '/admin/auths')).json, []);
 });
 
@@ -217,12 +217,12 @@ t.test('the sign-in page offers sources, and says of what went wrong only what i
   });
   const tab = await web.tab();
   await tab.go(new URL('sign-in?back=mine%2Ftokens&fault=name_taken', world.url).href);
-  await reads(tab, 'Somebody here has your name already.', '[role=alert]');
+  await reads(tab, 'A user on this server already has your name.', '[role=alert]');
   await reads(tab, `Sign in with ${oddNames.image}`, 'main');
   const href = await tab.page.$eval('main a.button', link => link.getAttribute('href'));
   t.match(href, /^sign-in\/oauth2\/.*\?return_to=.*mine%2Ftokens$/);
   await Promise.all([tab.page.waitForNavigation(), tab.click('main a.button')]);
-  await reads(tab, 'The provider of identities does not answer.', '[role=alert]');
+  await reads(tab, 'The identity provider does not answer.', '[role=alert]');
 });
 
 t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', async t => {
@@ -233,7 +233,7 @@ t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', as
     await isLoaded(tab);
     t.same(await barriers(tab), [], `the list ${look.scheme} ${look.width}`);
     await tab.click('main ::-p-text(Edit)');
-    await reads(tab, 'Link them', 'main');
+    await reads(tab, 'Link account', 'main');
     await isLoaded(tab);
     t.same(await barriers(tab), [], `a source ${look.scheme} ${look.width}`);
   }

@@ -13,13 +13,13 @@ const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']
 /** What is only there once somebody asks for it: a page, what to press, and what is then to be read. */
 const opened = [
   ['groups', 'New group', 'Name of the group'],
-  ['rules', 'New rule', 'What it limits'],
-  ['groups/free', 'Edit', 'Owners in it'],
+  ['rules', 'New rule', 'Kinds of data, counted together'],
+  ['groups/free', 'Edit', 'Members'],
   ['groups/free', 'Delete', 'What would change'],
-  ['owners', 'New owner', 'It is'],
-  ['owners/bob', 'Edit groups', 'In these groups'],
+  ['owners', 'New owner', 'Create owner'],
+  ['owners/bob', 'Edit groups', 'Save the groups'],
   ['owners/bob', 'Rename', 'New name'],
-  ['owners/bob', 'New token', 'Last day'],
+  ['owners/bob', 'New token', 'Last valid day'],
 ] as const;
 
 for (const look of looks) {

@@ -31,7 +31,7 @@ t.test(
     );
     t.equal(await tab.page.$eval('.limit-words', element => element.textContent), 'limit 10 GB');
     t.ok(await tab.page.$('.plot .ahead'), 'a dashed line goes on');
-    await tab.click('main ::-p-text(The figures as a table)');
+    await tab.click('main ::-p-text(Show as a table)');
     await reads(tab, 'Kept by the hour for 14 days, and by the day for 1826.', 'main');
     const cells = await tab.page.$$eval(
       'main [aria-label^="Usage as it was"] tbody td:first-of-type',
@@ -72,12 +72,15 @@ t.test('other times and the other picture are one press away', async t => {
 t.test('who has no figures yet reads when they begin', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
   await isLoaded(tab);
-  t.match(await tab.read('main'), /history begins with the next full hour|A plot begins with the next one/);
+  t.match(
+    await tab.read('main'),
+    /The history begins with the next full hour|The chart starts with the next one/,
+  );
 });
 
 t.test('administrators see it for one owner, and for all together', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
-  await reads(tab, 'In the last weeks it has grown by 7 GB a week.', 'main');
+  await reads(tab, 'Usage has grown by 7 GB a week in the last weeks.', 'main');
   await tab.go(new URL('owners/alice', world.url).href);
   await reads(tab, 'At the present growth of 7 GB a week', 'main');
   t.ok(await tab.page.$('.plot .ahead'));
@@ -89,7 +92,7 @@ t.test('nothing keeps anybody out of the plot, on a desk and on a phone, light a
     await lookAs(tab, look);
     await tab.go(new URL('mine', world.url).href);
     await reads(tab, 'At the present growth', 'main');
-    await tab.click('main ::-p-text(The figures as a table)');
+    await tab.click('main ::-p-text(Show as a table)');
     t.same(await barriers(tab), [], `${look.scheme} ${look.width}`);
     await tab.click('main ::-p-text(By kind)');
     t.same(await barriers(tab), [], `by kind ${look.scheme} ${look.width}`);

@@ -53,24 +53,24 @@ t.test('growth is told by the week, with the day on which the limit is reached',
 t.test(
   'growth without a limit, none at all, and a limit that is reached already have words of their own',
   async t => {
-    t.equal(growthWords(null), 'How it grows can be told once there are figures of two days.');
-    t.equal(growthWords({ ...growing, limit: -1 }), 'In the last weeks it has grown by 1.4 GB a week.');
+    t.equal(growthWords(null), 'Growth is shown after two days of data.');
+    t.equal(growthWords({ ...growing, limit: -1 }), 'Usage has grown by 1.4 GB a week in the last weeks.');
     t.equal(
       growthWords({ ...growing, limit: null, used: null }),
-      'In the last weeks it has grown by 1.4 GB a week.',
+      'Usage has grown by 1.4 GB a week in the last weeks.',
     );
-    t.equal(growthWords({ ...growing, per_day: 0 }), 'In the last weeks it has not grown.');
+    t.equal(growthWords({ ...growing, per_day: 0 }), 'Usage has not changed in the last weeks.');
     t.equal(
       growthWords({ ...growing, per_day: -1000 }),
-      'In the last weeks it has become less by 7 kB a week.',
+      'Usage has fallen by 7 kB a week in the last weeks.',
     );
     t.equal(
       growthWords({ ...growing, used: 7e9, reached_at: null }),
-      'The limit of 6 GB is reached. In the last weeks it has grown by 1.4 GB a week.',
+      'The limit of 6 GB is reached. Usage has grown by 1.4 GB a week in the last weeks.',
     );
     t.equal(
       growthWords({ ...growing, limit: 0, per_day: 0 }),
-      'The limit is 0. In the last weeks it has not grown.',
+      'The limit is 0. Usage has not changed in the last weeks.',
     );
   },
 );

@@ -82,7 +82,7 @@ t.test('a rule is made: its kinds are ticked with the space bar', async t => {
   await open('rules');
   await tabTo('New rule');
   await tab.page.keyboard.press('Enter');
-  await reads(tab, 'What it limits', 'main');
+  await reads(tab, 'Kinds of data, counted together', 'main');
   await tab.page.focus('::-p-aria(Name of the rule)');
   await tab.page.keyboard.type('by-keyboard');
   await tab.page.keyboard.press('Tab');

@@ -70,7 +70,7 @@ t.test('where no hosts share the quota, nothing asks for others, and no way lead
   await isLoaded(tab);
   t.notMatch(await tab.read('nav'), /Hosts/);
   await tab.go(new URL('hosts', world.url).href);
-  await reads(tab, 'This host shares its quota with no other.', 'main');
+  await reads(tab, 'This host does not share its quota with other hosts.', 'main');
   t.same(
     tab.requests.filter(url => /quota\/(hosts|store)$/.test(url)),
     [],

@@ -32,44 +32,40 @@ t.test(
   async t => {
     const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
     await reads(tab, 'Rule “total” of group “free” allows 10 GB for everything together', 'main');
-    await reads(
-      tab,
-      '12.4 GB are stored (124 %), so what adds to it is refused until 2.4 GB are gone.',
-      'main',
-    );
-    await reads(tab, 'What adds to it is refused. What deletes is not.', 'main');
+    await reads(tab, '12.4 GB are stored (124 %). To add data again, free at least 2.4 GB.', 'main');
+    await reads(tab, 'You cannot add data. You can still delete data.', 'main');
     const [largest] = await tab.page.$$eval('main [aria-label^="Repositories and other"] tbody tr', rows =>
       rows.map(row => row.innerText.replaceAll(/\s+/g, ' ')),
     );
     t.match(largest, /^the-largest .*9 GB/);
-    await reads(tab, 'If that is not enough, ask: quota@forge.example', 'main');
-    await reads(tab, 'the server’s next cleanup (git gc)', 'main');
+    await reads(tab, 'If that is not enough, ask for more space: quota@forge.example', 'main');
+    await reads(tab, 'the server’s next garbage collection (git gc)', 'main');
     await reads(tab, 'private repositories, 1 time by x\\u{202e}gnp.exe; 12.4 GB of 10 GB', 'main');
 
     await world.report('alice', repositories, 0, 'the-largest');
-    await reads(tab, 'Pushes and uploads are let through.', 'main');
+    await reads(tab, 'You can push and upload.', 'main');
     await readsNoMore(tab, 'the-largest', 'main');
-    await reads(tab, 'Nothing is refused any more.', '[aria-live]');
+    await reads(tab, 'You can add data again.', '[aria-live]');
     await world.report('alice', repositories, 9_000_000_000, 'the-largest');
-    await reads(tab, 'What adds to it is refused', 'main');
+    await reads(tab, 'You cannot add data.', 'main');
   },
 );
 
 t.test('in report mode it says that everything is let through all the same', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
-  await reads(tab, 'What adds to it is refused', 'main');
+  await reads(tab, 'You cannot add data.', 'main');
   world.reload({ quota: { MODE: 'report' } });
-  await reads(tab, 'At present refusals are only noted, and everything is let through.', 'main');
+  await reads(tab, 'At present refusals are only recorded, and everything is allowed.', 'main');
   t.match(await tab.read('main'), 'would be refused');
   world.reload({});
-  await reads(tab, 'What adds to it is refused', 'main');
+  await reads(tab, 'You cannot add data.', 'main');
 });
 
 t.test('who owns an organization sees it as their own, and who is only a member does not', async t => {
   const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
   await reads(tab, 'My organizations', 'main');
   await tab.click('main ::-p-text(acme)');
-  await reads(tab, 'Pushes and uploads are still let through, but there is little room left', 'main');
+  await reads(tab, 'You can still push and upload, but there is little space left for data.', 'main');
   await reads(tab, '9.5 GB', 'main');
 
   const member = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'organizations/acme');
@@ -128,7 +124,7 @@ t.test('a token is made, shown once, and revoked after asking', async t => {
 
   const revoke = 'main ::-p-xpath(//tr[contains(., "<script>")]//button)';
   await tab.click(revoke);
-  await reads(tab, 'It cannot be taken back.', 'dialog');
+  await reads(tab, 'This cannot be undone.', 'dialog');
   await tab.click('dialog button[type=button]');
   t.equal((await world.call('GET', '/user/quota', { token: made })).status, 200, 'not yet');
   await tab.click(revoke);
@@ -141,13 +137,13 @@ t.test('all sessions but this one end at once', async t => {
   const token = await world.newToken('carol', ['all']);
   for (let each = 0; each < 2; each++) await web.signedIn(world.url, token, 'mine');
   const tab = await web.signedIn(world.url, token, 'mine/tokens');
-  await reads(tab, 'this one', 'main');
+  await reads(tab, 'this session', 'main');
   await tab.click('main ::-p-text(End all others)');
   await reads(tab, ' sessions?', 'dialog');
   await tab.click('dialog button[type=submit]');
   await readsNoMore(tab, 'End all others', 'main');
   t.equal((await sessionsOf(world, 'carol')).length, 1);
-  await reads(tab, 'this one', 'main');
+  await reads(tab, 'this session', 'main');
 });
 
 t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', async t => {
@@ -162,7 +158,7 @@ t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', as
     }
     await lookAs(nobody, look);
     await nobody.go(new URL('sign-in#code=none', world.url).href);
-    await reads(nobody, 'The link is not known', 'main');
+    await reads(nobody, 'The link is invalid', 'main');
     t.same(await barriers(nobody), [], `sign-in by nobody ${look.scheme} ${look.width}`);
   }
 });

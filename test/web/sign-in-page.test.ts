@@ -47,7 +47,7 @@ t.test('a token that is not known signs nobody in, and another one can be tried'
   const tab = await tabAt('sign-in');
   await tab.fill(field, 'a'.repeat(40));
   await tab.click('main button[type=submit]');
-  await reads(tab, 'This token is not known, or no longer good.', '[role=alert]');
+  await reads(tab, 'Invalid or expired token.', '[role=alert]');
   await tab.fill(field, await world.newToken('bob', ['all']));
   await tab.click('main button[type=submit]');
   await arrivedAt(tab, 'mine');
@@ -64,7 +64,7 @@ t.test('a link signs in once, and its code is taken out of the address', async t
   t.notMatch(before.entries.map(({ url }) => url).join(), 'code', 'nor is it in the way back');
   const second = await web.tab();
   await second.go(link);
-  await reads(second, 'The link is not known, was used, or is too old.', '[role=alert]');
+  await reads(second, 'The link is invalid, expired, or already used.', '[role=alert]');
   t.notMatch(second.page.url(), 'code');
 });
 
@@ -74,7 +74,7 @@ t.test('a link asks first where somebody is signed in already', async t => {
   await tab.go(await linkOf('bob'));
   await reads(tab, 'You are signed in as alice.', 'main');
   t.notMatch(tab.page.url(), '#code');
-  await tab.click('main ::-p-text(Sign in by the link)');
+  await tab.click('main ::-p-text(Sign in with the link)');
   await arrivedAt(tab, 'mine');
   await tab.click('nav ::-p-text(My tokens)');
   await isLoaded(tab);

@@ -16,10 +16,10 @@ t.test('while the store is away pages say so, keep their figures, change nothing
   const made = await server.softquota(['token', 'create', '--user', 'root', '--admin']);
   const url = new URL(String((await server.daemon.logged(/^softquota answers/)).http));
   const tab = await web.signedIn(url, made.stdout.trim(), 'rules');
-  await reads(tab, 'There is no rule.', 'main');
+  await reads(tab, 'No rules yet.', 'main');
 
   redis.halt();
-  await reads(tab, 'The store has taken nothing since', '.banner');
+  await reads(tab, 'The store has not been writable since', '.banner');
   await tab.click('main ::-p-text(New rule)');
   await tab.fill('::-p-aria(Name of the rule)', 'ten');
   await tab.fill('::-p-aria(Limit)', '10 GB');
@@ -29,8 +29,8 @@ t.test('while the store is away pages say so, keep their figures, change nothing
   t.match(await tab.read('.banner'), /Pushes and uploads are still decided/);
 
   redis.go();
-  await readsNoMore(tab, 'The store has taken nothing');
-  await reads(tab, 'The store is back.', '[aria-live]');
+  await readsNoMore(tab, 'The store has not been writable');
+  await reads(tab, 'The store can be written again.', '[aria-live]');
   await tab.page.waitForSelector('main form button[type=submit]:not(:disabled)');
   await tab.click('main form button[type=submit]');
   await reads(tab, 'Rule ten', 'h1');

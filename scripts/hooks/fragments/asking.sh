@@ -3,7 +3,7 @@ say() {
 	printf 'softquota: %s\n' "$1" >&2
 }
 
-# Passes on 20 lines of 1,000 bytes at most, and of them only what is printable, newlines and
+# Passes on at most 20 lines of 1,000 bytes, and of them only printable characters, newlines and
 # well-formed UTF-8. Byte by byte: every well-formed character beyond ASCII is put between the
 # bytes 1 and 2, which are free once the controls are gone; high bytes outside such a pair
 # belong to no character; last go the C1 and bidirectional controls and line separators,
@@ -31,23 +31,23 @@ printable() {
 	')"
 }
 
-# Looks up what the daemon last published beside its socket about $1, the beginning of a line
-# of that file up to and with the tab before the reason. Sets $as_of to when it was published and
-# $refusal to the reason, empty where there is no such line. Returns 1, and sets $unknown, where
-# nothing can be relied on: only the daemon may be able to change the file, and it is not to be
-# older than lastFor. One from as far ahead, by a clock that was wrong, would hold as long again.
+# Looks up $1 in the list that the daemon last published beside its socket. $1 is the beginning of a
+# line, up to and including the tab before the reason. Sets $as_of to the time of publication and
+# $refusal to the reason, which is empty if there is no such line. Returns 1, and sets $unknown, if
+# the list cannot be used: nobody but the daemon may be able to change it, and it must not be older
+# than lastFor. A list from the future, written by a wrong clock, would be valid for twice as long.
 look_up_last() {
 	as_of=
 	refusal=
 	published=${socket%.sock}.refused
 	if ! [ -e "$published" ]; then
-		unknown='nothing is known from before'
+		unknown='no earlier list of refused owners exists'
 		return 1
 	fi
 	if ! [ -r "$published" ] ||
 		[ -z "$(become find "$published" -prune -type f ! -perm -020 ! -perm -002)" ] ||
 		[ -z "$(become find "${published%/*}/." -prune ! -perm -020 ! -perm -002)" ]; then
-		unknown='what is known from before cannot be relied on'
+		unknown='the earlier list of refused owners cannot be trusted'
 		return 1
 	fi
 	hours=${last_for%[hd]}
@@ -86,50 +86,50 @@ look_up_last() {
 	case $as_of in
 	[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]Z) ;;
 	*)
-		unknown='what is known from before cannot be read'
+		unknown='the earlier list of refused owners cannot be read'
 		return 1
 		;;
 	esac
 	if [ "$old" -eq 3 ]; then
-		unknown="what is known from before is not from the last $last_for"
+		unknown="the earlier list of refused owners is older than $last_for"
 		return 1
 	fi
 	[ "$found" = "$as_of" ] || refusal=$(printf '%s\n' "${found#*"$nl"}" | printable)
 }
 
-# Decides about $thing without the daemon, as onError says, and tells the person in one line,
-# behind the reason where one is known. $line is as look_up_last takes it. Sets $alone.
-decide_alone() {
-	alone='let through'
+# Makes the offline decision about $thing that onError asks for, and shows it in one line, after the
+# reason if one is known. $line is the argument of look_up_last. Sets $offline to the decision.
+decide_offline() {
+	offline='let through'
 	case $on_error in
-	allow) say "the quota could not be checked ($why), so $thing is let through." ;;
+	allow) say "the quota could not be checked ($why), so $thing is allowed." ;;
 	deny)
-		alone=refused
+		offline=refused
 		say "the quota could not be checked ($why), so $thing is refused. Try again later."
 		;;
 	last)
 		if ! look_up_last "$line"; then
-			say "the quota could not be checked ($why), and $unknown, so $thing is let through."
+			say "the quota could not be checked ($why), and $unknown, so $thing is allowed."
 		elif [ -n "$refusal" ]; then
-			alone=refused
+			offline=refused
 			printf '%s\n' "$refusal" >&2
-			say "the quota could not be checked ($why); by what was known on $as_of, $thing is refused."
+			say "the quota could not be checked ($why); according to the list of $as_of, $thing is refused."
 		else
-			say "the quota could not be checked ($why); by what was known on $as_of, $thing is let through."
+			say "the quota could not be checked ($why); according to the list of $as_of, $thing is allowed."
 		fi
 		;;
 	esac
-	[ "$alone" = 'let through' ]
+	[ "$offline" = 'let through' ]
 }
 
-# Asks the gate with the parameters "$@" (NAME=VALUE), shows the person what it says about $1,
-# the thing that is to be let through, and returns 0 when that may go on, 1 when not. $2 is what
-# decide_alone goes by. Where the daemon did not decide, $alone says what was decided, else it is
-# empty. The status and the header must say the same; their text is for people only.
+# Asks the gate with the parameters "$@" (NAME=VALUE) about $1, such as "this push", and shows the
+# answer. Returns 0 if it may go on, else 1. $2 is the line that decide_offline looks up. If the daemon
+# did not decide, $offline is the decision, else it is empty. The status and the header must agree;
+# the text is only shown.
 ask() {
 	thing=$1
 	line=$2
-	alone=
+	offline=
 	shift 2
 	for parameter; do
 		shift
@@ -143,7 +143,7 @@ ask() {
 	*) decision=none ;;
 	esac
 
-	[ -z "$fault" ] || say "the hook's settings: $fault. Please tell the administrator."
+	[ -z "$fault" ] || say "error in the hook's settings: $fault. Please tell the administrator."
 	case $status,$decision in
 	413,refused | 200,allowed)
 		text=${answer#*"$nl"?"$nl"}
@@ -156,13 +156,13 @@ ask() {
 	404,none) return 0 ;;
 	none,*)
 		case $code in
-		0) why='no understandable answer' ;;
+		0) why='the answer cannot be understood' ;;
 		28) why="no answer within $timeout s" ;;
 		126 | 127) why='curl cannot be run' ;;
-		*) why='nobody answers' ;;
+		*) why='the daemon does not answer' ;;
 		esac
 		;;
 	*) why="the answer was $status" ;;
 	esac
-	decide_alone
+	decide_offline
 }

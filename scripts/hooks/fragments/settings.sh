@@ -22,12 +22,12 @@ become() {
 	exec "$@"
 }
 
-# Takes one setting. One that cannot be taken leaves the default in force, and is told.
+# Takes one setting. A wrong one leaves the default in force, and is reported.
 take() {
 	case $1 in
 	socket)
 		case $2 in
-		*[[:cntrl:]]*) fault='socket has a control character in it' ;;
+		*[[:cntrl:]]*) fault='socket contains a control character' ;;
 		/*) socket=$2 ;;
 		*) fault='socket is not an absolute path' ;;
 		esac
@@ -35,7 +35,7 @@ take() {
 	onError | onerror)
 		case $2 in
 		allow | deny | last) on_error=$2 ;;
-		*) fault='onError is none of allow, deny and last' ;;
+		*) fault='onError is not allow, deny or last' ;;
 		esac
 		;;
 	lastFor | lastfor)
@@ -45,14 +45,14 @@ take() {
 		esac
 		;;
 	timeout)
-		# curl takes what rounds to no milliseconds for no limit at all, hence the lower bound.
+		# curl has no limit at all if the value rounds to 0 milliseconds, hence the lower bound.
 		case $2 in
 		*[!0-9.]* | *.*.* | *.) fault='timeout is not a number of seconds from 0.1 to 60' ;;
 		0.[1-9]* | [1-9] | [1-9].* | [1-5][0-9] | [1-5][0-9].* | 60) timeout=$2 ;;
 		*) fault='timeout is not a number of seconds from 0.1 to 60' ;;
 		esac
 		;;
-	*) fault='a line is none of socket=, onError=, lastFor= and timeout=' ;;
+	*) fault='a line does not begin with socket=, onError=, lastFor= or timeout=' ;;
 	esac
 }
 
@@ -62,7 +62,7 @@ read_conf() {
 	[ -e "$conf" ] || return 1
 	if ! [ -r "$conf" ] ||
 		[ -z "$(become find -L "$conf" -prune -type f -user 0 ! -perm -020 ! -perm -002)" ]; then
-		fault="$conf is not a file that all can read and only root can write"
+		fault="$conf is not a file that everybody can read and only root can write"
 		return 1
 	fi
 	while IFS='= 	' read -r key value || [ -n "$key" ]; do

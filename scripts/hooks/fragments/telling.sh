@@ -1,17 +1,17 @@
-# Tells the daemon that the repository has changed, which is the working directory by its physical path.
-# Nobody is to wait for this: it is tried again for ten seconds. Sets what call sets.
+# Tells the daemon that the repository has changed. The repository is the working directory, named by its
+# physical path. Run it in the background: it tries for up to ten seconds. Sets what call sets.
 tell_change() {
 	call_again 10 -H 'Expect:' --data-urlencode "path=$PWD" http://localhost/v1/changed
 }
 
-# In the repository: a line "TIME, let through or refused, REASON, ACTOR" with tabs between for each
-# push that was decided without the daemon. It is a record and no more: whoever can write the
+# The record of offline decisions in the repository: for each of them a line with TIME, "let through" or
+# "refused", REASON and ACTOR, separated by tabs. It is only a record: everybody who can write the
 # repository can write it too.
 record=softquota-offline
 
-# Hands the record over, where there is one. To be run behind the push, and only where the daemon
-# has just answered. The record is out of the way while it is told, so that none is told twice.
-# What could not be told is put back, unless that would make it longer than the gate takes.
+# Sends the record to the daemon, if there is one. Run it in the background, and only after the daemon
+# has just answered. The record has another name meanwhile, so that no line is sent twice. If it cannot
+# be sent, it is put back, unless it would then be longer than the gate accepts.
 tell_record() {
 	[ -f "$record" ] && ! [ -h "$record" ] || return 0
 	told=$record.$$

@@ -18,15 +18,15 @@ export function Links({ source }: { readonly source: number }) {
   const links = useQuery(linksQuery(source));
   const [unlinking, setUnlinking] = useState<string | null>(null);
   return (
-    <Panel title="Who is who">
+    <Panel title="Linked accounts">
       <div class="stack">
-        <Answered query={links} what="who is who" rows={2}>
+        <Answered query={links} what="the linked accounts" rows={2}>
           {list =>
             list.length === 0 ? (
-              <Empty>Nobody has signed in by this provider, and nobody was linked.</Empty>
+              <Empty>No linked accounts. A sign-in with this provider creates a link.</Empty>
             ) : (
               <Table
-                caption="Users, and who they are at the provider"
+                caption="Users and their accounts at the provider"
                 rows={list}
                 keyOf={({ user }) => user}
                 columns={[
@@ -38,7 +38,7 @@ export function Links({ source }: { readonly source: number }) {
                         <a href={to('owner', user)}>
                           <Name>{user}</Name>
                         </a>{' '}
-                        {isAdmin && <span class="mark">administrator by it</span>}
+                        {isAdmin && <span class="mark">administrator through this source</span>}
                       </>
                     ),
                   },
@@ -68,7 +68,7 @@ export function Links({ source }: { readonly source: number }) {
         <Confirm
           title="Unlink this user?"
           action="Unlink"
-          done="The link is gone."
+          done="The account is unlinked."
           isDangerous
           act={async () => {
             await unlinkUser(source, unlinking);
@@ -77,8 +77,8 @@ export function Links({ source }: { readonly source: number }) {
           onClose={() => setUnlinking(null)}
         >
           <p>
-            <Name>{unlinking}</Name> is signed out, and is an administrator no more where the provider made
-            them one. At the next sign-in they come as for the first time.
+            <Name>{unlinking}</Name> is signed out. Administrator rights from the provider end. The next
+            sign-in is treated like the first one.
           </p>
         </Confirm>
       )}
@@ -96,7 +96,7 @@ function NewLink({ source }: { source: number }) {
     try {
       await linkUser(source, user.trim(), subject);
       await refresh();
-      announce('They are linked.');
+      announce('The account is linked.');
       setUser('');
       setSubject('');
     } catch (error) {
@@ -106,10 +106,10 @@ function NewLink({ source }: { source: number }) {
   return (
     <form class="stack" onSubmit={event => void submit(event)}>
       <div class="fields">
-        <Field label="User here" value={user} onInput={setUser} />
+        <Field label="User on this server" value={user} onInput={setUser} />
         <Field label="Subject at the provider (sub)" value={subject} onInput={setSubject} isCode />
         <button type="submit" disabled={user.trim() === '' || subject === ''}>
-          Link them
+          Link account
         </button>
       </div>
       {failure !== null && <Fault of={failure} />}

@@ -61,7 +61,7 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
               {...part}
               of="groupClaim"
               label="Claim name providing group names for this source to be used for quota management"
-              hint="Such as groups. Left empty, signing in changes no quota group."
+              hint="Such as groups. Without a claim name, a sign-in changes no quota groups."
               isCode
             />
             <TextArea
@@ -72,13 +72,13 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
             />
             {policy.data !== undefined && seen.unknown.length > 0 && (
               <p role="status">
-                <span class="mark near">unknown</span> There is no quota group{' '}
+                <span class="mark near">unknown</span> No such quota group:{' '}
                 {seen.unknown.map((name, index) => (
                   <span key={name}>
                     {index > 0 && ', '}“<Name>{name}</Name>”
                   </span>
                 ))}
-                : at a sign-in it is skipped.
+                . A sign-in skips it.
               </p>
             )}
             <Check
@@ -87,18 +87,18 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
               onChange={removal => set({ removal })}
             />
             <Choice
-              label="Where the claim is absent"
+              label="If the claim is absent"
               value={typed.missingClaim}
               onChoice={missingClaim => set({ missingClaim })}
               options={[
-                ['remove', 'it is as if it named no group'],
-                ['keep', 'nothing changes'],
+                ['remove', 'treat it like a claim without groups'],
+                ['keep', 'change nothing'],
               ]}
             />
           </fieldset>
           <Check
-            label="Signing out ends the session at the provider as well"
-            note="Only where the provider has an end_session_endpoint; most ask the person first."
+            label="Also end the session at the provider at sign-out"
+            note="Works only if the provider has an end_session_endpoint. Most providers ask the user first."
             checked={typed.signOutAtProvider}
             onChange={signOutAtProvider => set({ signOutAtProvider })}
           />
@@ -110,7 +110,7 @@ export function SourceForm({ source, onSaved, onCancel }: SourceFormProps) {
           )}
           <Check
             label="Active"
-            note="The sign-in page offers it. Switched off, it signs out whoever signed in by it."
+            note="The sign-in page offers active sources. Switching a source off signs out its users."
             checked={typed.isActive}
             onChange={isActive => set({ isActive })}
           />
@@ -157,9 +157,9 @@ function SourceText({ typed, set, of, ...field }: SourceTextProps) {
 }
 
 const secretWords: Readonly<Record<Source['client_secret_state'], string>> = {
-  none: 'None is set; the provider asks for none.',
-  set: 'One is set, and is never shown. Left empty it stays.',
-  unreadable: 'The one that was set cannot be read with the present [security] SECRET_KEY: give it again.',
+  none: 'No secret is set, because the provider needs none.',
+  set: 'A secret is set, and is never shown. Leave this field empty to keep it.',
+  unreadable: 'The secret cannot be read with the present [security] SECRET_KEY. Enter it again.',
 };
 
 function Provider({ source, ...part }: PartProps & { readonly source: Source | undefined }) {
@@ -168,7 +168,7 @@ function Provider({ source, ...part }: PartProps & { readonly source: Source | u
   return (
     <fieldset class="stack headed">
       <legend>Provider</legend>
-      <SourceText {...part} of="name" label="Name" hint="As the sign-in page shows it." required />
+      <SourceText {...part} of="name" label="Name" hint="The name on the sign-in page" required />
       <SourceText
         {...part}
         of="discoveryUrl"
@@ -192,7 +192,7 @@ function Provider({ source, ...part }: PartProps & { readonly source: Source | u
       {secretState !== 'none' && (
         <Check
           label="No client secret"
-          note="The one that is set is forgotten; the provider asks for none."
+          note="The present secret is deleted, because the provider needs none."
           checked={typed.hasNoSecret}
           onChange={hasNoSecret => set({ hasNoSecret, clientSecret: '' })}
         />
@@ -201,12 +201,12 @@ function Provider({ source, ...part }: PartProps & { readonly source: Source | u
         {...part}
         of="scopes"
         label="Scopes"
-        hint="With spaces between. Many providers name groups only with a scope such as groups."
+        hint="Separated by spaces. Many providers send groups only with a scope such as groups."
         isCode
       />
       {source !== undefined && (
         <p>
-          Redirect URI, to be entered at the provider: <code>{source.redirect_uri}</code>
+          Redirect URI to enter at the provider: <code>{source.redirect_uri}</code>
         </p>
       )}
     </fieldset>
@@ -216,22 +216,27 @@ function Provider({ source, ...part }: PartProps & { readonly source: Source | u
 function People(part: PartProps) {
   return (
     <fieldset class="stack headed">
-      <legend>People</legend>
+      <legend>Users</legend>
       <SourceText {...part} of="usernameClaim" label="Claim with the user name" isCode />
       <Check
-        label="Names at this provider are the same people as on this server"
-        note="Whoever signs in for the first time is then the user of that name here. Without it, an administrator links them. Never an administrator, or a user with tokens."
+        label="Users with the same name at the provider and on this server are the same person"
+        note="The first sign-in is then linked to the user with the same name on this server. Otherwise an administrator has to link the account. Administrators and users with tokens are never linked automatically."
         checked={part.typed.trustUsernames}
         onChange={trustUsernames => part.set({ trustUsernames })}
       />
       <SourceText
         {...part}
         of="adminClaim"
-        label="Claim with the groups that make administrators"
-        hint="Left empty, signing in makes nobody an administrator."
+        label="Claim with the groups for administrators"
+        hint="Without a claim, a sign-in makes nobody an administrator."
         isCode
       />
-      <SourceText {...part} of="adminGroup" label="Group whose members are administrators here" isCode />
+      <SourceText
+        {...part}
+        of="adminGroup"
+        label="Group whose members are administrators on this server"
+        isCode
+      />
     </fieldset>
   );
 }

@@ -35,28 +35,23 @@ export function TryIt({ typed, isReady }: TryItProps) {
     }
   };
   return (
-    <Panel title="Try it">
+    <Panel title="Test claims">
       <form class="stack" onSubmit={event => void submit(event)}>
         <p>
-          What a sign-in with these claims would change by the settings above, saved or not. Nothing is
-          changed.
+          Shows what a sign-in with these claims would change with the settings above, saved or not. Nothing
+          is changed.
         </p>
-        <Field
-          label="User"
-          value={user}
-          onInput={setUser}
-          hint="Left empty: the one whose claims they are."
-        />
+        <Field label="User" value={user} onInput={setUser} hint="Without a name: the user in the claims" />
         <TextArea
-          label="Claims, as the payload of an ID token"
+          label="Claims (payload of an ID token, JSON)"
           value={text}
           onInput={setText}
-          fault={text.trim() === '' || claims !== null ? undefined : 'That is no JSON object.'}
+          fault={text.trim() === '' || claims !== null ? undefined : 'This is not a JSON object.'}
         />
         {failure !== null && <Fault of={failure} />}
         <div class="actions">
           <button type="submit" disabled={!isReady || claims === null}>
-            Try it
+            Test
           </button>
         </div>
         <div aria-live="polite">{result !== null && <Result of={result} />}</div>
@@ -66,16 +61,16 @@ export function TryIt({ typed, isReady }: TryItProps) {
 }
 
 const outcomes: Readonly<Record<TriedSynchronization['outcome'], string>> = {
-  synchronized: 'Quota groups would follow the claim.',
-  kept: 'The claim is absent: nothing would change.',
-  overage: 'The provider has too many groups to name them: nothing would change.',
-  off: 'The source names no claim for quota groups: nothing would change.',
+  synchronized: 'The quota groups would follow the claim.',
+  kept: 'The claim is absent, so nothing would change.',
+  overage: 'The provider has too many groups to name them, so nothing would change.',
+  off: 'The source has no claim for quota groups, so nothing would change.',
 };
 
 const administration: Readonly<Record<TriedSynchronization['administration'], string>> = {
-  given: 'Would become an administrator.',
-  ended: 'Would be an administrator no more.',
-  unchanged: 'As before.',
+  given: 'The user would become an administrator.',
+  ended: 'The user would no longer be an administrator.',
+  unchanged: 'No change.',
 };
 
 function Result({ of }: { of: TriedSynchronization }) {
@@ -83,16 +78,16 @@ function Result({ of }: { of: TriedSynchronization }) {
     <div class="stack">
       <p>
         <strong>{outcomes[of.outcome]}</strong>
-        {!of.is_known && ' There is no such user yet.'}
+        {!of.is_known && ' This user does not exist yet.'}
       </p>
       <dl class="facts">
-        <Names title="Comes into" names={of.added} />
-        <Names title="Goes out of" names={of.removed} />
-        <Names title="Is in afterwards" names={of.groups} />
-        <Names title="Claimed" names={of.claimed} />
+        <Names title="Added to" names={of.added} />
+        <Names title="Removed from" names={of.removed} />
+        <Names title="Groups afterwards" names={of.groups} />
+        <Names title="Claimed groups" names={of.claimed} />
         {of.skipped.length > 0 && <Names title="No such quota group" names={of.skipped} />}
         {of.ignored.length > 0 && <Names title="Not understood" names={of.ignored} />}
-        <dt>Administration</dt>
+        <dt>Administrator rights</dt>
         <dd>{administration[of.administration]}</dd>
       </dl>
     </div>

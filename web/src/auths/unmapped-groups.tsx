@@ -14,30 +14,30 @@ import { unmappedOf } from './unmapped.ts';
 export function UnmappedGroups({ source }: { readonly source: Source }) {
   const signIns = useQuery(signInsQuery);
   return (
-    <Panel title="Claimed, but not mapped">
+    <Panel title="Claimed groups without a mapping">
       <Answered query={signIns} what="the latest sign-ins" rows={2}>
         {events => {
           const unmapped = unmappedOf(source, events);
           if (unmapped.length === 0) {
-            return <Empty>The latest sign-ins claimed no group that the mapping does not name.</Empty>;
+            return <Empty>None in the latest sign-ins.</Empty>;
           }
           return (
             <Table
-              caption="Groups at the provider that change nothing here"
+              caption="Groups at the provider that have no effect"
               rows={unmapped}
               keyOf={({ group }) => group}
               columns={[
                 { key: 'group', title: 'Claimed group', cell: ({ group }) => <Name>{group}</Name> },
                 {
                   key: 'user',
-                  title: 'Last of',
+                  title: 'Last user',
                   cell: ({ user }) => (
                     <a href={to('owner', user)}>
                       <Name>{user}</Name>
                     </a>
                   ),
                 },
-                { key: 'at', title: 'When', isWide: true, cell: ({ at }) => <Time at={at} /> },
+                { key: 'at', title: 'Time', isWide: true, cell: ({ at }) => <Time at={at} /> },
               ]}
             />
           );

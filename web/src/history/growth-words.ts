@@ -1,11 +1,11 @@
-/** How usage grows, and what comes of it, in words. */
+/** Sentences about the growth of usage, and about when the limit is reached. */
 
 import { formatBytes } from '../../../src/text/index.ts';
 import type { Growth } from '../../../src/wire/index.ts';
 
 /** Whole sentences. */
 export function growthWords(growth: Growth | null): string {
-  if (growth === null) return 'How it grows can be told once there are figures of two days.';
+  if (growth === null) return 'Growth is shown after two days of data.';
   const { per_day: perDay, used, limit, reached_at: reachedAt } = growth;
   const aWeek = `${formatBytes(Math.abs(perDay) * 7)} a week`;
   const isLimited = used !== null && limit !== null && limit >= 0;
@@ -20,13 +20,13 @@ function atLimit(limit: number): string {
 }
 
 function rate(perDay: number, aWeek: string): string {
-  if (perDay === 0) return 'In the last weeks it has not grown.';
+  if (perDay === 0) return 'Usage has not changed in the last weeks.';
   return perDay > 0
-    ? `In the last weeks it has grown by ${aWeek}.`
-    : `In the last weeks it has become less by ${aWeek}.`;
+    ? `Usage has grown by ${aWeek} in the last weeks.`
+    : `Usage has fallen by ${aWeek} in the last weeks.`;
 }
 
-/** The day where the reader is: `2027-02-03`. */
+/** The day in the reader's time zone: `2027-02-03`. */
 export function dayWords(at: string): string {
   const date = new Date(at);
   const two = (number: number) => String(number).padStart(2, '0');

@@ -11,19 +11,19 @@ import { portions } from '../usage.ts';
 const worthwhile = 0.05;
 
 const inRepositories =
-  'Delete repositories that nobody needs, and in others the branches and tags that hold large files. What only they held goes at the server’s next cleanup (git gc), not at once.';
+  'Delete repositories that nobody needs. In other repositories, delete branches and tags with large files. Their space is freed at the server’s next garbage collection (git gc), not at once.';
 
 const advice: Readonly<Record<Leaf, string>> = {
   'size:repos:public': inRepositories,
   'size:repos:private': inRepositories,
   'size:git:lfs':
-    'Objects that no branch needs any more stay until the server prunes them, or until their repository is deleted.',
+    'Objects that no branch needs any more stay until the server removes them, or until their repository is deleted.',
   'size:assets:attachments:issues': 'Delete large files from issues and comments.',
   'size:assets:attachments:releases': 'Delete files of old releases, or the releases.',
-  'size:assets:artifacts': 'Delete artifacts of old runs, and have new ones kept for a shorter time.',
+  'size:assets:artifacts': 'Delete artifacts of old runs, and set a shorter storage time for new artifacts.',
   'size:assets:packages:all': 'Delete versions of packages that nobody installs any more.',
   'size:assets:wiki':
-    'Large files in a wiki stay in its history: whoever runs the server can shorten it. Or delete the wiki.',
+    'Large files stay in the history of a wiki. Ask the administrator to shorten the history, or delete the wiki.',
 };
 
 export interface AdviceProps {
@@ -34,9 +34,9 @@ export interface AdviceProps {
 export function Advice({ usage, contact }: AdviceProps) {
   const largest = advised(usage);
   return (
-    <Panel title="How to use less">
+    <Panel title="How to free space">
       <div class="stack">
-        <p>Deleting is never refused, whatever the limit.</p>
+        <p>You can always delete data, even over the limit.</p>
         {largest.length > 0 && (
           <dl class="advice">
             {largest.map(({ words, kinds }) => (
@@ -55,10 +55,10 @@ export function Advice({ usage, contact }: AdviceProps) {
         )}
         <p>
           {contact === null ? (
-            'If that is not enough, ask whoever runs this server for more.'
+            'If that is not enough, ask the administrator for more space.'
           ) : (
             <>
-              If that is not enough, ask: <Contact>{contact}</Contact>
+              If that is not enough, ask for more space: <Contact>{contact}</Contact>
             </>
           )}
         </p>

@@ -4,7 +4,6 @@ import { useQuery } from '@tanstack/preact-query';
 import type { ComponentChildren } from 'preact';
 import type { OwnReport } from '../../../src/wire/index.ts';
 import { type Own, ownReportQuery } from '../api/own-queries.ts';
-import { counted } from '../parts/figures.tsx';
 import { History } from '../parts/history.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
@@ -49,13 +48,14 @@ function Largest({ report: { units, unit_count: count } }: { report: OwnReport }
   return (
     <Panel title="What takes the space">
       {units.length === 0 ? (
-        <Empty>Nothing is stored yet. What is pushed shows here once it was measured.</Empty>
+        <Empty>Nothing is stored yet. New data appears here after it is measured.</Empty>
       ) : (
         <div class="stack">
           <Units units={units} />
           {count > units.length && (
             <p class="quiet-text">
-              These are the largest {counted(units.length, 'one', 'ones')} of {count.toLocaleString('en-US')}.
+              The list shows the largest {units.length.toLocaleString('en-US')} of{' '}
+              {count.toLocaleString('en-US')}.
             </p>
           )}
         </div>

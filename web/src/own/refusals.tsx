@@ -11,15 +11,15 @@ import { Table } from '../parts/table.tsx';
 export function Refusals({ own }: { readonly own: Own }) {
   const refusals = useInfiniteQuery(ownEventsQuery(own, 'refusal'));
   return (
-    <Panel title="Refused of late">
-      <Answered query={refusals} what="what was refused" rows={2}>
+    <Panel title="Recent refusals">
+      <Answered query={refusals} what="the refusals" rows={2}>
         {({ pages }) => {
           const rows = pages.flatMap(({ entries }) => entries);
-          if (rows.length === 0) return <Empty>Nothing was refused.</Empty>;
+          if (rows.length === 0) return <Empty>No refusals.</Empty>;
           return (
             <div class="stack">
               <Table
-                caption="What was refused, latest first"
+                caption="Refusals, latest first"
                 rows={rows}
                 keyOf={({ id }) => id}
                 columns={[
@@ -28,7 +28,7 @@ export function Refusals({ own }: { readonly own: Own }) {
                     title: 'When',
                     cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
                   },
-                  { key: 'what', title: 'What', cell: event => <What event={event} /> },
+                  { key: 'what', title: 'Refusal', cell: event => <What event={event} /> },
                 ]}
               />
               {refusals.hasNextPage && (
@@ -38,7 +38,7 @@ export function Refusals({ own }: { readonly own: Own }) {
                     disabled={refusals.isFetchingNextPage}
                     onClick={() => void refusals.fetchNextPage()}
                   >
-                    Show older ones
+                    Show older refusals
                   </button>
                 </p>
               )}

@@ -39,7 +39,9 @@ export function Standing({ own, report }: StandingProps) {
 }
 
 function whyTitle({ subjects }: Ruling): string {
-  return subjects.includes('size:all') ? 'Why nothing may grow' : `Why ${listWords(subjects)} may not grow`;
+  return subjects.includes('size:all')
+    ? 'Why you cannot add data'
+    : `Why you cannot add ${listWords(subjects)}`;
 }
 
 interface RulingsProps {
@@ -64,8 +66,8 @@ function Now({ rulings, report }: RulingsProps) {
         <Legend usage={usage} />
         <p class="quiet-text small">
           Measured <Time at={report.measured_at} />.
-          {report.partial && ' Some of it could not be read, and is what was known before.'}
-          {report.stale && ' What other hosts measured, or programs reported, may be out of date.'}
+          {report.partial && ' Some data could not be read; its last known bytes count.'}
+          {report.stale && ' Figures from other hosts or from reporting programs may be out of date.'}
         </p>
       </div>
     </Panel>
@@ -76,16 +78,16 @@ function stateWords(rulings: readonly Ruling[], { mode, warn_at: warnAt }: OwnRe
   const told = worst(rulings, warnAt);
   const concerned = rulings.filter(({ verdict }) => nearness(verdict, warnAt) === told);
   const isAll = concerned.flatMap(ruling => ruling.leaves).length === leaves.length;
-  const what = isAll ? '' : `: ${concerned.map(({ subjects }) => listWords(subjects)).join(', ')}`;
+  const what = isAll ? 'data' : concerned.map(({ subjects }) => listWords(subjects)).join(', ');
   switch (told) {
     case 'refused':
       return mode === 'report'
-        ? `What adds to it would be refused${what}. At present refusals are only noted, and everything is let through.`
-        : `What adds to it is refused${what}. What deletes is not.`;
+        ? `You could not add ${what} if the limits were enforced. At present refusals are only recorded, and everything is allowed.`
+        : `You cannot add ${what}. You can still delete data.`;
     case 'near':
-      return `Pushes and uploads are still let through, but there is little room left${what}.`;
+      return `You can still push and upload, but there is little space left for ${what}.`;
     case 'fine':
-      return 'Pushes and uploads are let through.';
+      return 'You can push and upload.';
   }
 }
 
@@ -97,31 +99,41 @@ function Limits({ own, rulings, report }: RulingsProps & { own: Own }) {
     <Panel title="Limits">
       <div class="stack">
         <Table<Ruling>
-          caption="The limits that decide, by kind of data"
+          caption="Deciding limits, by kind of data"
           rows={rulings}
           keyOf={({ leaves: kinds }) => kinds.join()}
           columns={[
             {
               key: 'kinds',
-              title: 'Decides about',
+              title: 'Kind of data',
               cell: ({ subjects }) => capital(listWords(subjects)),
             },
             {
               key: 'may',
-              title: 'May grow',
+              title: 'Status',
               cell: ({ verdict }) => (
                 <Allowed allowed={verdict.allowed} isNear={nearness(verdict, report.warn_at) === 'near'} />
               ),
             },
             {
               key: 'use',
-              title: 'Stored',
+              title: 'Used',
               isNumber: true,
               isWide: true,
               cell: ({ verdict }) => <Use {...verdict} />,
             },
-            { key: 'of', title: 'Full', isNumber: true, cell: ({ verdict }) => <Percent {...verdict} /> },
-            { key: 'by', title: 'By', isWide: true, cell: ({ verdict }) => <DecidedBy verdict={verdict} /> },
+            {
+              key: 'of',
+              title: '% of limit',
+              isNumber: true,
+              cell: ({ verdict }) => <Percent {...verdict} />,
+            },
+            {
+              key: 'by',
+              title: 'Decided by',
+              isWide: true,
+              cell: ({ verdict }) => <DecidedBy verdict={verdict} />,
+            },
             {
               key: 'why',
               title: 'Why',
@@ -158,6 +170,6 @@ function useToldAloud(isRefused: boolean): void {
   useEffect(() => {
     if (before.current === isRefused) return;
     before.current = isRefused;
-    announce(isRefused ? 'A limit is reached: what adds to it is refused.' : 'Nothing is refused any more.');
+    announce(isRefused ? 'A limit is reached: you cannot add data.' : 'You can add data again.');
   }, [isRefused]);
 }

@@ -25,7 +25,7 @@ export function Why({ own, subject }: WhyProps) {
             <Reason explained={explained} />
           </p>
           <details>
-            <summary>Every group and rule that was asked</summary>
+            <summary>All groups and rules for this decision</summary>
             <Reasoning explanation={explained} hasLinks={false} />
           </details>
         </div>
@@ -35,10 +35,10 @@ export function Why({ own, subject }: WhyProps) {
 }
 
 function Reason({ explained: { subject, decision, settings } }: { explained: Explanation }) {
-  if (decision.by === 'disabled') return <>Quotas are switched off: everything is allowed.</>;
+  if (decision.by === 'disabled') return <>Quotas are switched off, so everything is allowed.</>;
   const { used, limit, allowed } = decision;
   if (used === null || limit === null) {
-    return <>No rule says anything about {listWords([subject])}, and what no rule covers is refused here.</>;
+    return <>No rule covers {listWords([subject])}, and data that no rule covers is refused here.</>;
   }
   const what = counted(decision.subjects);
   const rule = <ByRule decision={decision} />;
@@ -52,7 +52,7 @@ function Reason({ explained: { subject, decision, settings } }: { explained: Exp
   if (limit === 0) {
     return (
       <>
-        {rule} allows nothing of {what}: the limit is 0.
+        {rule} allows no {what}: the limit is 0.
       </>
     );
   }
@@ -61,7 +61,7 @@ function Reason({ explained: { subject, decision, settings } }: { explained: Exp
   return (
     <>
       {rule} allows {stored}
-      {allowed ? '.' : `, so what adds to it is refused ${untilWhen(used - limit, settings)}.`}
+      {allowed ? '.' : `. To add data again, ${whatToFree(used - limit, settings)}.`}
     </>
   );
 }
@@ -75,14 +75,13 @@ function ByRule({ decision: { group, rule } }: Pick<Explanation, 'decision'>) {
   );
 }
 
-/** `over`: by how many bytes the limit is passed. */
-function untilWhen(over: number, { refuse_when: refuseWhen }: Explanation['settings']): string {
-  if (over > 0)
-    return `until ${formatBytes(over)} ${refuseWhen === 'reached' ? 'and a little more ' : ''}are gone`;
-  return 'until it is less';
+/** `over`: by how many bytes usage is over the limit. */
+function whatToFree(over: number, { refuse_when: refuseWhen }: Explanation['settings']): string {
+  if (over > 0) return `free ${refuseWhen === 'reached' ? 'more than' : 'at least'} ${formatBytes(over)}`;
+  return 'free some space';
 }
 
-/** What a rule counts. */
+/** Names the kinds of data that a rule counts. */
 function counted(subjects: readonly string[]): string {
   const known = subjects.filter(isSubject);
   return known.includes('size:all') ? 'everything together' : listWords(known);

@@ -42,8 +42,8 @@ export function Auths() {
         {list =>
           list.length === 0 ? (
             <Empty>
-              There is none yet. With one, people sign in by your provider of identities, and their quota
-              groups follow the groups that it claims for them.
+              No sources yet. With a source, users sign in with your identity provider, and their quota groups
+              follow the groups that the provider claims for them.
             </Empty>
           ) : (
             <List sources={list} onEdit={show} onDelete={setDeleting} />
@@ -70,7 +70,7 @@ export function Auths() {
         <Confirm
           title={`Delete the source ${printable(deleting.name)}?`}
           action="Delete the source"
-          done="The source is gone."
+          done="The source is deleted."
           isDangerous
           act={async () => {
             await deleteSource(deleting.id);
@@ -80,8 +80,8 @@ export function Auths() {
           onClose={() => setDeleting(null)}
         >
           <p>
-            Nobody signs in by it any more. Who signed in by it is signed out, and who is an administrator by
-            it is none any more. Users and their quota groups stay as they are.
+            Nobody can sign in with this source any more. Its users are signed out, and administrators whom it
+            made are no longer administrators. Users and their quota groups do not change.
           </p>
         </Confirm>
       )}

@@ -10,8 +10,8 @@ import { useQueryPart } from '../place.ts';
 const kinds = [
   ['', 'everything'],
   ['refusal', 'refusals'],
-  ['threshold', 'thresholds come to'],
-  ['policy', 'changes of policy'],
+  ['threshold', 'thresholds reached'],
+  ['policy', 'policy changes'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 
 const pageSize = 50;
@@ -32,7 +32,7 @@ export function Events() {
           }}
         >
           <Choice label="Show" value={kind} onChoice={value => change({ kind: value })} options={kinds} />
-          <Field label="Of the owner" type="search" value={text} onInput={setText} />
+          <Field label="Owner" type="search" value={text} onInput={setText} />
           <button type="submit">Show</button>
         </form>
       </search>

@@ -22,9 +22,7 @@ export function Group({ name }: { name: string }) {
       shown={(policy, group) => <Shown policy={policy} group={group} />}
       without={policy => withoutGroup(policy, name)}
       deleting={({ users }) => (
-        <p>
-          {counted(users.length, 'owner is', 'owners are')} in it, and will not be any more. Its rules remain.
-        </p>
+        <p>{counted(users.length, 'owner', 'owners')} will be removed from the group. Its rules remain.</p>
       )}
     />
   );
@@ -39,7 +37,7 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
     <>
       <Panel title="Rules">
         {rules.length === 0 ? (
-          <Empty>It has no rule, and so decides nothing. Edit it to give it one.</Empty>
+          <Empty>This group has no rules, so it decides nothing. Edit it to add a rule.</Empty>
         ) : (
           <ul class="faults">
             {rules.map(rule => (
@@ -53,10 +51,11 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
           </ul>
         )}
       </Panel>
-      <Panel title={counted(users.length, 'owner in it', 'owners in it')}>
+      <Panel title={counted(users.length, 'member', 'members')}>
         {users.length === 0 ? (
           <Empty>
-            Nobody was put into it. Where it is one of DEFAULT_GROUPS it bears on all who are in no group.
+            This group has no members. If it is one of DEFAULT_GROUPS, it applies to all owners who are in no
+            group.
           </Empty>
         ) : (
           <ul class="row">
@@ -73,7 +72,7 @@ function Shown({ policy, group }: { policy: WholePolicy; group: OneGroup }) {
           </ul>
         )}
       </Panel>
-      <Panel title="Whom it hits">
+      <Panel title="Affected owners">
         <WithoutIt policy={policy} without={withoutGroup(policy, name)} what="this group" />
       </Panel>
     </>

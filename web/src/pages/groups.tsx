@@ -23,8 +23,8 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
   if (groups.length === 0) {
     return (
       <Empty>
-        <p>There is no group. Everybody has the limit of TOTAL in [quota.default], where there is one.</p>
-        <p>A group has rules, and applies to the owners who are put into it.</p>
+        <p>No groups yet. Until then, TOTAL in [quota.default] is the limit for everybody.</p>
+        <p>A group has rules, and applies to its members.</p>
       </Empty>
     );
   }
@@ -51,7 +51,7 @@ function List({ policy: { groups } }: { policy: WholePolicy }) {
         },
         {
           key: 'users',
-          title: 'Owners in it',
+          title: 'Members',
           isNumber: true,
           cell: ({ users }) => <Count>{users.length}</Count>,
         },

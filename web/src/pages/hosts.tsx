@@ -23,10 +23,10 @@ export function Hosts() {
 function Alone() {
   return (
     <Empty>
-      <p>This host shares its quota with no other.</p>
+      <p>This host does not share its quota with other hosts.</p>
       <p>
-        Several do with <code>[store] ADAPTER = redis</code>: what is stored on them adds up, and what is
-        ruled on one is in force on all.
+        Hosts share a quota with <code>[store] ADAPTER = redis</code>: the usage of all hosts is added up, and
+        a policy change on one host is in force on all.
       </p>
     </Empty>
   );
@@ -41,15 +41,16 @@ function Several() {
       <Answered query={store} what="the shared store" rows={1}>
         {({ away_since: awaySince, reason, divergence }) =>
           awaySince === null && divergence === null ? null : (
-            <Panel title="The store that they share">
+            <Panel title="Shared store">
               {awaySince !== null && (
                 <p>
-                  <span class="mark bad">away</span> since <Time at={awaySince} />: {printable(reason ?? '')}
+                  <span class="mark bad">not reachable</span> since <Time at={awaySince} />:{' '}
+                  {printable(reason ?? '')}
                 </p>
               )}
               {divergence !== null && (
                 <p>
-                  <span class="mark bad">not trusted</span> {printable(divergence.message)}{' '}
+                  <span class="mark bad">policy diverged</span> {printable(divergence.message)}{' '}
                   <code>softquota store repair</code>
                 </p>
               )}
@@ -70,10 +71,10 @@ function Several() {
                 title: 'State',
                 cell: ({ alive, seen_at: seenAt }) =>
                   alive ? (
-                    <span class="mark good">runs</span>
+                    <span class="mark good">running</span>
                   ) : (
                     <span>
-                      <span class="mark bad">silent</span> since <Time at={seenAt} />
+                      <span class="mark bad">not responding</span> since <Time at={seenAt} />
                     </span>
                   ),
               },
@@ -88,13 +89,13 @@ function Several() {
               { key: 'bytes', title: 'Stored', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
               {
                 key: 'forget',
-                title: 'Forget',
+                title: 'Remove',
                 cell: host =>
                   host.alive ? (
                     ''
                   ) : (
                     <button type="button" class="quiet" onClick={() => setForgetting(host)}>
-                      Forget
+                      Remove
                     </button>
                   ),
               },
@@ -104,9 +105,9 @@ function Several() {
       </Answered>
       {forgetting !== null && (
         <Confirm
-          title={`Forget the host ${printable(forgetting.id)}?`}
-          action="Forget the host"
-          done="The host is forgotten."
+          title={`Remove the host ${printable(forgetting.id)}?`}
+          action="Remove the host"
+          done="The host is removed."
           isDangerous
           act={async () => {
             await ask(['admin', 'quota', 'hosts', forgetting.id], { method: 'DELETE' });
@@ -115,8 +116,8 @@ function Several() {
           onClose={() => setForgetting(null)}
         >
           <p>
-            What is stored there, <Size bytes={forgetting.bytes} />, counts no more. If it comes back, it says
-            all of it again.
+            Its usage, <Size bytes={forgetting.bytes} />, will no longer count. If the host comes back, it
+            reports its usage again.
           </p>
         </Confirm>
       )}

@@ -5,9 +5,9 @@ import { to } from '../place.ts';
 
 export function NoSuchPage() {
   return (
-    <Page title="No such page">
+    <Page title="Page not found">
       <p>
-        There is nothing at this address. <a href={to('overview')}>Go to the first page</a>.
+        <a href={to('overview')}>Back to the overview</a>
       </p>
     </Page>
   );
@@ -17,7 +17,7 @@ export function NotForYou() {
   return (
     <Page title="For administrators only">
       <p>
-        You may see <a href={to('mine')}>what you use yourself</a>.
+        You can see <a href={to('mine')}>your own usage</a>.
       </p>
     </Page>
   );

@@ -22,7 +22,7 @@ export function Overview() {
   const findings = useQuery(findingsQuery);
   return (
     <Page title="Overview">
-      <Answered query={findings} what="what is wrong" rows={1}>
+      <Answered query={findings} what="the problems" rows={1}>
         {found => <Findings found={found} />}
       </Answered>
       <Answered query={overview} what="the overview" rows={10}>
@@ -35,7 +35,7 @@ export function Overview() {
                 <Fullest figures={figures} />
               </div>
               <div class="stack">
-                <Panel title="Refusals of the last days" actions={<a href={to('events')}>Events</a>}>
+                <Panel title="Refusals, last 14 days (UTC)" actions={<a href={to('events')}>Events</a>}>
                   <Refusals days={figures.refusals} />
                 </Panel>
                 <Disks disks={figures.disks} />
@@ -53,7 +53,7 @@ export function Overview() {
 function Findings({ found }: { found: readonly Finding[] }) {
   if (found.length === 0) return null;
   return (
-    <Panel title="To look at">
+    <Panel title="Problems">
       <ul class="findings">
         {found.map(({ code, severity, message, mend }) => (
           <li key={`${code} ${message}`}>
@@ -74,17 +74,17 @@ function Mode({ figures: { enabled, mode, stale } }: { figures: Figures }) {
     <div class="state">
       {!enabled && (
         <p>
-          Quotas are switched off: nobody is refused anything. <code>[quota] ENABLED = true</code> switches
-          them on.
+          Quotas are switched off, so nothing is refused. <code>[quota] ENABLED = true</code> switches them
+          on.
         </p>
       )}
       {enabled && mode === 'report' && (
         <p>
-          Refusals are only reported: everything is let through. <code>[quota] MODE = enforce</code> has them
-          count.
+          Report mode: refusals are only recorded, and everything is allowed.{' '}
+          <code>[quota] MODE = enforce</code> enforces the limits.
         </p>
       )}
-      {stale && <p>What other hosts measured, or programs reported, may be out of date.</p>}
+      {stale && <p>Figures from other hosts or from reporting programs may be out of date.</p>}
     </div>
   );
 }
@@ -123,15 +123,15 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
           </span>
           <span class="quiet-text">of {counted(owners.total, 'owner', 'owners')}</span>
         </p>
-        <Answered query={list} what="the fullest" rows={shownFullest}>
+        <Answered query={list} what="the owners" rows={shownFullest}>
           {({ entries }) =>
             entries.length === 0 ? (
               <Empty>
-                Nothing is known of any owner yet. <a href={to('scans')}>Measure now</a>
+                No owners yet. <a href={to('scans')}>Measure now</a>
               </Empty>
             ) : (
               <Table
-                caption="The fullest owners"
+                caption="Owners closest to their limits"
                 rows={entries}
                 keyOf={({ name }) => name}
                 columns={[ownerColumns.name, ownerColumns.stored, ownerColumns.percent, ownerColumns.verdict]}
@@ -149,7 +149,7 @@ function Disks({ disks }: { disks: readonly Disk[] }) {
     <Panel title="Disks">
       {disks.length === 0 ? (
         <Empty>
-          No storage is configured, so that nothing is measured: set PATH in [storage.repos] of app.ini.
+          No storage is configured, so nothing is measured: set PATH in [storage.repos] of app.ini.
         </Empty>
       ) : (
         <ul class="stack">
@@ -161,7 +161,7 @@ function Disks({ disks }: { disks: readonly Disk[] }) {
               {disk.size !== null && disk.free !== null && (
                 <>
                   <meter
-                    aria-label={`How full the disk of ${printable(disk.path)} is`}
+                    aria-label={`Used space on the disk of ${printable(disk.path)}`}
                     min={0}
                     max={disk.size}
                     high={disk.size * nearlyFull}
@@ -194,10 +194,10 @@ function kindsOf({ subjects }: Disk): readonly string[] {
 
 function Measuring({ figures: { measuring, measured_at } }: { figures: Figures }) {
   return (
-    <Panel title="Measuring" actions={<a href={to('scans')}>Scans</a>}>
+    <Panel title="Last scan" actions={<a href={to('scans')}>Scans</a>}>
       {measuring === null ? (
         <p>
-          Everything was measured last: <Time at={measured_at} />
+          Last complete scan: <Time at={measured_at} />
         </p>
       ) : (
         <ScanProgress scan={measuring} />

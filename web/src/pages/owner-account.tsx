@@ -30,7 +30,7 @@ export function OwnerAccount({ account, hasUnits }: OwnerAccountProps) {
         <span class="row">
           {type === 'user' && (
             <button type="button" onClick={() => setDoing('ranking')}>
-              {isAdmin ? 'Make a plain user' : 'Make an administrator'}
+              {isAdmin ? 'Remove administrator rights' : 'Make an administrator'}
             </button>
           )}
           <button type="button" onClick={() => setDoing('renaming')}>
@@ -43,7 +43,7 @@ export function OwnerAccount({ account, hasUnits }: OwnerAccountProps) {
       }
     >
       <dl class="facts">
-        <dt>It is</dt>
+        <dt>Type</dt>
         <dd>{isAdmin ? 'an administrator' : type === 'organization' ? 'an organization' : 'a user'}</dd>
         {fullName !== '' && (
           <>
@@ -81,11 +81,11 @@ export function OwnerAccount({ account, hasUnits }: OwnerAccountProps) {
           onClose={isDone => (isDone ? go(to('owners'), { replace: true }) : done())}
         >
           <p>
-            Tokens, sessions, memberships and all assignments to groups go with it. Nothing on the disk is
+            Its tokens, sessions and memberships, also in groups, are deleted, too. Nothing on the disk is
             touched.
           </p>
           {hasUnits && (
-            <p>Something is stored, so that it will not go: remove that first, and measure again.</p>
+            <p>This owner still has data, so it cannot be deleted. Remove the data first, then scan again.</p>
           )}
         </Confirm>
       )}
@@ -113,8 +113,8 @@ function Rename({ login, onClose }: { login: string; onClose: () => void }) {
     >
       <NameField label="New name" name={name} taken={new Set()} onInput={setName} />
       <p>
-        Groups, tokens and memberships stay. Directories on the disk are to be renamed with it: whose they are
-        is what the disk says.
+        Groups, tokens and memberships stay. Rename the directories on the disk, too: they decide who owns the
+        data.
       </p>
     </Confirm>
   );
@@ -124,10 +124,12 @@ function Rank({ login, isAdmin, onClose }: { login: string; isAdmin: boolean; on
   return (
     <Confirm
       title={
-        isAdmin ? `Make ${printable(login)} a plain user?` : `Make ${printable(login)} an administrator?`
+        isAdmin
+          ? `Remove the administrator rights of ${printable(login)}?`
+          : `Make ${printable(login)} an administrator?`
       }
-      action={isAdmin ? 'Make a plain user' : 'Make an administrator'}
-      done="It is so."
+      action={isAdmin ? 'Remove administrator rights' : 'Make an administrator'}
+      done={isAdmin ? 'The administrator rights are removed.' : 'The user is now an administrator.'}
       act={async () => {
         await edit(login, { is_admin: !isAdmin });
         await refresh();
@@ -136,8 +138,8 @@ function Rank({ login, isAdmin, onClose }: { login: string; isAdmin: boolean; on
     >
       <p>
         {isAdmin
-          ? 'Rules, groups and other owners can no longer be seen or changed with this account, nor with its tokens.'
-          : 'All owners, rules, groups and tokens can then be seen and changed with this account, and with its tokens of scope all.'}
+          ? 'This account and its tokens can then no longer see or change rules, groups and other owners.'
+          : 'This account, and its tokens with the scope all, can then see and change all owners, rules, groups and tokens.'}
       </p>
     </Confirm>
   );

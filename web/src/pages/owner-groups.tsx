@@ -28,7 +28,7 @@ export function OwnerGroups({ name }: { name: string }) {
           if (isEditing) return <Form policy={whole} name={name} onClose={() => setEditing(false)} />;
           const groups = groupsOf(whole, name);
           return groups.length === 0 ? (
-            <p class="quiet-text">In no group: the default groups bear on it, else the built-in one.</p>
+            <p class="quiet-text">In no group. The default groups apply, or else the built-in group.</p>
           ) : (
             <p>
               <GroupLinks names={groups} />
@@ -51,7 +51,7 @@ function Form({ policy, name, onClose }: FormProps) {
   if (policy.groups.length === 0) {
     return (
       <Empty>
-        There is no group yet. <a href={to('groups')}>Create one</a>.
+        No groups yet. <a href={to('groups')}>Create one</a>.
       </Empty>
     );
   }
@@ -65,7 +65,7 @@ function Form({ policy, name, onClose }: FormProps) {
       onCancel={onClose}
     >
       <fieldset class="columns">
-        <legend>In these groups</legend>
+        <legend>Groups</legend>
         {policy.groups.map(group => (
           <Check
             key={group.name}

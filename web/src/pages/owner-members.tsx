@@ -38,7 +38,9 @@ export function OwnerMembers({ organization }: { organization: string }) {
         <Answered query={members} what="the members" rows={2}>
           {list =>
             list.length === 0 ? (
-              <Empty>Nobody belongs to it. Its owners see what it uses and why pushes are refused.</Empty>
+              <Empty>
+                No members. Members with the role owner see its usage, and why pushes are refused.
+              </Empty>
             ) : (
               <Table
                 caption="Members"
@@ -57,12 +59,12 @@ export function OwnerMembers({ organization }: { organization: string }) {
                   { key: 'role', title: 'Role', cell: member => member.role },
                   {
                     key: 'remove',
-                    title: 'Take out',
+                    title: 'Remove',
                     cell: member => (
                       <button
                         type="button"
                         class="quiet"
-                        onClick={() => void change(member.login, null, 'The member is taken out.')}
+                        onClick={() => void change(member.login, null, 'The member is removed.')}
                       >
                         Take out{' '}
                         <span class="visually-hidden">
@@ -89,12 +91,12 @@ export function OwnerMembers({ organization }: { organization: string }) {
             value={role}
             onChoice={setRole}
             options={[
-              ['owner', 'owner: sees the quota'],
+              ['owner', 'owner: can see the quota'],
               ['member', 'member'],
             ]}
           />
           <button type="submit" disabled={login.trim() === ''}>
-            Add the member
+            Add member
           </button>
         </form>
         {failure !== null && <Fault of={failure} />}

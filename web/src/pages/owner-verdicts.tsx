@@ -20,26 +20,31 @@ export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerRe
     return verdict === undefined ? [] : [{ leaf, verdict }];
   });
   return (
-    <Panel title="May they push or upload now?">
+    <Panel title="What can be added now">
       <div class="stack">
         <Table
           caption="Decisions by kind of data"
           rows={rows}
           keyOf={({ leaf }) => leaf}
           columns={[
-            { key: 'kind', title: 'Kind', cell: ({ leaf }) => <Kind leaf={leaf} /> },
-            { key: 'may', title: 'May grow', cell: ({ verdict }) => <Allowed allowed={verdict.allowed} /> },
+            { key: 'kind', title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
+            { key: 'may', title: 'Status', cell: ({ verdict }) => <Allowed allowed={verdict.allowed} /> },
             {
               key: 'use',
-              title: 'Counted',
+              title: 'Used',
               isNumber: true,
               isWide: true,
               cell: ({ verdict }) => <Use {...verdict} />,
             },
-            { key: 'of', title: 'Of it', isNumber: true, cell: ({ verdict }) => <Percent {...verdict} /> },
+            {
+              key: 'of',
+              title: '% of limit',
+              isNumber: true,
+              cell: ({ verdict }) => <Percent {...verdict} />,
+            },
             {
               key: 'by',
-              title: 'Decided',
+              title: 'Decided by',
               isWide: true,
               cell: ({ verdict }) => <DecidedBy verdict={verdict} hasLinks />,
             },

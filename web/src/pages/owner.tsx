@@ -1,5 +1,5 @@
 /**
- * One owner: what is stored, what may start and why, what it consists of, and everything that can be ruled of
+ * One owner: its usage, what can be added and why, its repositories and other data, and everything that can be changed about
  * it.
  */
 
@@ -33,7 +33,7 @@ export function Owner({ name }: { name: string }) {
           report.known ? (
             <Known report={report} />
           ) : (
-            <Empty>There is no owner of this name, or it was deleted or renamed.</Empty>
+            <Empty>No owner has this name. It may have been deleted or renamed.</Empty>
           )
         }
       </Answered>
@@ -49,7 +49,7 @@ function Known({ report }: { report: OwnerReport }) {
       <Stored report={report} />
       <OwnerVerdicts report={report} />
       <OwnerGroups name={name} />
-      <Panel title="What it consists of">
+      <Panel title="Repositories and other data">
         {units.length === 0 ? <Empty>Nothing is stored.</Empty> : <Units units={units} />}
       </Panel>
       <History of={{ is: 'owner', name }} />
@@ -91,8 +91,8 @@ function Stored({ report }: { report: OwnerReport }) {
         <Legend usage={usage} />
         <p class="quiet-text small">
           {type === 'organization' ? 'An organization' : 'A user'}, measured <Time at={measuredAt} />.
-          {partial && ' Some of it could not be read, and is what was known before.'}
-          {stale && ' What other hosts measured, or programs reported, may be out of date.'}
+          {partial && ' Some data could not be read; its last known bytes count.'}
+          {stale && ' Figures from other hosts or from reporting programs may be out of date.'}
         </p>
       </div>
     </Panel>

@@ -83,13 +83,10 @@ export function Owners() {
 }
 
 function Nobody({ isSearched }: { isSearched: boolean }) {
-  if (isSearched) return <Empty>No owner has this in the name.</Empty>;
+  if (isSearched) return <Empty>No owner's name contains this text.</Empty>;
   return (
     <Empty>
-      <p>
-        There is no owner yet. They come from the storage directories when these are measured, or are created
-        here.
-      </p>
+      <p>No owners yet. A scan finds owners in the storage directories; you can also create them here.</p>
       <p>
         <a href={to('scans')}>Measure now</a>
       </p>
@@ -121,7 +118,7 @@ function List({ rows, asked, onSort }: ListProps) {
       isWide: true,
       cell: ({ limit }) => <Size bytes={limit} />,
     },
-    { ...ownerColumns.percent, title: 'Of it' },
+    { ...ownerColumns.percent, title: '% of limit' },
     {
       key: 'group',
       title: 'Group',

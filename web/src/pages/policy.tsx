@@ -26,22 +26,24 @@ export function Policy() {
       title="Policy"
       actions={
         <a href={apiUrl(['admin', 'quota', 'policy']).href} download="policy.json">
-          Download it
+          Download policy (JSON)
         </a>
       }
     >
-      <Panel title="Hardly meant">
-        <Answered query={faults} what="the policy's faults" rows={2}>
+      <Panel title="Possible mistakes">
+        <Answered query={faults} what="the possible mistakes" rows={2}>
           {list =>
             list.length === 0 ? (
-              <Empty>Nothing: every kind of data is covered, and every rule and group has its use.</Empty>
+              <Empty>
+                None found. Rules cover every kind of data, and every rule and group has an effect.
+              </Empty>
             ) : (
               <PolicyFaults faults={list} />
             )
           }
         </Answered>
       </Panel>
-      <Panel title="Try another one">
+      <Panel title="Test a new policy">
         <TestPolicy />
       </Panel>
     </Page>
@@ -65,8 +67,8 @@ function TestPolicy() {
       }}
     >
       <p class="quiet-text">
-        All rules and groups that there are to be, as JSON. Download the policy in force, change it, and see
-        here what that would do before it is in force.
+        Enter all rules and groups of the new policy as JSON. You can download the policy in force, change it,
+        and see the effect here before you apply it.
       </p>
       <TextArea
         label="Policy"
@@ -75,7 +77,7 @@ function TestPolicy() {
         fault={read === null || read.ok ? undefined : read.reason}
       />
       <label class="field">
-        <span>From a file</span>
+        <span>Load from a file</span>
         <input
           type="file"
           accept="application/json,.json"
@@ -84,7 +86,7 @@ function TestPolicy() {
       </label>
       <div class="actions">
         <button type="submit" class="primary" disabled={read?.ok !== true}>
-          See what it would change
+          Show the effect
         </button>
       </div>
       {tried !== '' && tried === text && read?.ok && (
@@ -92,7 +94,7 @@ function TestPolicy() {
           <Tried policy={read.policy} />
           <div class="actions">
             <button type="button" class="danger" onClick={() => setImporting(true)}>
-              Put it in force
+              Apply this policy
             </button>
           </div>
           {isImporting && (
@@ -123,8 +125,8 @@ function Import({ policy, onClose }: { policy: Read; onClose: (isDone: boolean) 
   const version = inForce.data?.version;
   return (
     <Confirm
-      title="Put this policy in force?"
-      action="Put it in force"
+      title="Apply this policy?"
+      action="Apply this policy"
       done="The policy is in force."
       isDangerous
       isReady={version !== undefined}
@@ -136,16 +138,11 @@ function Import({ policy, onClose }: { policy: Read; onClose: (isDone: boolean) 
     >
       <p>
         {counted(policy.rules.length, 'rule', 'rules')} and {counted(policy.groups.length, 'group', 'groups')}{' '}
-        take the place of{' '}
-        {inForce.data === undefined ? 'all' : counted(inForce.data.rules.length, 'rule', 'rules')} and{' '}
-        {inForce.data === undefined ? 'all' : counted(inForce.data.groups.length, 'group', 'groups')} that
-        there are. What is not in it is gone.
+        replace {inForce.data === undefined ? 'all' : counted(inForce.data.rules.length, 'rule', 'rules')} and{' '}
+        {inForce.data === undefined ? 'all' : counted(inForce.data.groups.length, 'group', 'groups')}. Rules
+        and groups that the new policy does not have are deleted.
       </p>
-      <Check
-        label="Create the owners that it names and nobody knows"
-        checked={createUsers}
-        onChange={setCreateUsers}
-      />
+      <Check label="Create unknown owners" checked={createUsers} onChange={setCreateUsers} />
     </Confirm>
   );
 }

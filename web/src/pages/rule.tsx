@@ -19,7 +19,7 @@ export function Rule({ name }: { name: string }) {
       form={(policy, rule, ends) => <RuleForm policy={policy} rule={rule} {...ends} />}
       shown={(policy, rule) => <Shown policy={policy} rule={rule} />}
       without={policy => withoutRule(policy, name)}
-      deleting={() => <p>It is taken out of every group that has it, and limits nobody any more.</p>}
+      deleting={() => <p>The rule is removed from all its groups, and limits nobody any more.</p>}
     />
   );
 }
@@ -27,24 +27,24 @@ export function Rule({ name }: { name: string }) {
 function Shown({ policy, rule: { name, limit, subjects } }: { policy: WholePolicy; rule: OneRule }) {
   return (
     <>
-      <Panel title="What it says">
+      <Panel title="Limit">
         <dl class="facts">
           <dt>Limit</dt>
           <dd>
             <Size bytes={limit} />
           </dd>
-          <dt>Of</dt>
+          <dt>Kinds of data</dt>
           <dd>
             {subjects.length === 0 ? 'nothing' : subjects.map(subjectWords).join(', ')}{' '}
             <code class="quiet-text">{subjects.join(' ')}</code>
           </dd>
-          <dt>Groups with it</dt>
+          <dt>Groups with this rule</dt>
           <dd>
             <GroupLinks names={groupsWith(policy, name)} />
           </dd>
         </dl>
       </Panel>
-      <Panel title="Whom it hits">
+      <Panel title="Affected owners">
         <WithoutIt policy={policy} without={withoutRule(policy, name)} what="this rule" />
       </Panel>
     </>

@@ -26,8 +26,8 @@ function List({ policy }: { policy: WholePolicy }) {
     return (
       <Empty>
         <p>
-          There is no rule. One limits some kinds of data, all together, for whoever is in a group that has
-          it.
+          No rules yet. A rule limits some kinds of data, counted together, for the members of the groups that
+          have the rule.
         </p>
       </Empty>
     );
@@ -55,7 +55,7 @@ function List({ policy }: { policy: WholePolicy }) {
         },
         {
           key: 'groups',
-          title: 'Groups with it',
+          title: 'Groups',
           cell: ({ name }) => <GroupLinks names={groupsWith(policy, name)} />,
         },
       ]}

@@ -12,8 +12,8 @@ import { Empty, Fault, Loading } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 
 const kinds = {
-  sweep: 'what has changed',
-  verify: 'everything anew, and tell the drift',
+  sweep: 'changes only',
+  verify: 'everything (verify)',
 } as const satisfies Readonly<Record<ScanReport['kind'], string>>;
 
 export function Scans() {
@@ -37,17 +37,17 @@ function Start({ onStarted }: { onStarted: (id: number) => void }) {
     try {
       const { id } = await startScan({ kind, ...(owners.length === 0 ? {} : { owners }) });
       setFailure(null);
-      announce('Measuring has been asked for.');
+      announce('The scan is requested.');
       onStarted(id);
     } catch (error) {
       setFailure(error);
     }
   };
   return (
-    <Panel title="Measure now">
+    <Panel title="Start a scan">
       <form class="stack" onSubmit={event => void submit(event)}>
         <Choice
-          label="Measure"
+          label="What to measure"
           value={kind}
           onChoice={setKind}
           options={[
@@ -56,15 +56,15 @@ function Start({ onStarted }: { onStarted: (id: number) => void }) {
           ]}
         />
         <OwnerPicker
-          label="Of these owners"
-          none="Of all owners, unless you add some."
+          label="Owners to scan"
+          none="All owners, unless you add some."
           chosen={owners}
           onChange={setOwners}
         />
         {failure !== null && <Fault of={failure} />}
         <div class="actions">
           <button type="submit" class="primary">
-            Start
+            Start scan
           </button>
         </div>
       </form>
@@ -73,16 +73,16 @@ function Start({ onStarted }: { onStarted: (id: number) => void }) {
 }
 
 function List({ scans }: { scans: readonly ScanReport[] }) {
-  if (scans.length === 0) return <Empty>Nothing was measured since the daemon started.</Empty>;
+  if (scans.length === 0) return <Empty>No scans since the daemon started.</Empty>;
   return (
     <Table
-      caption="Scans, the newest first"
+      caption="Scans, newest first"
       rows={scans}
       keyOf={({ id }) => id}
       columns={[
         { key: 'kind', title: 'Measured', cell: ({ kind }) => kinds[kind] },
         { key: 'state', title: 'State', cell: ({ state }) => <ScanState state={state} /> },
-        { key: 'when', title: 'Began, took', isWide: true, cell: scan => <ScanTimes scan={scan} /> },
+        { key: 'when', title: 'Start and duration', isWide: true, cell: scan => <ScanTimes scan={scan} /> },
         { key: 'progress', title: 'Found', cell: scan => <ScanProgress scan={scan} /> },
       ]}
     />
@@ -101,7 +101,7 @@ function useEndings(scans: readonly ScanReport[] | null, ordered: ReadonlySet<nu
       if (state === 'running' || state === 'waiting') underWay.current.add(id);
       else if ((underWay.current.has(id) || ordered.has(id)) && !told.current.has(id)) {
         told.current.add(id);
-        announce(`Measuring is ${state}.`);
+        announce(`The scan is ${state}.`);
       }
     }
   }, [scans, ordered]);

@@ -25,8 +25,8 @@ export function SignIn() {
         {code !== null && <ByLink code={code} onSignedIn={leave} />}
         {code === null && session.data !== undefined && (
           <p class="state">
-            You are signed in as <Name>{session.data.login}</Name>. <a href={back}>Go on</a>, or sign in as
-            somebody else.
+            You are signed in as <Name>{session.data.login}</Name>. <a href={back}>Continue</a>, or sign in as
+            another user.
           </p>
         )}
         <Sources back={back} />
@@ -34,8 +34,8 @@ export function SignIn() {
           <SignInForm onSignedIn={leave} />
         </Panel>
         <p class="quiet-text small">
-          Who runs this server makes tokens with <code>softquota token create --user NAME</code>, and links
-          that are good once with <code>softquota sign-in-link --user NAME</code>.
+          Ask your administrator for a token (<code>softquota token create --user NAME</code>) or a one-time
+          link (<code>softquota sign-in-link --user NAME</code>).
         </p>
       </div>
     </Page>
@@ -58,7 +58,7 @@ function Sources({ back }: { back: string }) {
   const sources = useQuery(sourcesQuery);
   if (sources.data === undefined || sources.data.length === 0) return null;
   return (
-    <Panel title="With an account elsewhere">
+    <Panel title="With single sign-on">
       <ul class="stack">
         {sources.data.map(({ id, name, href }) => (
           <li key={id}>

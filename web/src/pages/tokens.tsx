@@ -23,11 +23,11 @@ export function TokensOfAnybody() {
   return (
     <Page title="Tokens">
       <search class="stack">
-        <Field label="Whose" type="search" value={text} onInput={setText} hint="A part of the name." />
+        <Field label="User" type="search" value={text} onInput={setText} hint="Part of the name" />
         <Answered query={found} what="the users" rows={1}>
           {({ entries }) => (
             <ul class="row" aria-label="Users found">
-              {entries.length === 0 && <li class="quiet-text">No user has this in the name.</li>}
+              {entries.length === 0 && <li class="quiet-text">No user's name contains this text.</li>}
               {entries
                 .filter(({ type }) => type === 'user')
                 .map(({ login }) => (
@@ -45,7 +45,7 @@ export function TokensOfAnybody() {
         </Answered>
       </search>
       {user === '' ? (
-        <Empty>Choose a user to see, make and revoke tokens.</Empty>
+        <Empty>Choose a user to see, create and revoke tokens.</Empty>
       ) : (
         <Of key={user} name={user} />
       )}

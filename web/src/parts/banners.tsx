@@ -33,8 +33,8 @@ function Unreachable() {
   return (
     <div class="banner" role="alert">
       {now.since === null
-        ? 'The daemon does not answer. This page goes on by itself once it does.'
-        : `The daemon has not answered since ${timeWords(now.since)}; figures are of then. This page goes on by itself once it does.`}
+        ? 'The daemon does not answer. This page continues automatically when it answers.'
+        : `The daemon has not answered since ${timeWords(now.since)}; the figures are from that time. This page continues automatically when it answers.`}
     </div>
   );
 }
@@ -43,14 +43,14 @@ function StoreAway() {
   const since = useWatched(storeAwaySince);
   const wasAway = useRef(false);
   useEffect(() => {
-    if (since === null && wasAway.current) announce('The store is back.');
+    if (since === null && wasAway.current) announce('The store can be written again.');
     wasAway.current = since !== null;
   }, [since]);
   if (since === null) return null;
   return (
     <div class="banner" role="alert">
-      The store has taken nothing since {timeWords(new Date(since))}. Pushes and uploads are still decided, by
-      what is known; nothing can be changed until it is back.
+      The store has not been writable since {timeWords(new Date(since))}. Pushes and uploads are still decided
+      from the known figures, but nothing can be changed until the store is writable again.
     </div>
   );
 }
@@ -61,7 +61,7 @@ function SignedOut() {
   if (!isOut) return null;
   return (
     <div class="banner" role="alert">
-      <span>Your session has ended. Sign in to go on where you are.</span>
+      <span>Your session has ended. Sign in to continue on this page.</span>
       <button type="button" onClick={() => setAsking(true)}>
         Sign in
       </button>
@@ -81,7 +81,7 @@ function OtherVersion() {
   if (version === first.current) return null;
   return (
     <div class="banner" role="status">
-      <span>softquota {version} runs now; this page is of another version.</span>
+      <span>The server now runs softquota {version}; this page is from another version.</span>
       <button type="button" onClick={() => window.location.reload()}>
         Reload
       </button>

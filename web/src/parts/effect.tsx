@@ -31,7 +31,7 @@ export function Effect({ trial, isCurrent }: EffectProps) {
     <section class="effect" aria-label="What would change" aria-live="polite" aria-busy={!isCurrent}>
       <h3>What would change</h3>
       {overview.data?.enabled === false && (
-        <p class="quiet-text">Quotas are switched off; this is as if they were on.</p>
+        <p class="quiet-text">Quotas are switched off. This shows the effect if they were on.</p>
       )}
       <Answered query={trial} what="what would change" rows={2}>
         {simulation => <Changes simulation={simulation} />}
@@ -45,18 +45,16 @@ export function Changes({ simulation }: { readonly simulation: Simulation }) {
   return (
     <div class="stack">
       {refused.count === 0 && allowed.count === 0 ? (
-        <p>
-          Nobody of {counted(owners, 'owner', 'owners')} would be refused or allowed anything else than now.
-        </p>
+        <p>Nothing would change for any of {counted(owners, 'owner', 'owners')}.</p>
       ) : (
         <>
-          <Changed what="newly refused something" owners={refused} side="after" isFuture isBad />
-          <Changed what="newly allowed something" owners={allowed} side="after" isFuture />
+          <Changed what="newly refused" owners={refused} side="after" isFuture isBad />
+          <Changed what="newly allowed" owners={allowed} side="after" isFuture />
         </>
       )}
       {lint.length > 0 && (
         <div>
-          <h3>Hardly meant of this policy</h3>
+          <h3>Possible mistakes in this policy</h3>
           <PolicyFaults faults={lint} />
         </div>
       )}
@@ -65,7 +63,7 @@ export function Changes({ simulation }: { readonly simulation: Simulation }) {
 }
 
 export interface ChangedProps {
-  /** What they are: `newly refused something`. */
+  /** What happens to the owners: `newly refused`. */
   readonly what: string;
   readonly owners: Simulation['refused'];
   /** Which of the two decisions is shown. */

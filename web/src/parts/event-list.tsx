@@ -1,4 +1,4 @@
-/** What happened, newest first, each in a sentence. */
+/** Events, newest first, each as a sentence. */
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import { subjectWords } from '../../../src/quota/index.ts';
@@ -24,7 +24,7 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
     <Answered query={events} what="the events">
       {({ pages }) => {
         const list = pages.flatMap(({ entries }) => entries);
-        if (list.length === 0) return <Empty>Nothing of this kind is on record.</Empty>;
+        if (list.length === 0) return <Empty>No such events.</Empty>;
         return (
           <div class="stack">
             <Table
@@ -34,7 +34,7 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
               columns={[
                 {
                   key: 'at',
-                  title: 'When',
+                  title: 'Time',
                   cell: event => <Time at={event.kind === 'refusal' ? event.last_at : event.at} />,
                 },
                 ...(isOfOne
@@ -42,7 +42,7 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
                   : [
                       { key: 'owner', title: 'Owner', cell: (event: Event) => <Whose owner={event.owner} /> },
                     ]),
-                { key: 'what', title: 'What', cell: event => <What event={event} /> },
+                { key: 'what', title: 'Event', cell: event => <What event={event} /> },
               ]}
             />
             {events.hasNextPage && (
@@ -52,7 +52,7 @@ export function EventList({ asked, isOfOne = false }: EventListProps) {
                   disabled={events.isFetchingNextPage}
                   onClick={() => void events.fetchNextPage()}
                 >
-                  Show older ones
+                  Show older events
                 </button>
               </p>
             )}
@@ -91,9 +91,10 @@ export function What({ event }: { readonly event: Event }) {
     case 'policy':
       return (
         <>
-          <span class="mark">{event.action}</span> {changeWords(event)}
+          <span class="mark">{event.what === 'assignment' ? 'edited' : event.action}</span>{' '}
+          {changeWords(event)}
           <details>
-            <summary>From what to what</summary>
+            <summary>Show change</summary>
             <pre class="quiet-text">{shownJson(event.before)}</pre>
             <pre>{shownJson(event.after)}</pre>
           </details>
@@ -106,19 +107,41 @@ type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
 
 function refusalWords(event: Of<'refusal'>): string {
   const who = event.actor === null ? '' : ` by ${printable(event.actor)}`;
-  const several = event.others ? ', of several owners or actors' : '';
+  const several = event.others ? ', several owners or users' : '';
   return `${subjectWords(event.subject)}, ${counted(event.count, 'time', 'times')}${who}${several}; ${useWords(event)}`;
 }
 
 function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
   const words = (level: number | 'limit' | null) => (level === 'limit' ? 'the limit' : `${level} %`);
-  return direction === 'up' ? `came to ${words(now)}` : `is below ${words(from)} again`;
+  return direction === 'up' ? `reached ${words(now)}` : `back below ${words(from)}`;
 }
 
-function changeWords({ what, name, owner, by }: Of<'policy'>): string {
+function changeWords({ what, name, owner, by, before, after }: Of<'policy'>): string {
   const whose = owner === null || owner === name ? '' : ` of ${printable(owner)}`;
-  const who = by === null ? 'softquota' : by.name === null ? "this host's administrator" : printable(by.name);
-  return `${what}${name === null ? '' : ` ${printable(name)}`}${whose}, by ${who}`;
+  const who = by === null ? 'softquota' : by.name === null ? "the host's administrator" : printable(by.name);
+  const changed =
+    what === 'assignment'
+      ? `groups of ${printable(name ?? '')}${movesWords(groupsIn(before), groupsIn(after))}`
+      : `${what}${name === null ? '' : ` ${printable(name)}`}${whose}`;
+  return `${changed}, by ${who}`;
+}
+
+/** `: added to free, removed from paid`; empty if only the order of the groups changed. */
+function movesWords(before: readonly string[], after: readonly string[]): string {
+  const names = (groups: readonly string[]) => groups.map(printable).join(', ');
+  const added = after.filter(group => !before.includes(group));
+  const removed = before.filter(group => !after.includes(group));
+  const parts = [
+    ...(added.length === 0 ? [] : [`added to ${names(added)}`]),
+    ...(removed.length === 0 ? [] : [`removed from ${names(removed)}`]),
+  ];
+  return parts.length === 0 ? '' : `: ${parts.join(', ')}`;
+}
+
+/** The groups of an assignment as an event has it. */
+function groupsIn(content: unknown): readonly string[] {
+  if (typeof content !== 'object' || content === null || !('groups' in content)) return [];
+  return Array.isArray(content.groups) ? content.groups.filter(group => typeof group === 'string') : [];
 }
 
 function shownJson(value: unknown): string {

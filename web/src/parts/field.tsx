@@ -57,7 +57,7 @@ export interface SizeFieldProps {
 export function SizeField({ label, value, onInput }: SizeFieldProps) {
   const size = parseSize(value);
   const isUntouched = value.trim() === '';
-  const expected = 'such as 500M, 10G or 1.5GiB, or -1 for no limit';
+  const expected = 'such as 500M, 10G or 1.5GiB, or -1 for unlimited';
   if (size.ok)
     return <Field label={label} value={value} onInput={onInput} hint={comesTo(size.bytes)} isCode />;
   return (
@@ -74,7 +74,7 @@ export function SizeField({ label, value, onInput }: SizeFieldProps) {
 
 function comesTo(bytes: number): string {
   if (bytes === -1) return 'No limit';
-  if (bytes === 0) return 'Nothing may be stored';
+  if (bytes === 0) return 'Nothing can be stored';
   return `${formatBytes(bytes)}: ${bytes.toLocaleString('en-US')} bytes`;
 }
 

@@ -1,4 +1,4 @@
-/** Figures: sizes, percentages, times, counts. Each with what it is exactly as its title. */
+/** Figures: sizes, percentages, times and counts. The title of each element has the exact value. */
 
 import { formatBytes, formatUse } from '../../../src/text/index.ts';
 
@@ -42,8 +42,14 @@ export function Count({ children }: { readonly children: number }) {
   return <>{children.toLocaleString('en-US')}</>;
 }
 
-const timeOnly = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const dayAndTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const dayAndTime = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
 
 export interface TimeProps {
   /** ISO 8601; null reads as `absent`. */
@@ -51,7 +57,7 @@ export interface TimeProps {
   readonly absent?: string;
 }
 
-/** In the reader's own time zone: the time alone where it is today's. */
+/** The day and the time in the reader's time zone, which is named. */
 export function Time({ at, absent = 'never' }: TimeProps) {
   if (at === null) return <>{absent}</>;
   const date = new Date(at);
@@ -63,8 +69,7 @@ export function Time({ at, absent = 'never' }: TimeProps) {
 }
 
 export function timeWords(date: Date): string {
-  const isToday = date.toDateString() === new Date().toDateString();
-  return (isToday ? timeOnly : dayAndTime).format(date);
+  return dayAndTime.format(date);
 }
 
 /** `3 owners`, `1 owner`. */

@@ -32,7 +32,7 @@ export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) 
       policy={policy}
       edited={editedBy()}
       action={isNew ? 'Create the group' : 'Save the group'}
-      done={isNew ? 'The group is there.' : 'The group is saved.'}
+      done={isNew ? 'The group is created.' : 'The group is saved.'}
       onSaved={() => onSaved(name)}
       onCancel={onCancel}
     >
@@ -62,13 +62,13 @@ export function GroupForm({ policy, group, onSaved, onCancel }: GroupFormProps) 
             <RuleFields rule={rule} onChange={setRule} taken={ruleNames} />
             <div class="actions">
               <button type="button" onClick={() => setRule(null)}>
-                Without a new rule
+                Cancel the new rule
               </button>
             </div>
           </fieldset>
         )}
       </fieldset>
-      <OwnerPicker label="Owners in it" chosen={users} onChange={setUsers} />
+      <OwnerPicker label="Members" chosen={users} onChange={setUsers} />
     </PolicyForm>
   );
 

@@ -136,7 +136,7 @@ function Reader({ plot: { inner, across }, read, words, onRead }: ReaderProps) {
       class="reader"
       role="slider"
       tabIndex={0}
-      aria-label="Time to read the figures of"
+      aria-label="Time of the figures"
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={read}
@@ -224,7 +224,7 @@ function wordsAt({ leaves, points }: History, read: number): string {
     const bytes = point.bytes[index] ?? 0;
     return bytes > 0 ? [`${subjectWords(leaf)} ${formatBytes(bytes)}`] : [];
   });
-  return `${timeWords(new Date(point.at))}: ${[`${formatBytes(totalOf(point))} together`, ...parts].join(', ')}`;
+  return `${timeWords(new Date(point.at))}: ${[`${formatBytes(totalOf(point))} in total`, ...parts].join(', ')}`;
 }
 
 /** What the picture shows, for who does not see it. */

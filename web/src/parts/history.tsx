@@ -41,11 +41,11 @@ export function History({ of }: HistoryProps) {
   const picture = hasLimit ? (chosen ?? 'limit') : 'kinds';
   return (
     <Panel
-      title="History"
+      title="Usage history"
       actions={
         <div class="row">
-          {hasLimit && <Choices label="Picture" now={picture} options={pictures} onChoice={setChosen} />}
-          <Choices label="Time shown" now={range} options={ranges} onChoice={setRange} />
+          {hasLimit && <Choices label="Chart" now={picture} options={pictures} onChoice={setChosen} />}
+          <Choices label="Period" now={range} options={ranges} onChoice={setRange} />
         </div>
       }
     >
@@ -63,13 +63,12 @@ export function History({ of }: HistoryProps) {
 
 function Drawn({ figures, picture }: { figures: Figures; picture: Picture }) {
   const [only] = figures.points;
-  if (only === undefined)
-    return <Empty>There are no figures yet: history begins with the next full hour.</Empty>;
+  if (only === undefined) return <Empty>No data yet. The history begins with the next full hour.</Empty>;
   if (figures.points.length === 1) {
     return (
       <Empty>
-        So far there is one figure, <Size bytes={totalOf(only)} /> at <Time at={only.at} />. A plot begins
-        with the next one.
+        One measurement so far: <Size bytes={totalOf(only)} /> on <Time at={only.at} />. The chart starts with
+        the next one.
       </Empty>
     );
   }
@@ -88,15 +87,15 @@ function AllFigures({ figures: { leaves, points, kept } }: { figures: Figures })
   );
   return (
     <details onToggle={event => setOpen(event.currentTarget.open)}>
-      <summary>The figures as a table</summary>
+      <summary>Show as a table</summary>
       {isOpen && (
         <div class="stack">
           <Table<HistoryPoint>
-            caption="Usage as it was, latest first"
+            caption="Usage history, latest first"
             rows={points.toReversed()}
             keyOf={({ at }) => at}
             columns={[
-              { key: 'at', title: 'When', cell: ({ at }) => <Time at={at} /> },
+              { key: 'at', title: 'Time', cell: ({ at }) => <Time at={at} /> },
               {
                 key: 'total',
                 title: 'Together',
@@ -112,7 +111,7 @@ function AllFigures({ figures: { leaves, points, kept } }: { figures: Figures })
             ]}
           />
           <p class="quiet-text small">
-            Kept by the hour for {kept.hourly_days} days, and by the day for {kept.daily_days}.
+            Hourly figures are stored for {kept.hourly_days} days, daily figures for {kept.daily_days} days.
           </p>
         </div>
       )}

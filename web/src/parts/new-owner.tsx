@@ -30,7 +30,7 @@ export function NewOwner({ onClose }: { readonly onClose: (made: string | null) 
       <form onSubmit={event => void submit(event)}>
         <NameField label="Name" name={name} taken={new Set()} onInput={setName} />
         <Choice
-          label="It is"
+          label="Type"
           value={type}
           onChoice={setType}
           options={[
@@ -44,7 +44,7 @@ export function NewOwner({ onClose }: { readonly onClose: (made: string | null) 
             Cancel
           </button>
           <button type="submit" class="primary" disabled={nameFault(name) !== null}>
-            Create the owner
+            Create owner
           </button>
         </div>
       </form>

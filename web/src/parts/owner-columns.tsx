@@ -27,7 +27,7 @@ export const ownerColumns = {
   },
   percent: {
     key: 'percent',
-    title: 'Of the limit',
+    title: '% of limit',
     isNumber: true,
     sorts: 'desc',
     cell: ({ used, limit }) => <Percent used={used} limit={limit} />,

@@ -21,7 +21,7 @@ export interface OwnerPickerProps {
 const shownChosen = 50;
 const settledMs = 120;
 
-export function OwnerPicker({ label, none = 'Nobody yet.', chosen, onChange }: OwnerPickerProps) {
+export function OwnerPicker({ label, none = 'None.', chosen, onChange }: OwnerPickerProps) {
   const [text, setText] = useState('');
   const asked = useSettled(text.trim(), settledMs);
   const found = useQuery({ ...usersQuery(asked), enabled: asked !== '' });
@@ -34,7 +34,7 @@ export function OwnerPicker({ label, none = 'Nobody yet.', chosen, onChange }: O
   };
   const remove = (login: string) => {
     onChange(chosen.filter(each => each !== login));
-    announce(`${printable(login)} is taken out.`);
+    announce(`${printable(login)} is removed.`);
   };
   return (
     <fieldset class="stack">
@@ -49,7 +49,7 @@ export function OwnerPicker({ label, none = 'Nobody yet.', chosen, onChange }: O
               <button type="button" class="quiet" onClick={() => remove(login)}>
                 <span aria-hidden="true">✕</span>
                 <span class="visually-hidden">
-                  Take out <Name>{login}</Name>
+                  Remove <Name>{login}</Name>
                 </span>
               </button>
             </li>
@@ -59,10 +59,10 @@ export function OwnerPicker({ label, none = 'Nobody yet.', chosen, onChange }: O
           )}
         </ul>
       )}
-      <Field label="Add an owner" type="search" value={text} onInput={setText} hint="A part of the name." />
+      <Field label="Add an owner" type="search" value={text} onInput={setText} hint="Part of the name" />
       {asked !== '' && found.data !== undefined && (
         <ul class="row" aria-label="Owners found">
-          {offered.length === 0 && <li class="quiet-text">No other owner has this in the name.</li>}
+          {offered.length === 0 && <li class="quiet-text">No other owner's name contains this text.</li>}
           {offered.map(login => (
             <li key={login}>
               <button type="button" onClick={() => add(login)}>

@@ -100,7 +100,7 @@ export function PolicyPiece<Piece>(props: PolicyPieceProps<Piece>) {
         {whole => {
           const piece = find(whole);
           if (piece === undefined) {
-            return <Empty>There is no {kind} of this name, or it was deleted.</Empty>;
+            return <Empty>No {kind} has this name. It may have been deleted.</Empty>;
           }
           return (
             <>

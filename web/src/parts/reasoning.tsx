@@ -13,9 +13,9 @@ import { Allowed } from './verdict.tsx';
 type Step = Explanation['steps'][number];
 
 const stepWords: Readonly<Record<Step['step'], string>> = {
-  assigned: 'The groups that the owner was put into',
-  defaults: 'The groups of DEFAULT_GROUPS',
-  builtin: 'The built-in group: TOTAL of [quota.default]',
+  assigned: 'Groups of the owner',
+  defaults: 'DEFAULT_GROUPS',
+  builtin: 'Built-in group: TOTAL of [quota.default]',
 };
 
 export interface ReasoningProps {
@@ -32,7 +32,7 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
         <Allowed allowed={decision.allowed} /> <strong>{inWords(explanation)}</strong>
         {settings.mode === 'report' &&
           !decision.allowed &&
-          ' It is only reported: everything is let through.'}
+          ' Report mode: the refusal is only recorded, and everything is allowed.'}
       </p>
       {steps.length > 0 && (
         <ol class="reasoning">
@@ -40,9 +40,7 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
             <li key={step.step}>
               {stepWords[step.step]}:
               <ul>
-                {step.groups.length === 0 && (
-                  <li class="quiet-text">there are none, so the next are asked</li>
-                )}
+                {step.groups.length === 0 && <li class="quiet-text">none, so the next step decides</li>}
                 {step.groups.map(group => (
                   <GroupSaid key={group.group ?? ''} group={group} hasLinks={hasLinks} />
                 ))}
@@ -61,22 +59,22 @@ function inWords({ subject, decision, settings }: Explanation): string {
     case 'disabled':
       return 'Quotas are switched off.';
     case 'no_match':
-      return `No rule covers ${what}, and what none covers is refused.`;
+      return `No rule covers ${what}, and data that no rule covers is refused.`;
     case 'rule': {
-      if (decision.limit === 0) return 'The rule allows nothing at all.';
+      if (decision.limit === 0) return 'The limit of the rule is 0.';
       if (decision.allowed)
-        return 'The rule with the least room, in the group with the most, is not used up.';
+        return 'The deciding rule still has space. It is the strictest rule of the group with the most space left.';
       return settings.refuse_when === 'reached'
-        ? 'The limit is reached, in every group that could allow it.'
-        : 'The limit is exceeded, in every group that could allow it.';
+        ? 'In every group that could allow this, a limit is reached.'
+        : 'In every group that could allow this, a limit is exceeded.';
     }
   }
 }
 
 const groupVerdicts = {
-  allows: 'allows it',
-  refuses: 'refuses it',
-  no_match: 'has no rule that covers this',
+  allows: 'allows this',
+  refuses: 'refuses this',
+  no_match: 'has no rule for this',
 };
 
 interface GroupSaidProps {
@@ -99,7 +97,7 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
             )}
             {': '}
             <Use used={rule.used} limit={rule.limit} /> {rule.verdict}{' '}
-            {rule.decided && <span class="mark">this one decided</span>}
+            {rule.decided && <span class="mark">deciding rule</span>}
           </li>
         ))}
       </ul>

@@ -60,13 +60,13 @@ export interface NameFieldProps {
 
 /** A name for something new. */
 export function NameField({ label, name, taken, onInput }: NameFieldProps) {
-  const why = name === '' ? null : taken.has(name) ? 'there is one of this name' : nameFault(name);
+  const why = name === '' ? null : taken.has(name) ? 'the name is already used' : nameFault(name);
   return (
     <Field
       label={label}
       value={name}
       onInput={onInput}
-      fault={why === null ? undefined : `It cannot be taken: ${why}.`}
+      fault={why === null ? undefined : `This name is not possible: ${why}.`}
     />
   );
 }

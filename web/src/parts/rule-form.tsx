@@ -29,14 +29,14 @@ export function RuleForm({ policy, rule, onSaved, onCancel }: RuleFormProps) {
       policy={policy}
       edited={edited}
       action={isNew ? 'Create the rule' : 'Save the rule'}
-      done={isNew ? 'The rule is there.' : 'The rule is saved.'}
+      done={isNew ? 'The rule is created.' : 'The rule is saved.'}
       onSaved={() => onSaved(typed.name)}
       onCancel={onCancel}
     >
       <RuleFields rule={typed} onChange={setTyped} isNamed={!isNew} taken={taken} />
       {policy.groups.length > 0 && (
         <fieldset class="stack">
-          <legend>Groups with it</legend>
+          <legend>Groups with this rule</legend>
           <div class="columns">
             {policy.groups.map(({ name }) => (
               <Check

@@ -5,7 +5,7 @@ import type { ScanReport } from '../../../src/wire/index.ts';
 import { counted, Size, Time } from './figures.tsx';
 
 const states: Readonly<Record<ScanReport['state'], readonly [words: string, mark: string]>> = {
-  waiting: ['waits', ''],
+  waiting: ['waiting', ''],
   running: ['measuring', 'near'],
   done: ['done', 'good'],
   stopped: ['stopped', 'near'],
@@ -34,22 +34,23 @@ export function ScanProgress({ scan }: { readonly scan: ScanReport }) {
       <p>
         {units.toLocaleString('en-US')} of {counted(unitsFound, 'unit', 'units')}
         {discovering && ' or more'}, {counted(files, 'file', 'files')}, <Size bytes={bytes} />
-        {state === 'running' && estimateSeconds !== null && `, about ${Math.ceil(estimateSeconds)} s to go`}
+        {state === 'running' && estimateSeconds !== null && `, about ${Math.ceil(estimateSeconds)} s left`}
       </p>
       {drift !== null && (
         <p>
           {drift.units === 0 ? (
-            'What was known was right, to the byte.'
+            'All known figures were correct, to the byte.'
           ) : (
             <>
-              {counted(drift.units, 'unit was', 'units were')} off, by <Size bytes={drift.bytes} /> together.
+              {counted(drift.units, 'unit', 'units')} had wrong figures, by <Size bytes={drift.bytes} /> in
+              total.
             </>
           )}
         </p>
       )}
       {error !== null && <p class="fault-text">{printable(error)}</p>}
       <Troubled title="could not be read" places={scan.unread} />
-      <Troubled title="could not be taken" places={scan.faults} />
+      <Troubled title="could not be measured" places={scan.faults} />
       <Troubled title="not counted in full yet" places={scan.held} />
     </div>
   );

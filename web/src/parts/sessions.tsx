@@ -13,8 +13,8 @@ import { Table } from './table.tsx';
 
 const ways: Readonly<Record<SessionRow['via'], string>> = {
   token: 'with a token',
-  link: 'by a link',
-  source: 'by a provider of identities',
+  link: 'with a one-time link',
+  source: 'with single sign-on',
 };
 
 export function Sessions({ user }: { readonly user: string }) {
@@ -60,16 +60,16 @@ export function Sessions({ user }: { readonly user: string }) {
                 },
                 {
                   key: 'end',
-                  title: 'End it',
+                  title: 'End',
                   cell: session =>
                     session.current ? (
-                      'this one'
+                      'this session'
                     ) : (
                       <button type="button" class="quiet" onClick={() => setEnding([session])}>
                         End
                         <span class="visually-hidden">
                           {' '}
-                          the session begun <Time at={session.created_at} />
+                          the session that began <Time at={session.created_at} />
                         </span>
                       </button>
                     ),
@@ -82,7 +82,7 @@ export function Sessions({ user }: { readonly user: string }) {
       {ending.length > 0 && (
         <Confirm
           title={ending.length === 1 ? 'End this session?' : `End ${ending.length} sessions?`}
-          action={ending.length === 1 ? 'End the session' : 'End them'}
+          action={ending.length === 1 ? 'End the session' : 'End the sessions'}
           done={ending.length === 1 ? 'The session has ended.' : 'The sessions have ended.'}
           act={async () => {
             for (const { id } of ending) await endSession(user, id);
@@ -91,8 +91,8 @@ export function Sessions({ user }: { readonly user: string }) {
           onClose={() => setEnding([])}
         >
           <p>
-            Whoever uses {ending.length === 1 ? 'it' : 'them'} is signed out at once, and has to sign in
-            again.
+            The browser with {ending.length === 1 ? 'this session' : 'each of these sessions'} is signed out
+            at once. The user has to sign in again.
           </p>
         </Confirm>
       )}

@@ -32,7 +32,7 @@ export function SignInForm({ onSignedIn }: SignInFormProps) {
         type="password"
         value={token}
         onInput={setToken}
-        hint="It is sent once and not kept here; the browser gets a session."
+        hint="The token is sent once and is not stored in the browser, which gets a session instead."
         autocomplete="current-password"
         required
         isCode
@@ -53,5 +53,5 @@ export function SignInForm({ onSignedIn }: SignInFormProps) {
 
 function whyNot(failure: unknown): string {
   const fault = faultOf(failure);
-  return fault.is === 'signed-out' ? 'This token is not known, or no longer good.' : wordsOf(fault);
+  return fault.is === 'signed-out' ? 'Invalid or expired token.' : wordsOf(fault);
 }

@@ -49,7 +49,7 @@ export function Failed({ query, what }: FailedProps) {
       <p>
         <strong>Cannot show {what}.</strong> {wordsOf(fault)}
       </p>
-      {fault.is === 'unreachable' && <p>This page goes on by itself once it does.</p>}
+      {fault.is === 'unreachable' && <p>This page continues automatically when it answers.</p>}
       <button type="button" onClick={() => void query.refetch()}>
         Try again
       </button>

@@ -14,13 +14,13 @@ export function SubjectPicker({ chosen, onChange }: SubjectPickerProps) {
   const hint = useId();
   return (
     <fieldset aria-describedby={hint}>
-      <legend>What it limits, all together</legend>
+      <legend>Kinds of data, counted together</legend>
       <div class="tree">
         <Node branch={wholeTree} chosen={chosen} onChange={onChange} />
       </div>
       <p id={hint} class="quiet-text small">
         {chosen.length === 0 ? (
-          'Nothing is chosen: the rule would limit nothing.'
+          'No kind of data is chosen, so the rule would limit nothing.'
         ) : (
           <code>{chosen.join(' ')}</code>
         )}

@@ -37,7 +37,7 @@ export function Tokens({ user, isAdmin }: TokensProps) {
       <Answered query={tokens} what="the tokens" rows={2}>
         {list =>
           list.length === 0 ? (
-            <Empty>There is no token. One is for scripts, and for signing in here.</Empty>
+            <Empty>No tokens yet. Create one for scripts or to sign in.</Empty>
           ) : (
             <Table
               caption="Tokens"
@@ -47,11 +47,11 @@ export function Tokens({ user, isAdmin }: TokensProps) {
                 { key: 'name', title: 'Name', cell: ({ name }) => <Name>{name}</Name> },
                 {
                   key: 'end',
-                  title: 'Ends with',
+                  title: 'Last characters',
                   isWide: true,
                   cell: token => <code>{token.token_last_eight}</code>,
                 },
-                { key: 'scopes', title: 'May', cell: ({ scopes }) => scopes.join(', ') },
+                { key: 'scopes', title: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
                 {
                   key: 'used',
                   title: 'Last used',
@@ -105,7 +105,7 @@ export function Tokens({ user, isAdmin }: TokensProps) {
           onClose={() => setRevoking(null)}
         >
           <p>
-            Whatever uses <Name>{revoking.name}</Name> is refused from then on. It cannot be taken back.
+            Programs that use <Name>{revoking.name}</Name> are refused from then on. This cannot be undone.
           </p>
         </Confirm>
       )}
@@ -115,10 +115,10 @@ export function Tokens({ user, isAdmin }: TokensProps) {
 
 /** What a new token may do, as it is chosen; administrators may choose the last one, too. */
 const choices: readonly { readonly words: string; readonly scopes: NewToken['scopes'] }[] = [
-  { words: 'Everything that the account may', scopes: ['all'] },
-  { words: 'See what the account uses', scopes: ['read:user'] },
-  { words: 'See what the account and its organizations use', scopes: ['read:user', 'read:organization'] },
-  { words: 'See all of softquota, change nothing', scopes: ['read:admin'] },
+  { words: 'Full account access', scopes: ['all'] },
+  { words: 'See the usage of the account', scopes: ['read:user'] },
+  { words: 'See the usage of the account and its organizations', scopes: ['read:user', 'read:organization'] },
+  { words: 'See everything in softquota, change nothing', scopes: ['read:admin'] },
 ];
 
 interface NewTokenProps extends TokensProps {
@@ -146,19 +146,19 @@ function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
   return (
     <Dialog title="New token" onClose={() => onClose(null)}>
       <form onSubmit={event => void submit(event)}>
-        <Field label="Name" value={name} onInput={setName} hint="What it is for." required />
+        <Field label="Name" value={name} onInput={setName} hint="What the token is for" required />
         <Choice
-          label="It may"
+          label="Permissions"
           value={choice}
           onChoice={setChoice}
           options={choices.slice(0, isAdmin ? undefined : -1).map(({ words }, at) => [String(at), words])}
         />
         <Field
-          label="Last day"
+          label="Last valid day (optional)"
           type="date"
           value={lastDay}
           onInput={setLastDay}
-          hint="Left empty it does not expire."
+          hint="Without a day, the token does not expire."
         />
         {failure !== null && <Fault of={failure} />}
         <div class="actions">
@@ -166,7 +166,7 @@ function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
             Cancel
           </button>
           <button type="submit" class="primary" disabled={name.trim() === ''}>
-            Make the token
+            Create token
           </button>
         </div>
       </form>
@@ -176,8 +176,8 @@ function NewTokenDialog({ user, isAdmin, onClose }: NewTokenProps) {
 
 function Shown({ token, onClose }: { token: CreatedToken; onClose: () => void }) {
   return (
-    <Dialog title="The new token" onClose={onClose}>
-      <p>It is shown this once. Copy it to where it is used.</p>
+    <Dialog title="New token" onClose={onClose}>
+      <p>The token is shown only once. Copy it now.</p>
       <p>
         <output class="code">{token.sha1}</output>
       </p>

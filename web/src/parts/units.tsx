@@ -19,7 +19,7 @@ export function Units({ units }: { readonly units: readonly UnitRow[] }) {
   return (
     <div class="stack">
       <Table
-        caption="Repositories and other units, the largest first"
+        caption="Repositories and other units, largest first"
         rows={shown}
         keyOf={({ host, name, subject }) => `${host} ${subject} ${name}`}
         columns={[

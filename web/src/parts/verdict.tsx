@@ -34,8 +34,8 @@ export function Verdict({ verdict, hasLinks = false }: VerdictProps) {
 }
 
 export function DecidedBy({ verdict: { used, group, rule }, hasLinks = false }: VerdictProps) {
-  if (used === null) return <span class="quiet-text">no rule covers it</span>;
-  if (group === null || rule === null) return <span class="quiet-text">by the built-in rule</span>;
+  if (used === null) return <span class="quiet-text">no rule</span>;
+  if (group === null || rule === null) return <span class="quiet-text">by TOTAL of [quota.default]</span>;
   if (!hasLinks) {
     return (
       <span class="quiet-text">

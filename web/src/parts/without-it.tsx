@@ -18,16 +18,16 @@ export interface WithoutItProps {
 export function WithoutIt({ policy, without, what }: WithoutItProps) {
   const overview = useQuery(overviewQuery);
   const trial = useQuery(trialQuery(draftOf(policy, without)));
-  if (overview.data?.enabled === false) return <p>Quotas are switched off: nobody is refused anything.</p>;
+  if (overview.data?.enabled === false) return <p>Quotas are switched off, so nothing is refused.</p>;
   return (
-    <Answered query={trial} what="whom it hits" rows={2}>
+    <Answered query={trial} what="the affected owners" rows={2}>
       {({ refused, allowed }) =>
         refused.count === 0 && allowed.count === 0 ? (
-          <p>Nobody is refused or allowed anything by {what} that would not be without it.</p>
+          <p>At present {what} makes no difference to any owner.</p>
         ) : (
           <div class="stack">
-            <Changed what={`refused something by ${what}`} owners={allowed} side="before" isBad />
-            <Changed what={`allowed something by ${what}`} owners={refused} side="before" />
+            <Changed what={`refused because of ${what}`} owners={allowed} side="before" isBad />
+            <Changed what={`allowed because of ${what}`} owners={refused} side="before" />
           </div>
         )
       }

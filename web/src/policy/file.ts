@@ -12,7 +12,10 @@ export function readPolicy(text: string): ReadPolicy {
   try {
     document = JSON.parse(text);
   } catch (error) {
-    return { ok: false, reason: `It is no JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return {
+      ok: false,
+      reason: `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    };
   }
   if (
     typeof document !== 'object' ||
@@ -20,11 +23,11 @@ export function readPolicy(text: string): ReadPolicy {
     !('rules' in document) ||
     !('groups' in document)
   ) {
-    return { ok: false, reason: 'It has no "rules" and "groups", as softquota policy export writes them.' };
+    return { ok: false, reason: '"rules" or "groups" is missing. softquota policy export writes both.' };
   }
   const { rules, groups } = document;
   if (!Array.isArray(rules) || !Array.isArray(groups)) {
-    return { ok: false, reason: '"rules" and "groups" are to be lists.' };
+    return { ok: false, reason: '"rules" and "groups" have to be lists.' };
   }
   return { ok: true, policy: { rules, groups } };
 }

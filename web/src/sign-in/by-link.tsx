@@ -41,18 +41,18 @@ export function ByLink({ code, onSignedIn }: ByLinkProps) {
   }
   if (session.data === undefined || used.current !== null) return <Loading rows={2} />;
   return (
-    <Panel title="Sign in by this link?">
+    <Panel title="Sign in with this link?">
       <div class="stack">
         <p>
-          You are signed in as <Name>{session.data.login}</Name>. The link signs this browser in as whom it
-          was made for, and ends that session.
+          You are signed in as <Name>{session.data.login}</Name>. The link ends this session, and signs in the
+          user for whom it was created.
         </p>
         <div class="actions">
           <button type="button" onClick={onSignedIn}>
-            Stay as I am
+            Stay signed in
           </button>
           <button type="button" class="primary" onClick={() => void enter()}>
-            Sign in by the link
+            Sign in with the link
           </button>
         </div>
       </div>
@@ -63,6 +63,6 @@ export function ByLink({ code, onSignedIn }: ByLinkProps) {
 function whyNot(failure: unknown): string {
   const fault = faultOf(failure);
   return fault.is === 'signed-out'
-    ? 'The link is not known, was used, or is too old. An administrator can make another one.'
+    ? 'The link is invalid, expired, or already used. Ask an administrator for a new one.'
     : wordsOf(fault);
 }
