@@ -24,7 +24,7 @@ export async function main(args: readonly string[]): Promise<number> {
       return error.exitCode;
     }
     const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    tell(`softquota: this is a mistake of softquota's own.\n${told}\n`);
+    tell(`softquota: internal error (please report it).\n${told}\n`);
     return exitCodes.internal;
   }
 }

@@ -70,7 +70,7 @@ export function refuse(authentication: Exclude<Authentication, Admission>, gone?
 }
 
 /** Throws it, naming the one scheme that opens no browser's own window. */
-export function unauthenticated(message = 'the token is not known, or no longer good'): never {
+export function unauthenticated(message = 'invalid or expired token'): never {
   throw new AuthError('unauthenticated', message, { 'WWW-Authenticate': 'Bearer realm="softquota"' });
 }
 
@@ -78,7 +78,7 @@ export function unauthenticated(message = 'the token is not known, or no longer 
 export function mustBeAllowed(caller: Caller, { area, to }: Exclude<Requirement, string>): void {
   if (to === 'read' ? caller.mayRead(area) : caller.mayWrite(area)) return;
   if (area === 'admin' && !caller.isAdmin) {
-    throw new SoftquotaError('not_permitted', 'this is for administrators only');
+    throw new SoftquotaError('not_permitted', 'only administrators may do this');
   }
   throw new SoftquotaError('not_permitted', `the token lacks the scope ${to}:${area}`);
 }

@@ -115,7 +115,7 @@ function api({ routes, authenticate, browsers, services, streams }: ApplicationO
 /** Where the store lies, and what is the matter with it, is told to administrators. */
 function asToldTo(caller: Caller, error: unknown): unknown {
   if (!(error instanceof SoftquotaError) || !isOfStore(error) || caller.mayRead('admin')) return error;
-  return new SoftquotaError(error.code, 'nothing can be kept at the moment: try again soon', {
+  return new SoftquotaError(error.code, 'the store cannot be written at the moment: try again soon', {
     cause: error,
   });
 }
@@ -216,7 +216,7 @@ function wrongMethod(request: Request, response: Response, known: readonly strin
   response.set('Allow', allowed.join(', '));
   return new SoftquotaError(
     'wrong_method',
-    `${request.method} is not for this address; ${allowed.join(', ')} are`,
+    `${request.method} is not allowed for this address; allowed: ${allowed.join(', ')}`,
   );
 }
 

@@ -53,7 +53,7 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
     if (isSameOrigin(request.headers, options.baseUrl())) return;
     throw new SoftquotaError(
       'not_permitted',
-      "what a browser's session changes, and signing in, has to come from a page of softquota itself, at [server] " +
+      'a sign-in, and a change with a browser session, has to come from a page of softquota at [server] ' +
         'ROOT_URL; programs send a token: Authorization: token T',
     );
   };
@@ -64,7 +64,7 @@ export function askerOf(request: Request, response: Response, options: AskerOpti
     browser: browsers === null ? null : { address, held, hold },
     mustBeOurPage,
     caller: async () => {
-      const gone = bySession ? 'the session is over: sign in again' : undefined;
+      const gone = bySession ? 'the session has ended: sign in again' : undefined;
       if (again !== null) return again() ?? unauthenticated(gone);
       if (bySession && !isSafeMethod(request.method)) mustBeOurPage();
       const authentication = bySession

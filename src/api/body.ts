@@ -26,7 +26,7 @@ const leastBytesPerValue = 16;
  */
 export async function jsonOf(request: Request, mostBytes: number): Promise<unknown> {
   if (request.headers['content-encoding'] !== undefined) {
-    throw new SoftquotaError('invalid', 'body: expected JSON as it is, without Content-Encoding');
+    throw new SoftquotaError('invalid', 'body: expected JSON without Content-Encoding');
   }
   const text = await textOf(request, mostBytes);
   if (text === '') return undefined;
@@ -62,7 +62,7 @@ async function textOf(request: Request, mostBytes: number): Promise<string | nul
     }
   };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const brokeOff = () => reject(new SoftquotaError('bad_parameter', 'body: it breaks off'));
+  const brokeOff = () => reject(new SoftquotaError('bad_parameter', 'body: it is incomplete'));
   request.on('data', (chunk: Buffer) => {
     length += chunk.length;
     if (length > mostBytes) pieces.length = 0;

@@ -1,4 +1,4 @@
-/** What is answered where a request cannot be done. */
+/** Answers to requests that cannot be fulfilled. */
 
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -14,14 +14,14 @@ export interface FaultServices {
   unforeseen(error: unknown): void;
 }
 
-/** Nothing of an error's stack or cause gets out. */
+/** Answers with an error; its stack and cause stay secret. */
 export function answerFault(response: Response, error: unknown, services: FaultServices): void {
   const { status, code, message } = faultAnswerTo(error, services);
   if (error instanceof AuthError) response.set(error.headers);
   response.status(status).json(faultOf(code, message, services));
 }
 
-/** Ends a connection on which nothing more can be understood, or nothing more came. */
+/** Answers and closes a connection whose request is malformed, or did not arrive in time. */
 export function rejectConnection(error: Error, socket: Duplex, services: FaultServices): void {
   if (socket.writable) {
     const { code, message } = rejections[systemCode(error) ?? ''] ?? noHttp;
@@ -40,11 +40,17 @@ interface Rejection {
   readonly message: string;
 }
 
-const noHttp: Rejection = { code: 'malformed', message: 'this is no request that can be understood' };
+const noHttp: Rejection = { code: 'malformed', message: 'the request cannot be understood' };
 
 const rejections: Readonly<Record<string, Rejection>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request_timeout', message: 'the request did not come to its end' },
-  HPE_HEADER_OVERFLOW: { code: 'headers_too_large', message: 'address and headers together are too long' },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    code: 'request_timeout',
+    message: 'the request did not arrive completely in time',
+  },
+  HPE_HEADER_OVERFLOW: {
+    code: 'headers_too_large',
+    message: 'the address and the headers together are too long',
+  },
 };
 
 /** A thousand times the same mistake helps nobody, and neither does a name that fills pages. */
@@ -72,5 +78,5 @@ function faultAnswerTo(error: unknown, { unforeseen }: FaultServices): FaultAnsw
     return { status: error.status, code, message: error.message };
   }
   unforeseen(error);
-  return { status: 500, code: 'internal', message: 'softquota made a mistake; its log tells more' };
+  return { status: 500, code: 'internal', message: 'internal error; the log of the daemon has details' };
 }

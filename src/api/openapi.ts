@@ -17,10 +17,10 @@ import { type Route, tags } from './route.ts';
 
 export type Document = ReturnType<typeof createDocument>;
 
-const description = `Who stores how much on a git server, and may store more.
+const description = `The usage and the quotas of the owners on a git server.
 
-The paths and the JSON for rules, groups and quotas are Forgejo's, so that its clients work here; the rest is softquota's own.
-Every fault is \`{"message", "code", "url"}\`: the message names each field that is wrong.`;
+The paths and the JSON for rules, groups and quotas are the same as Forgejo's, so that its clients work with softquota.
+Every error is \`{"message", "code", "url"}\`: the message names each wrong field.`;
 
 export function describe(routes: readonly Route[]): Document {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
@@ -37,15 +37,15 @@ export function describe(routes: readonly Route[]): Document {
     paths: paths satisfies ZodOpenApiPathsObject,
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: "A token of softquota's." },
+        token: { type: 'http', scheme: 'bearer', description: 'A token of softquota.' },
         basic: { type: 'http', scheme: 'basic', description: 'Any name, with a token as the password.' },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'softquota-session',
           description:
-            "A browser's session; at https without a path the cookie is called `__Host-softquota`. What changes something " +
-            "has to come from a page of softquota's own.",
+            "A browser's session; with https and no path the cookie is called `__Host-softquota`. A request that changes something " +
+            'has to come from a page of softquota.',
         },
       },
     },
@@ -90,7 +90,7 @@ function operation(route: Route): ZodOpenApiOperationObject {
 }
 
 const ifNoneMatch = z.object({
-  'If-None-Match': text.optional().meta({ description: 'The `ETag` of the answer that one has.' }),
+  'If-None-Match': text.optional().meta({ description: 'The `ETag` of an earlier answer.' }),
 });
 
 /** Parameters are told one by one. */
@@ -101,7 +101,7 @@ function objectOf(schema: z.ZodType): ZodObjectInput {
 
 function responses(route: Route): ZodOpenApiResponsesObject {
   const { status, description: text, schema, version: versioned } = route.answer;
-  const etag = { ETag: 'The version of what is answered.' };
+  const etag = { ETag: 'The version of the answer.' };
   const headers = { ...route.answer.headers, ...(versioned === undefined ? {} : etag) };
   const type = route.streams ? 'text/event-stream' : 'application/json';
   const told: ZodOpenApiResponsesObject = {
@@ -112,7 +112,10 @@ function responses(route: Route): ZodOpenApiResponsesObject {
     },
   };
   if (versioned !== undefined) {
-    told['304'] = { description: 'It is what one has: If-None-Match names it', headers: headersOf(etag) };
+    told['304'] = {
+      description: 'Not changed: the version is the one in If-None-Match',
+      headers: headersOf(etag),
+    };
   }
   for (const each of faultsOf(route)) {
     told[`${each}` as `4${string}`] = {

@@ -46,7 +46,7 @@ function unknown(name: string): SoftquotaError {
   const shown = printable(name);
   return new SoftquotaError(
     'not_found',
-    `there is no user or organization ${shown}; softquota user create or POST /api/v1/admin/users creates one, and ` +
-      'with [users] AUTO_CREATE = true putting a name into a group does',
+    `there is no user or organization ${shown}; create it with softquota user create or POST /api/v1/admin/users; ` +
+      'with [users] AUTO_CREATE = true, adding a name to a group also creates it',
   );
 }

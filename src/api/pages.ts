@@ -20,11 +20,13 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
     page: number
       .default(1)
       .transform(page => Math.max(1, page))
-      .meta({ description: 'From 1; less is 1.' }),
+      .meta({ description: 'The number of the page, from 1; a smaller number means 1.' }),
     limit: number
       .default(usual)
       .transform(limit => (limit < 1 ? usual : Math.min(limit, most)))
-      .meta({ description: `How many on a page, at most ${most}; less than 1 is ${usual}.` }),
+      .meta({
+        description: `The number of entries on a page, at most ${most}; a number below 1 means ${usual}.`,
+      }),
   };
 }
 
@@ -63,8 +65,8 @@ export async function pageOf<Entry>(
 }
 
 export const pagingHeaders = {
-  'X-Total-Count': 'How many there are on all pages.',
-  Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, as far as there are such.',
+  'X-Total-Count': 'The number of entries on all pages.',
+  Link: 'The addresses of the pages `first`, `prev`, `next` and `last`, if they exist.',
 } as const;
 
 /** `address` is that of the list, with the query but for the page. */

@@ -17,12 +17,12 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 export const tags = {
   policy: 'Rules and groups',
-  owners: 'What owners use and may use',
-  own: "One's own quota",
+  owners: 'Usage and limits of owners',
+  own: 'Your own quota',
   organizations: "An organization's quota",
   users: 'Users, organizations, tokens and sessions',
-  sources: 'Signing in by a provider of identities, and quota groups by what it claims',
-  operation: 'Measuring, and looking after the installation',
+  sources: 'Sign-in with an identity provider, and quota groups from its claims',
+  operation: 'Scans and administration of the installation',
   about: 'About this API',
 } as const;
 

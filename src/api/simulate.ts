@@ -32,7 +32,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   for (const owner of ledger.owners()) {
     if (++owners % ownersAtOnce === 0) await nextTurn();
     if (ledger.policy !== inForce || ledger.settings !== settings) {
-      throw new SoftquotaError('conflict', 'the policy was changed while it was looked at; ask again');
+      throw new SoftquotaError('conflict', 'the policy changed during the simulation; ask again');
     }
     const changes = changesFor(owner, { policy: inForce, settings }, { policy: drafted, settings: then });
     const toRefused = changes.filter(({ after }) => !after.allowed);

@@ -18,7 +18,7 @@ export function mustNameFewRules(
 ): void {
   const named = groups.reduce((sum, { rules }) => sum + (rules?.length ?? 0), 0);
   if (named <= mostOf.rulesOfGroups) return;
-  const message = `groups: expected at most ${mostOf.rulesOfGroups} rules in all of them together`;
+  const message = `groups: expected at most ${mostOf.rulesOfGroups} rules in all groups together`;
   throw new SoftquotaError('invalid', message);
 }
 
@@ -54,7 +54,7 @@ export async function mustBeSound(
       const fault = nameFault(name);
       return fault === null
         ? { is: ledger.documents.owners.keyOf(name) }
-        : { not: `${printable(name)} is no name: ${fault}` };
+        : { not: `${printable(name)} is not a valid name: ${fault}` };
     }
     unknown++;
     return { not: `there is no user or organization ${printable(name)}` };
@@ -63,18 +63,16 @@ export async function mustBeSound(
   await inSlices(namesIn(groups), ({ is, name, where, seen }) => {
     const meant = is === 'rule' ? ruleOf(name) : ownerOf(name);
     if ('not' in meant) faults.add(() => `${where}: ${meant.not}`);
-    else if (seen.has(meant.is)) faults.add(() => `${where}: ${printable(name)} is there twice`);
+    else if (seen.has(meant.is)) faults.add(() => `${where}: ${printable(name)} is listed twice`);
     else seen.add(meant.is);
   });
   if (unknown > 0) {
-    faults.add(
-      () => 'create_users: true, or softquota policy import --create-users, creates those who are not there',
-    );
+    faults.add(() => 'create_users: true, or softquota policy import --create-users, creates unknown users');
   }
   for (const [list, named] of [['rules', rules] as const, ['groups', groups] as const]) {
     const seen = new Set<string>();
     await inSlices(named.entries(), ([index, { name }]) => {
-      if (seen.has(name)) faults.add(() => `${list}.${index}.name: ${printable(name)} is there twice`);
+      if (seen.has(name)) faults.add(() => `${list}.${index}.name: ${printable(name)} is listed twice`);
       seen.add(name);
     });
   }

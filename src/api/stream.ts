@@ -49,7 +49,7 @@ export class Streams {
     if (response.destroyed) return;
     const { most, lookEveryMs, quietMs } = this.#limits;
     if (this.#open.size >= most) {
-      throw new SoftquotaError('busy', `${most} follow already, which is as many as can; try again later`);
+      throw new SoftquotaError('busy', `${most} clients already follow, which is the limit; try again later`);
     }
     response.status(200).set({
       'Content-Type': 'text/event-stream',

@@ -28,7 +28,10 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
     if (!isPage && file === undefined) return next();
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.set('Allow', 'GET, HEAD');
-      throw new SoftquotaError('wrong_method', `${request.method} is not for this address; GET, HEAD are`);
+      throw new SoftquotaError(
+        'wrong_method',
+        `${request.method} is not allowed for this address; allowed: GET, HEAD`,
+      );
     }
     if (file !== undefined) return sendFile(request, response, path, file);
     if (found === null) return tellNotBuilt(request, response);

@@ -18,7 +18,7 @@ export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 
 /** Throws `conflict` where another policy is in force than the one that this one was written for. */
 export function mustBeForThis(ledger: Ledger, { version }: NewWholePolicy): void {
   if (version === undefined || version === null || version === wholePolicyOf(ledger).version) return;
-  throw new SoftquotaError('conflict', 'version: the policy has been changed since; look at it again');
+  throw new SoftquotaError('conflict', 'version: the policy has changed since that version; read it again');
 }
 
 /**

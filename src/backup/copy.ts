@@ -89,14 +89,14 @@ function mustBeSame(what: string, found: readonly object[], wanted: readonly obj
   if (isDeepStrictEqual(sorted(found), sorted(wanted))) return;
   throw new SoftquotaError(
     'conflict',
-    `the ${what} that was read back is not what was copied: somebody else writes there`,
+    `the ${what} that was read back is not the one that was copied: another program writes to the store`,
   );
 }
 
 function notEmpty(): SoftquotaError {
   return new SoftquotaError(
     'conflict',
-    'the store holds a policy already, which stays as it is. Where it is the right one, set [store] ADAPTER = redis and ' +
-      'restart the daemon; else empty it, or choose another [store] PREFIX with --prefix',
+    'the store already has a policy, which is not changed. If it is the right one, set [store] ADAPTER = redis and ' +
+      'restart the daemon; otherwise empty the store, or choose another [store] PREFIX with --prefix',
   );
 }

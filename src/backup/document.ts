@@ -131,18 +131,18 @@ export function parseBackup(text: string, from: string): Backup {
     json = JSON.parse(text);
   } catch (cause) {
     const why = messageOf(cause);
-    throw refused(`not a whole backup of softquota (${printable(why)})`);
+    throw refused(`not a complete backup of softquota (${printable(why)})`);
   }
   const any = anyDocument.safeParse(json);
   if (!any.success) throw refused('no backup of softquota');
   if (any.data.format > format) {
     throw refused(
-      `made by softquota ${printable(any.data.version)}, in format ${any.data.format}; this one knows up to ` +
+      `made by softquota ${printable(any.data.version)}, in format ${any.data.format}; this version knows formats up to ` +
         `${format}. Restore it with that softquota or a newer one`,
     );
   }
   const parsed = document.safeParse(json);
   if (parsed.success) return parsed.data;
   const faults = issueLines(parsed.error);
-  throw refused(`not a sound backup: ${printable(faults.slice(0, 10).join('; '))}`);
+  throw refused(`the backup has errors: ${printable(faults.slice(0, 10).join('; '))}`);
 }

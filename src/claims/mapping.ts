@@ -39,7 +39,7 @@ export function mappingIn(value: unknown): Mapped {
     document = JSON.parse(value);
   } catch (error) {
     const why = messageOf(error);
-    return { ok: false, faults: [`expected a JSON object, and it is no JSON: ${why}`] };
+    return { ok: false, faults: [`expected a JSON object; this is not valid JSON: ${why}`] };
   }
   return mappingOf(document);
 }

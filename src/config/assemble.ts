@@ -102,7 +102,7 @@ function refuseBadSockets(config: Config, values: Values): void {
       const size = `${bytes} bytes long, and this system takes ${longestSocketPath}`;
       values.refuse(key, `the path ${path} is ${size}. Give a shorter ${key.name} or DATA_PATH.`);
     } else if (twin !== undefined) {
-      values.refuse(key, `the path ${path} is that of ${twin} too. Each socket needs its own.`);
+      values.refuse(key, `the path ${path} is also the path of ${twin}. Each socket needs its own path.`);
     }
     seen.set(path, key.name);
   }
@@ -114,7 +114,8 @@ function refuseBadSockets(config: Config, values: Values): void {
  */
 function refuseNamelessHost(config: Config, values: Values): void {
   if (config.store.adapter === 'sqlite' || config.server.hostId !== null) return;
-  const where = '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other one has.';
+  const where =
+    '[store] ADAPTER = redis needs [server] HOST_ID, a name for this host that no other host uses.';
   values.refuse(store.adapter, where);
 }
 
@@ -123,7 +124,7 @@ function refuseSharingAlone(config: Config, values: Values): void {
   if (config.store.adapter === 'redis') return;
   for (const { shared } of storages) {
     if (values.take(shared) === null) continue;
-    values.refuse(shared, 'this host has its quota for itself. SHARED needs [store] ADAPTER = redis.');
+    values.refuse(shared, 'this host does not share its quota. SHARED needs [store] ADAPTER = redis.');
   }
 }
 
@@ -144,7 +145,7 @@ function notesOn(config: Config, values: Values): string[] {
     .flatMap(({ storage, owner, shared }) =>
       [owner, shared]
         .filter(key => values.isGiven(key))
-        .map(({ name }) => `[storage.${storage}] has no PATH, so that its ${name} says nothing.`),
+        .map(({ name }) => `[storage.${storage}] has no PATH, so its ${name} has no effect.`),
     );
   const blind =
     config.quota.enabled && config.storages.length === 0

@@ -20,7 +20,7 @@ export interface Section {
 
 const storageDocs = {
   repos: 'Git repositories.',
-  wiki: 'Wikis, which are git repositories too.',
+  wiki: 'Wikis, which are also git repositories.',
   lfs: 'Files of git-lfs.',
   'attachments.issues': 'Files attached to issues and comments.',
   'attachments.releases': 'Files attached to releases.',
@@ -32,7 +32,7 @@ export const sections: readonly Section[] = [
   { name: 'quota', doc: 'Whether, when and how a limit refuses.', keys: Object.values(quota) },
   {
     name: 'quota.default',
-    doc: 'The limit of every owner to whom no group applies.',
+    doc: 'The limit for every owner to whom no group applies.',
     keys: Object.values(quotaDefault),
   },
   ...storages.map(({ storage, path, owner, shared }) => ({
@@ -40,13 +40,13 @@ export const sections: readonly Section[] = [
     doc: storageDocs[storage],
     keys: storage === 'repos' ? [path, owner, visibility, shared] : [path, owner, shared],
   })),
-  { name: 'scan', doc: 'How and when everything is measured.', keys: Object.values(scan) },
-  { name: 'hooks', doc: 'What pushers read.', keys: Object.values(hooks) },
-  { name: 'server', doc: 'The daemon: its folder, its sockets, its address.', keys: Object.values(server) },
-  { name: 'users', doc: "How owners' names are taken.", keys: Object.values(users) },
-  { name: 'store', doc: 'Where policy and usage are kept.', keys: Object.values(store) },
-  { name: 'events', doc: 'The record of what happened.', keys: Object.values(events) },
-  { name: 'security', doc: 'Secrets at rest.', keys: Object.values(security) },
+  { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
+  { name: 'hooks', doc: 'The messages to pushers.', keys: Object.values(hooks) },
+  { name: 'server', doc: 'The daemon: its directory, sockets and address.', keys: Object.values(server) },
+  { name: 'users', doc: 'How names of owners are treated.', keys: Object.values(users) },
+  { name: 'store', doc: 'Where policy and usage are stored.', keys: Object.values(store) },
+  { name: 'events', doc: 'The record of events.', keys: Object.values(events) },
+  { name: 'security', doc: 'Encryption of stored secrets.', keys: Object.values(security) },
   { name: 'log', doc: 'The log.', keys: Object.values(log) },
 ];
 

@@ -43,7 +43,7 @@ export function readEnvironment(
     const id = `${section}\0${name}`;
     const first = firstVariables.get(id);
     if (first !== undefined) {
-      faults.push({ variable, message: `sets what ${first} sets. Keep one of the two.` });
+      faults.push({ variable, message: `sets the same key as ${first}. Keep one of the two.` });
       continue;
     }
     firstVariables.set(id, variable);

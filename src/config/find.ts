@@ -43,12 +43,12 @@ export function findFile(where: Where): { readonly found: FoundConfig; readonly 
   const candidate = readIfThere(local, 'app.ini');
   const foreign = candidate !== null && where.uid === 0 && !isOwnOfRoot(candidate, local);
   const notes = foreign
-    ? [`${local} is passed over: it does not belong to root. To use it all the same, name it with --config.`]
+    ? [`${local} is ignored, because root does not own it. To use it nevertheless, name it with --config.`]
     : [];
   const found = (foreign ? null : candidate?.found) ?? readIfThere(systemFile, systemFile)?.found ?? null;
   const message =
-    `no configuration, neither ./app.ini (in ${cwd}) nor ${systemFile}. ` +
-    'Write one, app.ini.example is a start, or name one with --config FILE or SOFTQUOTA_CONFIG.';
+    `no configuration found, neither ./app.ini (in ${cwd}) nor ${systemFile}. ` +
+    'Create one, for example from app.ini.example, or name one with --config FILE or SOFTQUOTA_CONFIG.';
   return { found: found ?? { is: 'nothing', message }, notes };
 }
 

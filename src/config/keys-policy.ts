@@ -11,16 +11,16 @@ const quotaKey = keysOfSection('quota');
 export const quota = {
   enabled: quotaKey('ENABLED', kind.flag, {
     text: 'false',
-    doc: 'Whether anything is ever refused. While false, everything is measured and everything allowed.',
+    doc: '`true` enforces quotas. With `false`, everything is measured and everything is allowed.',
     reloads: true,
     of: config => config.quota.enabled,
   }),
   defaultGroups: quotaKey(
     'DEFAULT_GROUPS',
-    kind.listOf(groupName, 'Write names of groups with commas between'),
+    kind.listOf(groupName, 'Write names of groups, separated by commas'),
     {
       words: 'none',
-      doc: 'The groups that apply to owners with no group of their own, and where none of their rules covers the data. Names of groups that do not exist are passed over.',
+      doc: 'The groups that apply to owners who are in no group, and to data that no rule of their groups covers. Names of groups that do not exist are ignored.',
       example: 'everybody',
       reloads: true,
       of: config => config.quota.defaultGroups,
@@ -28,19 +28,19 @@ export const quota = {
   ),
   refuseWhen: quotaKey('REFUSE_WHEN', kind.oneOf(['exceeded', 'reached']), {
     text: 'exceeded',
-    doc: 'When a limit refuses: `exceeded` when more is used than the limit, `reached` when as much is. A limit of 0 always refuses.',
+    doc: 'When a limit refuses: `exceeded` if usage is over the limit, `reached` if usage is at the limit or over it. A limit of 0 always refuses.',
     reloads: true,
     of: config => config.quota.refuseWhen,
   }),
   uncovered: quotaKey('UNCOVERED', kind.oneOf(['default', 'deny']), {
     text: 'default',
-    doc: "What happens to data that no rule of an owner's groups covers: `default` asks the default groups, then `[quota.default]`; `deny` refuses.",
+    doc: "What happens to data that no rule of an owner's groups covers: `default` uses the default groups, then `[quota.default]`; `deny` refuses it.",
     reloads: true,
     of: config => config.quota.uncovered,
   }),
   mode: quotaKey('MODE', kind.oneOf(['enforce', 'report']), {
     text: 'enforce',
-    doc: '`enforce` refuses; `report` decides and records in the same way, but lets everything through.',
+    doc: '`enforce` refuses; `report` decides and records in the same way, but allows everything.',
     reloads: true,
     of: config => config.quota.mode,
   }),
@@ -48,11 +48,11 @@ export const quota = {
     'WARN_AT',
     kind.listOf(
       kind.wholeNumber(1, 100),
-      'Write whole percents from 1 to 100 with commas between, such as 80, 90',
+      'Write whole percentages from 1 to 100, separated by commas, such as 80, 90',
     ),
     {
       text: '80, 90',
-      doc: 'Percents of a limit from which on pushers are warned. Empty: nobody is.',
+      doc: 'Percentages of a limit at which pushers are warned. Empty: no warnings.',
       reloads: true,
       of: config => config.quota.warnAt,
     },
@@ -64,7 +64,7 @@ const totalKey = keysOfSection('quota.default');
 export const quotaDefault = {
   total: totalKey('TOTAL', kind.limit, {
     text: '-1',
-    doc: 'What one owner may store in all: a size such as 500M, 10G or 1.5GiB, or -1 for no limit. k, M, G, T, P are powers of 1000; Ki, Mi, Gi, Ti, Pi of 1024.',
+    doc: 'The most that one owner may store in total: a size such as 500M, 10G or 1.5GiB, or -1 for no limit. k, M, G, T, P are powers of 1000; Ki, Mi, Gi, Ti, Pi of 1024.',
     reloads: true,
     of: config => config.quota.totalBytes,
   }),
@@ -75,12 +75,12 @@ const usersKey = keysOfSection('users');
 export const users = {
   autoCreate: usersKey('AUTO_CREATE', kind.flag, {
     text: 'false',
-    doc: 'Whether putting an unknown name into a group creates that user; else it is refused.',
+    doc: 'With `true`, adding an unknown name to a group creates that user; with `false`, it is refused.',
     of: config => config.users.autoCreate,
   }),
   case: usersKey('CASE', kind.oneOf(['fold', 'keep']), {
     text: 'fold',
-    doc: 'Whether `Alice` and `alice` are one owner (`fold`) or two (`keep`); of ASCII letters only.',
+    doc: 'Decides whether `Alice` and `alice` are one owner (`fold`) or two owners (`keep`). Only ASCII letters are folded.',
     of: config => (config.users.foldCase ? 'fold' : 'keep'),
   }),
 };
@@ -90,8 +90,8 @@ const hooksKey = keysOfSection('hooks');
 export const hooks = {
   contact: hooksKey('CONTACT', kind.optional(kind.line), {
     words: 'none',
-    doc: 'The last line of a refusal: words, a link, whatever helps the pusher.',
-    example: 'Ask for more: https://git.example/quota',
+    doc: 'The last line of a refusal: a text or a link that helps the pusher.',
+    example: 'To ask for more space: https://git.example/quota',
     reloads: true,
     of: config => config.hooks.contact,
   }),
@@ -102,7 +102,7 @@ const eventsKey = keysOfSection('events');
 export const events = {
   keep: eventsKey('KEEP', kind.duration, {
     text: '90d',
-    doc: 'How long refusals, thresholds come to and changes of policy are remembered: s, m, h, d or w after a whole number. What is older goes within an hour.',
+    doc: 'How long refusals, reached thresholds and policy changes are stored: a whole number and s, m, h, d or w. Older events are deleted within an hour.',
     reloads: true,
     of: config => config.events.keepMs,
   }),

@@ -8,7 +8,7 @@ import { ownerSource } from './owner-source.ts';
 
 const templates = kind.listOf(
   kind.path,
-  'Write directories such as /srv/git/{owner}/{repo}.git with commas between',
+  'Write directories such as /srv/git/{owner}/{repo}.git, separated by commas',
   // So that one that is there twice can be named as a fault.
   'kept',
 );
@@ -38,20 +38,20 @@ export const storages = storageKinds.map(storage => {
   const key = keysOfSection(`storage.${storage}`);
   const path = key('PATH', templates, {
     words: 'none',
-    doc: 'Where it lies: directories with `{owner}` for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; several by commas.',
+    doc: 'The directories: `{owner}` stands for one name and `{repo}` for one or more, such as `/srv/git/{owner}/{repo}.git`; separate several by commas.',
     example: examples[storage],
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.templates ?? [],
   });
   const owner = key('OWNER', ownerSource, {
     text: 'path',
-    doc: 'Who owns what lies there: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only) or `fixed NAME`.',
+    doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only) or `fixed NAME`.',
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.owner ?? byPath,
   });
   const shared = key('SHARED', kind.optional(name), {
     words: 'none',
-    doc: 'What you call the file system that all of it lies on, where several hosts mount it: those that give the same name walk it once. Only with `[store] ADAPTER = redis`.',
+    doc: 'A name for the file system, if several hosts mount it: hosts with the same name walk it only once. Only with `[store] ADAPTER = redis`.',
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.shared ?? null,
   });
@@ -63,7 +63,7 @@ export const visibility = keysOfSection('storage.repos')(
   kind.oneOf(['export-ok', 'public', 'private']),
   {
     text: 'export-ok',
-    doc: 'Which repositories count as public: `export-ok` those with a file `git-daemon-export-ok`, `public` all, `private` none.',
+    doc: 'Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none.',
     reloads: true,
     of: config => config.storages.find(one => one.kind === 'repos')?.visibility ?? 'export-ok',
   },
@@ -74,7 +74,7 @@ const scanKey = keysOfSection('scan');
 export const scan = {
   workers: scanKey('WORKERS', kind.optional(kind.wholeNumber(1, 64)), {
     words: 'the number of cores, at most 4',
-    doc: 'How many threads measure.',
+    doc: 'The number of threads that measure.',
     example: '2',
     of: config => config.scan.workers,
   }),
@@ -86,13 +86,13 @@ export const scan = {
   }),
   verify: scanKey('VERIFY', kind.cron, {
     text: '0 3 * * 0',
-    doc: 'When everything is measured without trusting anything known before, and differences are reported.',
+    doc: 'When everything is measured without any cache, and differences are reported.',
     reloads: true,
     of: config => config.scan.verify,
   }),
   measure: scanKey('MEASURE', kind.oneOf(['apparent', 'allocated']), {
     text: 'apparent',
-    doc: 'What of a file counts: `apparent` its size, `allocated` the blocks that it takes on the disk. Regular files count; with `allocated` so do the blocks of directories.',
+    doc: 'What counts of a file: `apparent`: its size; `allocated`: its blocks on the disk. Only regular files count; with `allocated`, the blocks of directories count, too.',
     reloads: true,
     of: config => config.scan.measure,
   }),
@@ -103,11 +103,11 @@ export const scan = {
         z.string().refine(name => !/[/\0]/.test(name) && name !== '.' && name !== '..', 'not a name'),
         'Write a name',
       ),
-      'Write names of directories, without /, with commas between',
+      'Write names of directories without /, separated by commas',
     ),
     {
       text: '.snapshot, .snapshots, .zfs, lost+found',
-      doc: 'Names of directories that are left out wherever they lie.',
+      doc: 'Names of directories that are not measured, at any depth.',
       reloads: true,
       of: config => config.scan.exclude,
     },

@@ -82,7 +82,7 @@ export function oneOf<const Words extends readonly string[]>(words: Words): Valu
       .string()
       .trim()
       .toLowerCase()
-      .pipe(z.enum(words, { error: 'not one of its words' })),
+      .pipe(z.enum(words, { error: 'not one of the possible values' })),
     `Write ${others} or ${words.at(-1)}`,
     word => word,
   );
@@ -122,7 +122,7 @@ export const path: ValueType<string> = textKind(
     .string()
     .regex(/\S/, 'empty')
     .regex(/^[^\0]*$/, 'not a path: it has a NUL character'),
-  'Write a path; one that does not begin with / counts from the folder of the configuration file',
+  'Write a path; a path that does not begin with / is relative to the directory of the configuration file',
 );
 
 export const line: ValueType<string> = textKind(
@@ -137,7 +137,7 @@ const shortestKey = 32;
 
 /** Keys for secrets, the newest first, with commas or line breaks between. */
 export const secretKeys: ValueType<readonly string[]> = {
-  expected: `Write at least ${shortestKey} characters without a comma; previous keys of that length may follow, by commas`,
+  expected: `Write at least ${shortestKey} characters without a comma; previous keys of that length can follow, separated by commas`,
   parse: text => {
     const keys = text
       .split(/[,\r\n]/)
@@ -235,7 +235,7 @@ function cronProblem(text: string): string | null {
   if (text.includes(':')) return 'not a cron expression';
   try {
     const next = new Cron(text, { mode: '5-part', paused: true }).nextRun();
-    return next === null ? 'a time that never comes' : null;
+    return next === null ? 'a time that never occurs' : null;
   } catch {
     return 'not a cron expression';
   }

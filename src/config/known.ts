@@ -54,12 +54,12 @@ function meantSection(name: string): string | null {
 
 function homelessMessage(name: string): string {
   const home = homesOf(name);
-  return `stands before the first [section]. ${home === '' ? 'Move it below one' : `It belongs to ${home}`}.`;
+  return `is before the first [section]. ${home === '' ? 'Move it below one' : `It belongs to ${home}`}.`;
 }
 
 function unknownKeyMessage(section: Section, name: string): string {
   const home = homesOf(name);
-  if (home !== '') return `this key does not stand here. It belongs to ${home}.`;
+  if (home !== '') return `this key does not belong here. It belongs to ${home}.`;
   const names = section.keys.map(key => key.name);
   const meant = nearest(name, names);
   return `this version does not know this key. ${meant === null ? `Known here: ${names.join(', ')}.` : `Did you mean ${meant}?`}`;

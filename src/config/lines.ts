@@ -57,7 +57,7 @@ export function readLines(text: string, file: string): ConfigLines {
       if (!value.ok) faults.push(faultAt(origin, { ...place, message: `${value.problem}.` }));
       if (first !== undefined) {
         faults.push(
-          faultAt(origin, { ...place, message: `is on line ${first} already. Keep one of the two.` }),
+          faultAt(origin, { ...place, message: `is already on line ${first}. Keep one of the two.` }),
         );
         continue;
       }
@@ -87,6 +87,6 @@ function lineOf(content: string): Line {
   }
   const end = content.indexOf('=');
   const name = end === -1 ? '' : content.slice(0, end).trim();
-  if (name === '') return { is: 'fault', message: 'neither a [section] nor KEY = value.' };
+  if (name === '') return { is: 'fault', message: 'not a [section] and not KEY = value.' };
   return { is: 'value', name: name.toUpperCase(), written: content.slice(end + 1) };
 }

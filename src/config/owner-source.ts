@@ -34,7 +34,7 @@ export const ownerSource: ValueType<OwnerSource> = valueTypeOf(
 function sourceOf(by: string, argument: string): OwnerSource | string {
   switch (by) {
     case 'path':
-      return argument === '' ? { by } : 'more than path';
+      return argument === '' ? { by } : 'text after path';
     case 'file':
       return isFileName(argument) ? { by, name: argument } : 'not the name of a file in the unit';
     case 'git-config':
@@ -44,7 +44,7 @@ function sourceOf(by: string, argument: string): OwnerSource | string {
       return fault === null ? { by, name: argument } : `not an owner's name: it ${fault}`;
     }
     default:
-      return 'no way to tell an owner';
+      return 'not a known way to find the owner';
   }
 }
 

@@ -12,23 +12,29 @@ export function storageSettings(values: Values, base: string): readonly StorageS
   return storages.flatMap(({ storage, path, owner, shared: sharedKey }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
-      values.refuse(owner, 'there is no git-config here. Only [storage.repos] and [storage.wiki] have one.');
+      values.refuse(
+        owner,
+        'git-config is not possible here, but only in [storage.repos] and [storage.wiki].',
+      );
     }
     const shared = values.take(sharedKey);
     const templates: Template[] = [];
     for (const text of values.take(path)) {
       const parsed = parseTemplate(absoluteTemplate(text, base));
       if (!parsed.ok) {
-        values.refuse(path, `"${text}" is no template: ${parsed.reason}.`);
+        values.refuse(path, `"${text}" is not a template: ${parsed.reason}.`);
         continue;
       }
       const { template } = parsed;
       const twin = seen.get(template.text);
       if (twin !== undefined) {
-        values.refuse(path, `"${template.text}" is in [${twin}] already. One directory has one use.`);
+        values.refuse(
+          path,
+          `"${template.text}" is already in [${twin}]. Each directory can be in one section only.`,
+        );
       }
       if (!template.hasOwner && source.by === 'path' && !values.isFaulty(owner)) {
-        const advice = 'Put it into the path, or say with OWNER whose it is';
+        const advice = 'Add {owner} to the path, or set OWNER';
         values.refuse(path, `"${text}" has no {owner}, and OWNER is path. ${advice}.`);
       }
       seen.set(template.text, `storage.${storage}`);

@@ -32,6 +32,6 @@ export function readTextFile(path: string, mostBytes: number): TextFile {
     if (code === null) throw error;
     const isDenied = code === 'EACCES' || code === 'EPERM';
     if (saysHangs(error)) return fault('its disk does not answer');
-    return fault(isDenied ? 'it may not be read by this user' : `it cannot be read (${code})`);
+    return fault(isDenied ? 'this user has no permission to read it' : `it cannot be read (${code})`);
   }
 }

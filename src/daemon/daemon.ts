@@ -151,7 +151,7 @@ export class Daemon {
       const { faults } = loaded;
       this.#log.error(
         { faults: faults.length },
-        `the configuration stays as it was:\n${formatFaults(faults)}`,
+        `the configuration is not changed:\n${formatFaults(faults)}`,
       );
       return;
     }
@@ -169,11 +169,11 @@ export class Daemon {
     measuring.reconfigure(next);
     events.reconfigure(next.events);
     this.#log.level = next.log.level;
-    this.#log.info({ changed: names(true) }, 'the configuration is read anew');
+    this.#log.info({ changed: names(true) }, 'the configuration is reloaded');
     const later = names(false);
     this.#current.restartKeys = later;
     if (later.length > 0) {
-      this.#log.warn({ changed: later }, `these change at the next start: ${later.join(', ')}`);
+      this.#log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
     }
   }
 

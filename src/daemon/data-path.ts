@@ -14,7 +14,7 @@ export function prepareDataPath(dataPath: string): void {
     mkdirSync(dataPath, { recursive: true, mode: 0o700 });
   } catch (cause) {
     const why = messageOf(cause);
-    const message = `[server] DATA_PATH = ${dataPath}: cannot be made: ${why}`;
+    const message = `[server] DATA_PATH = ${dataPath}: cannot be created: ${why}`;
     throw new SoftquotaError('configuration', message, { cause });
   }
 }

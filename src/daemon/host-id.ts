@@ -23,7 +23,7 @@ function nameIn(file: string, otherwise: string): string {
   return keptOnce({
     file,
     read: text => (form.test(text.trim()) ? text.trim() : null),
-    unread: `holds no host's name (letters, digits, ".", "_", "-"); remove it to have one made${otherwise}`,
+    unread: `does not contain a host name (letters, digits, ".", "_", "-"); remove it to create a new one${otherwise}`,
     make: randomUUID,
   });
 }

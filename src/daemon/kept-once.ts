@@ -30,7 +30,7 @@ function named<T>(file: string, use: () => T): T {
   } catch (error) {
     if (error instanceof SoftquotaError) throw error;
     const why = messageOf(error);
-    throw new SoftquotaError('configuration', `${file} cannot be read or made: ${why}`, { cause: error });
+    throw new SoftquotaError('configuration', `${file} cannot be read or created: ${why}`, { cause: error });
   }
 }
 
@@ -67,7 +67,8 @@ function made<T>(kept: KeptOnce<T>): T {
     unlinkSync(draft);
   }
   const found = readIn(kept);
-  if (found === null) throw new SoftquotaError('configuration', `${file} was removed as soon as it was made`);
+  if (found === null)
+    throw new SoftquotaError('configuration', `${file} was removed as soon as it was created`);
   return found;
 }
 

@@ -20,7 +20,7 @@ export function secretKeysIn({ server, security }: Config): SecretKeys {
   const kept = {
     file: join(server.dataPath, 'secret.key'),
     read: keysIn,
-    unread: `holds no keys: at least ${shortest} characters on each line are expected. Put back what it was, or remove it to have one made: then the secrets that the daemon keeps have to be entered again`,
+    unread: `does not contain keys: expected at least ${shortest} characters on each line. Restore the file, or remove it to create a new key: then all stored secrets have to be entered again`,
     make: () => randomBytes(madeBytes).toString('base64url'),
   };
   return secretKeysOf(given.length === 0 ? keptOnce(kept) : [...given, ...(keptIn(kept) ?? [])]);

@@ -72,10 +72,7 @@ export async function openServers(
   const opened: Open[] = [];
   const unwatch = watchDescriptors({
     exhausted: code =>
-      log.error(
-        { code },
-        `no file can be opened any more: ${howToRaise}. Connections on which nothing is asked are ended`,
-      ),
+      log.error({ code }, `no file can be opened any more: ${howToRaise}. Idle connections are closed`),
     makeRoom: () => {
       for (const each of opened) each.makeRoom();
     },
@@ -113,7 +110,7 @@ function sharesOf(limit: number | null, log: Logger): ConnectionShares {
   if (limit !== null && limit < enoughDescriptors) {
     log.warn(
       { limit, enough: enoughDescriptors, connections: shares },
-      `this process may open ${limit} files, so that hooks have ${shares.gate} connections at a time and the HTTP API ${shares.http}: ${howToRaise}`,
+      `this process may open ${limit} files, so hooks can have ${shares.gate} connections at a time and the HTTP API ${shares.http}: ${howToRaise}`,
     );
   }
   return shares;
@@ -152,6 +149,6 @@ function gateServices({
       const { rootsAway, status } = measuring;
       return { reasons: notReady({ ledger, rootsAway, hangs: status.hangs, fleet }), notes: notes(status) };
     },
-    unforeseen: error => log.error({ err: error }, "a mistake of softquota's own"),
+    unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
   };
 }

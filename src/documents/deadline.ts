@@ -11,14 +11,14 @@ import { SoftquotaError } from '../errors.ts';
  */
 export const deadlineMs = 1700;
 
-export const notBegun = 'the shared store does not answer in time: nothing was changed. Try again';
+export const notBegun = 'the shared store did not answer in time: nothing was changed. Try again';
 
 export const unknown =
   'the shared store did not answer in time: it is not known whether the change was made. It may come into force within ' +
-  'moments; to ask for it again does no harm';
+  'moments; it is safe to send it again';
 
 export const notHereYet =
-  'the change is made, but this host does not know it yet; it comes into force here within moments';
+  'the change is stored, but not yet in force on this host; it comes into force here within moments';
 
 export function changedAllTheTime(): SoftquotaError {
   return new SoftquotaError('store_away', 'others change the policy all the time: try again');

@@ -122,7 +122,7 @@ function parsed(kind: Kind<unknown>, key: string, text: string): unknown {
   } catch (cause) {
     throw new SoftquotaError(
       'store_refused',
-      `the store is damaged: its ${kind.name} ${printable(key)} cannot be read. It was left as it is. Put a backup in its place`,
+      `the store is damaged: its ${kind.name} ${printable(key)} cannot be read. It was not changed. Restore a backup`,
       { cause },
     );
   }

@@ -276,7 +276,7 @@ export class Documents {
     if (standing === null) {
       throw new SoftquotaError(
         'store_away',
-        'the shared store was never reached, so nothing can be ruled yet',
+        'the shared store was never reached, so the policy cannot be changed yet',
       );
     }
     const { versioned, volatile } = split(records, kind => this.isVolatile(kind));

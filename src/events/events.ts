@@ -230,6 +230,7 @@ async function refusalsOf(ledger: Pick<Ledger, 'eventLog' | 'kept'>): Promise<re
 
 function placeIn(text: string): Pick<EventRecord, 'at' | 'id'> {
   const [, at = '', id = ''] = /^(-?\d{1,15})\.([a-z0-9-]{1,100})$/.exec(text) ?? [];
-  if (id === '') throw new SoftquotaError('invalid', 'after: expected what the page before gave in its Link');
+  if (id === '')
+    throw new SoftquotaError('invalid', 'after: expected the value from the Link of the previous page');
   return { at: Number(at), id };
 }

@@ -144,7 +144,7 @@ export class Fleet implements SharedDocuments {
       case 'changes restored':
         log.warn(
           { changes: message.count },
-          'the shared store had lost the last changes of the policy in force: they are written again',
+          'the shared store has lost the last changes of the policy in force: they are written again',
         );
         break;
       case 'owners met':
@@ -352,7 +352,7 @@ export class Fleet implements SharedDocuments {
     if (message === this.#loggedDivergence) return;
     this.#loggedDivergence = message;
     if (message !== null) log.warn({}, message);
-    else log.info({}, 'the policy of the shared store is the one in force');
+    else log.info({}, 'the policy in the shared store is the policy in force again');
   }
 
   #rejectIfDiverged(): void {
@@ -366,7 +366,7 @@ export class Fleet implements SharedDocuments {
     if (this.#away?.reason !== reason) {
       log.warn(
         { err: error },
-        `the shared store cannot be used at the moment, what is known serves: ${reason}`,
+        `the shared store cannot be used at the moment, so the last known data is used: ${reason}`,
       );
     }
     this.#away = { since: this.#away?.since ?? now(), reason };

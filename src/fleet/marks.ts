@@ -70,7 +70,7 @@ export class Marks {
       await this.#tellOfTheSilent();
       this.#heldUntil = performance.now() + tellingMs;
       this.#isLost = false;
-      log.warn({}, 'the shared store has lost usage that it was told; it is told again');
+      log.warn({}, 'the shared store has lost usage of this host; it is written again');
       tell({ is: 'usage lost' });
     } else if (this.#heldUntil !== null && performance.now() > this.#heldUntil) {
       this.#heldUntil = null;

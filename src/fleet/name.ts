@@ -171,7 +171,7 @@ export class HostName {
     this.#tellsFrom = tellsFrom;
     if (this.#taken !== null) {
       const takenSince = new Date(this.#taken.since).toISOString();
-      log.info({ host, takenSince }, `the name ${host} is this daemon's again`);
+      log.info({ host, takenSince }, `the HOST_ID ${host} belongs to this daemon again`);
     }
     if (this.#wasLost || this.#taken !== null) tell({ is: 'name regained' });
     this.#taken = null;
@@ -186,11 +186,14 @@ export class HostName {
     }
     this.#isHeld = false;
     if (!isSaid || this.#taken !== null) return;
-    this.#taken = { since: now(), message: `${takenMessage(host)}; until then this one tells no usage` };
+    this.#taken = {
+      since: now(),
+      message: `${takenMessage(host)}; until then this daemon does not share its usage`,
+    };
     log.error({ host }, this.#taken.message);
   }
 }
 
 function takenMessage(host: string): string {
-  return `[server] HOST_ID = ${host}: a daemon that is running has this name in the shared store. Give each host its own`;
+  return `[server] HOST_ID = ${host}: another running daemon uses this HOST_ID in the shared store. Each host needs its own`;
 }

@@ -21,10 +21,7 @@ export async function repair(policy: 'known' | 'stored', parts: RepairParts): Pr
   const { replica, store, documents, following, log } = parts;
   await following.sync();
   if (documents.divergence === null) {
-    throw new SoftquotaError(
-      'conflict',
-      'the policy in the store is the one in force: there is nothing to repair',
-    );
+    throw new SoftquotaError('conflict', 'the policy in the store is the policy in force: nothing to repair');
   }
   const { divergedPosition } = documents;
   await tellOfTheSilent(parts);
@@ -56,5 +53,5 @@ async function tellOfTheSilent({ shares, store, documents }: RepairParts): Promi
 }
 
 function changedMeanwhile(): SoftquotaError {
-  return new SoftquotaError('conflict', 'the store was changed meanwhile: look again');
+  return new SoftquotaError('conflict', 'the store has changed meanwhile: check it again');
 }

@@ -45,6 +45,6 @@ export function faultReply(error: unknown, unforeseen: (error: unknown) => void)
     return { status: error.status, json: () => ({ code: error.code, message }), text: () => `${message}\n` };
   }
   unforeseen(error);
-  const message = 'softquota made a mistake; its log tells more';
+  const message = 'internal error; the log of the daemon has details';
   return { status: 500, json: () => ({ code: 'internal', message }), text: () => `${message}\n` };
 }

@@ -38,7 +38,7 @@ export function answerCheck(services: GateServices, parameters: Parameters): Rep
       name => services.ledger.documents.owners.named(name) !== undefined,
     );
     if (subject === null) {
-      throw new SoftquotaError('bad_parameter', 'subject is missing: with owner it has to be said');
+      throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
     return replyTo(services, { ownerName, subject, unit: null, sizeBytes, actor });
   }
@@ -54,7 +54,7 @@ function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit
   if (unit.owner !== null) return { ownerName: unit.owner, unit };
   throw new SoftquotaError(
     'no_owner',
-    `no owner could be told for ${printable(unit.path)}; softquota doctor says what was looked for`,
+    `the owner of ${printable(unit.path)} cannot be found; softquota doctor shows the reason`,
   );
 }
 

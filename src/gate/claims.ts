@@ -21,7 +21,7 @@ export const longestClaimsBytes = 1024 * 1024;
 export async function claims(services: GateServices, parameters: Parameters): Promise<Reply> {
   const user = required(parameters, 'user');
   const fault = nameFault(user);
-  if (fault !== null) throw bad(`user is no name: ${fault}`);
+  if (fault !== null) throw bad(`user is not a valid name: ${fault}`);
   const source = required(parameters, 'source');
   const isTrial = trialIn(parameters.get('try') ?? '');
   const done = await services.synchronize({ user, source, claims: await claimsIn(parameters), isTrial });
@@ -42,7 +42,7 @@ async function claimsIn(parameters: Parameters): Promise<Claims> {
     found = await readJsonInSlices(text, { number: Number, mostValues });
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    throw bad(`claims is no JSON: ${error.message}, ${expected}`);
+    throw bad(`claims is not valid JSON: ${error.message}, ${expected}`);
   }
   if (typeof found !== 'object' || found === null || Array.isArray(found)) {
     throw bad(`claims is something else, ${expected}`);
@@ -54,7 +54,7 @@ async function claimsIn(parameters: Parameters): Promise<Claims> {
 function trialIn(text: string): boolean {
   if (text === 'true') return true;
   if (text === 'false' || text === '') return false;
-  throw bad('try is something else than true or false');
+  throw bad('try is not true or false');
 }
 
 function bad(message: string): SoftquotaError {

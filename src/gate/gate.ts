@@ -264,7 +264,7 @@ function routeOf(
     }
     throw new SoftquotaError(
       'not_found',
-      'no such address; there are /v1/check, /v1/changed, /v1/offline-decisions, /healthz and /readyz',
+      'no such address; the addresses are /v1/check, /v1/changed, /v1/offline-decisions, /healthz and /readyz',
     );
   }
   const method = request.method ?? '';

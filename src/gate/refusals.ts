@@ -115,12 +115,12 @@ export class Refusals {
     if (this.#trouble?.reason === reason) return;
     this.#trouble = { since: this.#trouble?.since ?? Date.now(), reason };
     const { log } = this.#options;
-    log.error({ file: this.#file, reason }, 'what is refused cannot be published');
+    log.error({ file: this.#file, reason }, 'the list of refused owners cannot be written');
   }
 
   #succeeded(): void {
     if (this.#trouble === null) return;
     this.#trouble = null;
-    this.#options.log.info({ file: this.#file }, 'what is refused is published again');
+    this.#options.log.info({ file: this.#file }, 'the list of refused owners is written again');
   }
 }

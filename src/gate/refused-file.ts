@@ -51,7 +51,7 @@ export async function publishFile(file: string, lines: Iterable<string>, rights:
 export async function doubtAbout(file: string): Promise<string | null> {
   const directory = dirname(file);
   if (((await stat(directory)).mode & 0o022) === 0) return null;
-  return `others than the daemon may write ${directory}, so that no hook relies on what is published there`;
+  return `other users than the daemon's can write ${directory}, so hooks do not trust the list there`;
 }
 
 function* piecesOf(lines: Iterable<string>): Generator<string | Buffer> {

@@ -18,7 +18,7 @@ export async function changed(services: GateServices, parameters: Parameters): P
     if (!parameters.has('owner')) throw new SoftquotaError('bad_parameter', 'path is missing');
     throw new SoftquotaError(
       'not_trusted',
-      'owner, subject and delta are taken on the trusted socket only ([server] TRUSTED_SOCKET)',
+      'owner, subject and delta are accepted only on the trusted socket ([server] TRUSTED_SOCKET)',
     );
   }
   const unit = await existing(services, pathIn(text));
@@ -32,7 +32,7 @@ export async function existing(services: GateServices, path: string): Promise<st
   if (known !== null) return known.name;
   const located = await services.locate(path);
   if (located.exists) return located.path;
-  throw new SoftquotaError('unknown_path', `${printable(path)} is in no unit, and never was`);
+  throw new SoftquotaError('unknown_path', `${printable(path)} is in no unit, now or earlier`);
 }
 
 /** `/v1/changed` as trusted programs may say it: by path, or how much came or went. */

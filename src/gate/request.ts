@@ -55,7 +55,7 @@ export function bodyOf(request: IncomingMessage, mostBytes = longestBodyBytes): 
       else reject(new SoftquotaError('too_large', `the body has more than ${mostBytes} bytes`));
     });
     request.once('error', cause =>
-      reject(new SoftquotaError('bad_parameter', 'the body breaks off', { cause })),
+      reject(new SoftquotaError('bad_parameter', 'the body is incomplete', { cause })),
     );
   });
 }
@@ -134,7 +134,7 @@ function flat(whole: object, nested: ReadonlySet<string>): Parameters {
     if (typeof value === 'string') add(found, name, value);
     else if (typeof value === 'number') add(found, name, String(value));
     else if (nested.has(name)) add(found, name, JSON.stringify(value));
-    else throw bad(`${name} is neither a text nor a number`);
+    else throw bad(`${name} is not a text and not a number`);
   }
   return found;
 }

@@ -82,7 +82,7 @@ async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
     // Left early, it is read to its end all the same.
     yield* request.iterator({ destroyOnReturn: false });
   } catch (cause) {
-    throw new SoftquotaError('bad_parameter', 'the body breaks off', { cause });
+    throw new SoftquotaError('bad_parameter', 'the body is incomplete', { cause });
   }
   // From here on the disk takes its time, and not the one who sent.
   request.socket.setTimeout(0);
@@ -94,7 +94,7 @@ function nameIn(address: string): string {
   try {
     name = decodeURIComponent(text);
   } catch (cause) {
-    throw new SoftquotaError('bad_parameter', 'the name of the source is no percent-encoded UTF-8', {
+    throw new SoftquotaError('bad_parameter', 'the name of the source is not percent-encoded UTF-8', {
       cause,
     });
   }

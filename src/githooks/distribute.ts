@@ -117,7 +117,7 @@ async function allRepositories(gitolite: Gitolite): Promise<readonly string[]> {
   if (hung === undefined) return repositories;
   throw new SoftquotaError(
     'not_ready',
-    `${hung.path}: ${hung.reason}, and gitolite would wait for it at each repository there: nothing was done`,
+    `${hung.path}: ${hung.reason}, and gitolite would wait for it at every repository there: nothing was done`,
   );
 }
 
@@ -165,7 +165,7 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
   if (isPushed && givesWay(place)) {
     throw new SoftquotaError(
       'conflict',
-      `${common}/${name} comes from the repository gitolite-admin, whose next push would put it back: ` +
+      `${common}/${name} comes from the repository gitolite-admin, whose next push would restore it: ` +
         `move it there to hooks/common/${name}.d/50-previous, push, and run this again`,
     );
   }
@@ -177,7 +177,7 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
     if (folder.entry(name).kind === 'absent') return;
     throw new SoftquotaError(
       'conflict',
-      `${overriding}/${name} takes the place of what lies in ${common}: move it there, and run this again`,
+      `${overriding}/${name} overrides the file in ${common}: move it there, and run this again`,
     );
   } finally {
     await folder.close();
@@ -204,7 +204,7 @@ async function mustHideNothing(repositories: readonly string[], place: HookPlace
       throw new SoftquotaError(
         'conflict',
         `${repository}/hooks/${name} is the repository's own, and gitolite would remove it for its link: ` +
-          'softquota hooks install on that repository first, and it goes on there',
+          'run softquota hooks install on that repository first; then the hook keeps running there',
       );
     } finally {
       await hooks.close();

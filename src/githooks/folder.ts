@@ -94,7 +94,9 @@ export class Folder {
       // Linux says ENOTDIR of a link too, when both a directory and no link is asked for.
       if (code !== 'ELOOP' && code !== 'ENOTDIR') throw error;
       const stats = await this.#look(name, () => lstat(this.#at(name)));
-      const what = stats.isSymbolicLink() ? 'a link, and nothing is written through one' : 'not a directory';
+      const what = stats.isSymbolicLink()
+        ? 'a symbolic link, and nothing is written through a link'
+        : 'not a directory';
       throw new SoftquotaError('conflict', `${path} is ${what}`, { cause: error });
     }
   }

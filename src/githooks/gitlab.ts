@@ -11,12 +11,12 @@ const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 /** What tells that a repository is one of GitLab's; null where nothing does. */
 export function gitlabEvidence(path: string, settings: RepositorySettings): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
-  if (directory !== undefined) return `it lies in ${directory}`;
+  if (directory !== undefined) return `it is in ${directory}`;
   if (settings.gitlabProject === null) return null;
-  return 'its config has gitlab.fullpath; if GitLab serves it no longer, take that out';
+  return 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that';
 }
 
 /** Why hooks are of no use in such a repository. */
 export function gitlabWords(evidence: string): string {
-  return `GitLab's (${evidence}): Gitaly runs no hook of a repository, so nothing is asked, and no push is refused`;
+  return `a GitLab repository (${evidence}): GitLab does not run its hooks, so no push is checked or refused`;
 }

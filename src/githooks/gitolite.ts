@@ -53,7 +53,7 @@ export async function findGitolite(where: string, lookup: UserLookup = {}): Prom
   const user = where === 'auto' ? await onlyUser(users) : await userAt(where, users);
   const uid = lookup.uid ?? process.getuid?.() ?? 0;
   if (uid !== 0 && uid !== user.uid) {
-    throw new SoftquotaError('not_permitted', `run this as root, or as ${user.name}, whose gitolite it is`);
+    throw new SoftquotaError('not_permitted', `run this as root, or as ${user.name}, the user of gitolite`);
   }
   const ask = await gitoliteOf(user, uid);
   const value = async (name: string) => (await ask(['query-rc', '-n', name])).trim();
@@ -90,14 +90,14 @@ async function onlyUser(users: readonly User[]): Promise<User> {
   if (first === undefined) {
     throw new SoftquotaError(
       'usage',
-      `no user has a gitolite (${rcFile} in the home); name its home: --gitolite HOME`,
+      `no user has gitolite (${rcFile} in the home directory); name the home directory: --gitolite HOME`,
     );
   }
   if (found.some(({ home }) => home !== first.home)) {
     const homes = [...new Set(found.map(({ home }) => home))];
     throw new SoftquotaError(
       'usage',
-      `several users have a gitolite: ${homes.join(', ')}; name one: --gitolite HOME`,
+      `several users have gitolite: ${homes.join(', ')}; name one: --gitolite HOME`,
     );
   }
   return first;
@@ -137,9 +137,13 @@ async function userAt(where: string, users: readonly User[]): Promise<User> {
     if (systemCode(cause) === null) throw cause;
     if (saysHangs(cause))
       throw new SoftquotaError('not_ready', `${where}: the disk does not answer`, { cause });
-    throw new SoftquotaError('usage', `${where} is no home of a gitolite: ${rcFile} cannot be read there`, {
-      cause,
-    });
+    throw new SoftquotaError(
+      'usage',
+      `${where} is not the home directory of gitolite's user: ${rcFile} cannot be read there`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -52,7 +52,8 @@ export async function inspectPlace(hooks: Folder, name: HookName): Promise<HookP
 
 function mustBeFile(entry: BoundedFile, path: string): void {
   if (entry.kind === 'file' || entry.kind === 'absent') return;
-  const what = entry.kind === 'link' ? 'a link, and nothing is written through one' : 'not a regular file';
+  const what =
+    entry.kind === 'link' ? 'a symbolic link, and nothing is written through a link' : 'not a regular file';
   throw new SoftquotaError('conflict', `${path} is ${what}`);
 }
 

@@ -179,7 +179,7 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   if (!main.whole) {
     throw new SoftquotaError(
       'conflict',
-      `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it goes on, and run this again`,
+      `${hooks.path}/${name} is larger than 1 MiB: move it to ${name}.d/${previousFile}, where it keeps running, and run this again`,
     );
   }
   if (previous.kind !== 'file') return;
@@ -187,8 +187,8 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   if (previous.whole && previous.bytes.equals(main.bytes)) return;
   throw new SoftquotaError(
     'conflict',
-    `${hooks.path}/${name} and ${name}.d/${previousFile} are two different hooks, and there is room for one: ` +
-      `give the one in ${name}.d another name, under which it goes on too, or remove it`,
+    `${hooks.path}/${name} and ${name}.d/${previousFile} are two different hooks, but only one can have this name: ` +
+      `rename the hook in ${name}.d, so that it also keeps running, or remove it`,
   );
 }
 

@@ -148,8 +148,8 @@ export async function configOf(repository: Folder) {
 }
 
 const noFile = {
-  absent: 'is not there',
-  link: 'is a link, and nothing is written through one',
+  absent: 'does not exist',
+  link: 'is a symbolic link, and nothing is written through a link',
   directory: 'is not a file',
   special: 'is not a file',
 } as const;

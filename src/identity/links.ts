@@ -59,7 +59,7 @@ export function putLink(
   if (known !== null && known.owner !== user.id) {
     throw new SoftquotaError(
       'conflict',
-      'subject: it is linked to another user already; delete that link first',
+      'subject: it is already linked to another user; delete that link first',
     );
   }
   if (known !== null) return known;
@@ -94,7 +94,7 @@ export function removeLink(changes: ChangeSet, user: OwnerRecord, issuer: string
   if (link === null) {
     throw new SoftquotaError(
       'not_found',
-      `${printable(user.name)} is linked to nobody at ${printable(issuer)}`,
+      `${printable(user.name)} is not linked to an account at ${printable(issuer)}`,
     );
   }
   changes.remove(linkKind, keyOf(link));

@@ -37,7 +37,7 @@ export function setMember(
   if (user.type !== 'user') {
     throw new SoftquotaError(
       'invalid',
-      `${printable(user.name)} is an organization: only users can be members of one`,
+      `${printable(user.name)} is an organization: only users can be members`,
     );
   }
   const members = membersOf(changes, organization.id);
@@ -59,7 +59,7 @@ export function removeMember(changes: ChangeSet, organization: OwnerRecord, user
   if (others.length === members.length) {
     throw new SoftquotaError(
       'not_found',
-      `${printable(user.name)} is no member of ${printable(organization.name)}`,
+      `${printable(user.name)} is not a member of ${printable(organization.name)}`,
     );
   }
   put(changes, organization.id, others);

@@ -67,7 +67,7 @@ export function createToken(
   if (others.length >= mostTokens) {
     throw new SoftquotaError(
       'conflict',
-      `${printable(owner.name)} has ${others.length} tokens, and at most ${mostTokens} are possible: revoke one first`,
+      `${printable(owner.name)} has ${others.length} tokens, which is the limit: revoke one first`,
     );
   }
   const faults = faultsOf(wanted, owner, now);
@@ -116,13 +116,13 @@ function mustNotGiveMore({ scopes, expiresAt }: NewToken, maker: Caller): void {
   if (beyond !== null) {
     throw new SoftquotaError(
       'not_permitted',
-      `scopes: ${beyond} is more than the token that you use may give away`,
+      `scopes: the token that you use does not have ${beyond}, so it cannot create a token with this scope`,
     );
   }
   if (maker.expiresAt !== null && (expiresAt === null || expiresAt > maker.expiresAt)) {
     throw new SoftquotaError(
       'not_permitted',
-      `expires_at: the token that you use ends at ${new Date(maker.expiresAt).toISOString()}, and what it makes cannot last longer`,
+      `expires_at: the token that you use ends at ${new Date(maker.expiresAt).toISOString()}, and a token that it creates cannot last longer`,
     );
   }
 }
@@ -133,6 +133,6 @@ function faultsOf({ name, scopes, expiresAt }: NewToken, owner: OwnerRecord, now
     ...(owner.type === 'user' ? [] : [`${printable(owner.name)} is an organization: only users have tokens`]),
     ...(named === null ? [] : [`name: ${named}`]),
     ...(scopes.length > 0 ? [] : ['scopes: at least one is expected, such as all or read:user']),
-    ...(expiresAt === null || expiresAt > now ? [] : ['expires_at: it is past already']),
+    ...(expiresAt === null || expiresAt > now ? [] : ['expires_at: the time is in the past']),
   ];
 }

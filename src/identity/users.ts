@@ -107,7 +107,7 @@ function mustHaveNoFault(name: string, type: OwnerRecord['type'], profile: Profi
   if (email !== '' && !isEmail(email)) faults.push('email: expected an address such as alice@git.example');
   const fullNamed = fullName === '' ? null : nameFault(fullName);
   if (fullNamed !== null) faults.push(`full_name: ${fullNamed}`);
-  if (isAdmin && type === 'organization') faults.push('is_admin: an organization is no administrator');
+  if (isAdmin && type === 'organization') faults.push('is_admin: an organization cannot be an administrator');
   FaultList.of(faults).throwIfAny();
 }
 

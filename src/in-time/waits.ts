@@ -35,6 +35,6 @@ export function hangWords({ place, mountedAt }: Wait): string {
   // Unlike --target, this asks the system's list and not the disk.
   const look = `findmnt --mountpoint ${shellQuoted(mountedAt)}`;
   return printable(
-    `the disk at ${place} does not answer; what lies on it is left as it is: see what serves it (${look}), then run this again`,
+    `the disk at ${place} does not answer, so nothing on it was changed: find its server (${look}), then run this again`,
   );
 }

@@ -163,7 +163,7 @@ function* lostTemplates(
     if (root === undefined || !inside.includes(root) || heard.has(track)) continue;
     const isSamePlace = root.path === unit && track.pattern.length === track.fixedLength;
     if (isSamePlace) continue;
-    const what = `nothing here is a unit by ${track.template.text}, since ${unit} as a whole is one`;
+    const what = `${track.template.text} matches nothing here, because ${unit} as a whole is one unit`;
     yield { type: 'fault', path: root.path, what };
   }
 }

@@ -128,7 +128,7 @@ function templateOf(kind: StorageKind, text: string): Template {
   if (parsed.ok) return parsed.template;
   throw new SoftquotaError(
     'configuration',
-    `[storage.${kind}] PATH: "${text}" is no template: ${parsed.reason}`,
+    `[storage.${kind}] PATH: "${text}" is not a template: ${parsed.reason}`,
   );
 }
 

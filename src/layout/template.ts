@@ -65,25 +65,24 @@ function segmentOf(name: string): Segment {
   if (name === '.' || name === '..') throw new Unusable(`a segment ${name} is not allowed`);
   if (name === '*') return { is: 'any' };
   if (name.includes('*')) {
-    throw new Unusable(`"${name}": * stands alone for one whole segment and cannot be part of one`);
+    throw new Unusable(`"${name}": * stands for a whole segment and cannot be a part of one`);
   }
   const [before = '', placeholder, ...others] = name.split(/(\{[^{}]*\})/);
   const after = others.join('');
   if (/[{}]/.test(before) || (others.length === 1 && /[{}]/.test(after))) {
-    throw new Unusable(`"${name}": a brace without its partner`);
+    throw new Unusable(`"${name}": a brace without a matching brace`);
   }
   if (placeholder === undefined) return { is: 'literal', text: name };
   if (placeholder !== '{owner}' && placeholder !== '{repo}') {
     throw new Unusable(`unknown ${placeholder}; known are {owner} and {repo}`);
   }
-  if (others.length > 1) throw new Unusable(`"${name}": a segment takes one of {owner} and {repo}`);
+  if (others.length > 1) throw new Unusable(`"${name}": a segment can have only one of {owner} and {repo}`);
   return { is: placeholder === '{owner}' ? 'owner' : 'repo', before, after };
 }
 
 function refuseDisorder(segments: readonly Segment[]): void {
   for (const is of ['owner', 'repo']) {
-    if (segments.filter(segment => segment.is === is).length > 1)
-      throw new Unusable(`{${is}} is there twice`);
+    if (segments.filter(segment => segment.is === is).length > 1) throw new Unusable(`{${is}} is used twice`);
   }
   const repo = segments.findIndex(segment => segment.is === 'repo');
   if (repo !== -1 && segments.slice(repo + 1).some(segment => segment.is !== 'literal')) {

@@ -280,7 +280,9 @@ export class Account {
 
   #tooLarge(cause?: unknown): SoftquotaError {
     const name = printable(this.#options.nameOf());
-    return new SoftquotaError('sum_too_large', `${name}'s units together pass 2^53 - 1 bytes`, { cause });
+    return new SoftquotaError('sum_too_large', `the sum of ${name}'s units exceeds 2^53 - 1 bytes`, {
+      cause,
+    });
   }
 }
 

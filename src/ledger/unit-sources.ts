@@ -146,7 +146,7 @@ export class UnitSources {
       if (!this.#held.has(name) && this.#held.size >= mostSources) {
         throw new SoftquotaError(
           'conflict',
-          `there are ${mostSources} sources already: delete one that reports no more`,
+          `there are ${mostSources} sources already: delete one that no longer reports`,
         );
       }
       const writer = await store.begin(name);
@@ -190,13 +190,13 @@ export class UnitSources {
   async #alone<T>(name: string, act: (store: UnitSourceStore) => Promise<T>): Promise<T> {
     const { store, clock } = this.#options;
     if (store === undefined)
-      throw new SoftquotaError('not_ready', 'there is no place for what sources report');
+      throw new SoftquotaError('not_ready', 'there is no directory for the reports of sources');
     const since = this.#busy.get(name);
     if (since !== undefined) {
       const when = new Date(since).toISOString();
       throw new SoftquotaError(
         'conflict',
-        `${printable(name)} is being changed since ${when}: try again once that has ended`,
+        `${printable(name)} is being changed since ${when}: try again later`,
       );
     }
     this.#busy.set(name, clock.wall());

@@ -20,12 +20,12 @@ export function tellLongWalks({ status, log, everyMs = usualEveryMs }: LongWalks
       if (told.has(path)) continue;
       log.warn(
         { path, seconds: Math.round(milliseconds / 1000) },
-        'a unit has been walked for more than half a minute, and the walk gets on',
+        'the walk of a unit has taken more than half a minute, and makes progress',
       );
     }
     for (const path of told) {
       const isWalked = now.walking.some(walk => walk.path === path);
-      if (!isWalked) log.info({ path }, 'a walk that took long is over');
+      if (!isWalked) log.info({ path }, 'a long walk has ended');
     }
     told = new Set(long.map(({ path }) => path));
   };

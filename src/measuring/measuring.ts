@@ -291,7 +291,7 @@ export class Measuring {
     }
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     for (const root of this.#rootsAway) {
-      this.#log.error(root, 'a storage root is away; its units count as last known');
+      this.#log.error(root, 'a storage root is missing; its units keep their last known bytes');
     }
     if (sweep.whole) this.#recordWhole(sweep);
     await this.#ledger.kept();

@@ -101,7 +101,7 @@ export class SignInFlow {
   async trouble(source: SourceDocument): Promise<string | null> {
     const { keys, log } = this.#options;
     if (clientSecretOf(source, keys).is === 'lost')
-      return `nobody could sign in by it at the moment: ${lostSecret}`;
+      return `at the moment nobody can sign in with this source: ${lostSecret}`;
     try {
       const provider = await this.#providers.of(source);
       if (source.signOutAtProvider) endSessionAddress(provider, source, this.postLogoutRedirectUri);
@@ -219,7 +219,7 @@ export class SignInFlow {
     if (begun === null) {
       throw new SignInFault(
         'not_started_here',
-        'this browser has begun no such sign-in, or it is too long ago',
+        'this browser did not begin this sign-in, or began it too long ago',
       );
     }
     // Each source has a redirect URI of its own, so what comes to another one's was sent astray (RFC 9700,
@@ -278,9 +278,9 @@ export class SignInFlow {
 }
 
 const unusable =
-  'nobody could sign in by it at the moment: the provider cannot be used as this source says; the log of the daemon has the reason';
+  'at the moment nobody can sign in with this source: the provider cannot be used with these settings; the log of the daemon has the reason';
 const onlyHere =
-  'signing out ends the session here alone: the provider tells no end_session_endpoint that can be used';
+  'a sign-out ends only the session on this server: the provider has no usable end_session_endpoint';
 
 /** For the log: also what an administrator does about it. */
 function refusedText(
@@ -288,7 +288,7 @@ function refusedText(
   { why, name }: Extract<LoginOutcome, { readonly is: 'refused' }>,
   { subject }: LoginResult,
 ): string {
-  const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links who that is to a user`;
+  const link = `PUT /api/v1/admin/auths/${source.id}/links/USER with {"subject": ${JSON.stringify(subject)}} links this account to a user`;
   switch (why) {
     case 'nameless':
       return `the claim ${source.usernameClaim} has no name; ${link}`;

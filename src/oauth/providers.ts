@@ -175,20 +175,20 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
   if (server.issuer !== expected && server.issuer !== `${expected}/`) {
     throw new SignInFault(
       'misconfigured',
-      `the provider at ${expected} says that it is ${server.issuer}: give that address to the source`,
+      `the provider at ${expected} calls itself ${server.issuer}: enter that address in the source`,
     );
   }
   const told = usable.safeParse(server);
   if (!told.success) {
     const wrong = [...new Set(told.error.issues.map(({ path }) => path.join('.')))].join(', ');
-    throw new SignInFault('misconfigured', `the provider at ${expected} tells nothing usable as ${wrong}`);
+    throw new SignInFault('misconfigured', `the provider at ${expected} has no usable ${wrong}`);
   }
   const { data } = told;
   const { pushed_authorization_request_endpoint: pushed } = data;
   if (data.require_pushed_authorization_requests === true && pushed === undefined) {
     throw new SignInFault(
       'misconfigured',
-      `the provider at ${expected} requires pushed authorization requests, and tells no pushed_authorization_request_endpoint`,
+      `the provider at ${expected} requires pushed authorization requests, but has no pushed_authorization_request_endpoint`,
     );
   }
   const endpoints = [
@@ -203,14 +203,14 @@ function acceptable(server: ServerMetadata, source: SourceDocument): UsableMetad
     if (url === null || isSafeFor(source, url)) continue;
     throw new SignInFault(
       'misconfigured',
-      `the provider at ${expected} would have something sent to ${url.origin} in the clear`,
+      `the provider at ${expected} has an address at ${url.origin} without encryption`,
     );
   }
   const signing = data.id_token_signing_alg_values_supported.filter(alg => asymmetric.has(alg));
   if (signing.length === 0) {
     throw new SignInFault(
       'misconfigured',
-      `the provider at ${expected} signs ID tokens with nothing that is believed here, such as RS256`,
+      `the provider at ${expected} signs ID tokens with no accepted algorithm, such as RS256`,
     );
   }
   const { token_endpoint_auth_methods_supported } = data;

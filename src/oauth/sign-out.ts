@@ -39,7 +39,7 @@ function addressAt(configuration: Provider[0], back: string): URL {
   try {
     return buildEndSessionUrl(configuration, { post_logout_redirect_uri: back });
   } catch (error) {
-    const reason = `the provider tells no end_session_endpoint that can be used: ${causesOf(error)}`;
+    const reason = `the provider has no usable end_session_endpoint: ${causesOf(error)}`;
     throw new SignInFault('still_signed_in_there', reason, error);
   }
 }

@@ -194,7 +194,7 @@ function mustBeSameProvider(before: SourceDocument, after: Pick<SourceFields, 'd
   if (before.clientSecret === null || issuerOf(before.discoveryUrl) === issuerOf(after.discoveryUrl)) return;
   throw new SoftquotaError(
     'invalid',
-    'client_secret: it has to be given again, since openid_connect_auto_discovery_url names another provider',
+    'client_secret: it has to be given again, because openid_connect_auto_discovery_url names another provider',
   );
 }
 
@@ -236,7 +236,7 @@ function mustHaveNoFault(fields: Omit<SourceFields, 'clientSecret'>, clientSecre
     ...(adminClaim === null ? [] : faultOf('admin_group_claim_name', adminClaim)),
     ...(groupClaim === null ? [] : faultOf('quota_group_claim_name', groupClaim)),
     ...(adminGroup !== null && adminClaim === null
-      ? ['admin_group: admin_group_claim_name has to say which claim it is looked for in']
+      ? ['admin_group: admin_group_claim_name has to name the claim with the groups']
       : []),
   ];
   FaultList.of(faults).throwIfAny();

@@ -129,13 +129,10 @@ export async function synchronizeClaimed(
 export function warn(log: SynchronizingLog, { owner, source, outcome, skipped, ignored }: SignInFacts): void {
   const what = { owner, source: source.name };
   if (outcome === 'overage') {
-    log.warn(
-      what,
-      'the provider has too many groups of this user to name them: quota groups stay as they are',
-    );
+    log.warn(what, 'the provider has too many groups of this user to name them: quota groups do not change');
   }
   if (skipped.length > 0) {
-    log.warn({ ...what, skipped }, 'a claimed group is mapped to quota groups that there are not');
+    log.warn({ ...what, skipped }, 'a claimed group is mapped to quota groups that do not exist');
   }
   if (ignored.length > 0)
     log.warn({ ...what, ignored }, 'a part of the claim was not understood, and ignored');
@@ -146,7 +143,7 @@ function userFor(transaction: Transaction, name: string, create: boolean): Owner
   if (owner === undefined && !create) {
     throw new SoftquotaError(
       'not_found',
-      `there is no user ${printable(name)}; with [users] AUTO_CREATE = true one is created`,
+      `there is no user ${printable(name)}; with [users] AUTO_CREATE = true the user is created`,
     );
   }
   if (owner === undefined) {

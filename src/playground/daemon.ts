@@ -43,7 +43,7 @@ export async function startDaemon(world: World): Promise<PlaygroundDaemon> {
       await stop();
       throw new SoftquotaError(
         'unreachable',
-        `the daemon does not come up:\n${await readFile(logFile, 'utf8')}`,
+        `the daemon does not start:\n${await readFile(logFile, 'utf8')}`,
       );
     }
     await delay(askAgainMs);

@@ -20,9 +20,9 @@ export async function play(scenes: readonly Scene[], tell: (text: string) => voi
     if ((status === 0) !== succeeds) {
       throw new SoftquotaError(
         'conflict',
-        `that line should ${succeeds ? 'pass' : 'be refused'}, its exit status was ${status}`,
+        `this command should ${succeeds ? 'succeed' : 'be refused'}, but its exit status was ${status}`,
       );
     }
-    if (!shows.test(output)) throw new SoftquotaError('conflict', `that line should show ${shows.source}`);
+    if (!shows.test(output)) throw new SoftquotaError('conflict', `this command should show ${shows.source}`);
   }
 }

@@ -25,43 +25,43 @@ export function story(world: World, command: string): readonly Scene[] {
   const config = `--config ${at}/app.ini`;
   return [
     {
-      title: 'Who uses how much: alice is over her limit of 1 MB, bob is near it.',
+      title: 'The usage of all owners: alice is over her limit of 1 MB, bob is near his.',
       line: `${command} usage ${config}`,
       succeeds: true,
       shows: /alice\b.{1,200}\bover the limit/,
     },
     {
-      title: 'carol pushes, and nothing is said.',
+      title: 'carol pushes, and sees no message.',
       line: push('carol', 'more.bin', 20),
       succeeds: true,
       shows: /main -> main/,
     },
     {
-      title: 'bob pushes, and is warned.',
+      title: 'bob pushes, and sees a warning.',
       line: push('bob', 'more.bin', 20),
       succeeds: true,
       shows: /Quota warning: bob uses .{1,20} of 1 MB/,
     },
     {
-      title: 'alice pushes, and is refused: who, how much, of what, and what to do.',
+      title: 'alice pushes, and is refused: the message shows the usage, the limit, and the next step.',
       line: push('alice', 'more.bin', 20),
       succeeds: false,
       shows: /Quota exceeded: alice uses .{1,20} of 1 MB/,
     },
     {
-      title: 'She may still clean up: deleting a branch is never refused.',
+      title: 'alice can still clean up: deleting a branch is never refused.',
       line: `git -C ${at}/work/alice push origin --delete videos`,
       succeeds: true,
       shows: /\[deleted\]/,
     },
     {
-      title: "The server's cleanup frees the space, and the daemon measures again.",
+      title: "The server's garbage collection frees the space, and the daemon measures again.",
       line: `git -C ${at}/git/alice/site.git gc -q --prune=now && ${command} scan alice ${config}`,
       succeeds: true,
       shows: /Measured/,
     },
     {
-      title: 'What was refused now passes.',
+      title: 'The refused push is allowed now.',
       line: `git -C ${at}/work/alice push`,
       succeeds: true,
       shows: /main -> main/,

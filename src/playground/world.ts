@@ -44,7 +44,10 @@ const gitEnvironment = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1
 export async function makeWorld(directory: string): Promise<World> {
   const place = resolve(directory);
   if (existsSync(place) && !existsSync(join(place, marker))) {
-    throw new SoftquotaError('conflict', `${place} exists and is no playground; name another with --dir`);
+    throw new SoftquotaError(
+      'conflict',
+      `${place} exists and is not a playground; choose another directory with --dir`,
+    );
   }
   await rm(place, { recursive: true, force: true });
   await mkdir(join(place, 'data'), { recursive: true });
@@ -131,7 +134,7 @@ async function makeRepository(place: string, { owner, name, branches, lfs }: Rep
 
 async function git(args: readonly string[]): Promise<void> {
   const fault = (why: string, cause?: unknown) =>
-    new SoftquotaError('internal', `the playground cannot be made: ${why}`, { cause });
+    new SoftquotaError('internal', `the playground cannot be created: ${why}`, { cause });
   const options = { timeoutMs: 60_000, env: gitEnvironment } as const;
   const { status, complaint } = await runProgram('git', args, options).catch((cause: unknown) => {
     throw fault(messageOf(cause), cause);

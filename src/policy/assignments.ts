@@ -54,7 +54,7 @@ export function unassign(changes: ChangeSet, ownerId: number, group: string): vo
 export function setGroups(changes: ChangeSet, ownerId: number, names: readonly string[]): void {
   const seen = new Set<string>();
   const faults = names.flatMap((name, index) => {
-    if (seen.has(name)) return [`groups.${index}: ${printable(name)} is there twice`];
+    if (seen.has(name)) return [`groups.${index}: ${printable(name)} is listed twice`];
     seen.add(name);
     return changes.get(groupKind, name) === undefined
       ? [`groups.${index}: there is no group ${printable(name)}`]

@@ -53,7 +53,7 @@ export function createMissing(changes: ChangeSet, rules: NewGroup['rules']): rea
   // All rules are looked at once, and not for each that is created.
   let place: number | null = null;
   return rules.flatMap((rule, index) => {
-    if (seen.has(rule.name)) return [`rules.${index}.name: ${printable(rule.name)} is there twice`];
+    if (seen.has(rule.name)) return [`rules.${index}.name: ${printable(rule.name)} is listed twice`];
     seen.add(rule.name);
     if (ruleNamed(changes, rule.name) !== undefined) return [];
     place = place === null ? nextPlaceAmong(changes.all(ruleKind)) : place + 1;

@@ -139,7 +139,7 @@ function putOther<T>(changes: ChangeSet, kind: Kind<T>, key: string, document: T
 function twice(where: string, named: readonly { readonly name: string }[]): readonly string[] {
   const seen = new Set<string>();
   return named.flatMap(({ name }, index) => {
-    if (seen.has(name)) return [`${where}.${index}.name: ${printable(name)} is there twice`];
+    if (seen.has(name)) return [`${where}.${index}.name: ${printable(name)} is listed twice`];
     seen.add(name);
     return [];
   });

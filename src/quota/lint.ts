@@ -73,24 +73,24 @@ function missingDefaults(names: readonly string[], groups: readonly CompiledGrou
     .map(name => ({
       code: 'missing_default_group',
       group: name,
-      message: `DEFAULT_GROUPS names ${quoted(name)}, which does not exist: it is passed over.`,
+      message: `DEFAULT_GROUPS names ${quoted(name)}, which does not exist, so it is ignored.`,
     }));
 }
 
 function emptyGroup(group: CompiledGroup): readonly LintFinding[] {
   if (group.rules.length > 0) return [];
-  const message = `Group ${quoted(group.name)} has no rules: it neither allows nor refuses anything.`;
+  const message = `Group ${quoted(group.name)} has no rules, so it neither allows nor refuses anything.`;
   return [{ code: 'empty_group', group: group.name, message }];
 }
 
 function unusedGroup(group: CompiledGroup): LintFinding {
-  const message = `Group ${quoted(group.name)} is assigned to nobody and not among DEFAULT_GROUPS: it has no effect.`;
+  const message = `Group ${quoted(group.name)} has no members and is not in DEFAULT_GROUPS, so it has no effect.`;
   return { code: 'unused_group', group: group.name, message };
 }
 
 function matchesNothing(rule: CompiledRule, group: CompiledGroup): readonly LintFinding[] {
   if (rule.covers !== 0) return [];
-  const message = `${ruleOf(rule, group)} names no subject: it never applies.`;
+  const message = `${ruleOf(rule, group)} has no subject, so it never applies.`;
   return [{ code: 'matches_nothing', group: group.name, rule: nameOf(rule), message }];
 }
 
@@ -122,7 +122,7 @@ function unreachableRule(
   }
   if (rule.covers === 0 || left !== 0) return [];
   const named = others.map(other => quoted(nameOf(other))).join(', ');
-  const message = `${ruleOf(rule, group)} never decides: what it covers is always limited at least as tightly by ${named}.`;
+  const message = `${ruleOf(rule, group)} never decides: ${named} always has a limit that is at least as strict for the same data.`;
   return [{ code: 'unreachable_rule', group: group.name, rule: nameOf(rule), message }];
 }
 
@@ -153,7 +153,7 @@ function shadowedDefault(group: CompiledGroup, defaults: readonly CompiledGroup[
       (!alwaysAllowsAsMuch(group, other) || other.name < group.name),
   );
   if (shadow === undefined) return [];
-  const message = `Default group ${quoted(group.name)} makes no difference as such: ${quoted(shadow.name)}, a default group too, always allows at least as much of what it covers.`;
+  const message = `Default group ${quoted(group.name)} has no effect as a default group: ${quoted(shadow.name)}, also a default group, always allows at least as much of the same data.`;
   return [{ code: 'shadowed_default_group', group: group.name, message }];
 }
 
@@ -195,8 +195,8 @@ function uncovered(
   const denied = settings.uncovered === 'deny' && groups.length > 0;
   if (!denied && settings.totalBytes !== -1) return [];
   const follows = denied
-    ? 'UNCOVERED = deny refuses it'
-    : 'with [quota.default] TOTAL = -1 nothing limits it';
+    ? 'UNCOVERED = deny refuses this data'
+    : 'with [quota.default] TOTAL = -1 this data has no limit';
   const counted = groups.flatMap(group => group.rules).reduce((mask, rule) => mask | rule.counts, 0);
   return subjectsWithin(leafMask('size:all') & ~counted).map(subject => {
     const what = subject === 'size:all' ? 'anything' : subjectWords(subject);

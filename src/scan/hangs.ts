@@ -85,7 +85,7 @@ export class Hangs {
     const { path, since } = thread;
     this.#options.log.error(
       { path, seconds: secondsSince(since) },
-      'a disk does not answer; what lies on it counts as last known, and all else goes on',
+      'a disk does not answer; its units keep their last known bytes, and everything else continues',
     );
   }
 

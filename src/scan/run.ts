@@ -141,7 +141,7 @@ export class Run implements ScanRun {
     this.problems.unread.add(unread, unreadCount - unread.length);
     this.problems.leftovers.add(leftovers, leftoverCount - leftovers.length);
     if (outcome === 'too large') {
-      this.problems.faults.add([{ path, what: 'its files together pass 2^53 - 1 bytes' }]);
+      this.problems.faults.add([{ path, what: 'the sum of its files exceeds 2^53 - 1 bytes' }]);
     }
   }
 

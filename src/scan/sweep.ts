@@ -90,7 +90,10 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   for (const { path, away } of roots) {
     if (away === null) continue;
     if (away === 'another file system') run.problems.faults.add([{ path, what: `it has become ${away}` }]);
-    scanner.log.warn({ path, reason: away }, 'a storage root is not as it was; none of its units is dropped');
+    scanner.log.warn(
+      { path, reason: away },
+      'a storage root has changed; its units keep their last known bytes',
+    );
   }
   if (signal.aborted) return;
   await scanner.swept({

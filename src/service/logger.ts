@@ -42,7 +42,7 @@ export function createLogger(settings: LogSettings): LogWriter {
     sink,
     mostBytes: mostWaitingBytes,
     retryMs,
-    lost: lines => log.warn({ lines }, 'lines of the log were lost: nobody read it for a time'),
+    lost: lines => log.warn({ lines }, 'lines of the log were lost, because nobody read it for some time'),
   });
   const shown = settings.format === 'pretty' ? prettyFactory({ ignore: 'pid,hostname' }) : unchanged;
   // Strangers choose names that stand in the log, and administrators read it on terminals.

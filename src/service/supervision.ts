@@ -85,7 +85,7 @@ class Supervised implements Supervision {
   stopping(): void {
     this.#isStopping = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#notifier.tell(['STOPPING=1', 'STATUS=Answers what is under way, and stops']);
+    this.#notifier.tell(['STOPPING=1', 'STATUS=Finishes open requests, then stops']);
   }
 
   close(): Promise<void> {

@@ -51,7 +51,7 @@ export async function listen(server: Server, place: SocketPlace): Promise<Listen
   if (exposure !== null) {
     throw fault(
       place,
-      `${exposure.words}, and so put a socket of their own there; expected a directory that only the daemon's user and root may write, such as /run/softquota`,
+      `${exposure.words}, and so can replace the socket; expected a directory that only the daemon's user and root may write, such as /run/softquota`,
     );
   }
   await makeWay(place);
@@ -110,13 +110,14 @@ function listening(
 async function makeWay(place: SocketPlace): Promise<void> {
   const there = lstatSync(place.path, { throwIfNoEntry: false });
   if (there === undefined) return;
-  if (!there.isSocket()) throw fault(place, 'something that is no socket is there; it is left as it is');
+  if (!there.isSocket()) throw fault(place, 'the path exists and is not a socket; it was not changed');
   if (await isAnswered(place.path))
-    throw fault(place, 'another process serves it; is a daemon running already?');
+    throw fault(place, 'another process uses it; is a daemon already running?');
   try {
     unlinkSync(place.path);
   } catch (error) {
-    if (systemCode(error) !== 'ENOENT') throw fault(place, "a dead daemon's socket cannot be removed", error);
+    if (systemCode(error) !== 'ENOENT')
+      throw fault(place, 'the socket of an earlier daemon cannot be removed', error);
   }
 }
 

@@ -11,7 +11,7 @@ import { isDirectory } from './directories.ts';
 import { type Recognised, type StorePlace, section } from './recognised.ts';
 
 const noHooks =
-  'GitLab runs no hook that lies in a repository: usage is measured and told, and no push is refused.';
+  'GitLab does not run the hooks of a repository: usage is measured and reported, and no push is refused.';
 
 const below = ['', 'repositories', 'git-data/repositories'];
 
@@ -35,9 +35,9 @@ export function gitlab(given: string, owner: string): Recognised | null {
         told: 'name their project as gitlab.fullpath in their config',
         advice: [
           noHooks,
-          'gitlab.fullpath holds the whole of "group/project", so that each project is an owner of its own, and a limit is one per project.',
+          'gitlab.fullpath contains "group/project", so each project is an owner of its own, and the limit applies to each project.',
           'A wiki whose config does not name it has no owner, and is never refused.',
-          'Newer versions of GitLab take gitlab.fullpath out of the configs: watch softquota doctor after an upgrade.',
+          'Newer versions of GitLab remove gitlab.fullpath from the configs: run softquota doctor after an upgrade.',
         ],
       },
     ],
@@ -46,7 +46,7 @@ export function gitlab(given: string, owner: string): Recognised | null {
       told: `count together for one owner, ${owner}`,
       advice: [
         noHooks,
-        `Only GitLab's database says whose a repository is. So all of them count for one owner, ${owner}, and a limit is one for all together.`,
+        `Only GitLab's database knows the owner of a repository. So all repositories count for one owner, ${owner}, and the limit applies to all of them together.`,
         "To tell owners apart, let a job that reads GitLab's database write each owner into a file of the repository, and set OWNER = file NAME.",
       ],
     },

@@ -42,20 +42,20 @@ export async function surveyPlaces(places: readonly string[]): Promise<Survey> {
   if (hung.length > 0) {
     throw new SoftquotaError(
       'not_ready',
-      `it cannot be told whether repositories are in ${hung.join(', ')}. Say where they are: softquota init ${one?.root ?? 'ROOT'}`,
+      `it cannot be found out whether repositories are in ${hung.join(', ')}. Name their directory: softquota init ${one?.root ?? 'ROOT'}`,
     );
   }
   if (one === undefined) {
     throw new SoftquotaError(
       'usage',
-      `no repositories are in the usual places (${places.join(', ')}). Say where they are: softquota init ROOT`,
+      `no repositories are in the usual directories (${places.join(', ')}). Name their directory: softquota init ROOT`,
     );
   }
   if (surveys.length > 1) {
     throw new SoftquotaError(
       'usage',
-      `repositories are in several places: ${surveys.map(({ root }) => root).join(', ')}. Say which are meant: softquota init ${one.root}`,
+      `repositories are in several directories: ${surveys.map(({ root }) => root).join(', ')}. Name one of them: softquota init ${one.root}`,
     );
   }
-  return { ...one, evidence: [`found in one of the usual places, ${one.root}`, ...one.evidence] };
+  return { ...one, evidence: [`found in one of the usual directories, ${one.root}`, ...one.evidence] };
 }

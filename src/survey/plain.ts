@@ -24,12 +24,12 @@ export function plain(
   const suffix = repositories.every(path => path.endsWith('.git')) ? '.git' : '';
   const inFolders = repositories.filter(path => dirname(path) !== base).length;
   const flat = inFolders * 2 < repositories.length;
-  const fallback = everythingOf(owner, root, 'The repositories do not lie in directories of owners.');
+  const fallback = everythingOf(owner, root, 'The repositories are not in owner directories.');
   return {
     layout: flat ? 'flat' : 'owners',
     root,
     evidence: [
-      `${repositories.length} bare repositories, ${inFolders} of them in directories of owners`,
+      `${repositories.length} bare repositories, ${inFolders} of them in owner directories`,
       ...(suffix === '' ? ['some of their names do not end with .git'] : []),
     ],
     proposals: [
@@ -81,13 +81,13 @@ export function gitolite(given: string, owner: string): Recognised | null {
   return {
     layout: 'gitolite',
     root,
-    evidence: [`${join(root, 'gitolite-admin.git')} is what gitolite is administered by`],
+    evidence: [`${join(root, 'gitolite-admin.git')} is the administration repository of gitolite`],
     proposals: [
       {
         storages: [section('repos', [`${root}/{owner}/{repo}.git`])],
         told: 'lie in a directory named after their owner',
         advice: [
-          'A repository that lies in no directory, such as gitolite-admin, has no owner here, and is never refused.',
+          'A repository outside of an owner directory, such as gitolite-admin, has no owner here, and is never refused.',
         ],
       },
       by({ by: 'file', name: 'gl-creator' }, 'name who created them, in their file gl-creator'),
@@ -96,7 +96,7 @@ export function gitolite(given: string, owner: string): Recognised | null {
     fallback: everythingOf(
       owner,
       root,
-      'Neither directories nor gl-creator nor gitweb.owner say whose most repositories are.',
+      'Most repositories have no owner by directory, gl-creator or gitweb.owner.',
     ),
     own: ['gitolite-admin.git', 'testing.git'].map(name => join(physical(root), name)),
     stores: [],

@@ -63,29 +63,29 @@ export function configText(
   const limit = total.refused === 1 ? '1 owner was' : `${total.refused} owners were`;
   return [
     ...comment(
-      `Written by softquota init for what lies in ${root}. The manual, docs/configuration.md, has every key; ` +
-        '"softquota serve --check-config" tells what is wrong with this file.',
+      `Written by softquota init for ${root}. The manual, docs/configuration.md, has every key; ` +
+        '"softquota serve --check-config" shows the errors in this file.',
     ),
     '',
     '[quota]',
     'ENABLED = true',
-    ...comment('report decides and records, but lets everything through; enforce refuses.'),
+    ...comment('report decides and records, but allows everything; enforce refuses.'),
     'MODE = report',
     '',
     '[quota.default]',
     ...comment(
-      `What one owner may store in all. This is a proposal: ${limit} over it when it was written. Without it there is no limit.`,
+      `The most that one owner may store in total. This is a suggestion: ${limit} over it when it was written. Without it there is no limit.`,
     ),
     `;TOTAL = ${total.text}`,
     '',
     ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
     ...stores.flatMap(({ path, what }) =>
-      comment(`Not measured, since no walk can tell its owners: ${what} in ${path}.`),
+      comment(`Not measured, because its owners cannot be found on the disk: ${what} in ${path}.`),
     ),
     ...(stores.length === 0 ? [] : [...comment(reporting), '']),
     '[server]',
     setting('DATA_PATH', places.dataPath),
-    ...comment('The gate, which the hooks ask; its group is the one that the git server runs with.'),
+    ...comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),
     setting('SOCKET', places.socket),
     ...(places.socketGroup === null ? [] : [setting('SOCKET_GROUP', places.socketGroup)]),
     ...(places.trustedSocket === null ? [] : [setting('TRUSTED_SOCKET', places.trustedSocket)]),
@@ -94,7 +94,8 @@ export function configText(
   ].join('\n');
 }
 
-const reporting = 'Programs that know them report them: POST /v1/units on TRUSTED_SOCKET, see docs/gate.md.';
+const reporting =
+  'Programs that know the owners can report it: POST /v1/units on TRUSTED_SOCKET, see docs/gate.md.';
 
 function sectionLines({ kind, templates, owner }: StorageSettings, advice: readonly string[]): string[] {
   return [

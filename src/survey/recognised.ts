@@ -54,9 +54,9 @@ export function everythingOf(name: string, root: string, why: string): Proposal 
     storages: [section('repos', [`${root}/{repo}.git`], { by: 'fixed', name })],
     told: `count together for one owner, ${name}`,
     advice: [
-      `${why} So all of them count for one owner, ${name}, and a limit is one for all together.`,
-      'To tell owners apart, put the repositories into directories of owners, PATH = …/{owner}/{repo}.git, or let OWNER name ' +
-        'what tells: file NAME (the first line of that file in the repository) or git-config KEY (of its config).',
+      `${why} So all repositories count for one owner, ${name}, and the limit applies to all of them together.`,
+      'To separate owners, put the repositories into owner directories, PATH = …/{owner}/{repo}.git, or set OWNER to ' +
+        'file NAME (the first line of that file in the repository) or git-config KEY (a key of its config).',
     ],
   };
 }

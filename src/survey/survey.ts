@@ -57,7 +57,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   const { repositories: all, unread } = await findRepositories([place]);
   const base = physical(place);
   if (all.includes(base)) {
-    throw new SoftquotaError('usage', `${place} is a repository itself; name the directory that holds it`);
+    throw new SoftquotaError('usage', `${place} is itself a repository; name the directory that contains it`);
   }
   const found = all.filter(
     path =>
@@ -105,7 +105,7 @@ function groupOf(path: string): number {
     if (saysHangs(error)) throw hung(path);
     if (code === null) throw error;
   }
-  throw new SoftquotaError('usage', `${path} is no directory`);
+  throw new SoftquotaError('usage', `${path} is not a directory`);
 }
 
 /** The owner of all, where nothing tells owners apart: the account that the repositories belong to. */
@@ -121,18 +121,18 @@ function nothingIn(path: string, unread: Survey['unread']): SoftquotaError {
   const shut =
     unread.length === 0
       ? ''
-      : `, and ${unread.length} places could not be looked into, such as ${unread[0]?.path}`;
+      : `, and ${unread.length} directories could not be read, such as ${unread[0]?.path}`;
   return new SoftquotaError('not_found', `no bare repository (HEAD, objects, refs) is below ${path}${shut}`);
 }
 
 function hung(path: string): SoftquotaError {
-  return new SoftquotaError('not_ready', `${path} cannot be looked into: its disk does not answer`);
+  return new SoftquotaError('not_ready', `${path} cannot be read: its disk does not answer`);
 }
 
 function notPermitted(path: string): SoftquotaError {
   return new SoftquotaError(
     'not_permitted',
-    `${path} may not be looked into; run this as root, or as the git server's own user`,
+    `no permission to read ${path}; run this as root, or as the git server's user`,
   );
 }
 

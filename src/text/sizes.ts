@@ -27,9 +27,7 @@ export function parseSize(text: string): ParsedSize {
   if (written === '') return fault('empty');
   const match = sizePattern.exec(written);
   if (match === null) {
-    return fault(
-      /^-\s*[\d.]/.test(written) ? 'below 0, where only -1 (no limit) has a meaning' : 'not a size',
-    );
+    return fault(/^-\s*[\d.]/.test(written) ? 'below 0; only -1 (no limit) is allowed' : 'not a size');
   }
   const [, whole = '', fractionAfter = '', fractionAlone = '', prefix = '', binary = ''] = match;
   const fraction = fractionAfter + fractionAlone;

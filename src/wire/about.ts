@@ -7,9 +7,9 @@ export const finding = z
     code: z.string(),
     severity: z
       .enum(['wrong', 'notice'])
-      .meta({ description: '`wrong` has to be mended; a `notice` may be meant.' }),
-    message: z.string().meta({ description: 'One line; names in it are harmless on a terminal.' }),
-    mend: z.string().meta({ description: 'What to do, a command where there is one.' }),
+      .meta({ description: '`wrong` has to be fixed; a `notice` may be intended.' }),
+    message: z.string().meta({ description: 'One line, without control characters.' }),
+    mend: z.string().meta({ description: 'The fix: a command, if there is one, or a text.' }),
   })
   .meta({ id: 'Finding' });
 

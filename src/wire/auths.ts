@@ -20,16 +20,18 @@ const scopes = z
   .meta({ description: 'A list, or one text with spaces between; `openid` is always asked for.' });
 
 const fields = {
-  client_secret: text.meta({ description: 'Never given back. Empty: the provider asks for none.' }),
+  client_secret: text.meta({ description: 'Never returned. Empty: the provider needs no secret.' }),
   scopes,
   username_claim: text.meta({
-    description: 'Which claim is the user name; `preferred_username` unless given.',
+    description: 'The claim with the user name; default: `preferred_username`.',
   }),
   trust_usernames: flag.meta({
-    description: 'Names at this provider are the same people as on this server.',
+    description: 'Users with the same name at the provider and on this server are the same person.',
   }),
   admin_group_claim_name: text,
-  admin_group: text.meta({ description: 'Who is in this group at the provider is an administrator here.' }),
+  admin_group: text.meta({
+    description: 'Members of this group at the provider are administrators on this server.',
+  }),
   quota_group_claim_name: text.meta({
     description: 'Claim name providing group names for this source to be used for quota management.',
   }),
@@ -57,12 +59,12 @@ const fields = {
     description:
       'Remove users from synchronized quota groups if user does not belong to corresponding group.',
   }),
-  missing_claim: z
-    .enum(['remove', 'keep'])
-    .nullish()
-    .meta({ description: 'Where the claim is absent: as if it named no group, or change nothing.' }),
+  missing_claim: z.enum(['remove', 'keep']).nullish().meta({
+    description:
+      'If the claim is absent: `remove` treats it like a claim without groups, `keep` changes nothing.',
+  }),
   sign_out_at_provider: flag.meta({
-    description: 'Signing out ends the session at the provider as well (OpenID Connect RP-Initiated Logout).',
+    description: 'A sign-out also ends the session at the provider (OpenID Connect RP-Initiated Logout).',
   }),
   is_active: flag,
 };
@@ -84,14 +86,15 @@ export const sourceEdit = z
   .object({ name: newName.nullish(), openid_connect_auto_discovery_url: text, client_id: text, ...fields })
   .meta({
     id: 'SourceEdit',
-    description: 'What is left out stays. With another provider the secret has to be given again.',
+    description:
+      'Fields that are left out stay the same. With another provider, the secret has to be given again.',
   });
 
 export type SourceEdit = z.output<typeof sourceEdit>;
 
 const mapping = z
   .record(z.string(), z.array(z.string()).readonly())
-  .meta({ description: 'Quota groups by groups at the provider.' });
+  .meta({ description: 'Quota groups for each group at the provider.' });
 
 export const source = z
   .object({
@@ -116,14 +119,14 @@ export const source = z
     unknown_quota_groups: z
       .array(z.string())
       .readonly()
-      .meta({ description: 'Quota groups that the mapping names and that there are not.' }),
-    redirect_uri: z.string().meta({ description: 'What has to be entered at the provider.' }),
+      .meta({ description: 'Quota groups in the mapping that do not exist.' }),
+    redirect_uri: z.string().meta({ description: 'The redirect URI to enter at the provider.' }),
     post_logout_redirect_uri: z.string().meta({
-      description: 'What has to be entered at the provider besides, with `sign_out_at_provider`.',
+      description: 'With `sign_out_at_provider`: the URI for sign-outs to enter at the provider, too.',
     }),
     created_at: z.string(),
   })
-  .meta({ id: 'Source', description: 'A provider that people sign in by.' });
+  .meta({ id: 'Source', description: 'A provider that users sign in with.' });
 
 export type Source = z.infer<typeof source>;
 
@@ -134,8 +137,8 @@ export const savedSource = source
       .nullable()
       .meta({
         description:
-          'That nobody could sign in by it at the moment, or that signing out could not end the session at the provider; the log ' +
-          'has the reason. It is saved all the same.',
+          'Says that nobody can sign in with the source at the moment, or that a sign-out cannot end the session at the provider; the log ' +
+          'has the reason. The source is saved nevertheless.',
       }),
   })
   .meta({ id: 'SavedSource' });
@@ -154,20 +157,20 @@ const claims = z
   .meta({
     type: 'object',
     maxProperties: mostOf.claims,
-    description: 'As the provider gives them: the payload of an ID token.',
+    description: 'The claims as the provider sends them: the payload of an ID token.',
   });
 
 export const claimed = z
   .object({ user: newName, claims })
-  .meta({ id: 'Claimed', description: 'What a provider says of a user.' });
+  .meta({ id: 'Claimed', description: 'The claims of a provider about a user.' });
 
 export const triedClaims = z
-  .object({ user: text.meta({ description: 'Nobody in particular unless given.' }), claims })
+  .object({ user: text.meta({ description: 'Without it: the user in the claims.' }), claims })
   .meta({ id: 'TriedClaims' });
 
 export const triedSource = z.object({ source: newSource, user: text, claims }).meta({
   id: 'TriedSource',
-  description: 'A source as it would be saved, and what it would say of a user.',
+  description: 'A source as it would be saved, and its claims about a user.',
 });
 
 export type TriedSource = z.output<typeof triedSource>;
@@ -178,15 +181,17 @@ export const synchronization = z
   .object({
     outcome: z.enum(['synchronized', 'kept', 'overage', 'off']).meta({
       description:
-        '`kept`: the claim is absent, which is to change nothing; `overage`: the provider has too many groups to name ' +
+        '`kept`: the claim is absent, and `missing_claim` is `keep`; `overage`: the provider has too many groups to name ' +
         'them; `off`: the source names no claim. Nothing is changed in these three.',
     }),
     claimed: names.meta({ description: 'Groups at the provider.' }),
     groups: names.meta({ description: "The user's quota groups afterwards." }),
     added: names,
     removed: names,
-    skipped: names.meta({ description: 'Mapped and claimed quota groups that there are not.' }),
-    ignored: names.meta({ description: 'What of the claim could not be understood, each with its place.' }),
+    skipped: names.meta({ description: 'Mapped and claimed quota groups that do not exist.' }),
+    ignored: names.meta({
+      description: 'The parts of the claim that could not be understood, each with its position.',
+    }),
   })
   .meta({ id: 'Synchronization' });
 
@@ -194,9 +199,9 @@ export type Synchronization = z.infer<typeof synchronization>;
 
 export const triedSynchronization = synchronization
   .extend({
-    is_known: z.boolean().meta({ description: 'Whether there is such a user.' }),
+    is_known: z.boolean().meta({ description: 'True if the user exists.' }),
     administration: z.enum(['given', 'ended', 'unchanged']).meta({
-      description: 'What signing in with these claims would make of the user, besides.',
+      description: 'The effect of a sign-in with these claims on the administrator rights of the user.',
     }),
     unknown_quota_groups: names,
   })
@@ -215,6 +220,6 @@ export const link = z
     gives_administration: z.boolean().meta({ description: 'A source made the user an administrator.' }),
     created_at: z.string(),
   })
-  .meta({ id: 'Link', description: 'Who somebody at the provider is here.' });
+  .meta({ id: 'Link', description: 'A link between an account at the provider and a user.' });
 
 export type Link = z.infer<typeof link>;

@@ -12,7 +12,7 @@ const common = {
 };
 
 const ruling = {
-  used: bytes.nullable().meta({ description: 'What the deciding rule counted; null where there was none.' }),
+  used: bytes.nullable().meta({ description: 'The usage by the deciding rule; null if there was none.' }),
   limit: bytes.nullable(),
   group: z.string().nullable().meta({ description: 'Null for the built-in group.' }),
   rule: z.string().nullable().meta({ description: 'Null for the built-in rule.' }),
@@ -21,33 +21,35 @@ const ruling = {
 export const refusalEvent = z
   .object({
     ...common,
-    at: z.string().meta({ description: 'When the first was.' }),
+    at: z.string().meta({ description: 'The time of the first refusal.' }),
     kind: z.literal('refusal'),
     last_at: z.string(),
     count: z.number().int().min(1),
-    owner: z.string().nullable().meta({ description: 'Null: several, where `others` is true.' }),
+    owner: z.string().nullable().meta({ description: 'Null if there are several, with `others` true.' }),
     actor: z
       .string()
       .nullable()
-      .meta({ description: 'Null: nobody said, or several where `others` is true.' }),
-    subject: z.enum(subjects).meta({ description: 'What was asked about.' }),
-    mode: z.enum(['enforce', 'report']).meta({ description: '`report`: let through all the same.' }),
+      .meta({ description: 'Null if it is not known, or if there are several, with `others` true.' }),
+    subject: z.enum(subjects).meta({ description: 'The subject of the request.' }),
+    mode: z
+      .enum(['enforce', 'report'])
+      .meta({ description: '`report`: the action was allowed nevertheless.' }),
     others: z.boolean().meta({
       description:
-        'Added up of those for whom an hour has no room of their own, so that nobody can flood the record.',
+        'True for the sum of all further owners or actors of an hour. The number of records of an hour is limited.',
     }),
     host: z.string(),
     ...ruling,
   })
   .meta({
     id: 'RefusalEvent',
-    description: 'Refusals of one hour, added up; used and limit are those of the last.',
+    description: 'The refusals of one hour, added up; `used` and `limit` are from the last one.',
   });
 
 const level = z
   .union([z.literal('limit'), z.number().int().min(1).max(100)])
   .nullable()
-  .meta({ description: 'A threshold in percent of the limit, or `limit`; null: below all of them.' });
+  .meta({ description: 'A threshold in percent of the limit, or `limit`; null: below all thresholds.' });
 
 export const thresholdEvent = z
   .object({
@@ -57,20 +59,20 @@ export const thresholdEvent = z
     direction: z.enum(['up', 'down']),
     from: level,
     to: level,
-    subjects: z.array(z.enum(leaves)).meta({ description: 'The kinds of data that this bears on.' }),
+    subjects: z.array(z.enum(leaves)).meta({ description: 'The kinds of data that are concerned.' }),
     ...ruling,
   })
   .meta({
     id: 'ThresholdEvent',
     description:
-      'An owner came to a threshold of WARN_AT or to the limit, or is below again. Down is told once a fiftieth of ' +
-      'it is free, so that nobody who hovers there fills the record.',
+      'An owner reached a threshold of WARN_AT or the limit, or is back below it. The latter is recorded only when a fiftieth of ' +
+      'it is free, so that small changes around a threshold do not fill the record.',
   });
 
 const author = z
   .object({
     owner_id: z.number().int().nullable(),
-    name: z.string().nullable().meta({ description: "Null: this host's administrator." }),
+    name: z.string().nullable().meta({ description: "Null: the host's administrator." }),
     token_id: z.string().nullable(),
   })
   .meta({ id: 'Author' });
@@ -81,20 +83,20 @@ const become = {
     .string()
     .meta({ description: 'Such as `rule`, `group`, `assignment`, `owner`, `token`, `session`.' }),
   name: z.string().nullable(),
-  owner: z.string().nullable().meta({ description: "Whose it is, where it is one owner's." }),
-  before: z.unknown().meta({ description: 'An object; null where there was nothing.' }),
-  after: z.unknown().meta({ description: 'An object; null where there is nothing any more.' }),
+  owner: z.string().nullable().meta({ description: 'The owner that it belongs to, if there is one.' }),
+  before: z.unknown().meta({ description: 'An object; null if it did not exist before.' }),
+  after: z.unknown().meta({ description: 'An object; null if it was deleted.' }),
 };
 
 const policyEventFields = {
   ...common,
-  change: z.string().meta({ description: 'The same for all that came into force together.' }),
+  change: z.string().meta({ description: 'The same value for all events of one change.' }),
   by: author.nullable().meta({ description: 'Null: softquota itself.' }),
 };
 
 export const policyEvent = z.object({ ...policyEventFields, kind: z.literal('policy'), ...become }).meta({
   id: 'PolicyEvent',
-  description: 'Something of the policy, or an owner, became another. Secrets are left out.',
+  description: 'A change of the policy, an owner or an account. Secrets are left out.',
 });
 
 const names = z.array(z.string());
@@ -105,17 +107,17 @@ export const signInEvent = z
     kind: z.literal('sign-in'),
     owner: z.string(),
     source: z.object({ id: z.number().int(), name: z.string() }),
-    via: z.enum(['sign-in', 'program']).meta({ description: '`program`: a program told the claims.' }),
+    via: z.enum(['sign-in', 'program']).meta({ description: '`program`: a program sent the claims.' }),
     outcome: z.enum(['synchronized', 'kept', 'overage', 'off']).meta({
       description:
-        '`kept`: the claim is absent, which is to change nothing; `overage`: the provider had too many groups to name ' +
+        '`kept`: the claim is absent, and `missing_claim` is `keep`; `overage`: the provider had too many groups to name ' +
         'them; `off`: the source names no claim.',
     }),
     groups: names.meta({ description: "The user's quota groups afterwards." }),
     added: names,
     removed: names,
-    skipped: names.meta({ description: 'Mapped and claimed quota groups that there are not.' }),
-    ignored: names.meta({ description: 'What of the claim could not be understood.' }),
+    skipped: names.meta({ description: 'Mapped and claimed quota groups that do not exist.' }),
+    ignored: names.meta({ description: 'The parts of the claim that could not be understood.' }),
     unmapped: names
       .max(50)
       .optional()
@@ -124,14 +126,14 @@ export const signInEvent = z
           'Groups at the provider that the mapping does not name, by name: the first 50. Left out in events of older versions, ' +
           'as `unmapped_count` is.',
       }),
-    unmapped_count: z.number().int().optional().meta({ description: 'How many there are of them.' }),
+    unmapped_count: z.number().int().optional().meta({ description: 'The number of these groups.' }),
     administration: z.enum(['given', 'ended', 'unchanged']),
-    changes: z.array(z.object(become)).meta({ description: 'All that became another.' }),
+    changes: z.array(z.object(become)).meta({ description: 'All changes.' }),
   })
   .meta({
     id: 'SignInEvent',
     description:
-      'Somebody signed in by an OAuth2 source, or a program told what the source claims of somebody.',
+      'A user signed in with an OAuth2 source, or a program sent claims of the source about a user.',
   });
 
 export const event = z
@@ -143,7 +145,7 @@ export const ownEventKinds = ['refusal', 'threshold'] as const satisfies readonl
 
 export const ownEvent = z
   .discriminatedUnion('kind', [refusalEvent, thresholdEvent])
-  .meta({ id: 'OwnEvent', description: 'What owners see of what happened to them.' });
+  .meta({ id: 'OwnEvent', description: 'The events that owners see about themselves.' });
 
 export type OwnEvent = z.infer<typeof ownEvent>;
 export type RefusalEvent = z.infer<typeof refusalEvent>;

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 export const fault = z
   .object({
-    message: z.string().meta({ description: 'What is wrong, every fault with the name of its field.' }),
+    message: z.string().meta({ description: 'The error, with the name of every wrong field.' }),
     code: z
       .string()
       .meta({ description: 'The kind of error, which stays the same; docs/errors.md has the list.' }),

@@ -9,16 +9,14 @@ import { usageTree } from './usage.ts';
 const count = z.number().int().nonnegative();
 const mode = z
   .enum(['enforce', 'report'])
-  .meta({ description: '`report`: what is refused is let through all the same.' });
+  .meta({ description: '`report`: refused actions are allowed nevertheless.' });
 
 const disk = z
   .object({
-    path: z.string().meta({ description: 'A storage root on it.' }),
-    subjects: z.array(z.string()).readonly().meta({ description: 'What is stored below its roots.' }),
-    size: bytes
-      .nullable()
-      .meta({ description: 'Null, as `free` is, where the disk did not say it in time.' }),
-    free: bytes.nullable().meta({ description: 'What there is room for, without what is kept for root.' }),
+    path: z.string().meta({ description: 'A storage root on the file system.' }),
+    subjects: z.array(z.string()).readonly().meta({ description: 'The kinds of storage below its roots.' }),
+    size: bytes.nullable().meta({ description: 'Null, like `free`, if the disk did not answer in time.' }),
+    free: bytes.nullable().meta({ description: 'The free bytes, without those reserved for root.' }),
   })
   .meta({ id: 'Disk', description: 'A file system of this host with storage roots.' });
 
@@ -35,24 +33,27 @@ export const overview = z
     mode,
     enabled: z.boolean(),
     stale: z.boolean().meta({
-      description: 'What other hosts measured, or what a program reported, may be out of date.',
+      description: 'Figures from other hosts or from reporting programs may be out of date.',
     }),
     owners: z.object({
       total: count,
       over: count.meta({ description: 'Some kind of data is refused.' }),
       near: count.meta({
-        description: 'Of some kind of data the lowest of WARN_AT is reached, and nothing is refused.',
+        description:
+          'For some kind of data the lowest threshold of WARN_AT is reached, and nothing is refused.',
       }),
     }),
-    total: bytes.meta({ description: "All owners' bytes of all kinds; at most 2^53 - 1." }),
+    total: bytes.meta({ description: 'The bytes of all owners and kinds of data; at most 2^53 - 1.' }),
     tree: usageTree,
     disks: z.array(disk).readonly(),
-    refusals: z
-      .array(refusalsOfDay)
-      .readonly()
-      .meta({ description: 'Of the last 14 days, oldest first, as far as `[events] KEEP` goes back.' }),
-    measuring: scanReport.nullable().meta({ description: 'The scan that runs.' }),
-    measured_at: z.string().nullable().meta({ description: 'When the last sweep ended; null before any.' }),
+    refusals: z.array(refusalsOfDay).readonly().meta({
+      description: 'The refusals of the last 14 days, oldest first, as far as `[events] KEEP` goes back.',
+    }),
+    measuring: scanReport.nullable().meta({ description: 'The running scan.' }),
+    measured_at: z
+      .string()
+      .nullable()
+      .meta({ description: 'The end of the last sweep; null if there was none.' }),
   })
   .meta({ id: 'Overview', description: 'All owners together.' });
 
@@ -71,15 +72,18 @@ const point = z
 
 const growth = z
   .object({
-    per_day: bytes.meta({ description: 'What is added a day, or below 0 goes.' }),
-    since: z.string().meta({ description: 'The first of the points that it follows from.' }),
-    used: bytes.nullable().meta({ description: 'What the rule counts that decides about `size:all`.' }),
-    limit: bytes.nullable().meta({ description: 'Its limit; -1: unlimited. Null, as `used`, without any.' }),
+    per_day: bytes.meta({ description: 'The bytes that are added per day; negative if usage falls.' }),
+    since: z.string().meta({ description: 'The first of the points from which the growth is calculated.' }),
+    used: bytes.nullable().meta({ description: 'The usage by the rule that decides about `size:all`.' }),
+    limit: bytes
+      .nullable()
+      .meta({ description: 'The limit of that rule; -1: unlimited. Null, like `used`, if no rule decides.' }),
     reached_at: z.string().nullable().meta({
-      description: 'When the limit is reached at this growth; null: not within ten years, or it is already.',
+      description:
+        'When the limit will be reached at this growth; null if not within ten years, or if it is reached already.',
     }),
   })
-  .meta({ id: 'Growth', description: 'Of what is counted by the rule that decides about `size:all`.' });
+  .meta({ id: 'Growth', description: 'The growth of the usage by the rule that decides about `size:all`.' });
 
 export type Growth = z.infer<typeof growth>;
 
@@ -88,8 +92,11 @@ export const history = z
     leaves: z.array(z.enum(leaves)).readonly(),
     points: z.array(point).readonly().meta({ description: 'Oldest first.' }),
     kept: z.object({ hourly_days: count, daily_days: count }),
-    growth: growth.nullable().meta({ description: 'Null before there are points of two days.' }),
+    growth: growth.nullable().meta({ description: 'Null until there are points of two days.' }),
   })
-  .meta({ id: 'History', description: 'Usage as it was: by the hour for a day or a week, else by the day.' });
+  .meta({
+    id: 'History',
+    description: 'The usage history: hourly points for a day or a week, else daily points.',
+  });
 
 export type History = z.infer<typeof history>;

@@ -6,17 +6,17 @@ import { bytes } from './bytes.ts';
 export const fleetHost = z
   .object({
     id: z.string().meta({ description: 'Its `[server] HOST_ID`.' }),
-    alive: z.boolean().meta({ description: 'Whether its daemon runs, as far as the store can tell.' }),
+    alive: z.boolean().meta({ description: 'True if its daemon is running, as far as the store knows.' }),
     seen_at: z.string(),
     silent_seconds: z
       .number()
       .int()
-      .meta({ description: 'How long it has not been heard of; 0 while it is alive.' }),
-    version: z.string().meta({ description: 'Of the softquota that ran there last.' }),
+      .meta({ description: 'The seconds since the host last sent something; 0 while it is alive.' }),
+    version: z.string().meta({ description: 'The version of softquota that ran last on the host.' }),
     walks: z.array(z.string()).meta({
-      description: 'What it walks of what several hosts mount, by the names in `[storage.*] SHARED`.',
+      description: 'The shared storage that this host walks, by the names in `[storage.*] SHARED`.',
     }),
-    owners: z.number().int().meta({ description: 'How many store something there.' }),
+    owners: z.number().int().meta({ description: 'The number of owners with data on this host.' }),
     bytes,
   })
   .meta({ id: 'Host' });
@@ -25,12 +25,12 @@ export type FleetHost = z.infer<typeof fleetHost>;
 
 export const sharedStore = z
   .object({
-    away_since: z.string().nullable().meta({ description: 'Null while it answers.' }),
+    away_since: z.string().nullable().meta({ description: 'Null while the store answers.' }),
     reason: z.string().nullable(),
     divergence: z
       .object({ why: z.enum(['emptied', 'older', 'another']), message: z.string() })
       .nullable()
-      .meta({ description: 'Why its policy is not in force here; null: it is.' }),
+      .meta({ description: 'Why the policy in the store is not in force on this host; null if it is.' }),
   })
   .meta({ id: 'SharedStore' });
 
@@ -38,7 +38,7 @@ export type SharedStore = z.infer<typeof sharedStore>;
 
 export const copyOrder = z
   .strictObject({
-    verify: z.boolean().optional().meta({ description: 'Whether all of it is read back, and compared.' }),
+    verify: z.boolean().optional().meta({ description: 'True to read everything back and compare it.' }),
   })
   .meta({ id: 'CopyOrder' });
 
@@ -49,7 +49,7 @@ export const copiedTo = z
     owners: count,
     policy: count.meta({ description: 'Rules, groups, assignments, users, tokens.' }),
     events: count,
-    verified: z.boolean().meta({ description: 'Whether all of it was read back, and was the same.' }),
+    verified: z.boolean().meta({ description: 'True if everything was read back and was the same.' }),
   })
   .meta({ id: 'CopiedTo' });
 
@@ -59,7 +59,7 @@ export const repairOrder = z
   .strictObject({
     policy: z.enum(['known', 'stored']).meta({
       description:
-        '`known`: the policy in force here is put into the store. `stored`: that of the store comes into force.',
+        '`known`: the policy in force on this host is written to the store. `stored`: the policy in the store comes into force.',
     }),
   })
   .meta({ id: 'RepairOrder' });

@@ -39,7 +39,7 @@ const ruleSubjects = z
   .array(subjectName)
   .max(mostOf.subjects)
   .readonly()
-  .meta({ description: 'What the rule limits, all together; `none` is nothing.' });
+  .meta({ description: 'The kinds of data that the rule limits, counted together; `none` is nothing.' });
 
 /** A subject that can be asked about; spaces around it do not count. */
 export const askedSubject = text
@@ -58,7 +58,7 @@ export type NewRule = z.output<typeof newRule>;
 
 export const ruleEdit = z
   .object({ limit: orNull(limit), subjects: orNull(ruleSubjects) })
-  .meta({ id: 'RuleEdit', description: 'What is left out stays.' });
+  .meta({ id: 'RuleEdit', description: 'Fields that are left out stay the same.' });
 
 export type RuleEdit = z.output<typeof ruleEdit>;
 
@@ -69,7 +69,7 @@ export type Rule = z.infer<typeof rule>;
 export const groupsRule = z
   .object({ name: newName, limit: orNull(limit), subjects: orNull(ruleSubjects) })
   .meta({
-    description: 'One that exists is taken as it is; one that does not is created, and needs a limit.',
+    description: 'An existing rule is used unchanged; a new rule is created, and needs a limit.',
   });
 
 export const newGroup = z
@@ -87,13 +87,13 @@ export const ownersGroups = z
     groups: z
       .array(knownName)
       .max(mostOf.groupsOfOwner)
-      .meta({ description: 'The names of all the groups to be in.' }),
+      .meta({ description: 'The names of all groups that the owner should be in.' }),
   })
   .meta({ id: 'OwnersGroups' });
 
 export const quotaInfo = z
   .object({ used: usageTree, groups: z.array(group).readonly() })
-  .meta({ id: 'QuotaInfo', description: 'What an owner uses, and the groups that bear on it.' });
+  .meta({ id: 'QuotaInfo', description: 'The usage of an owner, and the effective groups.' });
 
 export type QuotaInfo = z.infer<typeof quotaInfo>;
 
@@ -101,7 +101,7 @@ const namelessGroup = z.object({ rules: z.array(rule.omit({ name: true })).reado
 
 export const ownQuotaInfo = quotaInfo.extend({ groups: z.array(namelessGroup).readonly() }).meta({
   id: 'OwnQuotaInfo',
-  description: 'What an owner uses and is limited by; rules and groups have no names here.',
+  description: 'The usage and the limits of an owner; rules and groups have no names here.',
 });
 
 export type OwnQuotaInfo = z.infer<typeof ownQuotaInfo>;

@@ -7,18 +7,18 @@ import { bytes } from './bytes.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
 import { ownerType, verdict } from './usage.ts';
 
-const named = z.array(z.string()).readonly().meta({ description: 'The subjects that it names.' });
+const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
 const step = z.enum(['assigned', 'defaults', 'builtin']);
 
 const explainedRule = z
   .object({
-    rule: z.string().nullable().meta({ description: "Null for the built-in group's." }),
+    rule: z.string().nullable().meta({ description: 'Null for the rule of the built-in group.' }),
     subjects: named,
-    used: bytes.meta({ description: 'What it counts.' }),
+    used: bytes.meta({ description: 'The usage by this rule.' }),
     limit: bytes.meta({ description: '-1: unlimited.' }),
-    headroom: bytes.nullable().meta({ description: 'limit - used; null: endless.' }),
+    headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
     verdict: z.enum(['allows', 'refuses']),
-    decided: z.boolean().meta({ description: 'It is the one that decided.' }),
+    decided: z.boolean().meta({ description: 'True for the deciding one.' }),
   })
   .meta({ id: 'ExplainedRule', description: 'A rule that covers the subject.' });
 
@@ -27,7 +27,7 @@ const explainedGroup = z
     group: z.string().nullable().meta({ description: 'Null for the built-in one.' }),
     verdict: z
       .enum(['allows', 'refuses', 'no_match'])
-      .meta({ description: '`no_match`: no rule of it covers the subject.' }),
+      .meta({ description: '`no_match`: no rule of the group covers the subject.' }),
     rules: z.array(explainedRule).readonly(),
     decided: z.boolean(),
   })
@@ -70,7 +70,7 @@ export const policyFault = z
   })
   .meta({
     id: 'PolicyFault',
-    description: 'Something of a policy that is allowed to stand, but hardly meant.',
+    description: 'A possible mistake in a policy.',
   });
 
 export type LintFault = z.infer<typeof policyFault>;
@@ -82,11 +82,9 @@ export const draftPolicy = z
       .array(
         newGroup.extend({
           rules: z.array(groupsRule).max(mostOf.rules).nullish(),
-          users: z
-            .array(knownName)
-            .max(mostOf.users)
-            .optional()
-            .meta({ description: 'Who is in it; left out: those who are in the group of that name.' }),
+          users: z.array(knownName).max(mostOf.users).optional().meta({
+            description: 'The members; without it: the members of the group that has this name now.',
+          }),
         }),
       )
       .max(mostOf.groups)
@@ -102,7 +100,7 @@ export const draftPolicy = z
       .default({})
       .meta({ description: 'As in the configuration.' }),
   })
-  .meta({ id: 'DraftPolicy', description: 'What is left out stays as it is.' });
+  .meta({ id: 'DraftPolicy', description: 'Parts that are left out stay the same.' });
 
 export type DraftPolicy = z.output<typeof draftPolicy>;
 
@@ -110,21 +108,24 @@ const changedOwner = z
   .object({
     user: z.string(),
     type: ownerType,
-    total: bytes.meta({ description: 'All kinds together.' }),
+    total: bytes.meta({ description: 'The sum of all kinds of data.' }),
     changes: z.array(z.object({ subject: z.enum(subjects), before: verdict, after: verdict })),
   })
   .meta({ id: 'ChangedOwner' });
 
 const changedOwners = z
   .object({ count: z.number().int(), first: z.array(changedOwner).readonly() })
-  .meta({ id: 'ChangedOwners', description: 'How many there are, and those who store most.' });
+  .meta({ id: 'ChangedOwners', description: 'The number of these owners, and the largest of them.' });
 
 export const simulation = z
   .object({
-    owners: z.number().int().meta({ description: 'How many were looked at.' }),
-    refused: changedOwners.meta({ description: 'Who would newly be refused something.' }),
-    allowed: changedOwners.meta({ description: 'Who would newly be allowed something.' }),
-    lint: z.array(policyFault).readonly().meta({ description: 'Faults of the policy as it would be.' }),
+    owners: z.number().int().meta({ description: 'The number of owners that were checked.' }),
+    refused: changedOwners.meta({ description: 'Owners who would be newly refused.' }),
+    allowed: changedOwners.meta({ description: 'Owners who would be newly allowed.' }),
+    lint: z
+      .array(policyFault)
+      .readonly()
+      .meta({ description: 'Possible mistakes in the policy as it would be.' }),
   })
   .meta({ id: 'Simulation' });
 

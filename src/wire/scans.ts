@@ -11,16 +11,16 @@ export const scanOrder = z
     kind: z
       .enum(scanKinds)
       .default('sweep')
-      .meta({ description: '`verify` trusts no cache, and tells how far off what was known was.' }),
+      .meta({ description: '`verify` uses no cache, and reports by how much the known figures were wrong.' }),
     owners: z
       .array(knownName.min(1))
       .min(1)
       .max(mostOf.owners)
       .optional()
-      .meta({ description: 'Only theirs; all without it.' }),
+      .meta({ description: 'Only the units of these owners; without it, all units.' }),
     accept_moved: z.boolean().default(false).meta({
       description:
-        'What lies at a storage root now is meant, though it is another file system or lacks most of its units: what is not there is dropped.',
+        'Accept the present state of a storage root that became another file system or lost most of its units: missing units are removed.',
     }),
   })
   .meta({ id: 'ScanOrder' });
@@ -41,27 +41,30 @@ export const scanReport = z
     finished_at: z.string().nullable(),
     progress: z.object({
       units: z.number().int(),
-      units_found: z.number().int().meta({ description: 'So far: more may be found while `discovering`.' }),
+      units_found: z
+        .number()
+        .int()
+        .meta({ description: 'The units found so far; the number can grow while `discovering`.' }),
       discovering: z.boolean(),
       directories: z.number().int(),
       files: z.number().int(),
       bytes,
       entries_per_second: z.number(),
       bytes_per_second: z.number(),
-      estimate_seconds: z.number().nullable().meta({ description: 'Null where nobody can tell yet.' }),
+      estimate_seconds: z.number().nullable().meta({ description: 'Null while it is not known.' }),
     }),
     unread: troubledPlaces,
     faults: troubledPlaces,
     held: troubledPlaces.meta({
       description:
-        'Units of which not all counts yet: git may be holding some of it twice. What is certain counts; `why` says ' +
-        'how much does not.',
+        'Units whose full size does not count yet, because git may keep some data twice. The certain part counts; `why` says ' +
+        'how much does not count.',
     }),
     drift: z
       .object({ units: z.number().int(), bytes })
       .nullable()
-      .meta({ description: 'Of a `verify`: how far what was known was from what was found.' }),
-    error: z.string().nullable().meta({ description: 'Why it failed.' }),
+      .meta({ description: 'Only for `verify`: the difference between the known and the measured figures.' }),
+    error: z.string().nullable().meta({ description: 'Why the scan failed.' }),
   })
   .meta({ id: 'Scan' });
 

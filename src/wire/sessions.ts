@@ -6,16 +6,15 @@ import { mark } from './bounds.ts';
 export const signIn = z
   .object({
     token: mark.optional().meta({ description: 'A token of the user.' }),
-    code: mark.optional().meta({ description: 'What stands behind `#code=` in a sign-in link.' }),
+    code: mark.optional().meta({ description: 'The text after `#code=` in a sign-in link.' }),
   })
   .refine(({ token, code }) => (token === undefined) !== (code === undefined), {
     error: 'expected either token or code',
   })
-  .meta({ id: 'SignIn', description: 'Either of the two.' });
+  .meta({ id: 'SignIn', description: 'One of the two.' });
 
 const via = z.enum(['token', 'link', 'source']).meta({
-  description:
-    'A token that was pasted or sent, a link that an administrator made, or a provider of identities.',
+  description: 'A token, a sign-in link, or an identity provider.',
 });
 
 export const session = z
@@ -26,10 +25,10 @@ export const session = z
     organizations: z
       .array(z.string())
       .readonly()
-      .meta({ description: 'Those that one is an owner of, whose quota one may see.' }),
+      .meta({ description: 'The organizations in which the user has the role owner and can see the quota.' }),
     scopes: z.array(z.string()).readonly(),
     expires_at: z.string().nullable().meta({
-      description: 'When it ends unless it is used until then; null: never, which is so of some tokens.',
+      description: 'When the session ends if it is not used; null: never, as with some tokens.',
     }),
     via,
     sign_out_href: z
@@ -37,15 +36,15 @@ export const session = z
       .nullable()
       .meta({
         description:
-          'Where a browser goes to sign out at the provider as well, relative to the base URL; it ends this session. Null: ' +
-          '`DELETE /session` is all there is.',
+          'The address, relative to the base URL, where a browser signs out here and at the provider. Null: ' +
+          'only `DELETE /session` is possible.',
       }),
     host: z.string().meta({ description: 'The host that answers.' }),
     store_away_since: z.string().nullable().meta({
       description:
-        'Since when the store takes nothing: decisions go on, nothing can be changed. Null: it takes what is written.',
+        'Since when the store cannot be written: decisions continue, but nothing can be changed. Null if it can.',
     }),
-    shares: z.boolean().meta({ description: 'It shares its quota with other hosts.' }),
+    shares: z.boolean().meta({ description: 'True if the host shares its quota with other hosts.' }),
     version: z.string(),
   })
   .meta({ id: 'Session' });
@@ -57,9 +56,9 @@ export const sessionRow = z
     id: z.string(),
     created_at: z.string(),
     last_used_at: z.string(),
-    expires_at: z.string().meta({ description: 'When it ends unless it is used until then.' }),
+    expires_at: z.string().meta({ description: 'When the session ends if it is not used.' }),
     via,
-    current: z.boolean().meta({ description: 'It is the one that asks.' }),
+    current: z.boolean().meta({ description: 'True for the session of this request.' }),
   })
   .meta({ id: 'SessionRow' });
 

@@ -8,7 +8,7 @@ export const offeredSource = z
     name: z.string(),
     href: z.string().meta({
       description:
-        'Where signing in begins, relative to the base URL; `?return_to=` may name a page below it to come back to.',
+        'The address where a sign-in begins, relative to the base URL; `?return_to=` can name a page below it to return to.',
     }),
   })
   .meta({ id: 'OfferedSource' });

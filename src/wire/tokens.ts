@@ -31,8 +31,8 @@ const scopes = z
   .readonly()
   .meta({
     description:
-      '`all`, or `read:` and `write:` of `admin`, `user`, `organization`; writing includes reading. `public-only` takes the ' +
-      "scopes of `admin` away. Forgejo's others are taken and give nothing.",
+      '`all`, or `read:` and `write:` of `admin`, `user`, `organization`; writing includes reading. `public-only` removes the ' +
+      "scopes of `admin`. Forgejo's other scopes are accepted and have no effect.",
   });
 
 const longestTime = 64;
@@ -65,7 +65,7 @@ export const token = z
 export type Token = z.infer<typeof token>;
 
 export const createdToken = token
-  .extend({ sha1: z.string().meta({ description: 'The token itself, which is shown this once.' }) })
+  .extend({ sha1: z.string().meta({ description: 'The token itself, which is shown only once.' }) })
   .meta({ id: 'CreatedToken' });
 
 export type CreatedToken = z.infer<typeof createdToken>;

@@ -23,9 +23,11 @@ export const ownerType = z.enum(['user', 'organization']);
 /** What a decision says in short. */
 export const verdict = z
   .object({
-    allowed: z.boolean().meta({ description: 'Whether something that grows this may start.' }),
-    used: bytes.nullable().meta({ description: 'What the deciding rule counts; null where no rule covers.' }),
-    limit: bytes.nullable().meta({ description: '-1 where nothing is limited; null where no rule covers.' }),
+    allowed: z.boolean().meta({ description: 'True if an action that adds data of this kind may start.' }),
+    used: bytes
+      .nullable()
+      .meta({ description: 'The usage by the deciding rule; null if no rule covers the subject.' }),
+    limit: bytes.nullable().meta({ description: '-1 if unlimited; null if no rule covers the subject.' }),
     group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
     rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
   })
@@ -38,15 +40,15 @@ export const ownerRow = verdict
     name: z.string(),
     type: ownerType,
     tree: usageTree,
-    total: bytes.meta({ description: 'All kinds together.' }),
+    total: bytes.meta({ description: 'The sum of all kinds of data.' }),
     percent: z
       .number()
       .nullable()
       .meta({ description: '`used` in percent of `limit`, rounded down; null without a limit.' }),
-    measured_at: z.string().nullable().meta({ description: 'Null where nothing was measured.' }),
-    partial: z.boolean().meta({ description: 'Some bytes are last known ones.' }),
+    measured_at: z.string().nullable().meta({ description: 'Null if nothing was measured.' }),
+    partial: z.boolean().meta({ description: 'Some data could not be read; its last known bytes count.' }),
     stale: z.boolean().meta({
-      description: 'What other hosts measured, or what a program reported, may be out of date.',
+      description: 'Figures from other hosts or from reporting programs may be out of date.',
     }),
   })
   .meta({ id: 'OwnerRow', description: 'One owner in a list, with the decision about `size:all`.' });

@@ -108,7 +108,7 @@ t.test('what is for administrators is 403 for all others, whatever is named', as
         const refused = await world.call(example.method, path, { as: 'alice', ...body });
         t.match(
           refused,
-          { status: 403, json: { message: 'this is for administrators only' } },
+          { status: 403, json: { message: 'only administrators may do this' } },
           `${id} ${path}`,
         );
       }

@@ -58,7 +58,7 @@ t.test('a source is made with three fields, and says what all others are', async
   });
   t.match(
     made.warning,
-    /^nobody could sign in by it at the moment: the provider cannot be used/,
+    /^at the moment nobody can sign in with this source: the provider cannot be used/,
     'a provider that is away is a warning',
   );
   for (const field of ['name', 'openid_connect_auto_discovery_url', 'client_id'] as const) {

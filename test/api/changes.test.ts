@@ -203,7 +203,7 @@ t.test(
     ] as const;
     for (const [method, path, asked] of asks) {
       t.match((await world.must(404, method, path, asked)).json, {
-        message: /admin\/users creates one.*AUTO_CREATE/,
+        message: /create it with .*admin\/users;.*AUTO_CREATE/,
       });
     }
     await world.restart({ users: { AUTO_CREATE: 'true' } });

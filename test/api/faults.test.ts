@@ -58,7 +58,7 @@ t.test("a mistake of softquota's own is 500 without a word about it, and the log
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/fail/${at}`);
     t.equal(response.status, 500);
     t.strictSame(await response.json(), {
-      message: 'softquota made a mistake; its log tells more',
+      message: 'internal error; the log of the daemon has details',
       code: 'internal',
       url: 'http://git.example/api/swagger',
     });

@@ -82,7 +82,7 @@ t.test('signing out ends the session, and has the browser forget it', async t =>
   const gone = await world.must(204, 'DELETE', '/session', { ...nobody, headers });
   t.strictSame(gone.headers['set-cookie'], ['softquota-session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax']);
   const refused = await world.must(401, 'GET', '/session', { ...nobody, headers });
-  t.equal(messageOf(refused), 'the session is over: sign in again');
+  t.equal(messageOf(refused), 'the session has ended: sign in again');
   t.equal(refused.headers['set-cookie'], undefined, 'another page may have signed in just now');
   await world.must(200, 'GET', '/session', { ...nobody, headers: other });
 });
@@ -195,7 +195,7 @@ t.test(
     for (const name of ['alice', 'missing']) {
       const path = `/users/${name}/sessions`;
       t.match(await world.must(403, 'GET', path, { as: 'bob' }), {
-        json: { message: /for administrators only/ },
+        json: { message: /only administrators may do this/ },
       });
       await world.must(403, 'DELETE', `${path}/${rows[0]?.id}`, { as: 'bob' });
     }
@@ -238,7 +238,7 @@ t.test('a link signs in once, and gives no more than its maker has', async t => 
   const answer = await world.must(201, 'POST', '/session', asked);
   t.match(answer.json, { login: 'bob', via: 'link', scopes: ['all'] });
   t.match(await world.must(401, 'POST', '/session', asked), {
-    json: { message: /link is not known, was used/ },
+    json: { message: /link is invalid, expired or already used/ },
   });
   await world.must(401, 'POST', '/session', { ...nobody, headers, body: { code: 'wrong' } });
 

@@ -39,7 +39,7 @@ t.test('an unknown name gets the name that was meant, or the names there are', a
   const message = (ini: string) => faultsOf(t, ini)[0] ?? '';
   t.match(
     message('[quota]\nTOTAL = 1G\n'),
-    /this key does not stand here\. It belongs to \[quota\.default\]\.$/,
+    /this key does not belong here\. It belongs to \[quota\.default\]\.$/,
   );
   t.match(message('[storage.wiki]\nVISIBILITY = public\n'), /It belongs to \[storage\.repos\]\.$/);
   t.match(message('TOTAL = 1G\n'), /^app\.ini:1: TOTAL: stands before the first \[section\]\. It belongs to/);
@@ -134,11 +134,11 @@ t.test('storage that contradicts itself is refused', async t => {
     message('[storage.lfs]\nPATH = /a/{owner}, ./a/{owner}, /a/{owner}/\n'),
     'is in [storage.lfs] already',
   );
-  t.match(message('[storage.lfs]\nPATH = /a\nOWNER = git-config a.b\n'), 'there is no git-config here.');
+  t.match(message('[storage.lfs]\nPATH = /a\nOWNER = git-config a.b\n'), 'git-config is not possible here');
   t.match(message('[storage.lfs]\nPATH = /a/{owner}, /a/{owner}\n'), 'is in [storage.lfs] already');
   t.same(faultsOf(t, '[storage.lfs]\nPATH = /a\nOWNER = fixd bob\n').length, 1, 'OWNER alone is at fault');
-  t.match(message('[storage.lfs]\nPATH = /a/{ower}\n'), 'is no template');
-  t.match(message('[storage.lfs]\nPATH = {owner}/../b\n'), 'is no template');
+  t.match(message('[storage.lfs]\nPATH = /a/{ower}\n'), 'is not a template');
+  t.match(message('[storage.lfs]\nPATH = {owner}/../b\n'), 'is not a template');
   t.same(faultsOf(t, '[storage.lfs]\nPATH = /a\nOWNER = fixed bob\n'), []);
   t.same(faultsOf(t, '[storage.wiki]\nPATH = /a/{repo}\nOWNER = git-config softquota.owner\n'), []);
 });

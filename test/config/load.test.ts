@@ -47,7 +47,7 @@ t.test('without any file the environment says everything, relative to the workin
 t.test('without anything it says where it looked and what to do', async t => {
   const cwd = folderWith(t, {});
   const message = outcome({ env: {}, cwd, uid: 1000, systemFile: '/nowhere/app.ini' });
-  t.match(message, `no configuration, neither ./app.ini (in ${cwd}) nor /nowhere/app.ini.`);
+  t.match(message, `no configuration found, neither ./app.ini (in ${cwd}) nor /nowhere/app.ini.`);
   t.match(message, /app\.ini\.example .* --config FILE or SOFTQUOTA_CONFIG/);
 });
 
@@ -94,7 +94,7 @@ t.test('root passes over an ./app.ini of somebody else, and says so', async t =>
   }
   const loaded = loadConfig({ ...where, uid: 0 });
   t.match(loaded, { ok: true, config: { quota: { totalBytes: 4 } } });
-  t.match(loaded.notes, [`${local} is passed over: it does not belong to root. To use it all the same,`]);
+  t.match(loaded.notes, [`${local} is ignored, because root does not own it. To use it nevertheless,`]);
   t.equal(outcome({ ...where, uid: 0, file: 'app.ini' }), 3, 'a file that is named counts');
   t.equal(outcome(where), 3, 'anybody else uses it');
 });
@@ -104,7 +104,7 @@ t.test('root passes over an ./app.ini that is a link of somebody else', async t 
   symlinkSync('/etc/hostname', join(cwd, 'app.ini'));
   if (process.getuid?.() === 0) lchownSync(join(cwd, 'app.ini'), 1000, 1000);
   const loaded = loadConfig({ env: {}, cwd, uid: 0, systemFile: join(cwd, 'none') });
-  t.match(loaded, { ok: false, notes: [/is passed over/] });
+  t.match(loaded, { ok: false, notes: [/is ignored/] });
 });
 
 t.test('an ./app.ini that cannot be read is a fault, not a reason to look further', async t => {
@@ -156,7 +156,7 @@ t.test('a __FILE that cannot be read, and both forms for one key, are faults of 
   ]);
   t.same(faultsOf(t, '', { [`${name}__FILE`]: '' }), [`${name}__FILE: cannot be used: no file is named.`]);
   t.same(faultsOf(t, '', { [`${name}__FILE`]: '/none', [name]: 'k'.repeat(32) }), [
-    `${name}__FILE: sets what ${name} sets. Keep one of the two.`,
+    `${name}__FILE: sets the same key as ${name}. Keep one of the two.`,
   ]);
   t.equal(faultsOf(t, '', { SOFTQUOTA__LOG__LEVEL: 'warn', SOFTQUOTA__log__level: 'info' }).length, 1);
 });

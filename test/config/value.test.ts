@@ -69,12 +69,12 @@ t.test('a section may go on further below', async t => {
 t.test('what is neither heading nor setting is named with its line', async t => {
   const ini = 'nonsense\n[quota\nENABLED = maybe\n[quota]\n= 5\nENABLED : true\n[log] x\nLEVEL\n';
   t.same(faultsOf(t, ini), [
-    'app.ini:1: neither a [section] nor KEY = value.',
+    'app.ini:1: not a [section] and not KEY = value.',
     'app.ini:2: not a heading. Write [section].',
-    'app.ini:5: neither a [section] nor KEY = value.',
-    'app.ini:6: neither a [section] nor KEY = value.',
+    'app.ini:5: not a [section] and not KEY = value.',
+    'app.ini:6: not a [section] and not KEY = value.',
     'app.ini:7: not a heading. Write [section].',
-    'app.ini:8: neither a [section] nor KEY = value.',
+    'app.ini:8: not a [section] and not KEY = value.',
   ]);
 });
 

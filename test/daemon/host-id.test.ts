@@ -36,10 +36,10 @@ t.test('a name given by hand is taken, what is no name is a fault', async t => {
   t.equal(hostIdIn(directory), 'git-1.example');
   for (const bad of ['', 'a b', 'x'.repeat(65), '\u001b']) {
     fs.writeFileSync(file, bad);
-    t.throws(() => hostIdIn(directory), { code: 'configuration', message: /holds no host's name/ });
+    t.throws(() => hostIdIn(directory), { code: 'configuration', message: /does not contain a host name/ });
   }
   t.throws(() => hostIdIn(join(directory, 'missing')), {
     code: 'configuration',
-    message: /cannot be read or made/,
+    message: /cannot be read or created/,
   });
 });

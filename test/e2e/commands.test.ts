@@ -179,7 +179,7 @@ t.test('every command takes --config', async t => {
   t.match(await server.softquota(['hooks', 'remove', ...config, git]), { code: 0 });
   t.match(await server.softquota(['playground', '--exit', '--dir', git, ...config]), {
     code: 2,
-    stderr: /is no playground/,
+    stderr: /is not a playground/,
   });
 });
 

@@ -67,14 +67,14 @@ t.test('SIGHUP puts a new limit in force at the next push, and a faulty file cha
 
   await server.configure({ 'quota.default': { TOTAL: '10M' } });
   daemon.child.kill('SIGHUP');
-  t.match(await daemon.logged(/read anew/), { changed: ['[quota.default] TOTAL'] });
+  t.match(await daemon.logged(/configuration is reloaded/), { changed: ['[quota.default] TOTAL'] });
   t.match(await clone.push(), { code: 0, said: '' });
 
   const sound = await readFile(server.config, 'utf8');
   await server.configure({ 'quota.default': { TOTAL: '1' } });
   await appendFile(server.config, '[quota.default]\nTOTAL = a lot\n[nonsense]\n');
   daemon.child.kill('SIGHUP');
-  const line = await daemon.logged(/stays as it was/);
+  const line = await daemon.logged(/the configuration is not changed/);
   t.match(line, { faults: 2, msg: /TOTAL[\s\S]*nonsense/ });
   await clone.commit(10);
   t.equal((await clone.push()).code, 0, 'the old one is in force');

@@ -147,14 +147,14 @@ t.test('a hook that gitolite distributed goes on, and comes back when ours goes'
   );
   t.match(await server.softquota(['hooks', 'remove', gitolite.path('alice/before')]), {
     code: 1,
-    stdout: /is a link, and nothing is written through one/,
+    stdout: /is a symbolic link, and nothing is written through a link/,
   });
 
   await before.commit(10);
   t.match(await before.push(), { code: 0, said: /the site says hello/ });
   await server.configure({ 'quota.default': { TOTAL: '0' } });
   server.daemon.child.kill('SIGHUP');
-  await server.daemon.logged(/^the configuration is read anew/);
+  await server.daemon.logged(/^the configuration is reloaded/);
   await before.commit(10);
   t.match(await before.push(), { code: 1, said: /^Quota is 0: alice may not store/ });
 

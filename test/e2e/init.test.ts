@@ -129,7 +129,7 @@ t.test('what init prints can be copied: look, install the hooks, enforce', async
   t.match(await copied(told.next.enforce, folder), { code: 0, stderr: '' });
   t.match(await softquota(['serve', '--check-config'], folder), { code: 0 });
   daemon.child.kill('SIGHUP');
-  await daemon.logged(/read anew/);
+  await daemon.logged(/configuration is reloaded/);
   const refused = await push();
   t.equal(refused.code, 1);
   t.match(refused.stderr, /Quota exceeded: owner000 uses 3\.\d+ MB of /);
@@ -145,7 +145,7 @@ t.test(
     t.ok(stdout.startsWith(`Found GitLab in ${tree.root}:\n`), stdout);
     t.match(stdout, /40 of 44 repositories name their project as gitlab\.fullpath/);
     t.match(stdout, /each project is an owner of its own/);
-    t.match(stdout, /GitLab runs no hook that lies in a repository: usage is measured and told/);
+    t.match(stdout, /GitLab does not run the hooks of a repository: usage is measured and reported/);
     t.notMatch(stdout, /hooks install/);
     t.match(stdout, /\nMeasured 44 units: /);
     t.match(stdout, /\nOWNER +USED +LIMIT [^\n]*\nowner000\/app +40\.\d kB +unlimited /);
@@ -192,7 +192,7 @@ t.test('a configuration that exists is never touched, and nothing is made that d
   });
   t.match(await softquota(['init', given, '--config', '/nonexistent/a/app.ini'], folder), {
     code: 74,
-    stderr: /cannot be made/,
+    stderr: /cannot be created/,
   });
   t.match(await run('ls', ['-A', folder]), { stdout: 'app.ini\nempty\nlink.ini\ntree\n' });
 });
@@ -219,7 +219,7 @@ t.test('who may not look into the repositories is told to be root, or the git se
     cwd: '/',
   });
   t.equal(code, 77);
-  t.match(stderr, /may not be looked into; run this as root/);
+  t.match(stderr, /no permission to read .*; run this as root/);
 });
 
 t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places, and asks nothing', async t => {

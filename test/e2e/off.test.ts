@@ -18,7 +18,7 @@ for (const [what, keys] of Object.entries({
       const from = server.daemon.lines.length;
       await server.configure({ 'quota.default': { TOTAL } });
       server.daemon.child.kill('SIGHUP');
-      await server.daemon.logged(/read anew/, from);
+      await server.daemon.logged(/configuration is reloaded/, from);
       await clone.commit(1000);
       t.match(await clone.push(), { code: 0, said: '' }, `with TOTAL = ${TOTAL}`);
       t.equal((await server.softquota(['check', server.path('alice/app')])).code, 0);
@@ -44,7 +44,7 @@ t.test('with MODE = report nothing is refused, and the log tells what would be',
 
   await server.configure({ quota: { MODE: 'enforce' } });
   server.daemon.child.kill('SIGHUP');
-  await server.daemon.logged(/read anew/);
+  await server.daemon.logged(/configuration is reloaded/);
   t.match(await clone.push(['main:refs/heads/a']), { code: 0 }, 'no object comes');
   await clone.commit(10);
   t.match(await clone.push(), { code: 1, said: /^Quota exceeded/ }, 'now it is');

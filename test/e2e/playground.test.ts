@@ -92,5 +92,5 @@ t.test('what lies at --dir and is no playground is left alone', async t => {
   await mkdir(join(folder, 'world'));
   const { code, stderr } = await play(folder);
   t.equal(code, 2);
-  t.match(stderr, /is no playground/);
+  t.match(stderr, /is not a playground/);
 });

@@ -134,7 +134,7 @@ t.test('nothing is copied over what a store holds, or where it does not let us i
   t.match(await copy('--to', address, '--prefix', 'other'), { code: 0, stdout: /\n {4}PREFIX = other\n/ });
   t.match(await copy('--to', address, '--prefix', 'other'), {
     code: 2,
-    stderr: /holds a policy already, which stays as it is.*another \[store\] PREFIX/s,
+    stderr: /already has a policy, which is not changed.*another \[store\] PREFIX/s,
   });
   t.match(await copy('--to', address, '--json', '--verify'), { code: 0, stdout: /"verified": true/ });
   await servers[0].cli('flushall');
@@ -186,7 +186,7 @@ t.test('which policy is the right one is decided once, by a word of somebody', a
     code: 2,
     stderr: /'--known' cannot be used with option '--stored'/,
   });
-  t.match(await repair('--known'), { code: 2, stderr: /there is nothing to repair/ });
+  t.match(await repair('--known'), { code: 2, stderr: /nothing to repair/ });
   await servers[0].cli('flushall');
   await until(async () => (/has no policy/.test(await one.reasons()) ? true : null));
   t.match(await repair('--known'), {

@@ -134,7 +134,7 @@ t.test(
     );
     t.match(await remote(server, ['user', 'list'], reader.trim()), {
       code: 77,
-      stderr: /not known, or no longer good/,
+      stderr: /invalid or expired token/,
     });
     await done(softquota('token', 'revoke', String(made.id), '--user', 'alice'));
     t.match(await listed(), [{ name: 'by date' }, { name: 'by time' }]);
@@ -155,7 +155,7 @@ t.test(
     t.match(await create('--expires', '2020-01-01'), {
       code: 2,
       stdout: '',
-      stderr: /expires_at: it is past/,
+      stderr: /expires_at: the time is in the past/,
     });
   },
 );

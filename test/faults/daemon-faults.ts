@@ -99,7 +99,7 @@ export function daemonFaults(server: Server, redis: Redis): readonly Fault[] {
         const from = server.daemon.lines.length;
         await writeFile(server.config, '[quota]\nENABLED = perhaps\n');
         server.daemon.child.kill('SIGHUP');
-        await server.daemon.logged(/^the configuration stays as it was/, from);
+        await server.daemon.logged(/^the configuration is not changed/, from);
         await server.configure({});
       },
     ],

@@ -88,7 +88,7 @@ t.test(`of ${most} hostile requests none holds the event loop, or the checks bes
     const status = await send({ agent, ...to[each.socket] }, each);
     sent.push({ what: each.what, from, to: Date.now() });
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    if (status === 500) t.fail(`${each.what}: a mistake of softquota's own`);
+    if (status === 500) t.fail(`${each.what}: an internal error`);
   }
   checks.postMessage('end');
   const { waitedMs, tookMs, failures } = z

@@ -27,7 +27,7 @@ t.test('the units of a storage root that is not mounted are kept, said, and back
   await server.scan();
   t.equal(await server.usage('alice'), 1234, 'known as before');
   t.match(await server.reasons(), `storage root ${root}: `);
-  await server.daemon.logged(/a storage root is away/);
+  await server.daemon.logged(/a storage root is missing/);
   const doctor = await server.softquota(['doctor']);
   t.match(doctor, { code: 1, stdout: /storage root .*\n.*mount it/ });
   t.equal((await server.ask('gate', '/healthz')).status, 200);

@@ -57,7 +57,7 @@ t.test(
     });
     t.match(
       await own.json(),
-      { message: 'nothing can be kept at the moment: try again soon' },
+      { message: 'the store cannot be written at the moment: try again soon' },
       'a user is not told where the store lies',
     );
     for (let n = 0; n < 20; n++) {

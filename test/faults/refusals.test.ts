@@ -51,7 +51,7 @@ t.test(
     });
     const third = await other.startInVain();
     t.equal(third.code, 78);
-    t.match(third.log, /\[server\] SOCKET = .*another process serves it/);
+    t.match(third.log, /\[server\] SOCKET = .*another process uses it/);
     t.ok(server.daemon.isRunning);
     const clone = await Clone.of(server, server.path('alice/app'));
     await clone.commit(1_500_000);

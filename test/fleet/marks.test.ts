@@ -43,7 +43,7 @@ function world(others: readonly ShareRecord[] = []) {
   return { state, happened, marksOf };
 }
 
-const said = 'the shared store has lost usage that it was told; it is told again';
+const said = 'the shared store has lost usage of this host; it is written again';
 
 t.test('a mark is put at the start, and while it is there nothing happens', async t => {
   const { happened, marksOf } = world();

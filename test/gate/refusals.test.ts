@@ -245,7 +245,9 @@ t.test('a directory that others may write is told, since hooks do not believe wh
   chmodSync(directory, 0o770);
   refusals.start();
   await refusals.published();
-  t.match(refusals.trouble, { reason: /^others than the daemon may write \/.*, so that no hook relies/ });
+  t.match(refusals.trouble, {
+    reason: /^other users than the daemon's can write \/.*, so hooks do not trust/,
+  });
   chmodSync(directory, 0o750);
   ledger.settings = settings;
   await refusals.published();

@@ -60,17 +60,17 @@ t.test('it is found by its home, or alone among the homes of the host’s users'
   t.match(await findGitolite('auto', { passwd }), found);
   await t.rejects(findGitolite(server.root, { passwd }), {
     code: 'usage',
-    message: /is no home of a gitolite/,
+    message: /is not the home directory of gitolite's user/,
   });
   await writeFile(passwd, 'root:x:0:0::/nonexistent:/bin/sh\n');
-  await t.rejects(findGitolite('auto', { passwd }), { code: 'usage', message: /no user has a gitolite/ });
+  await t.rejects(findGitolite('auto', { passwd }), { code: 'usage', message: /no user has gitolite/ });
   await mkdir(server.path('other'));
   await writeFile(server.path('other/.gitolite.rc'), '');
   const users = ['home', 'other'].map(name => `${name}:x:1:1::${server.path(name)}:/bin/sh\n`);
   await writeFile(passwd, users.join(''));
   await t.rejects(findGitolite('auto', { passwd }), {
     code: 'usage',
-    message: /several users have a gitolite/,
+    message: /several users have gitolite/,
   });
 });
 
@@ -159,7 +159,7 @@ t.test('what administrators push to gitolite-admin is theirs to change', async t
   await server.file(pushed, theirs);
   await t.rejects(distributeHooks(await find(), options), {
     code: 'conflict',
-    message: /comes from the repository gitolite-admin, whose next push would put it back/,
+    message: /comes from the repository gitolite-admin, whose next push would restore it/,
   });
   t.equal(await readFile(pushed, 'utf8'), theirs);
 });

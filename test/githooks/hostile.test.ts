@@ -151,8 +151,14 @@ t.test('a repository of GitLab gets no hooks, and is not said to be protected', 
   const options = { socket, hookConf: server.noConf };
   const { repositories: installed } = await installHooks([hashed, named, plain], options);
   t.match(installed, [
-    { fault: /^GitLab's \(it lies in @hashed\): Gitaly runs no hook of a repository, so nothing is asked/ },
-    { fault: /^GitLab's \(its config has gitlab\.fullpath; if GitLab serves it no longer, take that out\)/ },
+    {
+      fault:
+        /^a GitLab repository \(it is in @hashed\): GitLab does not run its hooks, so no push is checked/,
+    },
+    {
+      fault:
+        /^a GitLab repository \(its config has gitlab\.fullpath; if GitLab no longer serves it, remove that\)/,
+    },
     { settings: 'written' },
   ]);
   for (const repository of [hashed, named]) {

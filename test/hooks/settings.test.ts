@@ -39,7 +39,7 @@ t.test('hook.conf stands in for the configuration of all repositories', async t 
 t.test('a hook.conf that others can write, or that is not root’s, is not believed', async t => {
   const world = await World.open(t);
   const other = await refusing(t, world);
-  const fault = `softquota: the hook's settings: ${world.hookConf} is not a file that everybody can read and only root can write. ${tell}`;
+  const fault = `softquota: error in the hook's settings: ${world.hookConf} is not a file that everybody can read and only root can write. ${tell}`;
   await writeFile(world.hookConf, `socket=${other.socket}\n`);
   for (const mode of [0o664, 0o646]) {
     await chmod(world.hookConf, mode);
@@ -84,7 +84,7 @@ for (const [lines, fault] of [
   t.test(`a line ${lines} in hook.conf is told in one line, and its default stands`, async t => {
     const world = await World.open(t);
     await writeFile(world.hookConf, `socket=${world.gate.socket}\n${lines}\n`);
-    const line = `softquota: the hook's settings: ${fault}. ${tell}`;
+    const line = `softquota: error in the hook's settings: ${fault}. ${tell}`;
     t.same(await pushed(world), { code: 0, said: line });
     t.equal(world.gate.checks.length, 1, 'the gate is asked all the same');
     world.gate.answer = plain(500);

@@ -132,7 +132,7 @@ for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox', '/bin/mksh']) {
     const last = await world.push(['HEAD:main'], env);
     t.equal(last.code, 1);
     t.match(World.said(last), /^J\u00fcrgen \[1mis over\nsoftquota: .*, this push is refused\.$/);
-    t.match(World.said(last), ` known on ${at},`);
+    t.match(World.said(last), ` list of ${at},`);
     t.match(await readFile(`${world.bare}/softquota-offline`, 'utf8'), /\trefused\tthe answer was 503\t/);
   });
 }

@@ -55,11 +55,11 @@ t.test('what is no template is refused with what is wrong', async t => {
     '/srv/{repo}/a/{repo}': /\{repo\} is there twice/,
     '/srv/{repo}/{owner}': /only literal segments/,
     '/srv/{repo}/*': /only literal segments/,
-    '/srv/{owner}/*.git': /\* stands alone/,
-    '/srv/{owner}*': /\* stands alone/,
-    '/srv/{owner': /brace without its partner/,
-    '/srv/owner}': /brace without its partner/,
-    '/srv/{{owner}}': /brace without its partner/,
+    '/srv/{owner}/*.git': /\* stands for a whole segment/,
+    '/srv/{owner}*': /\* stands for a whole segment/,
+    '/srv/{owner': /brace without a matching brace/,
+    '/srv/owner}': /brace without a matching brace/,
+    '/srv/{{owner}}': /brace without a matching brace/,
     '/srv/\0': /NUL/,
   };
   for (const [text, reason] of Object.entries(cases))

@@ -40,8 +40,8 @@ t.test('a walk that takes long and gets on is told once, and again when it is ov
     [
       'warn',
       { path: '/srv/large', seconds: 31 },
-      'a unit has been walked for more than half a minute, and the walk gets on',
+      'the walk of a unit has taken more than half a minute, and makes progress',
     ],
-    ['info', { path: '/srv/large' }, 'a walk that took long is over'],
+    ['info', { path: '/srv/large' }, 'a long walk has ended'],
   ]);
 });

@@ -93,7 +93,7 @@ for (const [what, discovery] of Object.entries({
     const { world } = signIns;
     const path = `/admin/auths/${signIns.id}`;
     const { warning } = savedSource.parse((await world.must(200, 'PATCH', path, { body: atProvider })).json);
-    t.match(warning, /^signing out ends the session here alone: .*end_session_endpoint/);
+    t.match(warning, /^a sign-out ends only the session on this server: .*end_session_endpoint/);
     t.match(world.log.join(''), 'signing out cannot end sessions at a provider');
 
     const { browser } = await signIns.signIn();

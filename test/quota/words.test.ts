@@ -96,7 +96,7 @@ t.test('where no rule matches, it says what no rule covers', async t => {
     refused(lfs(0), groups, 'size:git:lfs', deny),
     "Quota refused: no rule covers alice's LFS objects.",
   );
-  t.equal(refused(lfs(0), groups, 'size:all', deny), 'Quota refused: no rule covers all that alice stores.');
+  t.equal(refused(lfs(0), groups, 'size:all', deny), 'Quota refused: no rule covers all data of alice.');
 });
 
 t.test('a warning says the same of usage that reaches a threshold', async t => {

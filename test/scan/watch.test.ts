@@ -108,7 +108,9 @@ t.test(
     await book.says('the directories above the units are watched');
 
     disk.hang();
-    await book.says('a disk does not answer; what lies on it counts as last known, and all else goes on');
+    await book.says(
+      'a disk does not answer; its units keep their last known bytes, and everything else continues',
+    );
     t.match(scanner.status().hangs, [{ path: disk.path }], 'it is told where');
     bareRepository(at('carol/c.git'), 100);
     await knows('alice/a.git', 'bob/b.git', 'carol/c.git');

@@ -39,7 +39,7 @@ t.test(
       await t.rejects(listen(createServer(), place), {
         code: 'configuration',
         message:
-          `[server] SOCKET = ${path}: everybody may write ${at}, and so put a socket of their own there; ` +
+          `[server] SOCKET = ${path}: everybody may write ${at}, and so can replace the socket; ` +
           "expected a directory that only the daemon's user and root may write, such as /run/softquota",
       });
       t.strictSame(fs.readdirSync(at), []);

@@ -82,7 +82,7 @@ t.test('a living one is refused and lives on', async t => {
   await listen(newServer(t), place(path));
   await t.rejects(listen(newServer(t), place(path)), {
     code: 'configuration',
-    message: `[server] SOCKET = ${path}: another process serves it; is a daemon running already?`,
+    message: `[server] SOCKET = ${path}: another process uses it; is a daemon already running?`,
   });
   await new Promise<void>((resolve, reject) => connect(path, resolve).on('error', reject));
 });
@@ -104,7 +104,7 @@ t.test('a living one that has no time to answer is refused too', async t => {
     });
   while (!(await isFull())) t.ok(queued.length < 100);
   t.teardown(() => queued.map(socket => socket.destroy()));
-  await t.rejects(listen(newServer(t), place(path)), { message: /another process serves it/ });
+  await t.rejects(listen(newServer(t), place(path)), { message: /another process uses it/ });
   t.ok(fs.existsSync(path));
 });
 
@@ -119,7 +119,7 @@ t.test('whatever is no socket is refused and left as it is', async t => {
   fs.symlinkSync('stale', link);
   for (const path of [file, link, directory]) {
     await t.rejects(listen(server, place(path)), {
-      message: /something that is no socket is there; it is left/,
+      message: /the path exists and is not a socket; it was not changed/,
     });
   }
   t.equal(fs.readFileSync(file, 'utf8'), 'mine');

@@ -26,7 +26,7 @@ t.test('of the usual places the one that holds repositories is taken', async t =
   const places = ['nowhere', 'empty', 'git', 'home/repositories'].map(name => join(folder, name));
   const found = await surveyPlaces(places);
   t.match(found, { root: `${folder}/git`, repositories: 1 });
-  t.match(found.evidence[0], /one of the usual places/);
+  t.match(found.evidence[0], /one of the usual directories/);
 });
 
 t.test('where several of the usual places hold repositories, or none, it is asked which', async t => {
@@ -34,12 +34,12 @@ t.test('where several of the usual places hold repositories, or none, it is aske
   const places = [join(folder, 'a'), join(folder, 'b')];
   await t.rejects(surveyPlaces(places), {
     code: 'usage',
-    message: /no repositories are in the usual places.*softquota init ROOT/,
+    message: /no repositories are in the usual directories.*softquota init ROOT/,
   });
   for (const place of places) repository(join(place, 'alice/app.git'));
   await t.rejects(surveyPlaces(places), {
     code: 'usage',
-    message: `repositories are in several places: ${places.join(', ')}`,
+    message: `repositories are in several directories: ${places.join(', ')}`,
   });
 });
 
@@ -51,12 +51,12 @@ t.test('where the disk of a usual place does not answer, it is asked which is me
   avoid(t, far);
   await t.rejects(surveyPlaces([near, far]), {
     code: 'not_ready',
-    message: `it cannot be told whether repositories are in ${far}. Say where they are: softquota init ROOT`,
+    message: `it cannot be found out whether repositories are in ${far}. Name their directory: softquota init ROOT`,
   });
   repository(join(near, 'alice/app.git'));
   await t.rejects(surveyPlaces([near, far]), {
     code: 'not_ready',
     message: new RegExp(`softquota init ${near}$`),
   });
-  await t.rejects(survey(far), { code: 'not_ready', message: new RegExp(`^${far} cannot be looked into`) });
+  await t.rejects(survey(far), { code: 'not_ready', message: new RegExp(`^${far} cannot be read`) });
 });

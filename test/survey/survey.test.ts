@@ -62,7 +62,7 @@ t.test(
     repository(join(folder, 'team/d.git'));
     const found = await look(folder);
     t.match(found, { layout: 'flat', ownerless: [], storages: [{ owner: { by: 'fixed', name: 'git' } }] });
-    t.match(found.advice.join(' '), /one owner, git, .*OWNER name what tells/);
+    t.match(found.advice.join(' '), /one owner, git, .*or set OWNER to file NAME/);
   },
 );
 
@@ -144,7 +144,7 @@ t.test(
       { kind: 'repos', owner: { by: 'fixed' } },
       { kind: 'wiki', owner: { by: 'fixed' } },
     ]);
-    t.match(found.advice.join(' '), /Only GitLab's database says/);
+    t.match(found.advice.join(' '), /Only GitLab's database knows/);
     t.strictSame(found.ownerless, []);
   },
 );
@@ -224,7 +224,7 @@ t.test('what is no directory of repositories is refused, and it is said why', as
   file(join(folder, 'file'), '');
   await refused(t, join(folder, 'file'), 'usage', /is no directory/);
   await refused(t, folder, 'not_found', /no bare repository/);
-  await refused(t, repository(join(folder, 'a.git')), 'usage', /is a repository itself/);
+  await refused(t, repository(join(folder, 'a.git')), 'usage', /is itself a repository/);
 });
 
 t.test('the group of the repositories is told, since it has to reach the gate', async t => {

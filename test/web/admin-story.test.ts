@@ -68,7 +68,7 @@ t.test(
     await tab.fill(field('Name of the rule'), 'one-gigabyte');
     await tab.fill(field('Limit'), '1 GB');
     await reads(tab, '1 GB: 1,000,000,000 bytes', 'main');
-    await reads(tab, 'Nobody of 2 owners would be refused', '.effect');
+    await reads(tab, 'Nothing would change for any of 2 owners', '.effect');
     await tab.fill(field('Add an owner'), 'ali');
     await tab.click('ul[aria-label="Owners found"] button');
     await reads(tab, '1 owner would be newly refused something', '.effect');

@@ -81,7 +81,7 @@ t.test('an administrator makes a source, tries claims by it, and changes nothing
 
   await tab.click('main ::-p-text(Create the source)');
   await reads(tab, 'is saved. Its redirect URI', 'main');
-  await reads(tab, 'nobody could sign in by it at the moment', 'main');
+  await reads(tab, 'at the moment nobody can sign in with this source', 'main');
   await reads(tab, 'unknown groups', 'main');
   await reads(tab, oddNames.script, 'main');
   await reads(tab, 'A secret is set, and is never shown.', 'main');

@@ -32,7 +32,7 @@ t.test(
     t.equal(await tab.page.$eval('.limit-words', element => element.textContent), 'limit 10 GB');
     t.ok(await tab.page.$('.plot .ahead'), 'a dashed line goes on');
     await tab.click('main ::-p-text(Show as a table)');
-    await reads(tab, 'Kept by the hour for 14 days, and by the day for 1826.', 'main');
+    await reads(tab, 'Hourly figures are stored for 14 days, daily figures for 1826 days.', 'main');
     const cells = await tab.page.$$eval(
       'main [aria-label^="Usage as it was"] tbody td:first-of-type',
       found => found.map(cell => cell.innerText),
@@ -46,13 +46,13 @@ t.test('arrow keys move a line that reads the figures out', async t => {
   await tab.page.waitForSelector(reader);
   await tab.page.focus(reader);
   await tab.page.keyboard.press('Home');
-  t.match(await said(tab, 'aria-valuetext'), /: 1 GB together, LFS objects 1 GB$/);
+  t.match(await said(tab, 'aria-valuetext'), /: 1 GB in total, LFS objects 1 GB$/);
   await tab.page.keyboard.press('ArrowRight');
   t.equal(await said(tab, 'aria-valuenow'), '1');
-  t.match(await said(tab, 'aria-valuetext'), /: 2 GB together/);
+  t.match(await said(tab, 'aria-valuetext'), /: 2 GB in total/);
   t.match(await tab.read('.plot figcaption'), '2 GB of 10 GB', 'it stands below, too');
   await tab.page.keyboard.press('End');
-  t.match(await said(tab, 'aria-valuetext'), /: 5 GB together/);
+  t.match(await said(tab, 'aria-valuetext'), /: 5 GB in total/);
   await tab.page.keyboard.press('Escape');
   t.match(await tab.read('.plot figcaption'), 'Latest');
 });

@@ -89,7 +89,7 @@ t.test('a page of somebody else’s changes nothing, frames nothing, and signs n
     await tab.complained(/frame-ancestors 'none'/);
     await tab.page.evaluate(posts);
     await Promise.all([tab.page.waitForNavigation(), tab.page.evaluate('form.submit()')]);
-    t.match(await tab.page.evaluate('document.body.innerText'), /softquota itself|token is required/, host);
+    t.match(await tab.page.evaluate('document.body.innerText'), /page of softquota|token is required/, host);
     await tab.go(address);
     await reads(tab, 'root');
   }

@@ -20,12 +20,12 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
       method: 'get',
       path,
       tag: 'sources',
-      summary: 'Who is who at the provider of a source',
-      description: 'Other sources of the same provider have the same.',
+      summary: 'List the accounts that are linked at the provider of a source',
+      description: 'Other sources with the same provider have the same links.',
       access: administrators.read,
       params,
       faults: [404],
-      answer: { status: 200, description: 'Links, as they were made', schema: z.array(link) },
+      answer: { status: 200, description: 'Links, in the order of creation', schema: z.array(link) },
       handle: named => {
         const { discoveryUrl } = mustBeSource(documents.snapshot, named.params.id);
         return linksAt(documents.snapshot, issuerOf(discoveryUrl)).map(each => ({
@@ -41,8 +41,8 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
       method: 'put',
       path: `${path}/{user}`,
       tag: 'sources',
-      summary: 'Say who a user is at the provider of a source',
-      description: 'From then on whoever signs in there with that subject is this user.',
+      summary: 'Link a user to an account at the provider of a source',
+      description: 'From then on, a sign-in with that subject at the provider is a sign-in of this user.',
       access: administrators.write,
       params: linkParams,
       body: newLink,
@@ -51,7 +51,7 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
         mustBeSource(documents.snapshot, named.id);
         knownOwner(ledger, named.user);
       },
-      answer: { status: 204, description: 'They are linked' },
+      answer: { status: 204, description: 'The user is linked' },
       handle: async ({ params: { id, user }, body: { subject } }, { caller }) => {
         await documents.transact(transaction => {
           const issuer = issuerOf(mustBeSource(transaction.changes, id).discoveryUrl);
@@ -64,9 +64,9 @@ export function authLinkRoutes({ documents, ledger, now }: ApiServices): readonl
       method: 'delete',
       path: `${path}/{user}`,
       tag: 'sources',
-      summary: 'Take away who a user is at the provider of a source',
+      summary: 'Unlink a user from the account at the provider of a source',
       description:
-        'Whoever signs in there with that subject comes as for the first time. What a source made of the user, an ' +
+        'The next sign-in with that subject is treated like the first one. If a source made the user an ' +
         'administrator, ends.',
       access: administrators.write,
       params: linkParams,

@@ -40,7 +40,7 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       method: 'get',
       path,
       tag: 'sources',
-      summary: 'OAuth2 sources, as they were made',
+      summary: 'OAuth2 sources, in the order of creation',
       access: administrators.read,
       answer: { status: 200, description: 'Sources', schema: z.array(source) },
       handle: () => sourcesIn(documents.snapshot).map(shown),
@@ -52,8 +52,8 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       tag: 'sources',
       summary: 'Create an OAuth2 source',
       description:
-        'It is saved whether or not the provider can be reached; `warning` says what is wrong. `redirect_uri` of the answer ' +
-        'is to be entered at the provider.',
+        'The source is saved even if the provider cannot be reached; `warning` then has the reason. Enter `redirect_uri` of ' +
+        'the answer at the provider.',
       access: administrators.write,
       body: newSource,
       faults: [409],
@@ -85,8 +85,8 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       tag: 'sources',
       summary: 'Change an OAuth2 source',
       description:
-        'Where it is active no more, or at another provider, who signed in by it is signed out. Who is an administrator by it is ' +
-        'none any more there, and where it looks for another group.',
+        'If the source is no longer active, or has another provider, its users are signed out. Users whom it made administrators ' +
+        'lose these rights then, and also if it looks for another group.',
       access: administrators.write,
       params,
       body: sourceEdit,
@@ -109,8 +109,8 @@ export function authRoutes({ documents, secretKeys: keys, signIn, now }: ApiServ
       tag: 'sources',
       summary: 'Delete an OAuth2 source',
       description:
-        'Who is an administrator by it is none any more, and who signed in by it is signed out. Links stay: another source ' +
-        'of the same provider goes by them.',
+        'Users whom it made administrators lose these rights, and its users are signed out. Links stay: another source ' +
+        'with the same provider uses them.',
       access: administrators.write,
       params,
       faults: [404],

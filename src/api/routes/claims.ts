@@ -26,11 +26,11 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
       method: 'post',
       path: `${path}/try`,
       tag: 'sources',
-      summary: 'What claims would change by a source that is not saved',
+      summary: 'Show what claims would change with a source that is not saved',
       description: 'Changes nothing.',
       access: administrators.read,
       body: triedSource,
-      answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
+      answer: { status: 200, description: 'The effect on the user', schema: triedSynchronization },
       handle: ({ body: { source, user, claims } }) =>
         tryClaims(documents, { draft: wantedSource(source), now: now() }, user ?? null, claims),
     }),
@@ -39,14 +39,14 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
       method: 'post',
       path: `${path}/{id}/try`,
       tag: 'sources',
-      summary: 'What claims would change by a source',
+      summary: 'Show what claims would change with a source',
       description: 'Changes nothing.',
       access: administrators.read,
       params,
       body: triedClaims,
       faults: [404],
       mustBe,
-      answer: { status: 200, description: 'What would become of the user', schema: triedSynchronization },
+      answer: { status: 200, description: 'The effect on the user', schema: triedSynchronization },
       handle: ({ params: { id }, body: { user, claims } }) =>
         tryClaims(documents, mustBeSource(documents.snapshot, id), user ?? null, claims),
     }),
@@ -55,16 +55,16 @@ export function claimRoutes({ documents, log, autoCreate, now }: ApiServices): r
       method: 'post',
       path: `${path}/{id}/claims`,
       tag: 'sources',
-      summary: "Synchronize a user's quota groups by claims",
+      summary: "Synchronize a user's quota groups from claims",
       description:
-        'As a sign-in does, in one change with one event; but nobody becomes an administrator by it. With `[users] ' +
-        'AUTO_CREATE = true` a user who is not there is created.',
+        'It does the same as a sign-in, in one change with one event, but makes nobody an administrator. With `[users] ' +
+        'AUTO_CREATE = true` an unknown user is created.',
       access: administrators.write,
       params,
       body: claimed,
       faults: [404, 409],
       mustBe,
-      answer: { status: 200, description: 'What became of the user', schema: synchronization },
+      answer: { status: 200, description: 'The effect on the user', schema: synchronization },
       handle: ({ params: { id }, body: { user, claims } }, { caller }) => {
         const { name: source } = mustBeSource(documents.snapshot, id);
         const asked = { user, source, claims, isTrial: false };

@@ -11,19 +11,20 @@ const mostEvents = 1000;
 /** What says which page. */
 export const eventsPage = {
   limit: z.coerce.number<string>().int().min(1).max(mostEvents).default(50),
-  after: mark.optional().meta({ description: 'Where the page before ended, as its `Link` has it.' }),
+  after: mark.optional().meta({ description: 'The end of the previous page, from its `Link`.' }),
 } as const;
 
 export const eventsAnswer = {
   status: 200,
   description: 'One page',
-  headers: { Link: 'The address of the page `next`, where there are older ones.' },
+  headers: { Link: 'The address of the page `next`, if there are older events.' },
 } as const;
 
 const listQuery = z.strictObject({
   kind: z.enum(eventKinds).optional().meta({ description: 'Only these.' }),
   owner: knownName.min(1).optional().meta({
-    description: 'Only of this owner: what was told under the name, and what was told of who has it now.',
+    description:
+      'Only events of this owner: those recorded under the name, and those of the owner who has the name now.',
   }),
   ...eventsPage,
 });
@@ -35,10 +36,10 @@ export function eventRoutes({ events, baseUrl }: ApiServices): readonly Route[] 
       method: 'get',
       path: '/admin/quota/events',
       tag: 'operation',
-      summary: 'Refusals, thresholds come to, changes of policy, and sign-ins, newest first',
+      summary: 'Refusals, thresholds reached, policy changes and sign-ins, newest first',
       description:
-        'As long as `[events] KEEP` says. Refusals are added up per owner, actor, subject and hour; they and thresholds are ' +
-        'here about a second after they happened, a change of policy at once.',
+        'Events are kept for `[events] KEEP`. Refusals are added up per owner, actor, subject and hour; they and thresholds ' +
+        'appear after about a second, policy changes at once.',
       access: administrators.read,
       query: listQuery,
       answer: { ...eventsAnswer, schema: z.array(event).readonly() },

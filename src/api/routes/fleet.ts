@@ -46,14 +46,17 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'delete',
       path: '/admin/quota/hosts/{host}',
       tag: 'operation',
-      summary: 'Have a host that is gone, and all that it said of usage, count no more',
+      summary: 'Remove a host that no longer exists, with its usage',
       access: administrators.write,
       params: z.object({ host: mark }),
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
       handle: async ({ params: { host } }) => {
         if (host === ownHost) {
-          throw new SoftquotaError('conflict', `${printable(host)} is the host that you ask, and lives`);
+          throw new SoftquotaError(
+            'conflict',
+            `${printable(host)} is the host that you ask, and it is running`,
+          );
         }
         await fleet.forgetHost(host);
       },
@@ -63,7 +66,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'get',
       path: '/admin/quota/store',
       tag: 'operation',
-      summary: 'How it stands with the store that hosts share',
+      summary: 'The state of the shared store',
       access: administrators.read,
       answer: { status: 200, description: 'Its state', schema: sharedStore },
       handle: () => {
@@ -80,11 +83,12 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'post',
       path: '/admin/quota/store/copy',
       tag: 'operation',
-      summary: "Copy what only the shared store holds into this host's own, so that it can go on alone",
+      summary:
+        "Copy the data that only the shared store has to this host's own store, so that the host can continue alone",
       access: administrators.write,
       body: copyOrder,
       faults: [409, 503],
-      answer: { status: 200, description: 'What is there now', schema: copiedTo },
+      answer: { status: 200, description: 'The contents of the own store', schema: copiedTo },
       handle: ({ body: { verify = false } }) => bringHome(ledger, { verify }),
     }),
     route({
@@ -92,11 +96,14 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       method: 'post',
       path: '/admin/quota/store/repair',
       tag: 'operation',
-      summary: 'Decide which policy is the right one, on all hosts',
+      summary: 'Choose between two diverged policies, for all hosts',
       access: administrators.write,
       body: repairOrder,
       faults: [409, 503],
-      answer: { status: 204, description: 'Decided, and in force here; elsewhere within two seconds' },
+      answer: {
+        status: 204,
+        description: 'The policy is in force on this host, and within two seconds on all others',
+      },
       handle: ({ body: { policy } }) => fleet.repair(policy),
     }),
   ];

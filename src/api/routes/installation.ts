@@ -13,7 +13,7 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
       method: 'get',
       path: '/admin/quota/findings',
       tag: 'operation',
-      summary: 'What is wrong with this installation, the worst first',
+      summary: 'The problems of this installation, the worst first',
       access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(finding).readonly() },
       handle: () => findings(),
@@ -23,9 +23,9 @@ export function installationRoutes({ findings, backup }: ApiServices): readonly 
       method: 'get',
       path: '/admin/backup',
       tag: 'operation',
-      summary: 'All that no walk would find again',
+      summary: 'A backup of everything that cannot be measured again',
       description:
-        'For `softquota restore`. It has the hashes of tokens, so that reading it takes the right to write.',
+        'For `softquota restore`. It contains the hashes of tokens, so reading it needs a write scope.',
       access: administrators.write,
       answer: {
         status: 200,

@@ -19,7 +19,7 @@ const countingMs = 1000;
 export const range = z
   .enum(historyRanges)
   .default('week')
-  .meta({ description: '`day` and `week`: by the hour; the others: by the day.' });
+  .meta({ description: '`day` and `week` have hourly points, the others daily points.' });
 
 export function overviewRoutes(services: ApiServices): readonly Route[] {
   const { ledger, totals, events, scanner, now } = services;
@@ -29,7 +29,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
       method: 'get',
       path: '/admin/quota/overview',
       tag: 'owners',
-      summary: 'All owners together, the disks, and the refusals of the last days',
+      summary: 'Sums over all owners, the disks, and the refusals of the last days',
       access: administrators.read,
       answer: { status: 200, description: 'The overview', schema: overview },
       handle: async () => {
@@ -66,14 +66,14 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
       method: 'get',
       path: '/admin/quota/history',
       tag: 'owners',
-      summary: 'Usage as it was, of one owner or of all together',
+      summary: 'The usage history of one owner or of all owners together',
       access: administrators.read,
       query: z.strictObject({
-        owner: knownName.min(1).optional().meta({ description: 'Left out: all owners together.' }),
+        owner: knownName.min(1).optional().meta({ description: 'Without it: all owners together.' }),
         range,
       }),
       faults: [404],
-      answer: { status: 200, description: 'Points for a plot, at most some 400', schema: history },
+      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
       handle: async ({ query }) => {
         if (query.owner !== undefined) {
           const owner = knownOwner(ledger, query.owner);

@@ -43,7 +43,7 @@ function figureRoutes<Params extends z.ZodObject>(
       ...common,
       id: `getReportOf${of}`,
       path: `${path}/report`,
-      summary: 'All there is to say of it, with the names of the groups and rules that decide',
+      summary: 'The whole report, with the names of the deciding groups and rules',
       answer: { status: 200, description: 'The report', schema: ownReport },
       handle: (input, { caller }) => ownReportOf(services, owner(input.params, caller).name),
     }),
@@ -61,9 +61,9 @@ function figureRoutes<Params extends z.ZodObject>(
       ...common,
       id: `getHistoryOf${of}`,
       path: `${path}/history`,
-      summary: 'Usage as it was',
+      summary: 'The usage history',
       query: z.strictObject({ range }),
-      answer: { status: 200, description: 'Points for a plot, at most some 400', schema: history },
+      answer: { status: 200, description: 'Points for a chart, at most about 400', schema: history },
       handle: (input, { caller }) => {
         const found = owner(input.params, caller);
         return pastShown(services.history, {
@@ -78,8 +78,8 @@ function figureRoutes<Params extends z.ZodObject>(
       ...common,
       id: `listEventsOf${of}`,
       path: `${path}/events`,
-      summary: 'Refusals, and thresholds come to, newest first',
-      description: 'Of this very owner: who had the name before is another one.',
+      summary: 'Refusals and thresholds reached, newest first',
+      description: 'Only of this owner, not of an earlier owner with the same name.',
       query: z.strictObject({
         kind: z.enum(ownEventKinds).optional().meta({ description: 'Only these.' }),
         ...eventsPage,

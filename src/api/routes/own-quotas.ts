@@ -42,7 +42,7 @@ function quotaRoutes<Params extends z.ZodObject>(
       ...common,
       id: `getQuotaOf${of}`,
       path,
-      summary: 'What is used, and what limits it',
+      summary: 'The usage and its limits',
       answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
       handle: (input, { caller }) => {
         const found = owner(input.params, caller);
@@ -53,7 +53,7 @@ function quotaRoutes<Params extends z.ZodObject>(
       ...common,
       id: `checkQuotaOf${of}`,
       path: `${path}/check`,
-      summary: 'Whether something that grows this may start',
+      summary: 'Tells whether an action that adds data of this kind may start',
       query: z.object({ subject: askedSubject }),
       answer: { status: 200, description: 'Yes or no', schema: z.boolean() },
       handle: (input, { caller }) => {
@@ -66,7 +66,7 @@ function quotaRoutes<Params extends z.ZodObject>(
         ...common,
         id: `list${list[0]?.toUpperCase()}${list.slice(1)}Of${of}`,
         path: `${path}/${list}`,
-        summary: `The ${list} that take space, largest first`,
+        summary: `The ${list} that use space, largest first`,
         query: unitsQuery,
         answer: { status: 200, description: 'One page', schema: z.array(usedUnit), headers: pagingHeaders },
         handle: async (input, call) => {

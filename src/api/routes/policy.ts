@@ -24,8 +24,9 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       method: 'get',
       path,
       tag: 'policy',
-      summary: 'All rules and groups, and who is in which',
-      description: 'Long where many owners are in groups: who looks again sends the `ETag` of what is known.',
+      summary: 'All rules, groups and memberships',
+      description:
+        'The answer is long if many owners are in groups: to ask again, send the `ETag` of the last answer.',
       access: administrators.read,
       answer: {
         status: 200,
@@ -40,16 +41,18 @@ export function policyRoutes({ documents, ledger, autoCreate }: ApiServices): re
       method: 'put',
       path,
       tag: 'policy',
-      summary: 'Put another policy in place of the one in force',
+      summary: 'Replace the policy in force',
       description:
-        'All of it or nothing, in force as a whole. What is sent may be up to 16 MiB long. With the `version` of the policy ' +
-        'that was looked at, it is refused where somebody has changed that meanwhile.',
+        'Either the whole policy comes into force or nothing. The body can have up to 16 MiB. With the `version` of a policy, ' +
+        'the request is refused if somebody has changed that policy meanwhile.',
       access: administrators.write,
       mostBytes: mostPolicyBytes,
       query: z.strictObject({
-        dry_run: flag.default(false).meta({ description: 'Only answer what there would be.' }),
+        dry_run: flag
+          .default(false)
+          .meta({ description: 'Only answer with the result, and change nothing.' }),
         create_users: flag.optional().meta({
-          description: 'Create users who are not known; unless given, as `[users] AUTO_CREATE` says.',
+          description: 'Create unknown users; default: `[users] AUTO_CREATE`.',
         }),
       }),
       body: newWholePolicy,

@@ -20,7 +20,7 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
       summary: 'Measure now',
       access: administrators.write,
       body: scanOrder.default({ kind: 'sweep', accept_moved: false }),
-      answer: { status: 202, description: 'The scan, which goes on by itself', schema: scanReport },
+      answer: { status: 202, description: 'The scan, which runs in the background', schema: scanReport },
       handle: ({ body: { kind, owners, accept_moved: acceptMoved } }) => {
         const keys = owners?.map(name => documents.owners.keyOf(name));
         return scanShown(
@@ -33,7 +33,7 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
       method: 'get',
       path: '/admin/quota/scans',
       tag: 'operation',
-      summary: 'Scans that wait, run, or ended lately',
+      summary: 'Waiting, running and recent scans',
       access: administrators.read,
       answer: { status: 200, description: 'Scans', schema: z.array(scanReport) },
       handle: () => scanner.runs().map(scanShown),
@@ -44,8 +44,8 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
       tag: 'operation',
       summary: 'Follow scans',
       description:
-        'Each event `scan` has one scan as its data, first all that are known, then each as it goes on. To one who reads ' +
-        'too slowly less is told. It ends with the token, and with the daemon.',
+        'Each event `scan` has one scan as its data: first all known scans, then each change. A client that reads ' +
+        'too slowly gets fewer events. The stream ends with the token and with the daemon.',
       access: administrators.read,
       faults: [503],
       answer: { description: 'Server-sent events', schema: scanReport },
@@ -81,7 +81,7 @@ export function scanRoutes({ scanner, documents }: ApiServices): readonly Route[
       handle: ({ params }) => {
         const run = scanner.runs().find(({ id }) => String(id) === params.id);
         if (run === undefined) {
-          throw new SoftquotaError('not_found', 'there is no such scan, or it is long past');
+          throw new SoftquotaError('not_found', 'there is no such scan, or it is too old');
         }
         return scanShown(run);
       },

@@ -92,8 +92,8 @@ export function sessionRoutes({
       method: 'get',
       path: '/session',
       tag: 'users',
-      summary: 'Who one is',
-      description: 'As the session tells, or the token that was sent.',
+      summary: 'The user who is signed in',
+      description: 'From the session, or from the token of the request.',
       access: 'whoever is known',
       faults: [404],
       answer: { status: 200, description: 'The caller', schema: session },
@@ -107,8 +107,8 @@ export function sessionRoutes({
       tag: 'users',
       summary: 'Sign a browser in',
       description:
-        'By a token, which the session is as good as: it has the same scopes, and ends with it. Or by the code of a ' +
-        'sign-in link. What the browser held before is no longer good. For pages of softquota itself; programs send the ' +
+        'With a token: the session has the same scopes, and ends with the token. Or with the code of a ' +
+        'sign-in link. An earlier session of the browser ends. Only for pages of softquota; programs send the ' +
         'token with each request.',
       access: 'our page',
       body: signIn,
@@ -136,7 +136,7 @@ export function sessionRoutes({
       path: '/session',
       tag: 'users',
       summary: 'Sign out',
-      description: 'Ends the session that asks. A token that was sent stays as it is: 404.',
+      description: 'Ends the session of the request. A token does not end: 404.',
       access: 'whoever is known',
       faults: [404],
       answer: { status: 204, description: 'It is over', headers: setCookie },
@@ -156,8 +156,8 @@ export function sessionRoutes({
       method: 'get',
       path,
       tag: 'users',
-      summary: 'The browsers in which a user is signed in, as they came to it',
-      description: "Another user's are for administrators, and take the scope `read:admin` besides.",
+      summary: 'The sessions of a user in browsers, in the order of creation',
+      description: 'The sessions of other users need an administrator and also the scope `read:admin`.',
       access: { area: 'user', to: 'read' },
       params,
       faults: [404],
@@ -191,10 +191,10 @@ export function sessionRoutes({
       method: 'post',
       path: '/users/{user}/sign-in-link',
       tag: 'users',
-      summary: 'Make a link that signs a user in',
+      summary: 'Create a link that signs a user in',
       description:
-        'Good once and for ten minutes, on the host that made it, until its daemon ends. The session gives no more than ' +
-        'the token that the link is made with, neither in scope nor in time.',
+        'The link works once, within ten minutes, on the host that created it, until its daemon ends. The session has no more ' +
+        'rights than the token of this request, and does not last longer.',
       access: administrators.write,
       params,
       faults: [404],
@@ -216,10 +216,10 @@ export function sessionRoutes({
   ];
 }
 
-const goneLink = 'the link is not known, was used, or is too old: an administrator makes another one';
+const goneLink = 'the link is invalid, expired or already used: ask an administrator for a new one';
 
 function noSession(): SoftquotaError {
-  return new SoftquotaError('not_found', 'there is no session: it was not one that was sent');
+  return new SoftquotaError('not_found', 'the request has no session');
 }
 
 /** Throws `not_found`. */
@@ -227,7 +227,7 @@ function mustBeBrowser(browser: Browser | null): Browser {
   if (browser !== null) return browser;
   throw new SoftquotaError(
     'not_found',
-    'nobody signs in here: over this socket everybody is the administrator',
+    'no sign-in is needed here: on this socket every request is from the administrator',
   );
 }
 

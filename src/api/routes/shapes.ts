@@ -100,7 +100,7 @@ export function scanShown(run: ScanRun): ScanReport {
     faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
     held: shortened(problems.held, ({ path, bytes, why }) => ({
       path,
-      why: `${formatBytes(bytes)} of it may be held twice: ${why}`,
+      why: `${formatBytes(bytes)} may exist twice: ${why}`,
     })),
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,

@@ -12,7 +12,7 @@ export function signInRoutes({ signIn }: ApiServices): readonly Route[] {
       method: 'get',
       path: '/sign-in/sources',
       tag: 'sources',
-      summary: 'By what one can sign in',
+      summary: 'The sources that users can sign in with',
       access: 'anybody',
       answer: { status: 200, description: 'The active sources', schema: z.array(offeredSource) },
       handle: () => [...signIn.offered()],

@@ -21,8 +21,8 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       method: 'get',
       path,
       tag: 'users',
-      summary: 'The tokens of a user, as they were made',
-      description: "Another user's are for administrators, and take the scope `read:admin` besides.",
+      summary: 'The tokens of a user, in the order of creation',
+      description: 'The tokens of other users need an administrator and also the scope `read:admin`.',
       access: { area: 'user', to: 'read' },
       params,
       query: z.object(forgivingPage({ usual: 1000, most: 1000 })),
@@ -45,14 +45,14 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       tag: 'users',
       summary: 'Make a token',
       description:
-        "Another user's are for administrators, and take the scope `write:admin` besides. A token never gives more than " +
-        'the one that it is made with, neither in scope nor in time.',
+        'The tokens of other users need an administrator and also the scope `write:admin`. A token never has more rights than ' +
+        'the token that created it, and does not last longer.',
       access: { area: 'user', to: 'write' },
       params,
       body: newToken,
       faults: [404, 409],
       mustBe: mustBe('write'),
-      answer: { status: 201, description: 'The token, shown this once', schema: createdToken },
+      answer: { status: 201, description: 'The token, which is shown only once', schema: createdToken },
       handle: async (named, { caller }) => {
         const { name, scopes, expires_at: expiresAt } = named.body;
         const wanted = { name, scopes, expiresAt: isoTime(expiresAt ?? null) };
@@ -70,7 +70,7 @@ export function tokenRoutes({ documents, ledger, identity, baseUrl }: ApiService
       tag: 'users',
       summary: 'Revoke a token',
       description:
-        'By its id or its name. It is refused from then on, and so are the sessions that were started with it.',
+        'By its id or its name. From then on the token is refused, and also all sessions that were started with it.',
       access: { area: 'user', to: 'write' },
       params: tokenParams,
       faults: [404],

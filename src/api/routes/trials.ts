@@ -16,9 +16,9 @@ export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[
       method: 'get',
       path: '/admin/quota/lint',
       tag: 'policy',
-      summary: 'What of the policy is hardly meant',
+      summary: 'Possible mistakes in the policy',
       description:
-        'Subjects that no rule covers, rules that never decide, groups that are empty, unused or missing.',
+        'Subjects that no rule covers, rules that never decide, and empty, unused or missing groups.',
       access: administrators.read,
       answer: { status: 200, description: 'Findings', schema: z.array(policyFault).readonly() },
       handle: () => lintIn(documents.snapshot, ledger.settings),
@@ -28,8 +28,8 @@ export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[
       method: 'post',
       path: '/admin/quota/simulate',
       tag: 'policy',
-      summary: 'Who would newly be refused or allowed something by another policy',
-      description: 'As if `[quota] ENABLED` were true. Nothing is changed.',
+      summary: 'Owners who would be newly refused or allowed with another policy',
+      description: 'Decides as if `[quota] ENABLED` were true. Nothing is changed.',
       access: administrators.read,
       mostBytes: mostPolicyBytes,
       query: z.strictObject({
@@ -39,11 +39,11 @@ export function trialRoutes({ documents, ledger }: ApiServices): readonly Route[
           .min(1)
           .max(1000)
           .default(100)
-          .meta({ description: 'How many owners are named, of each.' }),
+          .meta({ description: 'How many refused and how many allowed owners are listed.' }),
       }),
       body: draftPolicy,
       faults: [409],
-      answer: { status: 200, description: 'What would be different', schema: simulation },
+      answer: { status: 200, description: 'The differences', schema: simulation },
       handle: ({ query, body }) => simulate(ledger, body, query.limit),
     }),
   ];

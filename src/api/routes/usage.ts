@@ -18,8 +18,8 @@ const orders = ['asc', 'desc'] as const;
 
 const listQuery = z.strictObject({
   sort: z.enum(sortable).default('total'),
-  order: z.enum(orders).optional().meta({ description: '`desc`, but for names.' }),
-  q: text.default('').meta({ description: 'Only owners with this in their names.' }),
+  order: z.enum(orders).optional().meta({ description: 'The default is `desc`, and `asc` for names.' }),
+  q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
   page: z.coerce.number<string>().int().min(1).default(1),
   limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
 });
@@ -31,7 +31,7 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       method: 'get',
       path: '/admin/quota/usage',
       tag: 'owners',
-      summary: 'Owners with what they use and what limits them',
+      summary: 'Owners with their usage and limits',
       access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(ownerRow), headers: pagingHeaders },
@@ -56,8 +56,8 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       method: 'get',
       path: '/admin/quota/usage/{owner}',
       tag: 'owners',
-      summary: 'All there is to say of one owner',
-      description: 'Also of one never heard of, who is told by `known`.',
+      summary: 'The whole report about one owner',
+      description: 'Also for an unknown owner, whose `known` is false.',
       access: administrators.read,
       params: z.object({ owner: knownName }),
       answer: { status: 200, description: 'The owner', schema: ownerReport },

@@ -18,7 +18,7 @@ export function userQuotaRoutes({ documents, ledger, autoCreate }: ApiServices):
       method: 'get',
       path: '/admin/users/{user}/quota',
       tag: 'owners',
-      summary: 'What a user or an organization uses, and the groups that bear on it',
+      summary: 'The usage of a user or an organization, and its effective groups',
       access: administrators.read,
       params,
       faults: [404],
@@ -33,8 +33,8 @@ export function userQuotaRoutes({ documents, ledger, autoCreate }: ApiServices):
       method: 'post',
       path: '/admin/users/{user}/quota/groups',
       tag: 'owners',
-      summary: 'Put a user or an organization into these groups, and out of all others',
-      description: 'With `[users] AUTO_CREATE = true` one that is not known is created.',
+      summary: 'Add a user or an organization to these groups, and remove it from all others',
+      description: 'With `[users] AUTO_CREATE = true` an unknown user is created.',
       access: administrators.write,
       params,
       body: ownersGroups,
@@ -42,7 +42,7 @@ export function userQuotaRoutes({ documents, ledger, autoCreate }: ApiServices):
       mustBe: named => {
         if (!autoCreate) knownOwner(ledger, named.user);
       },
-      answer: { status: 204, description: 'It is in these groups' },
+      answer: { status: 204, description: 'The groups are set' },
       handle: (named, { caller }) =>
         documents.transact(transaction => {
           const { id } = ownerToAssign(transaction, named.params.user, autoCreate);

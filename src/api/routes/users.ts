@@ -28,7 +28,7 @@ const path = '/admin/users/{user}';
 const params = z.object({ user: knownName });
 
 const listQuery = z.object({
-  q: text.default('').meta({ description: 'Only owners with this in their names.' }),
+  q: text.default('').meta({ description: 'Only owners whose names contain this text.' }),
   type: ownerType.optional(),
   ...forgivingPage({ usual: 50, most: 1000 }),
 });
@@ -42,7 +42,7 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       path: '/admin/users',
       tag: 'users',
       summary: 'Users and organizations, by name',
-      description: 'Those who were found on the disk or reported are among them.',
+      description: 'Includes owners that were found on the disk or reported.',
       access: administrators.read,
       query: listQuery,
       answer: { status: 200, description: 'One page', schema: z.array(user), headers: pagingHeaders },
@@ -92,8 +92,8 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       tag: 'users',
       summary: 'Change or rename a user or an organization',
       description:
-        'Who is renamed keeps groups, tokens and memberships. Units are whose the disk says, so directories are to be ' +
-        'renamed with it. A new name that is only known from the disk can be taken.',
+        'A renamed owner keeps groups, tokens and memberships. The disk decides who owns the units, so rename the directories, ' +
+        'too. The new name can be one that is only known from the disk.',
       access: administrators.write,
       params,
       body: userEdit,
@@ -116,7 +116,8 @@ export function userRoutes({ documents, ledger, baseUrl }: ApiServices): readonl
       path,
       tag: 'users',
       summary: 'Delete a user or an organization',
-      description: 'With tokens, memberships and all assignments to groups. One that has units stays.',
+      description:
+        'Also deletes tokens and memberships, also in groups. An owner who has units cannot be deleted.',
       access: administrators.write,
       params,
       faults: [404, 409],

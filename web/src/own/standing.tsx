@@ -82,7 +82,7 @@ function stateWords(rulings: readonly Ruling[], { mode, warn_at: warnAt }: OwnRe
   switch (told) {
     case 'refused':
       return mode === 'report'
-        ? `You could not add ${what} if the limits were enforced. At present refusals are only recorded, and everything is allowed.`
+        ? `Adding ${what} would be refused if the limits were enforced. At present refusals are only recorded, and everything is allowed.`
         : `You cannot add ${what}. You can still delete data.`;
     case 'near':
       return `You can still push and upload, but there is little space left for ${what}.`;
