@@ -1,9 +1,9 @@
 /**
- * The HTTP API: on a socket of this host's administrator, and on an address for everybody with a token.
+ * The HTTP API: on a socket for the administrator of this host, and on an address for everybody with a token.
  *
- * A route is one definition, from which come what it takes, who may use it, what it answers, and its
- * description in OpenAPI. What changes the policy is answered once it is in the store and in force. Every
- * fault is `{"message", "code", "url"}`.
+ * Each route is one definition: its parameters, who may use it, its answers, and its description in OpenAPI
+ * come from there. A policy change is answered once it is in the store and in force. Every error is
+ * `{"message", "code", "url"}`.
  */
 
 export { describedRoutes } from './routes/index.ts';

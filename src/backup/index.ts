@@ -1,8 +1,8 @@
 /**
- * A backup: all that the store holds but what is measured anew, as one JSON document.
+ * A backup: everything in the store that cannot be measured again, as one JSON document.
  *
- * It is taken from a running daemon and put into a store that no daemon has open. A document that is cut
- * short, of another program, or of a newer softquota is refused, and then nothing is changed.
+ * It is taken from a running daemon and restored into a store that no daemon has open. A document that is
+ * incomplete, from another program, or from a newer softquota is refused; then nothing is changed.
  */
 
 export { bringHome, type CopyOptions, copyTo } from './copy.ts';

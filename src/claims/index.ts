@@ -1,7 +1,7 @@
 /**
- * What a provider says of somebody, to quota groups: pure functions.
+ * Maps the claims of a provider to quota groups: pure functions.
  *
- * Nothing here throws for what a provider says: what cannot be understood is ignored, and said to be.
+ * Nothing here throws because of a claim: a part that cannot be understood is ignored and reported.
  */
 
 export {

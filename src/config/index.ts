@@ -1,9 +1,9 @@
 /**
- * The configuration: app.ini and the environment to a typed, frozen Config.
+ * The configuration: parses app.ini and the environment into a typed, frozen Config.
  *
- * Either all of it is sound, or every fault is told at once, with its place and what to write
- * instead; nothing is guessed, nothing unknown passed over, no secret shown. What exists is
- * stated once, in the definition.
+ * Either the whole configuration is accepted, or all errors are reported at once, each with its place and the
+ * fix. Nothing is guessed, no unknown key is ignored, and no secret is shown. Every key is defined once, in
+ * the definition.
  */
 
 export { isStoreAddress, maskBeforeAt, maskPassword } from './addresses.ts';

@@ -1,6 +1,6 @@
 /**
- * The composition root: opens every part that the configuration names, puts them together, and stops them in
- * reverse.
+ * The composition root: opens every part that the configuration names, connects them, and stops them in
+ * reverse order.
  */
 
 export { Daemon, type DaemonOptions } from './daemon.ts';

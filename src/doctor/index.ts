@@ -1,10 +1,11 @@
 /**
- * What is wrong between a push and an answer, each with the line that mends it.
+ * Finds problems between a push and an answer, each with its fix.
  *
- * Looks at the configuration, the daemon and its sockets, the hooks and their settings, the rights of the
- * users that git runs as, and the repositories; changes nothing. What cannot be looked at, because no daemon
- * answers, the configuration is faulty, this user may not, or a disk hangs, is said, and all else is looked
- * at. Of very many repositories a part is looked at closely, and how many is said.
+ * It checks the configuration, the daemon and its sockets, the hooks and their settings, the permissions of
+ * the users that git runs as, and the repositories; it changes nothing. If something cannot be checked,
+ * because no daemon answers, the configuration has errors, this user has no permission, or a disk hangs,
+ * doctor says so and checks everything else. Of very many repositories it checks only a part in detail, and
+ * says how many.
  */
 
 export { type DoctorCode, doctorFindings } from './catalog.ts';

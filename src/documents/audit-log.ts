@@ -15,7 +15,7 @@ import type { OwnerRegistry } from './owner-registry.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Who asks for a change. */
+/** The author of a change. */
 export interface Author {
   /** Null: this host's administrator, as `name` is. */
   readonly ownerId: number | null;
@@ -30,7 +30,7 @@ export interface AuditEntry {
   /** The kind of document, or `owner`. */
   readonly what: string;
   readonly name: string | null;
-  /** Whose it is, where it is one owner's. */
+  /** The owner that it belongs to, if there is one. */
   readonly owner: string | null;
   /** Null: it was not there. */
   readonly before: unknown;
@@ -38,7 +38,7 @@ export interface AuditEntry {
   readonly after: unknown;
 }
 
-/** What the text of an event of the kind `policy` says, as JSON. */
+/** The content of an event of the kind `policy`, as JSON. */
 export interface PolicyEvent extends AuditEntry {
   /** The same for all that was changed together. */
   readonly change: string;

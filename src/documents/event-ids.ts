@@ -6,7 +6,7 @@ const digits = 9;
 
 export class EventIds {
   readonly #prefix: string;
-  /** What another process gives is another id. */
+  /** Makes the ids of this process different from those of others. */
   readonly #life = randomBytes(6).toString('hex');
   #given = 0;
 

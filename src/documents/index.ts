@@ -1,10 +1,10 @@
 /**
- * The documents of all that is laid down, by kind and key, and the owners whom they are about: transactional,
- * audited, and replicated where several hosts share them.
+ * The documents that administrators and users set, by kind and key, and the owners whom they are about:
+ * transactional, audited, and replicated if several hosts share them.
  *
- * A change is drafted on the side, where it may fail half-way without harm. It is one write of the store, its
- * events included, and comes into force as a whole. What a kind of document means is its own module's
- * business.
+ * A change is drafted first, so it can fail half-way without harm. It is one write to the store, including
+ * its events, and comes into force as a whole. Each kind of document belongs to the module that knows its
+ * meaning.
  */
 
 export type { AuditEntry, Author, PolicyEvent } from './audit-log.ts';

@@ -1,10 +1,9 @@
 /**
- * What happened, kept for a configurable time: refusals, crossings of thresholds, changes of policy.
+ * The record of events, kept for a configurable time: refusals, thresholds reached, policy changes.
  *
- * Refusals are added up by the hour, and crossings are told with some play, so that neither who tries again
- * and again nor who hovers at a limit fills the record. Both are written behind. A change of policy is
- * written by the ledger together with the change itself, so that none is without. All of it is bounded, and
- * goes by age.
+ * Refusals are added up by the hour, and thresholds are recorded with hysteresis, so that neither repeated
+ * attempts nor usage around a limit fill the record. Both are written behind. A policy change is written
+ * together with its event, so that none is missing. The record is bounded, and old events are deleted.
  */
 
 export { Events, type EventsOptions, type EventsPage, type EventsQuery, type ToldRefusal } from './events.ts';

@@ -1,9 +1,9 @@
 /**
- * Hosts with one quota: each measures its own disks and decides from its own memory; policy, and what
- * every host says that owners store on it, they keep together in a shared store.
+ * Hosts with one quota: each measures its own disks and decides from its own memory; they share the policy
+ * and the usage on every host in a store.
  *
- * While that store is away each goes on with what it knows. A policy in the store that is not the one known
- * here, or what followed from it, is never taken over without somebody's decision.
+ * While that store does not answer, each host continues with the known data. If the policy in the store has
+ * diverged from the known one, it is never applied without an administrator's decision.
  */
 
 export type { Divergence } from './divergence.ts';

@@ -1,4 +1,4 @@
-/** What goes back over a socket: JSON for programs, lines for people, and faults in one shape. */
+/** Answers on a socket: JSON for programs, text for people, and errors in one shape. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SoftquotaError } from '../errors.ts';

@@ -74,7 +74,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ],
 ]);
 
-/** What one who connects can take up; times in milliseconds. */
+/** The limits for a client; times in milliseconds. */
 export interface GateLimits {
   readonly mostConnections: number;
   /** For the whole header of a request to come, from the connection on. */

@@ -1,12 +1,12 @@
 /**
- * The gate: answers whether something may start, within a fraction of a millisecond.
+ * The gate: answers whether an action may start, within a fraction of a millisecond.
  *
- * It asks the ledger's memory and nothing else. Only a path that no known unit holds is looked up on
- * the disk, elsewhere and with a deadline. For hooks that cannot reach the daemon, what is refused now is
- * published in a file beside the socket. That file is always whole, never wider readable than the socket is
- * usable, and no more than about a second behind. It is written at least every hour, so that its time tells
- * until when the daemon lived, and stays when the daemon ends. Where it cannot be written, the daemon goes
- * on, says so, and tries again.
+ * It asks only the ledger's memory. Only a path outside of all known units is looked up on the disk, on
+ * another thread and with a deadline. For hooks that cannot reach the daemon, the gate writes the list of
+ * refused owners to a file next to the socket. That file is always complete, readable only for users who can
+ * use the socket, and at most about a second old. It is written at least every hour, so that its time shows
+ * until when the daemon lived, and it stays when the daemon ends. If it cannot be written, the daemon
+ * continues, reports it, and tries again.
  */
 
 export { Gate, type GateLimits } from './gate.ts';

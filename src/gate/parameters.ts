@@ -78,7 +78,7 @@ export function deltaIn(parameters: Parameters): number {
   return wholeNumber('delta', required(parameters, 'delta'), /^[-+]?\d+$/, expected);
 }
 
-/** Who acts, for the record; empty where nobody says. */
+/** Returns the actor for the record; empty if none is given. */
 export function actorIn(parameters: Parameters): string {
   const actor = parameters.get('actor') ?? '';
   const why = actor === '' ? null : nameFault(actor);

@@ -29,7 +29,10 @@ export function isRefused(ledger: RefusalLedger, ownerKey: string): boolean {
   return refusals(ledger, ownerKey).next().done !== true;
 }
 
-/** What the owner is refused now, each line with its end; paths are as in layout. */
+/**
+ * Returns the lines for everything that the owner is refused now, each with its line end; paths are as in
+ * layout.
+ */
 export function* refusedLines(ledger: RefusalLedger, ownerKey: string): Generator<string> {
   const messages = new Map<Subject, string>();
   for (const [subject, message] of refusals(ledger, ownerKey)) {

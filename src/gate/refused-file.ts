@@ -8,7 +8,7 @@ import { encodePath } from '../layout/index.ts';
 /** So much is put together between two chances for others to be answered. */
 const pieceCharacters = 64 * 1024;
 
-/** Who may use a socket: what its directory entry says, or will say once it is made. */
+/** The permissions of a socket, as its directory entry has them or will have them once it is created. */
 export interface Rights {
   readonly mode: number;
   /** Null: the daemon's own. */
@@ -71,7 +71,7 @@ function* piecesOf(lines: Iterable<string>): Generator<string | Buffer> {
   yield piece;
 }
 
-/** Whoever can connect may read; to connect takes the right to write. */
+/** Users who can connect may read; connecting needs write permission. */
 async function grant(handle: FileHandle, { mode, gid }: Rights): Promise<void> {
   if (gid !== null && gid !== (await handle.stat()).gid) await handle.chown(-1, gid);
   await handle.chmod(0o600 | (mode & 0o044) | ((mode & 0o022) << 1));

@@ -15,7 +15,7 @@ export type Parameters = ReadonlyMap<string, string>;
 
 export const longestBodyBytes = 64 * 1024;
 
-/** What needs more is none of ours; each takes a look-up. */
+/** The most parameters of a request; every parameter costs a look-up. */
 const mostParameters = 100;
 
 const none: Parameters = new Map();

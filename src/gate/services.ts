@@ -1,4 +1,4 @@
-/** What the gate needs of the rest of the daemon. */
+/** The parts of the daemon that the gate needs. */
 
 import type { Synchronization } from '../claims/index.ts';
 import type { Ledger } from '../ledger/index.ts';

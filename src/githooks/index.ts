@@ -1,10 +1,9 @@
 /**
- * The git side: finding repositories, and putting the hooks of this package into them, telling
- * how that stands, and undoing it.
+ * The git side: finds repositories, installs the hooks of this package, shows their status, and removes them.
  *
- * What goes wrong with one repository is a value in its result and keeps none of the others
- * waiting. Nothing is written through a link, every file is replaced at once, and a hook that
- * was there before never stops running. Nothing is printed.
+ * An error in one repository is a value in its result, and does not delay the others. Nothing is written
+ * through a link, every file is replaced in one step, and a hook that was there before never stops running.
+ * Nothing is printed.
  */
 
 export {

@@ -1,7 +1,7 @@
 /**
- * What is wrong, as far as a running daemon can know, each with the line that mends it.
+ * Finds the problems that a running daemon can know about, each with its fix.
  *
- * `notReady` and `notes` are what /readyz answers with; `findings` is what doctor shows besides.
+ * `notReady` and `notes` are the answer of /readyz; `findings` is what doctor shows in addition.
  */
 
 export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';

@@ -47,7 +47,7 @@ function secondsOf({ msBeforeNext }: RateLimiterRes): number | null {
   return msBeforeNext > 0 ? Math.ceil(msBeforeNext / 1000) : null;
 }
 
-/** Of IPv6, the 64 bits that one subscriber has. */
+/** Returns the 64 bits of an IPv6 address that one subscriber has. */
 function networkOf(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;

@@ -1,4 +1,4 @@
-/** Who asks something of the API, and what they may. */
+/** The sender of a request to the API, and its permissions. */
 
 import type { OwnerRecord } from '../store/index.ts';
 import { type Area, gives } from './scopes.ts';
@@ -11,9 +11,9 @@ export interface Caller {
   readonly isAdmin: boolean;
   /** The token that was brought, or pasted to sign in. */
   readonly tokenId: string | null;
-  /** What the session is kept under; null: it was no session that was brought. */
+  /** The key of the session; null if the request has no session. */
   readonly sessionKey: string | null;
-  /** What a token that this caller makes can be given at most: no scope beyond these, and no longer life. */
+  /** The most that a token of this caller can create: no scope beyond these, and no longer life. */
   readonly scopes: readonly string[];
   /** Milliseconds since 1970; null: never. */
   readonly expiresAt: number | null;
@@ -22,7 +22,7 @@ export interface Caller {
   mayWrite(area: Area): boolean;
 }
 
-/** Whoever can connect to ADMIN_SOCKET. */
+/** The user of ADMIN_SOCKET. */
 export const localAdministrator: Caller = {
   ownerId: null,
   name: null,
@@ -35,7 +35,7 @@ export const localAdministrator: Caller = {
   mayWrite: () => true,
 };
 
-/** What somebody was let in by. */
+/** The credentials of the caller. */
 export type Credentials = Pick<Caller, 'tokenId' | 'sessionKey' | 'scopes' | 'expiresAt'>;
 
 export function callerWith(credentials: Credentials, owner: OwnerRecord, isAdmin: boolean): Caller {

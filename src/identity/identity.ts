@@ -17,9 +17,9 @@ export type Authentication =
   | {
       readonly is: 'caller';
       readonly caller: Caller;
-      /** Who that is by now; null: it is good no longer. */
+      /** Returns the present caller; null if the credentials are no longer valid. */
       again(): Caller | null;
-      /** What the browser is to hold from now on, where that is something else. */
+      /** The new cookie for the browser, if it changes. */
       readonly renewed: SessionCookie | null;
     }
   /** Nothing was brought. */
@@ -30,7 +30,7 @@ type NotAuthenticated =
   /** Whatever is wrong with it: nothing tells what is unknown from what is revoked, expired or misspelt. */
   { readonly is: 'refused' } | { readonly is: 'slowed'; readonly retryAfterSeconds: number };
 
-/** What somebody signs in by: a token of theirs, or the code in a link. */
+/** The credentials of a sign-in: a token, or the code in a link. */
 export type SignIn = { readonly token: string } | { readonly code: string };
 
 export type SignInResult = { readonly is: 'signed in'; readonly started: Started } | NotAuthenticated;
@@ -161,7 +161,7 @@ export class Identity {
     return this.#uses.close();
   }
 
-  /** What was found by the credentials; where that is nothing, it counts against the address. */
+  /** Counts failed credentials against the address. */
   async #attempt<T extends object>(address: string, found: T | null): Promise<T | NotAuthenticated> {
     if (found !== null) return found;
     const seconds = await this.#attempts.wrong(address);
@@ -201,7 +201,7 @@ export class Identity {
 }
 
 interface Wanted {
-  /** Who is signed in by it. */
+  /** The user who signs in. */
   readonly author: Pick<Caller, 'ownerId' | 'name' | 'tokenId'>;
   readonly ownerId: number;
   readonly session: NewSession;

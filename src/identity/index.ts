@@ -1,10 +1,10 @@
 /**
- * The people: users and organizations with what they say of themselves, members, tokens with what they let
- * do, and sessions in browsers.
+ * Accounts: users and organizations with their profiles, members, tokens with their scopes, and browser
+ * sessions.
  *
- * All of it stands in documents beside the policy's: plain functions read a snapshot, and change a
- * change set or a transaction. It is in force at once, revocation included. A token itself is kept nowhere,
- * and neither is what a browser holds. However somebody signs in, `startSession` makes the session.
+ * All of it is documents beside those of the policy: plain functions read a snapshot, and change a change set
+ * or a transaction. A change is in force at once, also a revocation. Neither a token nor the secret of a
+ * browser is stored. However a user signs in, `startSession` creates the session.
  */
 
 export { type Caller, localAdministrator } from './caller.ts';

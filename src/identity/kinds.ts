@@ -10,7 +10,7 @@ const whole = z.number().int();
 
 const profile = z.strictObject({ email: z.string(), fullName: z.string(), isAdmin: z.boolean() });
 
-/** What an owner says of itself; empty where it says nothing. */
+/** The profile of an owner; fields are empty if not set. */
 export type Profile = Readonly<z.infer<typeof profile>>;
 
 /** By the owner's id. */
@@ -97,7 +97,7 @@ const via = z.discriminatedUnion('is', [
   z.strictObject({ is: z.literal('source'), source: whole, issuer: z.string(), subject: z.string() }),
 ]);
 
-/** What somebody signed in by. */
+/** The way of a sign-in. */
 export type Via = Readonly<z.infer<typeof via>>;
 
 const session = withoutLastUse({

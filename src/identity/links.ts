@@ -74,7 +74,7 @@ export function putLink(
   return link;
 }
 
-/** What the source with this id made of the user: an administrator, or, with null, none. */
+/** Records that the source with this id made the user an administrator, or, with null, that none did. */
 export function setAdministrationBy(changes: ChangeSet, link: LinkDocument, sourceId: number | null): void {
   changes.put(linkKind, keyOf(link), { ...link, administrationBy: sourceId });
 }

@@ -1,4 +1,4 @@
-/** Who belongs to an organization. Owners see its quota. */
+/** The members of an organization. Owners can see its quota. */
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';

@@ -1,8 +1,8 @@
 /**
- * What a token's scopes let it do.
+ * The permissions that the scopes of a token give.
  *
  * `all` gives everything, `read:AREA` and `write:AREA` an area (writing includes reading), and `public-only`
- * takes the area of administrators away again. Any other scope is taken, and gives nothing here.
+ * removes the area of administrators. Any other scope is accepted, and has no effect here.
  */
 
 export const areas = ['admin', 'user', 'organization'] as const;
@@ -20,7 +20,7 @@ export function gives(scopes: readonly string[], access: AccessLevel, area: Area
   );
 }
 
-/** What `wanted` gives and `held` does not, such as `write:admin`; null where there is nothing. */
+/** Returns a scope that `wanted` has and `held` does not, such as `write:admin`; null if there is none. */
 export function givesBeyond(wanted: readonly string[], held: readonly string[]): string | null {
   for (const area of areas) {
     for (const access of ['read', 'write'] as const) {

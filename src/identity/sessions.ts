@@ -27,7 +27,7 @@ export const sessionLimits = {
   rotateAfterMs: dayMs,
   /** For so long one that was replaced is still taken: requests may have been on their way together. */
   graceMs: minuteMs,
-  /** Of one user; the one that was not used for longest makes room. */
+  /** The most sessions of one user; a new one replaces the one that was unused for longest. */
   mostOfOne: 100,
 } as const;
 
@@ -43,14 +43,14 @@ export interface NewSession {
   readonly endsAt: number | null;
 }
 
-/** What a browser brought, as it is kept. */
+/** The cookie of a browser, as it is stored. */
 export interface PresentedCookie {
   readonly key: string;
   readonly handle: string;
   readonly secret: string;
 }
 
-/** What a browser is to hold, and for how long at most. */
+/** The cookie for a browser, and its longest life. */
 export interface SessionCookie {
   readonly value: string;
   readonly seconds: number;

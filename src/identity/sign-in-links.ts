@@ -6,9 +6,9 @@
 import { hash, randomBytes } from 'node:crypto';
 
 export interface SignInLink {
-  /** Whom it signs in. */
+  /** The user to sign in. */
   readonly ownerId: number;
-  /** What its maker may give away at most, in scope and in time. */
+  /** The most rights that the creator may give, in scope and in time. */
   readonly scopes: readonly string[];
   readonly endsAt: number | null;
 }
@@ -39,7 +39,7 @@ export class SignInLinks {
     return { code, until };
   }
 
-  /** What the code is good for, this once; null: nothing. */
+  /** Takes the code, which works once; null if it is not valid. */
   take(code: string): SignInLink | null {
     const key = hash('sha256', code);
     const link = this.#links.get(key);

@@ -46,7 +46,7 @@ export interface KnownSession {
 interface AuthenticatedSession {
   readonly key: string;
   readonly caller: Caller;
-  /** What the browser is to hold from now on; null: what it has. */
+  /** The new cookie for the browser; null if it keeps its present one. */
   readonly renewed: SessionCookie | null;
 }
 
@@ -148,7 +148,7 @@ export class SignedIn {
     return Math.max(lastUseOf(documents.snapshot, key, session), uses.lastOf(key) ?? 0);
   }
 
-  /** Who uses a session uses the token that it was made with. */
+  /** Using a session also uses the token that it was made with. */
   #recordUse(key: string, { via }: SessionDocument): void {
     const { now, uses } = this.#options;
     uses.enqueue(key, now());

@@ -12,7 +12,7 @@ import { givesBeyond } from './scopes.ts';
 import { endSessions } from './sessions.ts';
 import { forgetUse } from './uses.ts';
 
-/** Of one user. Each is looked at when there is one more, and kept by every host. */
+/** The most tokens of one user. Creating one reads all of them, and every host keeps them. */
 export const mostTokens = 100;
 
 const tokenBytes = 20;
@@ -25,7 +25,7 @@ export interface NewToken {
   readonly expiresAt: number | null;
 }
 
-/** What it is kept under. Equal digests are looked up, so the time that takes tells nothing of a token. */
+/** The key of the token's document. Equal digests are looked up, so timing reveals nothing about a token. */
 export function keyOfToken(token: string): string {
   return hash('sha256', token);
 }

@@ -20,7 +20,7 @@ import { revokeAllTokens, tokensOf } from './tokens.ts';
 const noProfile: Profile = { email: '', fullName: '', isAdmin: false };
 const longestEmail = 254;
 
-/** What is left out is empty in a new user, and stays in one who is changed. */
+/** Fields that are left out are empty in a new user, and stay the same in a changed one. */
 export interface UserFields extends Partial<Profile> {
   readonly type?: OwnerRecord['type'];
 }

@@ -29,7 +29,7 @@ export class Uses {
     this.#writeLater();
   }
 
-  /** What is not written yet; null where nothing waits. */
+  /** Returns the last use that is not written yet; null if none waits. */
   lastOf(key: string): number | null {
     return this.#pending.get(key) ?? null;
   }
@@ -85,7 +85,7 @@ export function forgetUsesOfGone(changes: ChangeSet): void {
   for (const [key] of [...changes.all(useKind)]) if (!isThere(changes, key)) changes.remove(useKind, key);
 }
 
-/** What is gone meanwhile stays gone, and a later use that is known already stays. */
+/** A deleted entry stays deleted, and a later use that is already known stays. */
 function record(changes: ChangeSet, key: string, at: number): void {
   if (isThere(changes, key) && (keptUseOf(changes, key) ?? 0) < at) changes.put(useKind, key, { at });
 }

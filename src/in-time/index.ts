@@ -1,9 +1,9 @@
 /**
- * Work that ends, whatever disks do.
+ * Work that ends even if disks hang.
  *
- * Another process does it, and tells where it looks. Where it does not get on any more it is left behind, and
- * one that keeps away from there goes on with what is not done yet; so all else is done. Nobody can end a
- * call to a disk that hangs, and a process with a thread in one cannot even exit.
+ * Another process does the work, and reports where it looks. If it makes no progress, it is abandoned, and a
+ * new process that avoids that place does the rest; so everything else is done. Nobody can end a call to a
+ * disk that hangs, and a process with a thread in such a call cannot even exit.
  */
 
 export { type InTimeOptions, type InTimeOutcome, runInTime } from './in-time.ts';

@@ -18,7 +18,7 @@ const entriesPerLook = 1024;
 
 const absences: ReadonlySet<string | null> = new Set(['ENOENT', 'ENOTDIR']);
 
-/** What lies at `path`, not following a link at its end; null where nothing does. */
+/** Returns the type of the entry at `path`, without following a link at its end; null if there is none. */
 export function entryAt(path: string): EntryType | null {
   beforeLook(path);
   try {

@@ -1,8 +1,8 @@
 /**
- * From storage templates to units: which directories are one, whose they are, and of what leaf.
+ * Finds units by storage templates: which directories are units, who owns them, and of which leaf they are.
  *
- * A layout is plain data. All that touches the disk is synchronous and meant for worker threads;
- * what it finds there comes back as a value, never as an exception.
+ * A layout is plain data. All functions that use the disk are synchronous and meant for worker threads; what
+ * they find is returned as a value, never thrown.
  */
 
 export {

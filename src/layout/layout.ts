@@ -27,10 +27,10 @@ export interface Root {
   /** Where it really is, links resolved; what of it does not exist is as written. */
   readonly path: string;
   readonly state: 'present' | 'missing' | 'unreadable' | 'not a directory';
-  /** What file system and directory it is; 0 where it is not present. */
+  /** The device and the inode of the directory; 0 if it is not present. */
   readonly device: bigint;
   readonly inode: bigint;
-  /** What tells the file system from all others, by whoever asked for it; null: that is not known. */
+  /** The identity of the file system, from the caller; null if it is not known. */
   readonly fileSystem: string | null;
   /** The system's code where it is `unreadable`. */
   readonly error?: string;

@@ -82,7 +82,7 @@ function unitOnTheWay(layout: Layout, destination: Destination): Located {
   return none;
 }
 
-/** Of the units in an existing directory, the one that the way ends in; null where there is none. */
+/** Returns the unit of an existing directory in which the path ends; null if there is none. */
 function unitHere(layout: Layout, path: string, states: readonly State[], way: Way): Located | null {
   let here: Units | null;
   try {

@@ -13,7 +13,7 @@ export interface State {
   readonly at: number;
   /** The next segment, `{repo}`, has begun and may go on. */
   readonly open: boolean;
-  /** What `{owner}` stands for, once it is matched. */
+  /** The name that `{owner}` matched. */
   readonly owner: string | null;
 }
 
@@ -67,7 +67,7 @@ function next(state: State, name: string): State[] {
   }
 }
 
-/** What stands between the two in `text`, at least one character; null where nothing does. */
+/** Returns the text between the two in `text`, at least one character; null if there is none. */
 function between(text: string, before: string, after: string): string | null {
   if (text.length <= before.length + after.length) return null;
   if (!text.startsWith(before) || !text.endsWith(after)) return null;

@@ -6,7 +6,7 @@ export interface Mount {
   /** The numbers of its device: one file system may be mounted at several places. */
   readonly device: string;
   readonly type: string;
-  /** What is mounted, such as /dev/sda1 or server:/export, as it was written. */
+  /** The mounted device, such as /dev/sda1 or server:/export, as it was written. */
   readonly source: string;
 }
 

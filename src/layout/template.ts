@@ -18,7 +18,7 @@ export interface Template {
   readonly text: string;
   /** The directory before the first segment with `{` or `*`, as written; all of a literal template. */
   readonly fixed: string;
-  /** What follows the fixed part; the first is never literal. */
+  /** The parts after the fixed part; the first one is never literal. */
   readonly segments: readonly Segment[];
   /** Characters that are neither placeholder nor `*`; of two templates for one directory, more wins. */
   readonly literalCharacters: number;

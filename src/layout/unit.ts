@@ -1,4 +1,4 @@
-/** What the layout says about a directory, before anything of it is measured. */
+/** A unit as the layout describes it, before it is measured. */
 
 import type { Leaf } from '../quota/index.ts';
 
@@ -31,9 +31,9 @@ export interface StorageSettings {
   /** Absolute templates, as written. */
   readonly templates: readonly string[];
   readonly owner: OwnerSource;
-  /** Of storage.repos only. */
+  /** Only for storage.repos. */
   readonly visibility: Visibility;
-  /** What hosts call the file system that several of them mount, and one of them walks. */
+  /** The name of a file system that several hosts mount and one of them walks. */
   readonly shared?: string;
   /**
    * Tells whether it is this host that walks it, as it is unless said otherwise; paths are told of in any

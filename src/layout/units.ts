@@ -33,7 +33,7 @@ export interface Units {
   readonly units: readonly PlacedUnit[];
   /** Places inside of which it could not be told whether they are units; each is in an `inner`. */
   readonly unread: readonly Unread[];
-  /** Whose owners could not be told, and why: the owner's directory, or the unit itself. */
+  /** The directories of owners, or units, whose owners could not be found, and why. */
   readonly ownerFaults: readonly { readonly path: string; readonly what: string }[];
   /** The complete states that took the outermost directory. */
   readonly matches: readonly State[];
@@ -154,7 +154,7 @@ function ownerPlace({ path }: Unit, { track, owner }: State): string {
   return pathOf(namesOf(path).slice(0, at + 1));
 }
 
-/** Of these places, those inside `path` that lie in no other one inside it. */
+/** Returns those of these places inside `path` that are in no other one inside it. */
 function nearestWithin(path: string, places: readonly string[]): string[] {
   const inside = places.filter(place => place !== path && isWithin(place, path));
   return inside.filter(place => !inside.some(other => other !== place && isWithin(place, other)));

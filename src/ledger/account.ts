@@ -34,13 +34,13 @@ export class Account {
   readonly ownerKey: string;
   readonly #options: AccountOptions;
   readonly #units = new Map<string, UnitRecord>();
-  /** What sources put; most owners have none. */
+  /** The sets of sources; most owners have none. */
   #sources: readonly SourceShare[] = [];
   /** The shares of other hosts, by host. */
   readonly #shares = new Map<string, ShareRecord>();
   /** Only leaves that have any. */
   readonly #deltas = new Map<Leaf, LeafDeltas>();
-  /** What the units hold, without deltas; null where it has to be added up anew. */
+  /** The sum of the units, without deltas; null if it has to be added up again. */
   #unitBytes: Usage | null = noUsage;
   #usage: Usage | null = null;
   #ownUsage: Usage | null = null;
@@ -77,7 +77,7 @@ export class Account {
     return this.#sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
   }
 
-  /** What programs put in whole sets. Those units are not among `units`. */
+  /** The units that programs report in whole sets. They are not among `units`. */
   get sources(): readonly SourceShare[] {
     return this.#sources;
   }

@@ -1,9 +1,9 @@
-/** What the ledger answers with. */
+/** The answers of the ledger. */
 
 import type { Decision, Usage } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 
-/** What is known of one owner. */
+/** The usage of one owner. */
 export interface OwnerUsage {
   /** Null: never heard of. */
   readonly id: number | null;
@@ -18,7 +18,7 @@ export interface OwnerUsage {
   readonly measuredAt: number | null;
   /** Some bytes are last known ones, or no sweep has ended yet. */
   readonly partial: boolean;
-  /** What other hosts store may be unknown here, or a source has not reported for longer than it said. */
+  /** True if usage on other hosts may be unknown here, or if a source has not reported in time. */
   readonly stale: boolean;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What was reported on top of one owner's walked units of one leaf, oldest first.
+ * The deltas that were reported in addition to one owner's walked units of one leaf, oldest first.
  *
  * A delta goes once every walked unit of the leaf was walked by a walk that began after it. So the
  * oldest delta goes first, and it is enough to know how many units that one still waits for: a sweep over

@@ -1,8 +1,9 @@
 /**
- * What every owner stores, in memory, true to the store: decides at once, and records what is measured.
+ * The usage ledger: has the usage of every owner in memory, consistent with the store, decides at once, and
+ * records measurements.
  *
- * Asking reads memory and never waits. While the store is away the ledger goes on answering and
- * counting, keeps what it could not write, and says so.
+ * Asking reads memory and never waits. While the store cannot be written, the ledger keeps answering and
+ * counting, keeps the unwritten data, and reports it.
  */
 
 export type { OwnerDecision, OwnerUsage } from './answer.ts';

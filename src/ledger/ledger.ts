@@ -41,9 +41,9 @@ export class Ledger {
   readonly walks: Walks;
   /** Takes reports of trusted programs, a unit or a change at a time. */
   readonly reports: Reports;
-  /** What programs report in whole sets. */
+  /** The sets that programs report. */
   readonly sources: UnitSources;
-  /** What hosts that share the quota say to one another of usage. */
+  /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
   readonly #store: Store;
   readonly #writeBehind: WriteBehind;
@@ -148,7 +148,7 @@ export class Ledger {
     return explain(this.#settings, this.#standing(owner), owner.usage, subject);
   }
 
-  /** What an owner uses; one never heard of uses nothing. Throws `sum_too_large`. */
+  /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
   ownerUsage(ownerName: string): OwnerUsage {
     return this.#usageOf(this.documents.owners.named(ownerName), ownerName);
   }

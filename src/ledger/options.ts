@@ -1,4 +1,4 @@
-/** What a ledger is opened with, and what of its units others may read. */
+/** The options of a ledger, and the part of its units that others may read. */
 
 import type { Kind } from '../documents/index.ts';
 import type { QuotaSettings } from '../quota/index.ts';
@@ -16,7 +16,7 @@ export interface LedgerOptions {
   /** Names this host's part of the usage. */
   readonly host: string;
   readonly settings: LedgerSettings;
-  /** What is kept besides rules, groups and assignments; no decision depends on it. */
+  /** The documents besides rules, groups and assignments; no decision depends on them. */
   readonly kinds?: readonly Kind<unknown>[];
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;

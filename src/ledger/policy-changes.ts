@@ -1,4 +1,4 @@
-/** Whose decisions may have changed with what has come into force. */
+/** Finds the owners whose decisions may have changed with a change that came into force. */
 
 import type { Applied, Owners } from '../documents/index.ts';
 import { assignmentKind, groupKind, policyKinds, ruleKind } from '../policy/index.ts';

@@ -1,14 +1,14 @@
 /**
- * What the store holds, brought under the keys by which owners' names compare now.
+ * Changes the records of the store to the keys by which names of owners compare now.
  *
- * `[users] CASE` may have changed since it was written. Owners whose names have become the same are one
- * then, the one known longest; of two reported units that have become the same the later report counts.
+ * `[users] CASE` may have changed since they were written. Owners whose names are the same now become one:
+ * the one known longest. Of two reported units that are the same now, the later report counts.
  */
 
 import type { Leaf } from '../quota/index.ts';
 import type { OwnerRecord, StoredRecords, UnitRecord } from '../store/index.ts';
 
-/** What a reported unit is known by. */
+/** The identity of a reported unit. */
 export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
   return `${ownerKey}\0${leaf}\0${name}`;
 }
@@ -16,7 +16,7 @@ export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
 export interface Rekeyed {
   readonly owners: readonly OwnerRecord[];
   readonly units: readonly UnitRecord[];
-  /** What the store has to learn; all empty where names compare as they did. */
+  /** The changes for the store; all empty if names compare as before. */
   readonly goneOwners: readonly string[];
   readonly goneUnits: readonly string[];
   readonly changedOwners: readonly OwnerRecord[];

@@ -1,7 +1,8 @@
 /**
- * What trusted programs report: units that no walk finds, and bytes that came or went between walks.
+ * The reports of trusted programs: units that no walk finds, and bytes that were added or removed between
+ * walks.
  *
- * It is written first and counts then, since an acknowledgement promises that it survives a restart.
+ * A report is written before it counts, because its acknowledgement promises that it survives a restart.
  */
 
 import type { Leaf } from '../quota/index.ts';

@@ -10,7 +10,7 @@ export interface UnitSource {
   readonly staleAfterMs: number;
 }
 
-/** What an owner has in the set of one source. */
+/** An owner's part of the set of one source. */
 export interface SourceShare {
   readonly source: UnitSource;
   readonly bytes: Usage;

@@ -287,7 +287,7 @@ export class UnitSources {
   }
 }
 
-/** What is to come into force of a set. */
+/** The part of a set that will come into force. */
 interface NewShares {
   readonly source: UnitSource;
   readonly shares: ReadonlyMap<string, SourceShare & { readonly owner: string }>;

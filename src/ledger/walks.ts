@@ -1,8 +1,8 @@
 /**
- * What walks found: units as they are measured, units that are gone, and the sweeps that all that belongs to.
+ * The results of walks: measured units, units that no longer exist, and finished sweeps.
  *
- * The order of walks is told by the place that each took before it began (`seq`), so the late result of an
- * earlier walk changes nothing. All of it counts at once and is written behind.
+ * Walks are ordered by the place that each took before it began (`seq`), so the late result of an earlier
+ * walk changes nothing. A result counts at once and is written behind.
  */
 
 import type { Leaf } from '../quota/index.ts';
@@ -13,7 +13,7 @@ import type { Reports } from './reports.ts';
 import { Tombstones } from './tombstones.ts';
 import type { UsageIndex } from './usage-index.ts';
 
-/** What a walk found a unit to hold; see `UnitRecord`. */
+/** The result of walking a unit; see `UnitRecord`. */
 export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
 
 export interface WalksOptions {
@@ -37,7 +37,7 @@ export class Walks {
     this.#options = options;
   }
 
-  /** What the store has of an earlier life. */
+  /** The records of an earlier process in the store. */
   load(roots: readonly RootRecord[], sweep: SweepRecord | null): void {
     for (const root of roots) this.#roots.set(root.path, root);
     this.#sweep = sweep;

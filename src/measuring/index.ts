@@ -1,8 +1,8 @@
 /**
- * Between the scanner, which measures and knows no ledger, and the ledger, which records and knows no disk.
+ * Connects the scanner, which measures and knows no ledger, with the ledger, which records and knows no disk.
  *
- * What the disks of this host hold is in the ledger a moment after a push, and at the latest with the next
- * sweep. Owners and walks that look wrong are told as findings.
+ * The sizes on the disks of this host are in the ledger a moment after a push, and at the latest after the
+ * next sweep. Owners and walks that look wrong are reported as findings.
  */
 
 export { Measuring } from './measuring.ts';

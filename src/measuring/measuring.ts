@@ -57,7 +57,7 @@ export class Measuring {
   #config: Config;
   /** All that is configured, and what of it is walked here. */
   #storages: readonly StorageSettings[] = [];
-  /** What other hosts walk. */
+  /** The storage that other hosts walk. */
   #leavesElsewhere: ReadonlySet<Leaf> = new Set();
   #schedule: Schedule | null = null;
   /** On the monotonic clock. */

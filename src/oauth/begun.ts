@@ -84,7 +84,7 @@ export class BegunCookies {
     return this.#prefix + hash('sha256', state).slice(0, 16);
   }
 
-  /** Of ours alone. */
+  /** Only our own cookies. */
   #pairsIn(header: string | undefined): readonly (readonly [name: string, value: string])[] {
     return (header ?? '').split(';').flatMap(pair => {
       const [name = '', value = ''] = pair.trim().split('=', 2);

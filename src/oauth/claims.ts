@@ -1,4 +1,4 @@
-/** What an ID token and userinfo say together. */
+/** The claims of an ID token and of userinfo together. */
 
 import type { Claims } from '../claims/index.ts';
 

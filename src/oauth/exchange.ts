@@ -1,4 +1,4 @@
-/** What a provider says of somebody whom it sent back with a code. */
+/** Gets the claims of a user whom the provider sent back with a code. */
 
 import {
   AuthorizationResponseError,
@@ -54,7 +54,7 @@ export function isUnknownClient(error: unknown): boolean {
   return error instanceof ResponseBodyError && error.error === 'invalid_client';
 }
 
-/** What the provider sent goes nowhere, not even into the log, but for the name of its error. */
+/** The answer of the provider goes nowhere, not even to the log, except the name of its error. */
 function faultOf(error: unknown): SignInFault {
   if (error instanceof AuthorizationResponseError) {
     return new SignInFault('provider_refused', `the provider says ${JSON.stringify(error.error)}`);

@@ -40,7 +40,7 @@ export interface SignInFlowOptions {
   now(): number;
 }
 
-/** What a browser is told. */
+/** The answer to a browser. */
 export interface Onward {
   readonly location: string;
   /** `Set-Cookie` headers. */
@@ -52,7 +52,7 @@ export interface Finishing {
   readonly query: string;
   /** The `Cookie` header. */
   readonly cookies: string | undefined;
-  /** What the browser holds as its session; null: nothing. */
+  /** The session cookie of the browser; null if it has none. */
   readonly held: string | null;
 }
 

@@ -1,10 +1,10 @@
 /**
- * Signing in by OAuth2 and OpenID Connect: the sources that administrators lay down, the way to the provider
- * and back, what becomes of those who come, and the client secrets, encrypted at rest.
+ * Sign-in with OAuth2 and OpenID Connect: the sources that administrators set, the redirects to the provider
+ * and back, the effect of a sign-in on the user, and the encrypted client secrets.
  *
- * Nothing that comes from a provider or a browser is ever shown to anybody: a fault is a code with words of
- * our own, and the log has the reason. Whatever claims say is one change, in force as a whole, with one event
- * that says from which source. It knows nothing of HTTP but addresses and cookies.
+ * Nothing that comes from a provider or a browser is ever shown to anybody: an error is a code with our own
+ * text, and the log has the reason. The effect of claims is one change, in force as a whole, with one event
+ * that names the source. The module knows nothing of HTTP except addresses and cookies.
  */
 
 export { SignInFault } from './fault.ts';

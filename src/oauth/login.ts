@@ -27,9 +27,9 @@ import type { SourceDocument } from './kinds.ts';
 import { applyClaims, factsOf, type SignInFacts, signInKind } from './synchronization.ts';
 
 export interface LoginResult {
-  /** Who it is at the provider, never given to anybody else there. */
+  /** The identifier of the account at the provider, which is never reused there. */
   readonly subject: string;
-  /** Of the ID token and of userinfo. */
+  /** From the ID token and userinfo. */
   readonly claims: Claims;
 }
 
@@ -98,7 +98,7 @@ function settled(
   return { is: 'known', owner, done, told };
 }
 
-/** What cannot be taken is left out: it is no reason to keep somebody out. */
+/** A claim that cannot be used is left out: it must not prevent a sign-in. */
 function profileIn(claims: Claims): { readonly email: string; readonly fullName: string } {
   const email = textClaim(claims, 'email') ?? '';
   const fullName = textClaim(claims, 'name') ?? '';

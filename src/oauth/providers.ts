@@ -49,7 +49,7 @@ const asymmetric = new Set([
 
 const endpoint = z.string().refine(text => URL.canParse(text));
 
-/** What is needed of a discovery document (OpenID Connect Discovery, 3). */
+/** The needed parts of a discovery document (OpenID Connect Discovery, 3). */
 const usable = z.object({
   authorization_endpoint: endpoint,
   token_endpoint: endpoint,

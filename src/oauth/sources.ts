@@ -16,7 +16,7 @@ import { type SourceDocument, sourceKind } from './kinds.ts';
 const idBits = 48;
 const longestSecret = 4096;
 
-/** What an administrator says of a source. */
+/** The settings of a source. */
 export type SourceFields = Omit<SourceDocument, 'id' | 'clientSecret' | 'clientSecretAt' | 'createdAt'> & {
   /** As the provider gave it; null where it asks for none. */
   readonly clientSecret: string | null;

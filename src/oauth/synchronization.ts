@@ -1,4 +1,4 @@
-/** What claims make of a user's quota groups, as one change with one event that says from which source. */
+/** Applies claims to a user's quota groups, as one change with one event that names the source. */
 
 import { type Claims, type Synchronization, synchronize, unmappedIn } from '../claims/index.ts';
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
@@ -15,7 +15,7 @@ export interface SynchronizingLog {
   warn(details: object, message: string): void;
 }
 
-/** What a program says of a user. */
+/** The claims that a program sends about a user. */
 export interface Claimed {
   readonly user: string;
   /** The name of a source. */
@@ -32,7 +32,7 @@ export interface ClaimedOptions {
   readonly log: SynchronizingLog;
 }
 
-/** What the event of a sign-in says besides who and what changed. */
+/** The content of a sign-in event besides the user and the changes. */
 export interface SignInFacts {
   readonly owner: string;
   readonly source: { readonly id: number; readonly name: string };
@@ -53,7 +53,9 @@ export interface SignInFacts {
 
 export const signInKind = 'sign-in';
 
-/** What claims would make of somebody's quota groups; null: somebody who is not there yet. */
+/**
+ * Returns the effect that claims would have on quota groups; null stands for a user who does not exist yet.
+ */
 export function plan(
   snapshot: Snapshot,
   source: SourceDocument,

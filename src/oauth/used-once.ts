@@ -1,4 +1,4 @@
-/** What is good once, remembered until it would be no good anyway. */
+/** Remembers values that are valid once, until they would be invalid anyway. */
 
 /** Beyond so many the oldest are forgotten: who has that many could do without. */
 const mostRemembered = 100_000;

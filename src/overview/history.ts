@@ -31,7 +31,7 @@ export interface HistoryOptions {
 export interface Past {
   /** Oldest first, some 400 at most. */
   readonly points: readonly Point[];
-  /** Of all kinds together, from the last four weeks; null where that is too little. */
+  /** The growth of all kinds together, from the last four weeks; null if there is too little data. */
   readonly growth: Growth | null;
 }
 
@@ -57,7 +57,7 @@ export class History {
     void isMeasured.then(() => this.#next());
   }
 
-  /** What an owner used, or with null all of them. Rejects as reading the store does. */
+  /** Returns the history of an owner, or with null of all owners. Rejects as reading the store does. */
   async of(ownerId: number | null, range: Range): Promise<Past> {
     const { store, now } = this.#options;
     const span = spanOf(range, now());

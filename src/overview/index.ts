@@ -1,11 +1,11 @@
 /**
- * All owners together: how many there are, are near a limit or over it, what they use, and what they used.
+ * All owners together: how many there are, are near a limit or over it, their usage, and its history.
  *
- * The totals are kept up with the ledger, an owner at a time, so that asking costs as much as has changed
- * since. The history is recorded every hour, kept by the hour for days and by the day for years, and carried
- * forward. It is this host's own record of the sums that it knew, other hosts' usage among them. Recording is
- * bounded: an owner takes room only for hours in which the usage became another. A clock that is set costs at
- * most the hours in which it was wrong.
+ * The totals are updated with the ledger, an owner at a time, so that asking costs as much as has changed
+ * since the last time. The history is recorded every hour; hourly figures are kept for days and daily figures
+ * for years. It is this host's own record of the sums that it knew, including the usage of other hosts.
+ * Recording is bounded: an owner needs space only for hours in which the usage changed. Setting the clock
+ * affects at most the hours in which it was wrong.
  */
 
 export { type DayPoint, type Growth, growthOf, reachedAt } from './growth.ts';

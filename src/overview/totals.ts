@@ -26,7 +26,7 @@ export interface TotalFigures {
 
 /** Owners who have become others since this was asked for last. */
 export interface Moved {
-  /** What each uses now, by id. */
+  /** The present usage of each owner, by id. */
   readonly usage: ReadonlyMap<number, Usage>;
   /** The ids of owners who are no more. */
   readonly gone: readonly number[];
@@ -34,7 +34,7 @@ export interface Moved {
 
 type Standing = 'over' | 'near' | 'fine';
 
-/** What an owner is counted with. */
+/** The values that an owner is counted with. */
 interface Counted {
   readonly id: number;
   readonly usage: Usage;
@@ -105,7 +105,7 @@ export class Totals {
     return moved;
   }
 
-  /** What has moved again since stays as it is. */
+  /** Owners that have changed again since are left alone. */
   putBack({ usage, gone }: Moved): void {
     for (const [id, used] of usage) if (!this.#moved.has(id)) this.#moved.set(id, used);
     for (const id of gone) this.#gone.add(id);
@@ -165,7 +165,7 @@ export class Totals {
     }
   }
 
-  /** Whoever was renamed is there under another key. */
+  /** A renamed owner has another key. */
   #leave(id: number): void {
     if (this.#ledger.documents.owners.byId(id) !== undefined) return;
     this.#moved.delete(id);

@@ -1,7 +1,7 @@
 /**
- * A small world to try softquota in: a git server with three owners, the daemon on it, and a story of pushes.
+ * A small world to try softquota in: a git server with three owners, its daemon, and a story of pushes.
  *
- * The lines that a newcomer is given to copy are the very lines that `play` runs and checks.
+ * The commands that a new user is given to copy are exactly those that `play` runs and checks.
  */
 
 export { type PlaygroundDaemon, startDaemon } from './daemon.ts';

@@ -1,4 +1,4 @@
-/** Who is in which group. Owners are told apart by their ids, so that a name used anew inherits nothing. */
+/** The groups of owners. Owners are identified by their ids, so that a reused name inherits nothing. */
 
 import type { ChangeSet, Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';

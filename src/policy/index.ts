@@ -1,7 +1,7 @@
 /**
- * The policy that administrators lay down: rules, groups, and who is in which, as documents.
+ * The policy that administrators set: rules, groups and memberships, as documents.
  *
- * `Policy` reads a snapshot or a change set, so that a change can be looked at before it is made.
+ * `Policy` reads a snapshot or a change set, so that a change can be examined before it is made.
  */
 
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';

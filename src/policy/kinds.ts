@@ -56,7 +56,7 @@ export const assignmentKind: Kind<Assignment> = {
   }),
 };
 
-/** What decisions are made by. */
+/** The kinds of documents that decisions depend on. */
 export const policyKinds: readonly Kind<unknown>[] = [ruleKind, groupKind, assignmentKind];
 
 /** Throws `not_found`. */

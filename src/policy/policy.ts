@@ -1,4 +1,4 @@
-/** What a policy says of owners, put together once and remembered. */
+/** The policy for each owner, compiled once and cached. */
 
 import type { Snapshot } from '../documents/index.ts';
 import { type CompiledGroup, compileGroup, type Group, type Standing } from '../quota/index.ts';

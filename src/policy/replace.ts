@@ -20,7 +20,7 @@ export interface WholeGroup extends NewGroup {
   readonly ownerIds?: readonly number[];
 }
 
-/** What is left out stays as it is. Lists have the order that is given here. */
+/** Parts that are left out stay the same. The order of the lists is kept. */
 export interface WholePolicy {
   readonly rules?: readonly Rule[];
   readonly groups?: readonly WholeGroup[];

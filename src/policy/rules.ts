@@ -7,7 +7,7 @@ import { printable } from '../text/index.ts';
 import { groupKind, isRuleSubject, mustBeRule, ruleKind } from './kinds.ts';
 import { inOrder, nextPlaceAmong } from './order.ts';
 
-/** What a change of a rule says; what is left out stays. */
+/** A change of a rule; fields that are left out stay the same. */
 export type RuleEdit = Partial<Omit<Rule, 'name'>>;
 
 /** As created. */

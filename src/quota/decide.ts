@@ -26,7 +26,7 @@ export interface QuotaSettings {
   readonly enabled: boolean;
   /** `exceeded`: usage > limit refuses; `reached`: usage >= limit does. A limit of 0 always refuses. */
   readonly refuseWhen: 'exceeded' | 'reached';
-  /** What follows where every group of a step is silent: the next step, or a refusal. */
+  /** The consequence if no group of a step covers the subject: the next step, or a refusal. */
   readonly uncovered: 'default' | 'deny';
   /** Tells whether the bytes about to be added count. */
   readonly precise: boolean;
@@ -147,7 +147,7 @@ export function groupsAt(
   }
 }
 
-/** What a limit leaves, in bytes: endless where there is none, and less than any other at limit 0. */
+/** Returns the headroom of a limit in bytes: infinite without a limit, and the lowest of all for limit 0. */
 export function headroom(limitBytes: number, usedBytes: number): number {
   if (limitBytes === -1) return Number.POSITIVE_INFINITY;
   if (limitBytes === 0) return Number.NEGATIVE_INFINITY;

@@ -59,7 +59,7 @@ export interface ExplainedStep {
 
 export interface Explanation {
   readonly subject: Subject;
-  /** What of the settings bears on the answer. */
+  /** The settings that affect the answer. */
   readonly settings: Pick<
     QuotaSettings,
     'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode' | 'totalBytes'

@@ -1,9 +1,9 @@
 /**
- * The heart: what may start, and why.
+ * The core: decides what may start, and explains why.
  *
- * Subjects and usage, rules and groups, the decision, its explanation, its words, and the
- * faults of a policy. Pure functions over plain data: nothing here reads a disk, a clock or a
- * setting, so the same question always has the same answer.
+ * Subjects and usage, rules and groups, the decision, its explanation, its text, and the possible mistakes in
+ * a policy. Pure functions over plain data: nothing here reads a disk, a clock or a setting, so the same
+ * question always has the same answer.
  */
 
 export { type Decision, decide, type PrecedenceStep, type QuotaSettings, type Standing } from './decide.ts';

@@ -34,7 +34,7 @@ export type FindingCode =
   | 'matches_nothing'
   /** A rule that never decides, since others of its group never leave more room for what it covers. */
   | 'unreachable_rule'
-  /** What no rule covers, and is therefore refused or not limited at all. */
+  /** A subject that no rule covers, so that it is refused or not limited. */
   | 'uncovered_subject';
 
 export interface LintFinding {
@@ -122,7 +122,7 @@ function unreachableRule(
   }
   if (rule.covers === 0 || left !== 0) return [];
   const named = others.map(other => quoted(nameOf(other))).join(', ');
-  const message = `${ruleOf(rule, group)} never decides: ${named} always has a limit that is at least as strict for the same data.`;
+  const message = `${ruleOf(rule, group)} never decides: the limit of ${named} is always at least as strict for the same data.`;
   return [{ code: 'unreachable_rule', group: group.name, rule: nameOf(rule), message }];
 }
 
@@ -186,7 +186,10 @@ function uncoveredOfOthers(
   return uncovered(defaults, settings, 'Owners without a group');
 }
 
-/** What none of the groups covers, where this ends in a refusal or in no limit, not in the built-in limit. */
+/**
+ * Finds subjects that none of the groups covers, if this leads to a refusal or to no limit, not to the
+ * built-in limit.
+ */
 function uncovered(
   groups: readonly CompiledGroup[],
   settings: QuotaSettings,

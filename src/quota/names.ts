@@ -5,8 +5,8 @@
  */
 
 /**
- * What owners' names are compared by: Unicode NFC, and with `foldCase` ASCII letters in small.
- * Keys are their own keys.
+ * Returns the key by which names of owners compare: Unicode NFC, and with `foldCase` ASCII letters in lower
+ * case. The key of a key is the same key.
  */
 export function ownerKey(name: string, foldCase: boolean): string {
   const composed = name.normalize('NFC');

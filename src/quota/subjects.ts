@@ -35,7 +35,7 @@ const parents = {
 
 export type Subject = 'size:all' | keyof typeof parents;
 
-/** What a rule may name: a subject, or `none`, which matches nothing. */
+/** A subject that a rule can name, or `none`, which matches nothing. */
 export type RuleSubject = Subject | 'none';
 
 /** Every subject, the whole first, each before what lies below it. */

@@ -1,8 +1,7 @@
 /**
- * What an owner stores: bytes per leaf, in the order of `leaves`.
+ * The usage of an owner: bytes per leaf, in the order of `leaves`.
  *
- * Sizes are whole numbers of bytes up to 2^53 - 1. A sum beyond that is an error, never a
- * rounded number.
+ * Sizes are whole numbers of bytes up to 2^53 - 1. A larger sum is an error, never a rounded number.
  */
 
 import { SoftquotaError } from '../errors.ts';

@@ -1,5 +1,5 @@
 /**
- * What of a repository's files a gc at work may be holding twice.
+ * Finds the files of a repository that a running gc may have copied, so that their bytes exist twice.
  *
  * A gc copies objects into new packs, puts these in place together, and only then removes what they were
  * copied from. So of all packs that came while it has been at work, only some that came within the same
@@ -50,7 +50,7 @@ export class Arrivals {
     if (Math.abs(file.changedAt - file.modifiedAt) > minute) this.addByproduct(file);
   }
 
-  /** What a gc writes beside packs, such as the refs in one file. */
+  /** Files that a gc writes beside packs, such as the packed refs. */
   addByproduct({ bytes, changedAt }: ArrivedFile): void {
     if (changedAt >= this.#since) this.#others.push({ bytes, arrivedAt: changedAt });
   }

@@ -71,7 +71,7 @@ function connect(file: string): DatabaseSync {
 
 /** One thread's way to the cache. */
 export interface Cache {
-  /** What the unit's directories held; null where that is not remembered. */
+  /** The sums of the unit's directories; null if they are not cached. */
   read(unit: string): Sums | null;
   /** Remembers it; writes only what changed. */
   write(unit: string, sums: Sums): void;

@@ -50,7 +50,7 @@ export class Directories {
   readonly #found: string[] = [];
   readonly #gone: string[] = [];
 
-  /** Of one of the layout's outermost roots. */
+  /** Watches the directories below one of the layout's outermost roots. */
   constructor(layout: Layout, root: Root) {
     this.#layout = layout;
     this.#root = root;

@@ -16,7 +16,7 @@ import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 export interface WatchedDisk {
   /** The first of its roots. */
   readonly path: string;
-  /** What is stored below any of them. */
+  /** The kinds of data below these roots. */
   readonly leaves: readonly Leaf[];
   /** In bytes, as `freeBytes`, which leaves out what is kept for root; null: it did not say. */
   readonly sizeBytes: number | null;

@@ -1,5 +1,5 @@
 /**
- * What tells a file system from another one in its place.
+ * Identifies a file system, so that another one in its place is noticed.
  *
  * Device numbers are given anew at every mount, and the first directory of every ext4 is inode 2. What stays
  * with a file system is its UUID. It is known to udev, where that runs; of many file systems statfs(2) tells
@@ -65,7 +65,7 @@ function uuidOf(source: string): string | null {
   }
 }
 
-/** What statfs(2) calls `f_fsid`; null where it is 0, or just another form of the device's number. */
+/** Returns `f_fsid` of statfs(2); null if it is 0, or only another form of the device number. */
 function fsidAt(path: string, device: bigint): string | null {
   try {
     const output = execFileSync('stat', ['-f', '-c', '%i', '--', path], {

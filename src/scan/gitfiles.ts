@@ -41,7 +41,7 @@ export function isBeingWritten(modifiedAt: number, now: number): boolean {
   return Math.abs(now - modifiedAt) < 60 * second;
 }
 
-/** What tells whether packs came or went. */
+/** The state that shows whether packs were added or removed. */
 export interface Packs {
   readonly identity: string;
   /** Tells whether a repack may just have made one, and not have removed yet what is in it. */

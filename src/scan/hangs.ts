@@ -113,7 +113,7 @@ export class Hangs {
     return place === '/' ? path : place;
   }
 
-  /** What is told is listed: a timer may come a part of a millisecond before its time. */
+  /** A reported disk is always listed: a timer may fire a fraction of a millisecond before its time. */
   #isHung({ isTold, since }: BlockedThread): boolean {
     return isTold || monotonic() - since >= this.#options.hungAfterMs;
   }

@@ -1,9 +1,9 @@
 /**
- * Measuring: walking the units on this host's disks, on threads, and saying what they hold.
+ * The scanner: walks the units on this host's disks, on threads, and returns their sizes.
  *
- * Every unit is measured to the byte, whatever its names, depth and size. What cannot be read keeps
- * the bytes it was last seen with, and is named. A gc raises nobody's usage. Nothing here waits for a
- * disk on the main thread, and nothing here decides or keeps figures.
+ * Every unit is measured to the byte, whatever its names, depth and size. A place that cannot be read keeps
+ * its last known bytes, and is named. A gc raises nobody's usage. Nothing here waits for a disk on the main
+ * thread, decides, or keeps figures.
  */
 
 export type { WatchedDisk } from './disks.ts';

@@ -94,7 +94,7 @@ function marked(layout: Layout): Layout {
   return { ...layout, roots };
 }
 
-/** What the system will not tell of is taken to be there. */
+/** A path whose state the system does not tell is assumed to exist. */
 function isAbsent(path: string): boolean {
   try {
     beforeLook(path);

@@ -35,7 +35,7 @@ export interface Lookups {
 interface Place {
   readonly client: WorkerClient;
   state: 'idle' | 'asked' | 'slow' | 'hanging';
-  /** What it was asked last. */
+  /** The last request. */
   path: string;
 }
 

@@ -1,4 +1,4 @@
-/** What scanning tells the one who keeps the figures. */
+/** The results of scanning, for the keeper of the figures. */
 
 import type { Root, Unit } from '../layout/index.ts';
 import type { FormerOwner } from './former-owners.ts';
@@ -82,7 +82,7 @@ export interface Sweep {
   readonly whole: boolean;
   readonly standing: (path: string) => UnitStanding;
   readonly roots: readonly SweptRoot[];
-  /** Of a `verify` only. */
+  /** Only for `verify`. */
   readonly drift: Drift | null;
 }
 

@@ -1,9 +1,9 @@
-/** What the threads of this room say to each other. All of it is plain data. */
+/** The messages between the threads of this module. All of them are plain data. */
 
 import type { Discovered, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
 import type { Measure, Walked } from './outcome.ts';
 
-/** What is walked, and how: as configured, and as it lies on the disk. */
+/** The units to walk, and how: as configured, and as they are on the disk. */
 export interface ScanContext {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
@@ -66,20 +66,20 @@ export type WalkerReport =
   | { readonly type: 'idle' }
   | { readonly type: 'cache fault'; readonly why: string };
 
-/** What a walker starts with. */
+/** The start parameters of a walker. */
 export interface WalkerStart {
   readonly shared: SharedArrayBuffer;
   readonly cacheFile: string | null;
 }
 
-/** What the file system says of itself on which a path lies; bytes beyond 2^53 - 1 stand at that. */
+/** The figures of the file system of a path; bytes over 2^53 - 1 are given as that number. */
 export interface DiskSpace {
   readonly device: bigint;
   readonly sizeBytes: number;
   readonly freeBytes: number;
 }
 
-/** What an I/O worker starts with. */
+/** The start parameters of an I/O worker. */
 export interface IoWorkerStart {
   readonly shared: SharedArrayBuffer;
 }
@@ -104,7 +104,7 @@ export type WorkerQuestion =
   | { readonly ask: 'locate'; readonly context: ScanContext; readonly path: string }
   | { readonly ask: 'disk'; readonly path: string };
 
-/** What an I/O worker answers, by the question. */
+/** The answers of an I/O worker, by request. */
 export interface WorkerAnswers {
   /** Why the cache had to be made anew; null where it had not. */
   'prepare cache': string | null;
@@ -125,7 +125,7 @@ export type IoWorkerReport =
   | { readonly type: 'answer'; readonly answer: WorkerAnswers[keyof WorkerAnswers] }
   | { readonly type: 'failed'; readonly why: string };
 
-/** What a watcher starts with: the roots whose directories it looks at. */
+/** The start parameters of a watcher: the roots whose directories it watches. */
 export interface WatcherStart extends WatcherRequest {
   readonly layout: Layout;
   readonly roots: readonly Root[];
@@ -138,7 +138,7 @@ export interface WatcherRequest {
   readonly avoided: readonly string[];
 }
 
-/** What a pass missed below a root. */
+/** The directories that a pass could not check below a root. */
 export interface Missed {
   readonly root: string;
   /** Paths at which there may have been units. */

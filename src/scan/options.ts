@@ -1,11 +1,11 @@
-/** What the one who composes the daemon hands to a scanner. */
+/** The options of a scanner. */
 
 import type { StorageSettings } from '../layout/index.ts';
 import type { Measurement, Sweep } from './measurement.ts';
 import type { Measure } from './outcome.ts';
 import type { RootIdentity } from './roots.ts';
 
-/** What is walked. */
+/** The storage to walk. */
 export interface ScanSettings {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
@@ -28,9 +28,9 @@ export interface ScannerOptions extends ScanSettings {
   readonly knownBytes: (path: string) => number | undefined;
   /** The known units in and below a directory. */
   readonly knownBelow: (path: string) => Iterable<string>;
-  /** What a storage root was when its units were last found. */
+  /** The identity of a storage root when its units were last found. */
   readonly rootRecord: (path: string) => RootIdentity | undefined;
-  /** What owners' names are compared by. */
+  /** The key function for names of owners. */
   readonly ownerKey: (name: string) => string;
   /** The next number in the order of things. */
   readonly nextSeq: () => number;

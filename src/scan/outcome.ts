@@ -1,9 +1,9 @@
-/** What a walk is asked for, and what it answers. */
+/** The request for a walk, and its result. */
 
 import type { Unit } from '../layout/index.ts';
 import type { FormerOwner } from './former-owners.ts';
 
-/** What of a file counts: its length, or the blocks it takes. */
+/** The size of a file that counts: its length, or its blocks. */
 export type Measure = 'apparent' | 'allocated';
 
 export interface WalkRequest {
@@ -23,7 +23,7 @@ export interface UnreadInUnit {
   readonly error: string;
 }
 
-/** What git began more than an hour ago and never finished. */
+/** A file that git began more than an hour ago and never finished. */
 export interface Leftover {
   readonly path: string;
   readonly bytes: number;
@@ -58,7 +58,7 @@ export interface Walked {
   readonly collectors: readonly string[];
   /** Without all that those may be holding twice. */
   readonly certainBytes: number;
-  /** Of packs and loose objects: only what tidies up makes them fewer. */
+  /** The bytes of packs and loose objects; only a cleanup reduces them. */
   readonly objectBytes: number;
   /** The owners of its directory before, where they seem to have been renamed; the first one first. */
   readonly formerOwners: readonly FormerOwner[];

@@ -43,13 +43,13 @@ export interface PoolOptions {
   /** Asked when a walker starts; null where the cache is not to be used. */
   readonly cacheFile: () => string | null;
   readonly code?: URL | undefined;
-  /** What is walked; asked at each batch. */
+  /** The storage to walk; asked for each batch. */
   readonly context: () => ScanContext;
   readonly knownBytes: (path: string) => number | undefined;
   readonly nextSeq: () => number;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
-  /** What tells the disks apart. */
+  /** Returns the device of a path, which identifies its disk. */
   readonly deviceOf: (path: string) => string;
   readonly warn: (details: object, message: string) => void;
 }
@@ -82,7 +82,7 @@ export class Pool {
   readonly #queue = new Queue<Entry>();
   /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
-  /** What was counted by batches of sweeps that are over. */
+  /** The counts of finished batches of sweeps. */
   #sweptBefore: Counts = nothing;
   #lastId = 0;
   /** Walkers that died since the last result. */

@@ -1,4 +1,4 @@
-/** What a sweep met that a person should know: lists that are capped, with exact counts. */
+/** The problems that a sweep found: capped lists with exact counts. */
 
 import type { Leftover, UnreadInUnit } from './outcome.ts';
 import type { HeldRise } from './rise-confirmation.ts';

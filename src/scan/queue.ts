@@ -1,4 +1,4 @@
-/** What waits for a walker, by how urgent it is and by the device that it lies on. */
+/** The queue for walkers, ordered by urgency and by the device of each unit. */
 
 export type Urgency = 'soon' | 'sweep';
 

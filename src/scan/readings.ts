@@ -1,5 +1,5 @@
 /**
- * What several walks of a unit that does not settle say together: how many bytes are certainly there.
+ * Calculates from several walks of a unit that keeps changing how many bytes certainly exist.
  *
  * Bytes that git holds twice are held twice for a moment, and pushes only add. So the least that was read in
  * some seconds counts:

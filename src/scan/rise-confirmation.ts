@@ -44,7 +44,7 @@ export interface HoldsOptions {
 /** A unit of which not all counts that a walk found. */
 export interface HeldRise {
   readonly path: string;
-  /** What does not count yet. */
+  /** The bytes that do not count yet. */
   readonly bytes: number;
   readonly why: 'a gc is at work' | 'packs come and go';
 }
@@ -58,7 +58,7 @@ export type RiseOutcome = 'counted' | 'held' | 'dropped';
 interface Hold {
   readonly since: number;
   readonly readings: Readings;
-  /** What the packs are, and since when. */
+  /** The packs, and since when they exist. */
   packs: { readonly identity: string; readonly since: number };
   held: HeldRise;
   timer: NodeJS.Timeout | null;

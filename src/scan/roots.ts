@@ -11,7 +11,7 @@ import { isWithin, type Root } from '../layout/index.ts';
 import { areSame } from './file-system.ts';
 import type { SweptRoot, UnitStanding } from './measurement.ts';
 
-/** What a root was when its units were last found. */
+/** The identity of a root when its units were last found. */
 export interface RootIdentity {
   readonly device: bigint;
   readonly inode: bigint;
@@ -25,7 +25,7 @@ export interface RootQuestions {
   readonly knownBelow: (path: string) => Iterable<string>;
 }
 
-/** What was found of the known units. */
+/** The result for the known units. */
 export interface Sight {
   /** The units that are there. */
   readonly seen: ReadonlySet<string>;

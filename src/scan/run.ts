@@ -43,7 +43,7 @@ export interface ScanRun {
   /** Why it failed. */
   readonly error: string | null;
   readonly problems: Problems;
-  /** Of a `verify` that is done. */
+  /** Only for a finished `verify`. */
   readonly drift: Drift | null;
   progress(): Progress;
   /** Resolves when it is over, however it ended. */
@@ -83,7 +83,7 @@ export class Run implements ScanRun {
   /** Where disks did not answer: told once, and not for each unit. */
   readonly #hungAt = new Set<string>();
   readonly #over = Promise.withResolvers<void>();
-  /** What the walkers have counted by now; what they had before is not this run's. */
+  /** The counts of the walkers for this run only. */
   readonly #counts: () => Counts;
   #before: Counts = { directories: 0, files: 0, bytes: 0 };
   #after: Counts | null = null;

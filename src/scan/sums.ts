@@ -1,9 +1,9 @@
 /**
- * What every directory of a unit holds by itself, as a walk found it.
+ * The sums of the single directories of a unit, as a walk found them.
  *
- * Kept so that a place that cannot be read keeps the bytes it was last seen with, while all else
- * of its unit counts up and down. Directories stand in the order they were visited, a parent before
- * what lies in it, by name and parent: 10,000 nested ones take 10,000 names, not 10,000 paths.
+ * They are kept so that a place that cannot be read keeps its last known bytes, while the rest of the unit
+ * counts as usual. Directories are in the order of the visits, a parent before its contents, with name and
+ * parent: 10,000 nested ones need 10,000 names, not 10,000 paths.
  */
 
 export interface Sums {

@@ -42,7 +42,7 @@ interface Target {
   next: Target | null;
 }
 
-/** What vanishes at every walk is made anew all the time. */
+/** After so many walks, a unit that is missing each time is created again and again. */
 const mostWalks = 3;
 
 /** How long a unit rests after a walk, as a multiple of what the walk took. */

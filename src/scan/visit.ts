@@ -13,7 +13,7 @@ import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } fro
 import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
 
-/** What is counted so far. */
+/** The counts so far. */
 export interface WalkTally {
   readonly directories: number;
   readonly files: number;
@@ -49,7 +49,7 @@ interface Place {
   /** Tells whether the path may hold names that are not UTF-8. */
   readonly odd: boolean;
   readonly role: Role;
-  /** What inside is not the unit's own. */
+  /** The directories inside that do not belong to the unit. */
   readonly inner: Names;
   /** Which leftover it is part of. */
   readonly leftover: MutableLeftover | null;
@@ -66,7 +66,7 @@ export interface Walk extends WalkTally {
   readonly request: WalkRequest;
   readonly pulse: Pulse;
   readonly now: number;
-  /** What is to do, the last one first: a directory to visit, or a descriptor to close. */
+  /** The remaining work, the last item first: a directory to visit, or a descriptor to close. */
   readonly steps: (Place | number)[];
   readonly sums: Sums;
   readonly seenFiles: Set<string>;
@@ -77,7 +77,7 @@ export interface Walk extends WalkTally {
   leftoverCount: number;
   /** Names of packs that a repack is writing, so many that they can be told from those of another one. */
   readonly packsBeingWritten: string[];
-  /** What came of late, in a repository. */
+  /** The files that arrived recently in a repository. */
   readonly arrivals: Arrivals | null;
   objectBytes: number;
   entries: number;

@@ -28,10 +28,10 @@ export interface WalkerHandle<Entry> {
   device: string;
   /** Once it is told to hang: what is to be called when it has come back. */
   release: (() => void) | null;
-  /** What it has given no result for, by the id that it knows it by. */
+  /** The units without a result so far, by the id that the walker uses. */
   readonly batch: Map<number, Entry & { readonly start: Start }>;
   urgency: Urgency | null;
-  /** What it had counted when its batch began. */
+  /** The counts of the walker when its batch began. */
   countsBefore: Counts;
   /** Why it died. */
   fault: string | null;
@@ -73,7 +73,7 @@ export function countsOf({ counts }: Shared): Counts {
   };
 }
 
-/** What a walker has counted of the sweep's batch that it is at. */
+/** The counts of a walker for its present batch of the sweep. */
 export function sweptBy({ urgency, shared, countsBefore }: WalkerHandle<unknown>): Counts {
   if (urgency !== 'sweep') return nothing;
   const now = countsOf(shared);

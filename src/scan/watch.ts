@@ -29,7 +29,7 @@ export interface WatchOptions {
   readonly log: ScanLog;
 }
 
-/** What one thread watches: the roots on one disk. */
+/** The roots on one disk, which one thread watches. */
 interface Group {
   readonly layout: Layout;
   readonly roots: readonly Root[];
@@ -68,7 +68,7 @@ export class Watch {
   #layout: Layout | null = null;
   /** The threads that were told to end and have not. */
   readonly #ending = new Set<Worker>();
-  /** What nobody watches, since too many threads wait for disks. */
+  /** The roots that nobody watches, because too many threads wait for disks. */
   #unwatched: Group[] = [];
   #timer: NodeJS.Timeout | null = null;
 

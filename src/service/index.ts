@@ -1,8 +1,8 @@
 /**
- * The daemon as a service of its host: its log, and what the service manager is told.
+ * The daemon as a service of its host: its log, and its messages to the service manager.
  *
- * Nothing is said to the service manager that was not seen: before it hears that all is well, the gate has
- * answered a question that came over a connection of its own.
+ * The service manager is only told what was checked: before it hears that the daemon is ready, the gate has
+ * answered a request over a connection of its own.
  */
 
 export { createLogger, type Logger } from './logger.ts';

@@ -1,10 +1,10 @@
 /**
- * Unix sockets: taken over from the service manager, or made where the configuration says; and the
- * connections of whatever listens: how many there may be, and how they end.
+ * Unix sockets, from the service manager or created as configured; and limits for the connections of every
+ * server.
  *
- * A socket file that a dead daemon left is replaced, one that a living process answers on is not. One that
- * everybody could put in the place of ours is refused. Whatever is wrong with a path, a mode or a group is
- * said before anybody is served.
+ * A socket file of a dead daemon is replaced, a socket that a living process uses is not. A socket that
+ * everybody could replace is refused. Errors of a path, a mode or a group are reported before the first
+ * request.
  */
 
 export { closeServer } from './closing.ts';

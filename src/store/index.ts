@@ -1,9 +1,8 @@
 /**
- * Where the ledger is kept.
+ * The stores: where documents and usage are kept.
  *
- * A `Store` holds records and knows no rules: it takes them in atomic writes that are on the
- * disk once acknowledged, and gives all of them back when asked. Whatever keeps them passes
- * test/store/contract.ts.
+ * A `Store` keeps records and does not interpret them: it takes them in atomic writes that are on the disk
+ * once acknowledged, and returns all of them when asked. Every implementation passes test/store/contract.ts.
  */
 
 import type { HistoryStore } from './history.ts';

@@ -1,9 +1,9 @@
 /**
- * Finds what lies under a directory of a git server: which layout, whose repositories they are, what else is
- * kept there.
+ * Finds out what is in a directory of a git server: the layout, the owners of the repositories, and other
+ * data.
  *
- * Only looks: nothing is written and nobody is asked. What it finds is data: storage settings that a
- * configuration can take as they are, the evidence for them, and all that they leave without an owner.
+ * It only looks: it writes nothing and asks nobody. The result is data: storage settings that a configuration
+ * can use unchanged, the evidence for them, and everything that they leave without an owner.
  */
 
 export { type Accounts, parseAccounts, type SystemAccount, systemAccounts } from './accounts.ts';

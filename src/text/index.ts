@@ -1,8 +1,7 @@
 /**
- * Text for people: harmless on a terminal, and the same for the same thing everywhere.
+ * Text for people: without control characters, and the same text for the same thing everywhere.
  *
- * Names shown, sizes read and written, counts, words for a shell, faults of a document. Pure functions that
- * know nothing of quotas.
+ * Names, sizes, counts, shell quoting, errors of a document. Pure functions that know nothing of quotas.
  */
 
 export { counted, formatCount } from './counts.ts';

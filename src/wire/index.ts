@@ -1,6 +1,6 @@
 /**
- * The shapes that the API asks for and answers with, as schemas: the daemon's types and the API's description
- * come from them, and the commands read answers by them. Sizes are bytes, times ISO 8601.
+ * The shapes of the API's requests and answers, as schemas. The daemon's types and the API's description come
+ * from them, and the commands parse answers with them. Sizes are bytes, times ISO 8601.
  */
 
 export { type Finding, finding, versionReport } from './about.ts';

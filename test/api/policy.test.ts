@@ -160,13 +160,13 @@ t.test('every fault is told at once, by where it stands, and nothing is changed'
   t.equal(
     await fault(world, 422, asked),
     'groups.0.rules.1: there is no rule gone among the rules; ' +
-      'groups.0.rules.2: total is there twice; ' +
+      'groups.0.rules.2: total is listed twice; ' +
       'groups.0.users.1: there is no user or organization dave; ' +
-      'groups.0.users.2: BOB is there twice; ' +
+      'groups.0.users.2: BOB is listed twice; ' +
       'groups.1.users.0: there is no user or organization erin; ' +
       'create_users: true, or softquota policy import --create-users, creates those who are not there; ' +
-      'rules.1.name: total is there twice; ' +
-      'groups.1.name: one is there twice',
+      'rules.1.name: total is listed twice; ' +
+      'groups.1.name: one is listed twice',
   );
   const malformed = {
     rules: [{ name: '.', limit: -2, subjects: ['size:some'], more: 1 }],

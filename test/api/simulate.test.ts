@@ -197,7 +197,7 @@ t.test(
             { name: 'a', limit: 2 },
           ],
         },
-        /rules\.1\.name: a is there twice/,
+        /rules\.1\.name: a is listed twice/,
       ],
       [{ groups: [{ name: 'g', rules: [{ name: 'r' }] }] }, /groups\.0\./],
       [

@@ -142,7 +142,7 @@ t.test('a document that cannot be restored whole is refused, and says why', asyn
   const document = JSON.parse(text);
   const refused = (from: string, message: RegExp) =>
     t.throws(() => parseBackup(from, 'b\u202eackup'), { code: 'invalid', message }, String(message));
-  refused(text.slice(0, -20), /^b\\u\{202e\}ackup: not a whole backup/);
+  refused(text.slice(0, -20), /^b\\u\{202e\}ackup: not a complete backup/);
   refused('{"some": "json"}', /no backup of softquota/);
   refused(
     JSON.stringify({ ...document, format: 99, version: '9.0.0' }),

@@ -17,9 +17,9 @@ SHEDULE = @daily
   t.same(faultsOf(t, ini), [
     'app.ini:2: [quota] ENABLED = "maybe": neither true nor false. Write true or false.',
     'app.ini:4: [quota.default] TOTAL = "10 gigs": not a size. Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit.',
-    'app.ini:5: [quota.default] TOTAL: is on line 4 already. Keep one of the two.',
+    'app.ini:5: [quota.default] TOTAL: is already on line 4. Keep one of the two.',
     'app.ini:6: [qouta]: this version does not know this section. Did you mean [quota]?',
-    'app.ini:8: [storage.lfs] PATH = "/srv/lfs/{repo}": "/srv/lfs/{repo}" has no {owner}, and OWNER is path. Put it into the path, or say with OWNER whose it is.',
+    'app.ini:8: [storage.lfs] PATH = "/srv/lfs/{repo}": "/srv/lfs/{repo}" has no {owner}, and OWNER is path. Add {owner} to the path, or set OWNER.',
     'app.ini:10: [scan] SHEDULE: this version does not know this key. Did you mean SCHEDULE?',
   ]);
 });
@@ -42,7 +42,7 @@ t.test('an unknown name gets the name that was meant, or the names there are', a
     /this key does not belong here\. It belongs to \[quota\.default\]\.$/,
   );
   t.match(message('[storage.wiki]\nVISIBILITY = public\n'), /It belongs to \[storage\.repos\]\.$/);
-  t.match(message('TOTAL = 1G\n'), /^app\.ini:1: TOTAL: stands before the first \[section\]\. It belongs to/);
+  t.match(message('TOTAL = 1G\n'), /^app\.ini:1: TOTAL: is before the first \[section\]\. It belongs to/);
   t.match(message('[repos]\nPATH = /a/{owner}\n'), /Did you mean \[storage\.repos\]\?$/);
   t.match(message('[storage.packges]\n'), /Did you mean \[storage\.packages\]\?$/);
   t.match(message('[hooks]\nMOTD = hello\n'), /does not know this key\. Known here: CONTACT\.$/);
@@ -111,7 +111,7 @@ t.test('a host that shares its store has to have a name', async t => {
 
 t.test('two sockets with one path are refused', async t => {
   t.same(faultsOf(t, '[server]\nSOCKET = ./x/../s\nADMIN_SOCKET = s\n').length, 1);
-  t.match(faultsOf(t, '[server]\nADMIN_SOCKET = data/gate.sock\n')[0], /that of SOCKET too/);
+  t.match(faultsOf(t, '[server]\nADMIN_SOCKET = data/gate.sock\n')[0], /also the path of SOCKET/);
 });
 
 t.test('a socket path that the system would cut is refused, also where DATA_PATH makes it', async t => {
@@ -128,14 +128,14 @@ t.test('storage that contradicts itself is refused', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
   t.match(
     message('[storage.repos]\nPATH = /a//{owner}/{repo}\n[storage.lfs]\nPATH = /a/{owner}/{repo}/\n'),
-    '"/a/{owner}/{repo}" is in [storage.repos] already.',
+    '"/a/{owner}/{repo}" is already in [storage.repos].',
   );
   t.match(
     message('[storage.lfs]\nPATH = /a/{owner}, ./a/{owner}, /a/{owner}/\n'),
-    'is in [storage.lfs] already',
+    'is already in [storage.lfs]',
   );
   t.match(message('[storage.lfs]\nPATH = /a\nOWNER = git-config a.b\n'), 'git-config is not possible here');
-  t.match(message('[storage.lfs]\nPATH = /a/{owner}, /a/{owner}\n'), 'is in [storage.lfs] already');
+  t.match(message('[storage.lfs]\nPATH = /a/{owner}, /a/{owner}\n'), 'is already in [storage.lfs]');
   t.same(faultsOf(t, '[storage.lfs]\nPATH = /a\nOWNER = fixd bob\n').length, 1, 'OWNER alone is at fault');
   t.match(message('[storage.lfs]\nPATH = /a/{ower}\n'), 'is not a template');
   t.match(message('[storage.lfs]\nPATH = {owner}/../b\n'), 'is not a template');
@@ -146,7 +146,7 @@ t.test('storage that contradicts itself is refused', async t => {
 t.test('what several hosts mount has a name only where they share a quota', async t => {
   const shared = '[storage.lfs]\nPATH = /mnt/nas/lfs/{owner}\nSHARED = nas1\n';
   t.same(faultsOf(t, shared), [
-    'app.ini:3: [storage.lfs] SHARED = "nas1": this host has its quota for itself. SHARED needs [store] ADAPTER = redis.',
+    'app.ini:3: [storage.lfs] SHARED = "nas1": this host does not share its quota. SHARED needs [store] ADAPTER = redis.',
   ]);
   const security = `[security]\nSECRET_KEY = ${'k'.repeat(32)}\n`;
   const fleet = `[store]\nADAPTER = redis\n[server]\nHOST_ID = git1\n${security}`;
@@ -154,6 +154,6 @@ t.test('what several hosts mount has a name only where they share a quota', asyn
   t.notOk('shared' in (configOf(t, fleet + shared.replace('nas1', '')).storages[0] ?? {}));
   t.match(faultsOf(t, fleet + shared.replace('nas1', 'nas 1')), [/not a name\. Write at most 64 letters/]);
   t.match(load(t, `${fleet}[storage.lfs]\nSHARED = nas1\n`).notes, [
-    '[storage.lfs] has no PATH, so that its SHARED says nothing.',
+    '[storage.lfs] has no PATH, so its SHARED has no effect.',
   ]);
 });

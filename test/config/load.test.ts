@@ -48,7 +48,7 @@ t.test('without anything it says where it looked and what to do', async t => {
   const cwd = folderWith(t, {});
   const message = outcome({ env: {}, cwd, uid: 1000, systemFile: '/nowhere/app.ini' });
   t.match(message, `no configuration found, neither ./app.ini (in ${cwd}) nor /nowhere/app.ini.`);
-  t.match(message, /app\.ini\.example .* --config FILE or SOFTQUOTA_CONFIG/);
+  t.match(message, /app\.ini\.example, .* --config FILE or SOFTQUOTA_CONFIG/);
 });
 
 t.test('a file that is named must be there and readable', async t => {

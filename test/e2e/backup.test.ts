@@ -209,7 +209,10 @@ t.test('a backup that cannot be written or read leaves what was there, and says 
   t.equal(await readFile(file, 'utf8'), 'an older one');
   await server.stop();
   t.match(await server.softquota(['backup', file]), { code: 69 });
-  t.match(await server.softquota(['restore', file]), { code: 2, stderr: /saved\.json: not a whole backup/ });
+  t.match(await server.softquota(['restore', file]), {
+    code: 2,
+    stderr: /saved\.json: not a complete backup/,
+  });
   t.match(await server.softquota(['restore', join(server.folder, 'none')]), { code: 74, stderr: /ENOENT/ });
   t.equal(await readFile(file, 'utf8'), 'an older one');
 });

@@ -80,7 +80,7 @@ t.test('its configuration is a program, which is run as its user and as nobody e
   t.match(await find(), { common: `${home}/by-${uid}/hooks/common` });
   await t.rejects(findGitolite(home, { passwd, uid: 1 }), {
     code: 'not_permitted',
-    message: 'run this as root, or as git, whose gitolite it is',
+    message: 'run this as root, or as git, the user of gitolite',
   });
 });
 

@@ -61,7 +61,7 @@ t.test('a configuration that is a pipe, a link, a device, or very large is a fau
   t.match(await faults(), fault(/app\.git\/config is not a file$/));
   await rm(at('config'));
   await symlink('/etc/shadow', at('config'));
-  t.match(await faults(), fault(/config is a link/));
+  t.match(await faults(), fault(/config is a symbolic link/));
   await rm(at('config'));
   t.match(await run('mknod', [at('config'), 'c', '1', '5']), { code: 0 });
   t.match(await faults(), fault(/config is not a file$/));
@@ -87,7 +87,7 @@ t.test('a hook that is a pipe, a device, or very large is a fault, and no hook o
   await writeFile(at('hooks/pre-receive'), Buffer.alloc(1024 * 1024 + 1), { mode: 0o755 });
   t.match(await faults(), [
     null,
-    /hooks\/pre-receive is larger than 1 MiB: move it to pre-receive\.d\/50-previous, where it goes on/,
+    /hooks\/pre-receive is larger than 1 MiB: move it to pre-receive\.d\/50-previous, where it keeps running/,
     null,
   ]);
   t.match(hookFileAt(at('hooks/pre-receive'), 'pre-receive'), { is: 'other', isExecutable: true });

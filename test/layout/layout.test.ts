@@ -82,6 +82,6 @@ t.test('a layout can be handed to a thread', async t => {
 t.test('a template that is none is refused by name', async t => {
   t.throws(() => resolveLayout([storage({ templates: ['git/{owner}'] })], []), {
     code: 'configuration',
-    message: /\[storage\.repos\] PATH: "git\/\{owner\}" is no template: expected an absolute path/,
+    message: /\[storage\.repos\] PATH: "git\/\{owner\}" is not a template: expected an absolute path/,
   });
 });

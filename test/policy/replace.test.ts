@@ -203,13 +203,13 @@ t.test('every fault is named by where it stands', async t => {
     {
       code: 'invalid',
       message:
-        'rules.1.name: there is there twice; ' +
+        'rules.1.name: there is listed twice; ' +
         'rules.0.limit: expected whole bytes from 0 to 2^53 - 1, or -1 for unlimited; ' +
         'rules.0.subjects: there is no subject size:nope; ' +
-        'groups.2.name: g is there twice; ' +
+        'groups.2.name: g is listed twice; ' +
         'groups.0.name: it has only spaces; ' +
         'groups.0.rules.1.limit: it is missing, and there is no rule of that name; ' +
-        'groups.1.rules.1.name: there is there twice',
+        'groups.1.rules.1.name: there is listed twice',
     },
   );
 });

@@ -149,13 +149,13 @@ t.test('no refusal says of usage what is not so', async () => {
       const words = refusal('alice', asked.subject, decision);
       if (decision.by === 'no_match') return words.startsWith('Quota refused: no rule covers ');
       if (decision.limit === 0) return words.startsWith('Quota is 0: ');
-      const claims =
+      const beginning =
         decision.used > decision.limit
-          ? 'exceeded'
+          ? 'Quota exceeded: '
           : decision.used === decision.limit
-            ? 'reached'
-            : 'too small';
-      return words.startsWith(`Quota ${claims}`);
+            ? 'Quota reached: '
+            : 'Not enough quota left: ';
+      return words.startsWith(beginning);
     }),
     { numRuns: 1000 },
   );
