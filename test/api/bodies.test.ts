@@ -206,7 +206,7 @@ t.test('a message has a bound, however much is wrong', async t => {
     ['POST', '/admin/quota/simulate', { groups: drafted }],
   ] as const) {
     const refused = await world.must(422, method, path, { body: wanted });
-    t.equal(messageOf(refused), 'groups: expected at most 40000 rules in all of them together');
+    t.equal(messageOf(refused), 'groups: expected at most 40000 rules in all groups together');
   }
 });
 

@@ -164,7 +164,7 @@ t.test('every fault is told at once, by where it stands, and nothing is changed'
       'groups.0.users.1: there is no user or organization dave; ' +
       'groups.0.users.2: BOB is listed twice; ' +
       'groups.1.users.0: there is no user or organization erin; ' +
-      'create_users: true, or softquota policy import --create-users, creates those who are not there; ' +
+      'create_users: true, or softquota policy import --create-users, creates unknown users; ' +
       'rules.1.name: total is listed twice; ' +
       'groups.1.name: one is listed twice',
   );

@@ -149,8 +149,11 @@ t.test(
     t.notMatch(stdout, /hooks install/);
     t.match(stdout, /\nMeasured 44 units: /);
     t.match(stdout, /\nOWNER +USED +LIMIT [^\n]*\nowner000\/app +40\.\d kB +unlimited /);
-    t.match(stdout, /… and 30 smaller ones\./);
-    t.match(stdout, /TOTAL = 20k would refuse 2 of 40 today: owner000\/app \(40\.\d kB\), owner001\/app/);
+    t.match(stdout, /… and 30 smaller owners\./);
+    t.match(
+      stdout,
+      /TOTAL = 20k \(2 of 40 owners are over it today: owner000\/app \(40\.\d kB\), owner001\/app/,
+    );
     t.match(stdout, /4 repositories have no owner, such as \S+\.wiki\.git; they count for nobody/);
     t.match(stdout, /POST \/v1\/units[\s\S]*LFS objects +1 kB +\S+lfs-objects\n/);
     t.match(stdout, /Nothing is refused while it has MODE = report/);
@@ -242,7 +245,7 @@ t.test('on a server, root’s /etc/softquota/app.ini uses the system’s places,
   t.equal(code, 0, stdout + stderr);
   t.match(
     stdout,
-    /Found bare repositories in directories of owners in \/srv\/git:\n- found in one of the usual places/,
+    /Found bare repositories in owner directories in \/srv\/git:\n- found in one of the usual directories/,
   );
   t.match(stdout, /\n {4}softquota usage\n/, 'the usual configuration need not be named');
   const ini = await sandbox.must('cat', ['/etc/softquota/app.ini']);

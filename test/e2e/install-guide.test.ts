@@ -19,8 +19,8 @@ const names = Object.keys(ways) as Way[]; // what Object.keys gives of a constan
 /** What is to be seen once a heading's commands were typed. */
 const shows: Readonly<Record<string, RegExp>> = {
   'Measure, and look': /Nothing is refused while it has MODE = report\.[\s\S]*^alice +[\d.]+ kB +unlimited/m,
-  'The hooks': /^1 repository, all with their hooks\.$/m,
-  'The hooks of gitolite': /^3 repositories, all with their hooks\.$/m,
+  'The hooks': /^1 repository, all with working hooks\.$/m,
+  'The hooks of gitolite': /^3 repositories, all with working hooks\.$/m,
   Check: /^No problems found\.$/m,
   'The hooks out of the repositories': /pre-receive removed, post-receive removed/,
   'The hooks out of gitolite': /pre-receive removed, post-receive removed/,

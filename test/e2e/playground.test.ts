@@ -84,7 +84,7 @@ exec git "$@"
   await chmod(join(bin, 'git'), 0o755);
   const { code, stderr, stdout } = await play(folder, `${bin}:`);
   t.equal(code, 1, stdout + stderr);
-  t.match(stderr, /a step did not go as described: that line should show Quota warning/);
+  t.match(stderr, /a step did not go as described: this command should show Quota warning/);
 });
 
 t.test('what lies at --dir and is no playground is left alone', async t => {

@@ -457,7 +457,7 @@ t.test('a file that cannot be taken is told with every fault, and where it stand
     /groups\.0\.name: /,
     /groups\.0\.rules: /,
   ]);
-  await refused(2, /no-json: this is no JSON: /, 'policy', 'import', await file('no-json', '{"rules": ['));
+  await refused(2, /no-json: not valid JSON: /, 'policy', 'import', await file('no-json', '{"rules": ['));
   await refused(74, /ENOENT/, 'policy', 'simulate', '/nowhere/policy.json');
   await refused(
     2,

@@ -67,7 +67,7 @@ t.test('one command leads from a new installation to the token of an administrat
   t.not(again.stdout, first.stdout);
   await done(server.softquota(['user', 'create', 'bob']));
   const promoted = await server.softquota(['token', 'create', '--user', 'bob', '--admin']);
-  t.match(promoted, { code: 0, stdout: aToken, stderr: 'softquota: bob is an administrator now\n' });
+  t.match(promoted, { code: 0, stdout: aToken, stderr: 'softquota: bob is now an administrator\n' });
   await done(remote(server, ['user', 'show', 'root'], promoted.stdout.trim()));
 
   const unknown = await server.softquota(['token', 'create', '--user', 'dave']);

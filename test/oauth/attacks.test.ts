@@ -265,9 +265,9 @@ t.test('a provider that cannot be what it says, or sends people astray, is not g
       { id_token_signing_alg_values_supported: ['none', 'HS256'] },
       /signs ID tokens with no accepted algorithm/,
     ],
-    [{ jwks_uri: undefined }, /tells nothing usable as jwks_uri/],
+    [{ jwks_uri: undefined }, /has no usable jwks_uri/],
     [{ token_endpoint: 7, userinfo_endpoint: 'x' }, /has no usable/],
-    [{ id_token_signing_alg_values_supported: 7 }, /tells nothing usable as id_token_signing_alg/],
+    [{ id_token_signing_alg_values_supported: 7 }, /has no usable id_token_signing_alg/],
     [
       { authorization_endpoint: 'http://evil.example/authorize' },
       /sent to http:\/\/evil\.example in the clear/,

@@ -71,7 +71,7 @@ t.test(
     await reads(tab, 'Nothing would change for any of 2 owners', '.effect');
     await tab.fill(field('Add an owner'), 'ali');
     await tab.click('ul[aria-label="Owners found"] button');
-    await reads(tab, '1 owner would be newly refused something', '.effect');
+    await reads(tab, '1 owner would be newly refused', '.effect');
     await reads(tab, 'alice', '.effect');
     t.match(await site.push(['main:still']), { code: 0 }, 'nothing is in force yet');
     await tab.click('::-p-text(Create the group)');
@@ -118,7 +118,7 @@ t.test(
     await rm(server.path('alice/videos'), { recursive: true });
     const scans = await web.signedIn(url, token, 'scans');
     await scans.click('::-p-text(Start)');
-    await reads(scans, 'Measuring is done', '[aria-live]');
+    await reads(scans, 'The scan is done', '[aria-live]');
     await server.usageIs('alice', bytes => bytes < 1_000_000_000);
     t.match(await until(async () => site.push()), { code: 0 });
     await lookAt(admin);
