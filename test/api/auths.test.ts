@@ -117,7 +117,7 @@ t.test('what cannot be a source is refused, with the place of each fault', async
     [{ quota_group_map: ['gold'] }, /quota_group_map: expected an object/],
     [{ quota_group_map: { staff: 'gold' } }, /quota_group_map: at "staff": expected a list/],
     [{ quota_group_map: '{"staff":["gold",null]}' }, /quota_group_map: at "staff", number 2 .* null/],
-    [{ quota_group_map: '{"staff":["gold"]' }, /quota_group_map: .*no JSON/],
+    [{ quota_group_map: '{"staff":["gold"]' }, /quota_group_map: .*not valid JSON/],
     [{ quota_group_map: '   ' }, /quota_group_map/],
     [{ openid_connect_auto_discovery_url: 'http://provider.example' }, /expected https/],
     [{ openid_connect_auto_discovery_url: 'https://u:p@provider.example' }, /without user and password/],

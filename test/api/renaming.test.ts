@@ -203,7 +203,7 @@ t.test('who is renamed on the disk alone is told, until the groups are where the
   t.match(await renameFindings(world), [
     {
       message:
-        /^bob seems to have been renamed to robert on the disk: 2 units are robert's now, .* the group free$/,
+        /^bob seems to have been renamed to robert on the disk: 2 units belong to robert now, .* the group free$/,
       mend: /^softquota user edit --name robert -- bob /,
     },
   ]);

@@ -137,7 +137,7 @@ t.test('only so many follow at a time, and one who leaves makes room', async t =
   const [first] = await Promise.all([world.follow(), world.follow()]);
   const third = await world.follow();
   t.equal(third.statusCode, 503);
-  t.match(await ended(third), /2 follow already/);
+  t.match(await ended(third), /2 clients already follow/);
   first.destroy();
   await until(() => (world.streams.count === 1 ? true : null));
   t.equal((await world.follow()).statusCode, 200);

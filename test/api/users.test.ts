@@ -145,7 +145,7 @@ t.test(
     for (const answer of unknown) {
       t.match(
         messageOf(answer),
-        /softquota user create .*POST \/api\/v1\/admin\/users .*\[users\] AUTO_CREATE = true/,
+        /softquota user create .*POST \/api\/v1\/admin\/users; .*\[users\] AUTO_CREATE = true/,
       );
     }
     await world.must(404, 'GET', '/admin/users/dave');

@@ -177,7 +177,7 @@ t.test('what cannot be done is told with the exit status for it', async t => {
     '--subject',
     'size:all',
   );
-  await refused(2, /--limit -2: below 0, where only -1/, ...create, '-2', '--subject', 'size:all');
+  await refused(2, /--limit -2: below 0; only -1/, ...create, '-2', '--subject', 'size:all');
   await refused(
     2,
     /--subject size:git:lsf: .* did you mean size:git:lfs\?/,
@@ -223,7 +223,7 @@ t.test('what cannot be done is told with the exit status for it', async t => {
   await refused(2, /there is no group gone/, 'group', 'show', 'gone');
   await refused(
     2,
-    /there is no user or organization dave; softquota user create/,
+    /there is no user or organization dave; create it with softquota user create/,
     'group',
     'add-user',
     'free',
@@ -241,7 +241,7 @@ t.test('what cannot be done is told with the exit status for it', async t => {
     ['policy', 'export'],
     ['rule', 'delete', 'total'],
   ]) {
-    t.match(await server.softquota(args, { env }), { code: 77, stderr: /administrators only/ });
+    t.match(await server.softquota(args, { env }), { code: 77, stderr: /only administrators may do this/ });
   }
   const admin = (await done('token', 'create', '--user', 'root', '--admin')).trim();
   const over = { env: { SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: admin, SOFTQUOTA_CONFIG: '' }, cwd: '/' };
@@ -500,10 +500,10 @@ t.test('a policy is tried before it is enforced: who would be refused, and what 
   const oddFile = await file('odd.json', odd);
   t.match(await server.softquota(['policy', 'lint', oddFile]), {
     code: 1,
-    stdout: /^Rule "r" of group "g" names no subject/,
+    stdout: /^Rule "r" of group "g" has no subject/,
   });
   t.match(await json('policy', 'simulate', oddFile), { lint: [{ code: 'matches_nothing', rule: 'r' }] });
-  t.match(await done('policy', 'simulate', oddFile), /\n\nRule "r" of group "g" names no subject/);
+  t.match(await done('policy', 'simulate', oddFile), /\n\nRule "r" of group "g" has no subject/);
   await done('policy', 'import', oddFile);
   const { code, stdout } = await server.softquota(['policy', 'lint', '--json']);
   t.equal(code, 1);

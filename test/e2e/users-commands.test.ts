@@ -71,7 +71,11 @@ t.test('one command leads from a new installation to the token of an administrat
   await done(remote(server, ['user', 'show', 'root'], promoted.stdout.trim()));
 
   const unknown = await server.softquota(['token', 'create', '--user', 'dave']);
-  t.match(unknown, { code: 2, stdout: '', stderr: /no user or organization dave; softquota user create / });
+  t.match(unknown, {
+    code: 2,
+    stdout: '',
+    stderr: /no user or organization dave; create it with softquota user create /,
+  });
   await done(server.softquota(['user', 'create', 'guild', '--type', 'organization']));
   const organization = await server.softquota(['token', 'create', '--user', 'guild', '--admin']);
   t.match(organization, { code: 2, stdout: '', stderr: /guild is an organization: only users have tokens/ });
@@ -120,7 +124,7 @@ t.test(
     const refused = await remote(server, ['user', 'create', 'bob'], reader.trim());
     t.match(refused, { code: 77, stdout: '', stderr: /the token lacks the scope write:admin/ });
     const table = await done(softquota('token', 'list', '--user', 'alice'));
-    t.match(table, /^ID +NAME +SCOPES +ENDS IN +MADE +LAST USED +EXPIRES\n/);
+    t.match(table, /^ID +NAME +SCOPES +ENDS IN +CREATED +LAST USED +EXPIRES\n/);
     t.match(
       table,
       new RegExp(
@@ -183,7 +187,7 @@ t.test('users and organizations are created, shown, changed, put into groups and
 
   t.match(
     await softquota('user', 'list'),
-    /^NAME +WHAT +FULL NAME +EMAIL +KNOWN SINCE\nalice +administrator +Alice L\. +a@git\.example +\d.*\nbob +user +\d.*\nguild +organization +\d.*\n$/,
+    /^NAME +TYPE +FULL NAME +EMAIL +KNOWN SINCE\nalice +administrator +Alice L\. +a@git\.example +\d.*\nbob +user +\d.*\nguild +organization +\d.*\n$/,
   );
   const names = async (...args: string[]) =>
     z
@@ -195,7 +199,7 @@ t.test('users and organizations are created, shown, changed, put into groups and
   t.strictSame(await names('--type', 'organization'), ['guild']);
   t.equal(await softquota('user', 'list', '--search', 'nobody'), 'No users or organizations.\n');
 
-  t.equal(await softquota('user', 'set-groups', 'alice', 'free', 'staff'), 'alice is in free, staff now.\n');
+  t.equal(await softquota('user', 'set-groups', 'alice', 'free', 'staff'), 'alice is now in free, staff.\n');
   t.match(
     await softquota('user', 'show', 'alice'),
     /^alice is an administrator, known since .*\.\nFull name: Alice L\.\nEmail: a@git\.example\nGroups: free, staff\n\nOWNER .*\nalice /,
@@ -204,7 +208,7 @@ t.test('users and organizations are created, shown, changed, put into groups and
     username: 'alice',
     quota: { groups: [{ name: 'free' }, { name: 'staff' }] },
   });
-  t.equal(await softquota('user', 'set-groups', 'alice', '--none'), 'alice is in no group now.\n');
+  t.equal(await softquota('user', 'set-groups', 'alice', '--none'), 'alice is now in no group.\n');
   t.match(
     await softquota('user', 'show', 'guild'),
     /\nGroups: none; \[quota\.default\] TOTAL applies\nMembers: bob \(owner\)\n/,
@@ -297,7 +301,10 @@ t.test('they exit with 2, 69, 77 and 78 for what stands in the way, and show no 
   const locked = new URL(url);
   locked.password = secret;
   t.match(await list({ SOFTQUOTA_URL: url }), { code: 77, stderr: /a token is required/ });
-  t.match(await list({ SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: secret }), { code: 77, stderr: /not known/ });
+  t.match(await list({ SOFTQUOTA_URL: url, SOFTQUOTA_TOKEN: secret }), {
+    code: 77,
+    stderr: /invalid or expired token/,
+  });
   const nonsense = [
     await list({ SOFTQUOTA_URL: `ftp://x:${secret}@host/` }),
     await list({ SOFTQUOTA_URL: `nonsense ${secret}` }),
