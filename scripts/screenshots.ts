@@ -224,6 +224,6 @@ async function trySource(page: Page): Promise<void> {
   await page
     .locator('::-p-aria(Claims, as the payload of an ID token)')
     .fill(JSON.stringify(claims, null, 2));
-  await page.locator('button[type=submit]::-p-text(Try it)').click();
+  await page.locator('button[type=submit]::-p-text(Test)').click();
   await page.waitForFunction(`document.body.innerText.includes('Is in afterwards')`);
 }

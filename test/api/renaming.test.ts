@@ -245,7 +245,7 @@ t.test('who hands one of several repositories to a new owner, or deletes all, is
   await measure(world);
   t.match(
     await renameFindings(world),
-    [{ message: /^bob .* to guild on the disk: 1 unit is/ }],
+    [{ message: /^bob .* to guild on the disk: 1 unit belongs to guild/ }],
     'the last one is gone',
   );
 });

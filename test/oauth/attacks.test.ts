@@ -260,7 +260,7 @@ const unusable =
 t.test('a provider that cannot be what it says, or sends people astray, is not gone to', async t => {
   const { signIns } = await open(t);
   const refused: readonly (readonly [Lies['discovery'], RegExp])[] = [
-    [{ issuer: 'https://login.example' }, /says that it is https:\/\/login\.example/],
+    [{ issuer: 'https://login.example' }, /calls itself https:\/\/login\.example/],
     [
       { id_token_signing_alg_values_supported: ['none', 'HS256'] },
       /signs ID tokens with no accepted algorithm/,
@@ -270,10 +270,13 @@ t.test('a provider that cannot be what it says, or sends people astray, is not g
     [{ id_token_signing_alg_values_supported: 7 }, /has no usable id_token_signing_alg/],
     [
       { authorization_endpoint: 'http://evil.example/authorize' },
-      /sent to http:\/\/evil\.example in the clear/,
+      /address at http:\/\/evil\.example without encryption/,
     ],
     [{ token_endpoint: 'javascript:alert(1)' }, /without encryption/],
-    [{ pushed_authorization_request_endpoint: 'http://evil.example/par' }, /sent to http:\/\/evil\.example/],
+    [
+      { pushed_authorization_request_endpoint: 'http://evil.example/par' },
+      /address at http:\/\/evil\.example/,
+    ],
     [{ require_pushed_authorization_requests: true }, /has no pushed_authorization_request_endpoint/],
   ];
   for (const [discovery = {}, reason] of refused) {

@@ -33,9 +33,8 @@ t.test(
     t.ok(await tab.page.$('.plot .ahead'), 'a dashed line goes on');
     await tab.click('main ::-p-text(Show as a table)');
     await reads(tab, 'Hourly figures are stored for 14 days, daily figures for 1826 days.', 'main');
-    const cells = await tab.page.$$eval(
-      'main [aria-label^="Usage as it was"] tbody td:first-of-type',
-      found => found.map(cell => cell.innerText),
+    const cells = await tab.page.$$eval('main [aria-label^="Usage history"] tbody td:first-of-type', found =>
+      found.map(cell => cell.innerText),
     );
     t.same(cells.slice(-5), ['5 GB', '4 GB', '3 GB', '2 GB', '1 GB']);
   },

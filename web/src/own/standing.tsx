@@ -8,10 +8,10 @@ import type { OwnReport } from '../../../src/wire/index.ts';
 import type { Own } from '../api/own-queries.ts';
 import { announce } from '../parts/announcer.tsx';
 import { Bar, Legend } from '../parts/bar.tsx';
-import { Percent, Size, Time, Use } from '../parts/figures.tsx';
+import { Size, Time } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Table } from '../parts/table.tsx';
-import { Allowed, DecidedBy } from '../parts/verdict.tsx';
+import { Allowed, DecidedBy, limitColumns } from '../parts/verdict.tsx';
 import { usageIn } from '../usage.ts';
 import { listWords, nearness, type Ruling, rulingsIn, worst } from './verdicts.ts';
 import { Why } from './why.tsx';
@@ -115,19 +115,7 @@ function Limits({ own, rulings, report }: RulingsProps & { own: Own }) {
                 <Allowed allowed={verdict.allowed} isNear={nearness(verdict, report.warn_at) === 'near'} />
               ),
             },
-            {
-              key: 'use',
-              title: 'Used',
-              isNumber: true,
-              isWide: true,
-              cell: ({ verdict }) => <Use {...verdict} />,
-            },
-            {
-              key: 'of',
-              title: '% of limit',
-              isNumber: true,
-              cell: ({ verdict }) => <Percent {...verdict} />,
-            },
+            ...limitColumns,
             {
               key: 'by',
               title: 'Decided by',

@@ -6,12 +6,11 @@ import { leaves } from '../../../src/quota/index.ts';
 import type { OwnerReport } from '../../../src/wire/index.ts';
 import { explanationQuery } from '../api/queries.ts';
 import { Kind } from '../parts/bar.tsx';
-import { Percent, Use } from '../parts/figures.tsx';
 import { Panel } from '../parts/page.tsx';
 import { Reasoning } from '../parts/reasoning.tsx';
 import { Answered } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
-import { Allowed, DecidedBy } from '../parts/verdict.tsx';
+import { Allowed, DecidedBy, limitColumns } from '../parts/verdict.tsx';
 
 export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerReport }) {
   const [asked, setAsked] = useState<string | null>(null);
@@ -29,19 +28,7 @@ export function OwnerVerdicts({ report: { name, decisions } }: { report: OwnerRe
           columns={[
             { key: 'kind', title: 'Kind of data', cell: ({ leaf }) => <Kind leaf={leaf} /> },
             { key: 'may', title: 'Status', cell: ({ verdict }) => <Allowed allowed={verdict.allowed} /> },
-            {
-              key: 'use',
-              title: 'Used',
-              isNumber: true,
-              isWide: true,
-              cell: ({ verdict }) => <Use {...verdict} />,
-            },
-            {
-              key: 'of',
-              title: '% of limit',
-              isNumber: true,
-              cell: ({ verdict }) => <Percent {...verdict} />,
-            },
+            ...limitColumns,
             {
               key: 'by',
               title: 'Decided by',

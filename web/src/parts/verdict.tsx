@@ -1,8 +1,8 @@
-/** Tells whether something may start, and by what. */
+/** Shows whether an action may start, and which rule decides. */
 
 import type { Verdict as Decided } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
-import { Use } from './figures.tsx';
+import { Percent, Use } from './figures.tsx';
 import { Name } from './name.tsx';
 
 export interface AllowedProps {
@@ -21,6 +21,27 @@ export interface VerdictProps {
   /** Rules and groups lead to their pages, which are for administrators. */
   readonly hasLinks?: boolean;
 }
+
+interface VerdictRow {
+  readonly verdict: Decided;
+}
+
+/** Columns of a table of decisions: the usage, and how full the deciding limit is. */
+export const limitColumns = [
+  {
+    key: 'use',
+    title: 'Used',
+    isNumber: true,
+    isWide: true,
+    cell: ({ verdict }: VerdictRow) => <Use {...verdict} />,
+  },
+  {
+    key: 'of',
+    title: '% of limit',
+    isNumber: true,
+    cell: ({ verdict }: VerdictRow) => <Percent {...verdict} />,
+  },
+] as const;
 
 /** `✕ refused 12.4 GB of 10 GB by rule total of group free`. */
 export function Verdict({ verdict, hasLinks = false }: VerdictProps) {
