@@ -82,7 +82,7 @@ async function measure() {
     { button: sortButton('Stored'), query: 'sort=total&order=asc' },
     { button: sortButton('Owner'), query: 'sort=name&order=asc' },
     { button: sortButton('Owner'), query: 'sort=name&order=desc' },
-    { button: sortButton('Of it'), query: 'sort=percent&order=desc' },
+    { button: sortButton('% of limit'), query: 'sort=percent&order=desc' },
   ]);
   const answered: number[] = [];
   for (const search of searches) {

@@ -222,8 +222,8 @@ async function trySource(page: Page): Promise<void> {
   await page.locator('::-p-aria(User)').fill('dora');
   const claims = { sub: '8c1f', preferred_username: 'dora', groups: ['staff', 'choir'] };
   await page
-    .locator('::-p-aria(Claims, as the payload of an ID token)')
+    .locator('::-p-aria([name="Claims (payload of an ID token, JSON)"])')
     .fill(JSON.stringify(claims, null, 2));
   await page.locator('button[type=submit]::-p-text(Test)').click();
-  await page.waitForFunction(`document.body.innerText.includes('Is in afterwards')`);
+  await page.waitForFunction(`document.body.innerText.includes('Groups afterwards')`);
 }

@@ -117,7 +117,7 @@ t.test(
     t.match(await site.push(), { code: 1 });
     await rm(server.path('alice/videos'), { recursive: true });
     const scans = await web.signedIn(url, token, 'scans');
-    await scans.click('::-p-text(Start)');
+    await scans.click('main button::-p-text(Start scan)');
     await reads(scans, 'The scan is done', '[aria-live]');
     await server.usageIs('alice', bytes => bytes < 1_000_000_000);
     t.match(await until(async () => site.push()), { code: 0 });
