@@ -1,9 +1,9 @@
 /**
- * Server-sent events to those who follow.
+ * Sends server-sent events to clients that follow.
  *
- * A follower is there for hours, and may have gone without a word: so there are only so many at a time,
- * silence is broken now and then, and nothing is kept for one who does not read. Whoever's token is no longer
- * good is left, and so is everybody when the daemon ends.
+ * A client follows for hours, and may disappear without notice. So the number of clients is limited, an empty
+ * line is sent now and then, and nothing is stored for a client that does not read. The stream ends when the
+ * token is no longer valid, and when the daemon ends.
  */
 
 import type { Request, Response } from 'express';

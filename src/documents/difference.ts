@@ -13,7 +13,7 @@ export interface InForce {
   readonly owners: Iterable<OwnerRecord>;
 }
 
-/** Looked at without haste: of what comes into force meanwhile some may be missed. */
+/** Works in slices: a change that comes into force meanwhile may be missed. */
 export async function differenceBetween(
   before: InForce,
   after: PolicyRecords,

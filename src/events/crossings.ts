@@ -1,11 +1,11 @@
 /**
- * Tells when owners come to a threshold or to the limit, and when they are below it again.
+ * Records when owners reach a threshold or the limit, and when they are back below it.
  *
- * Each kind of data has a level; those that go from one level to another together, by the same rule, are one
- * event. Levels are kept, so that a restart tells nothing anew. While quotas are switched off there is
- * nothing to come to, and all levels stay.
+ * Each kind of data has a level. Kinds that change from one level to another together, because of the same rule,
+ * are one event. Levels are stored, so that a restart records nothing again. While quotas are switched off, all
+ * levels stay the same.
  *
- * Of hosts that share a quota one at a time tells; whoever takes over goes on from what was told last.
+ * If hosts share a quota, only one host at a time records; another host continues from the last recorded levels.
  */
 
 import { EventIds } from '../documents/index.ts';

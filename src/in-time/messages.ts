@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from '../errors.ts';
 
-/** Told to the process that does the work, on standard input. */
+/** The message to the process that does the work, on its standard input. */
 export interface TaskOrder<Task> {
   readonly task: Task;
   /** The directories below which disks do not answer. */
@@ -11,7 +11,7 @@ export interface TaskOrder<Task> {
   readonly parts: readonly (readonly [string, unknown])[];
 }
 
-/** Told by the process that does the work, a line each, on this descriptor. */
+/** The descriptor on which the process that does the work reports, one message a line. */
 export const descriptor = 3;
 
 export type Report =

@@ -54,7 +54,7 @@ export class UnitMeasuring {
     const { workers, knownBytes, nextSeq, log, code } = scanner;
     this.#scanner = scanner;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck({ questions: scanner, context, openWorkerClient, hangs });
+    this.#rootCheck = new RootCheck({ knownUnits: scanner, context, openWorkerClient, hangs });
     this.pool = new Pool({
       size: workers,
       cacheFile,
@@ -144,7 +144,7 @@ export class UnitMeasuring {
         log.error({ path, reason: result.why, stack: result.stack }, 'a unit could not be walked');
         return 'unread';
       case 'hung':
-        // Told once for the disk, not for each unit on it.
+        // The log has this once for the disk, not for each unit on it.
         this.#riseConfirmation.drop(path);
         return 'unread';
       case 'stopped':
@@ -182,7 +182,7 @@ export class UnitMeasuring {
   async #missing(path: string, { tracks }: Layout, { seq }: Start): Promise<TargetOutcome> {
     const { knownBytes, report, log } = this.#scanner;
     if (knownBytes(path) === undefined) return 'none';
-    // Told already; the next sweep finds out whether they are back.
+    // Already reported; the next sweep finds out whether they are back.
     if ([...this.#rootsAway].some(root => isWithin(path, root))) return 'unread';
     const roots = await this.#rootCheck.roots();
     if (roots === null || unitStandingAfter(nothing, nothing, roots)(path) !== 'gone') {

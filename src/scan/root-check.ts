@@ -9,12 +9,12 @@ import { walkedRoots } from '../layout/index.ts';
 import type { Hangs } from './hangs.ts';
 import type { SweptRoot } from './measurement.ts';
 import type { ScanContext } from './messages.ts';
-import { type RootQuestions, sweptRoots } from './roots.ts';
+import { type KnownRoots, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
 import type { WorkerClient } from './worker-client.ts';
 
 export interface RootCheckOptions {
-  readonly questions: RootQuestions;
+  readonly knownUnits: KnownRoots;
   readonly context: () => ScanContext;
   readonly openWorkerClient: (name: string) => WorkerClient;
   readonly hangs: Hangs;
@@ -66,17 +66,17 @@ export class RootCheck {
   }
 
   async #ask(client: WorkerClient): Promise<readonly SweptRoot[]> {
-    const { context, questions, hangs } = this.#options;
+    const { context, knownUnits, hangs } = this.#options;
     const avoided = hangs.avoidedInHaste();
     const { storages, exclude } = context();
     const roots = walkedRoots(await client.ask({ ask: 'resolve', storages, exclude }, { avoided }));
     const samples = new Map(
-      roots.map(({ path }) => [path, spread([...questions.knownBelow(path)], mostLookedFor)]),
+      roots.map(({ path }) => [path, spread([...knownUnits.knownBelow(path)], mostLookedFor)]),
     );
     const paths = [...new Set([...samples.values()].flat())];
     const absent = new Set(await client.ask({ ask: 'absent', paths }, { avoided }));
     const seen = new Set(paths.filter(path => !absent.has(path)));
-    const sampled = { ...questions, knownBelow: (path: string) => samples.get(path) ?? [] };
+    const sampled = { ...knownUnits, knownBelow: (path: string) => samples.get(path) ?? [] };
     return sweptRoots(roots, roots, { seen, absent }, sampled, false);
   }
 }

@@ -19,7 +19,7 @@ export interface RootIdentity {
   readonly fileSystem: string | null;
 }
 
-export interface RootQuestions {
+export interface KnownRoots {
   readonly rootRecord: (path: string) => RootIdentity | undefined;
   /** The known units in and below a directory. */
   readonly knownBelow: (path: string) => Iterable<string>;
@@ -38,7 +38,7 @@ export function sweptRoots(
   before: readonly Root[],
   after: readonly Root[],
   sight: Sight,
-  { rootRecord, knownBelow }: RootQuestions,
+  { rootRecord, knownBelow }: KnownRoots,
   acceptMoved: boolean,
 ): SweptRoot[] {
   return before.map(root => {

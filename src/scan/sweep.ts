@@ -19,7 +19,7 @@ export interface SweepOptions {
   readonly scanner: ScannerOptions;
   readonly settings: ScanSettings;
   readonly measuring: UnitMeasuring;
-  /** Told how the storage lies, before anything is walked. */
+  /** Called with the resolved storage before anything is walked. */
   readonly resolved: (settings: ScanSettings, layout: Layout) => void;
   /** Resolves when walks may begin. */
   readonly ready: Promise<void>;

@@ -97,7 +97,7 @@ export interface HostRecord {
 /** Who takes a host's name. */
 export interface HostClaim {
   readonly host: string;
-  /** Kept beside the host's own store, so that it knows itself after a restart. */
+  /** Stored beside the host's own store, so that the host is the same after a restart. */
   readonly token: string;
   /** Of this process alone. */
   readonly life: string;

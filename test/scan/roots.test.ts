@@ -2,8 +2,8 @@ import t from 'tap';
 import type { Root } from '../../src/layout/index.ts';
 import {
   haveMostVanished,
+  type KnownRoots,
   type RootIdentity,
-  type RootQuestions,
   type Sight,
   sweptRoots,
   unitStandingAfter,
@@ -16,7 +16,7 @@ function root(path: string, given: Partial<Root> = {}): Root {
   return { written: path, path, state: 'present', device: 1n, inode: 10n, fileSystem: null, ...given };
 }
 
-function knowing(known: readonly string[], record?: RootIdentity): RootQuestions {
+function knowing(known: readonly string[], record?: RootIdentity): KnownRoots {
   return { rootRecord: () => record, knownBelow: path => known.filter(unit => unit.startsWith(`${path}/`)) };
 }
 
