@@ -11,7 +11,7 @@ import { Passage } from './passage.ts';
 
 t.setTimeout(240_000);
 
-const has = /HOST_ID = one: a daemon that is running has this name/;
+const has = /HOST_ID = one: another running daemon uses this HOST_ID/;
 
 t.test(
   'after a FLUSHALL a daemon with the name of a living one does not start, and that one goes on',

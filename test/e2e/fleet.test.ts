@@ -81,7 +81,7 @@ t.test(
     const begun = performance.now();
     const { code, log } = await twin.startInVain();
     t.equal(code, 78);
-    t.match(log, /HOST_ID = one: a daemon that is running has this name/);
+    t.match(log, /HOST_ID = one: another running daemon uses this HOST_ID/);
     t.ok(performance.now() - begun < 5000, 'it waits for nothing');
     await one.stop('SIGKILL');
     await one.start();
