@@ -220,9 +220,9 @@ t.test('a link is taken as it is named', async t => {
 
 t.test('what is no directory of repositories is refused, and it is said why', async t => {
   const folder = emptyFolder(t);
-  await refused(t, join(folder, 'nothing'), 'usage', /is no directory/);
+  await refused(t, join(folder, 'nothing'), 'usage', /is not a directory/);
   file(join(folder, 'file'), '');
-  await refused(t, join(folder, 'file'), 'usage', /is no directory/);
+  await refused(t, join(folder, 'file'), 'usage', /is not a directory/);
   await refused(t, folder, 'not_found', /no bare repository/);
   await refused(t, repository(join(folder, 'a.git')), 'usage', /is itself a repository/);
 });
