@@ -24,7 +24,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Per cent of the lines of these modules' files that have to run. */
-const leastLines = 93;
+const leastLines = 92;
 
 const root = new URL('../', import.meta.url);
 
