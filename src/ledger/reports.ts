@@ -82,6 +82,7 @@ export class Reports {
     const known = usage.unit(id);
     if (bytes > 0) usage.put(unit);
     else if (known !== undefined) usage.remove(known);
+    else usage.announce(owner.key);
   }
 
   /** Takes a delta that the store kept; `settle` follows once all of them are here. */

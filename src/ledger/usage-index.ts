@@ -101,6 +101,11 @@ export class UsageIndex {
     return account;
   }
 
+  /** Tells that an owner has come of whom there is nothing else to tell. */
+  announce(ownerKey: string): void {
+    this.#onChange(ownerKey);
+  }
+
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
     if (!this.hasUsage(ownerKey)) this.#accounts.delete(ownerKey);

@@ -62,6 +62,14 @@ t.test('what passes 2^53 - 1 together stands at that, and comes down to the byte
   t.equal(totals.figures.usage[leaves.indexOf(repos)], 7);
 });
 
+t.test('an owner of whom only no bytes were reported is counted', async t => {
+  const { ledger, totals } = await world(t);
+  await totals.settled();
+  await ledger.reports.reportUnit('alice', lfs, 'store', 0);
+  await totals.settled();
+  t.match(totals.figures, { owners: 1 });
+});
+
 t.test('whoever cannot be added up counts with what was known last', async t => {
   const { ledger, totals } = await world(t);
   walk(ledger, 'alice/app', 5);
