@@ -213,7 +213,7 @@ t.test('only so many may follow, who leaves makes room, and the host has room of
   const follow = bareFollower(t, world);
   const all = await Promise.all(Array.from({ length: 64 }, follow));
   t.ok(all.every(({ statusCode }) => statusCode === 200));
-  t.match(messageOf(await world.must(503, 'GET', `${path}/events`)), /64 follow already/);
+  t.match(messageOf(await world.must(503, 'GET', `${path}/events`)), /64 clients already follow/);
   (await world.follow(`${path}/events`, { as: 'host' })).close();
   all[0]?.destroy();
   await until(async () => {

@@ -34,7 +34,7 @@ export const hookFaults: readonly Fault[] = [
     what: 'no repository tells of its pushes',
     break: `rm /srv/git/*/*.git/hooks/post-receive`,
     found: ['hook_missing'],
-    names: 'so in 1 more',
+    names: 'and 1 more',
   },
   {
     what: 'a hook lost its right to run',
@@ -286,7 +286,7 @@ export const daemonFaults: readonly Fault[] = [
       'sed -i \'s/"version": "[^"]*"/"version": "0.0.7"/\' package.json && systemctl restart softquota && ' +
       'until curl -sf --unix-socket /run/softquota/gate.sock http://localhost/healthz; do :; done && cp /root/package.json .',
     found: ['version'],
-    names: 'the daemon is 0.0.7',
+    names: 'the daemon has version 0.0.7',
   },
   {
     what: "the daemon's clock is wrong",
@@ -329,7 +329,7 @@ export const daemonFaults: readonly Fault[] = [
     found: ['root_away'],
     ready: false,
     names: '/srv/git',
-    byHand: { says: /^mount it/, does: 'mv /srv/away /srv/git && softquota scan' },
+    byHand: { says: /^mount the file system/, does: 'mv /srv/away /srv/git && softquota scan' },
   },
   {
     what: 'there is no room for what the daemon keeps',

@@ -116,7 +116,7 @@ t.test('who is not root is told what could not be looked at', async t => {
   );
   t.match(stdout, /\nNo problems found\.\nChecked:\n/);
   const asGit = await installation.as('git', 'softquota doctor');
-  t.match(asGit, { code: 0, stdout: /the rights of git\n/ });
+  t.match(asGit, { code: 0, stdout: /the permissions of git\n/ });
   t.notMatch(asGit.stdout, /whether git can use/);
 });
 

@@ -82,7 +82,7 @@ t.test('who walked it counts until it is forgotten, and then another walks it', 
   await two.server.scan();
   t.equal(await two.server.usage('alice'), before, 'nobody else walks it');
   await until(async () =>
-    /^wrong \(shared_unwalked\): one, which walks nas/m.test(await findings(two)) ? true : null,
+    /^wrong \(shared_unwalked\): the host one, which walks nas/m.test(await findings(two)) ? true : null,
   );
   await forgets(two, 'one');
   await isCountedOnce(disk, two);

@@ -29,7 +29,7 @@ t.test('the units of a storage root that is not mounted are kept, said, and back
   t.match(await server.reasons(), `storage root ${root}: `);
   await server.daemon.logged(/a storage root is missing/);
   const doctor = await server.softquota(['doctor']);
-  t.match(doctor, { code: 1, stdout: /storage root .*\n.*mount it/ });
+  t.match(doctor, { code: 1, stdout: /storage root .*\n.*mount the file system/ });
   t.equal((await server.ask('gate', '/healthz')).status, 200);
 
   await server.stop();
