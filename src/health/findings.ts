@@ -208,7 +208,7 @@ function sources({ ledger, trustedSocket }: Observed): Finding[] {
         return finding(
           'source_stale',
           `the source ${printable(name)} last reported at ${new Date(reportedAt).toISOString()}, but should report ` +
-            `every ${staleAfterMs / 1000} seconds: its figures are stale`,
+            `every ${staleAfterMs / 1000} s: its figures are stale`,
           `start the reporting program again; if it no longer exists: ${removing}`,
         );
       }),

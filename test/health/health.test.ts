@@ -339,7 +339,7 @@ t.test('a source that reports no more is told, with how to start again or to end
         code: 'source_stale',
         severity: 'wrong',
         message:
-          "the source it's / ours last reported at 2026-11-21T09:00:00.000Z, but should report every 60 seconds: its figures are stale",
+          "the source it's / ours last reported at 2026-11-21T09:00:00.000Z, but should report every 60 s: its figures are stale",
         mend: /: curl -q --unix-socket \/run\/softquota\/trusted\.sock -X DELETE 'http:\/\/localhost\/v1\/sources\/it/,
       },
       {
