@@ -64,7 +64,11 @@ t.test('a crossing is told once, also when the host that tells is gone, or Redis
 
   await redis.end();
   await teller.start({ ready: false });
-  t.match(await teller.reasons(), /the shared store has not been usable since/, 'it starts while Redis is away');
+  t.match(
+    await teller.reasons(),
+    /the shared store has not been usable since/,
+    'it starts while Redis is away',
+  );
   await mayPushIs(teller, 'alice', false);
   t.equal((await rule(teller, '/events')).status, 503);
   await redis.start();

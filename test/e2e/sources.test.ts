@@ -70,7 +70,9 @@ t.test(
     const doctor = await server.softquota(['doctor', '--json']);
     const findings: { code: string; message: string; mend: string }[] = JSON.parse(doctor.stdout);
     const found = findings.find(({ code }) => code === 'source_stale');
-    t.match(found, { message: /^the source registry last reported at .*, but should report every 1 s: its figures are stale/ });
+    t.match(found, {
+      message: /^the source registry last reported at .*, but should report every 1 s: its figures are stale/,
+    });
     t.equal(await server.reasons(), '', 'the daemon itself is ready');
 
     t.equal(await put(server, lines('alice', 3, 1000), '?stale_after=600'), 200);

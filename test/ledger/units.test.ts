@@ -183,7 +183,10 @@ t.test('a sum past 2^53 - 1 is an error for its owner only, until it fits again'
   walk(ledger, 'carol/a', Number.MAX_SAFE_INTEGER);
   walk(ledger, 'carol/b', 1, { leaf: 'size:assets:wiki' });
   walk(ledger, 'bob/a', 3);
-  t.throws(() => ledger.decide('alice', repos), { code: 'sum_too_large', message: /^the sum of alice's units/ });
+  t.throws(() => ledger.decide('alice', repos), {
+    code: 'sum_too_large',
+    message: /^the sum of alice's units/,
+  });
   t.throws(() => ledger.decide('carol', repos), { code: 'sum_too_large' }, 'leaves together pass it as well');
   t.equal(ledger.decide('bob', repos).decision.used, 3);
   t.strictSame(ledger.units.ownersTooLarge(), ['alice', 'carol']);
