@@ -10,7 +10,6 @@ import { existsSync } from 'node:fs';
 
 /** Files that a thread or a process of its own starts from; in dist/, each is a file with `-` for `/`. */
 export const entries = [
-  'bin',
   'commands/job-worker',
   'doctor/impersonator',
   'scan/io-worker',
@@ -18,6 +17,7 @@ export const entries = [
   'scan/watcher',
   'store/sqlite/worker',
   'store/units/worker',
+  'bin',
 ] as const;
 
 export type Entry = (typeof entries)[number];
