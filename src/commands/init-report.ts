@@ -1,6 +1,6 @@
 /**
- * The report of `softquota init`: the layout, the largest owners, the owners that a limit would refuse, and the
- * next steps.
+ * The report of `softquota init`: the layout, the largest owners, the owners that a limit would refuse, and
+ * the next steps.
  */
 
 import type { FoundStore, RecognisedLayout } from '../survey/index.ts';

@@ -113,8 +113,8 @@ function pathOf({ user: name }: UserOption): string {
 
 /**
  * Returns the change that makes a user an administrator, to be applied after the token exists: if the token
- * cannot be created, the user must not become an administrator. Null if the user is one already. The change is
- * reported on standard error.
+ * cannot be created, the user must not become an administrator. Null if the user is one already. The change
+ * is reported on standard error.
  */
 async function promotionOf(client: DaemonClient, name: string): Promise<(() => Promise<void>) | null> {
   const path = `/admin/users/${pathStep(name)}`;

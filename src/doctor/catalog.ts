@@ -1,4 +1,4 @@
-/** The findings of doctor besides the daemon's own, by their codes. The manual (docs/doctor.md) shows this text. */
+/** The findings of doctor besides the daemon's own, by their codes. docs/doctor.md shows this text. */
 
 import type { FindingEntry } from '../health/index.ts';
 

@@ -39,7 +39,7 @@ export function callersOwn({ ledger }: Services): Whose<typeof nobody> {
       if (owner === null || owner.id === null) {
         throw new SoftquotaError(
           'not_found',
-          "this host's administrator is no user; /admin/users/{user}/quota has any user's quota",
+          "this host's administrator is no user; /admin/users/{user}/quota shows the quota of each user",
         );
       }
       return { ...owner, id: owner.id };

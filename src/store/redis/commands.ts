@@ -12,7 +12,7 @@ export function words(list: readonly Word[]): readonly Word[] {
   return [String(list.length), ...list];
 }
 
-/** What Redis and scripts give as one list: names and values by turns. */
+/** Splits a list of Redis or of a script, in which names and values take turns. */
 export function pairs<T>(list: readonly T[]): readonly (readonly [T, T])[] {
   return list.flatMap((name, at) => {
     const value = list[at + 1];
@@ -25,10 +25,10 @@ export function* parts<T>(list: readonly T[], most: number): Generator<readonly 
   for (let start = 0; start < list.length; start += most) yield list.slice(start, start + most);
 }
 
-/** What a script is run with: its KEYS, and its ARGV. */
+/** A script with its KEYS and its ARGV. */
 export type ScriptCall = readonly [script: Script, keys: readonly string[], args: readonly Word[]];
 
-/** What a script answered: its word, and what it gave with it. */
+/** The answer of a script: a word, and the values that belong to it. */
 export interface ScriptReply {
   readonly is: string;
   readonly with: readonly unknown[];

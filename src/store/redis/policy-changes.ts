@@ -61,7 +61,7 @@ function positionWords({ generation, version, mark }: Position) {
   return [fieldName(generation), String(version), fieldName(mark)];
 }
 
-/** What every script that changes policy reads first. */
+/** The arguments that every script that changes policy reads first. */
 function beginWords({ waitReplicas, keys }: RedisContext, next: Position) {
   return [String(waitReplicas), keys.news, ...positionWords(next)];
 }

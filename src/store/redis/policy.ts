@@ -168,7 +168,7 @@ async function readWhole(context: RedisContext): Promise<PolicyRead> {
   );
   const records = async <T>(key: string, hash: unknown, read: (name: string, value: Buffer) => T) => {
     const list: T[] = [];
-    // What HGETALL gave.
+    // HGETALL gives a hash.
     await inSlices(Object.entries(hash as Hash), ([name, value]) => {
       list.push(understood(connection.where, key, name, () => read(name, value)));
     });

@@ -51,7 +51,7 @@ export async function runReplicated(
   return reply;
 }
 
-/** What Redis itself refused was not done; of what had no answer nobody can tell. */
+/** A change that Redis itself refused was not made. Without an answer nobody knows. */
 function unlessRefused(error: unknown): unknown {
   if (!(error instanceof SoftquotaError) || error.code !== 'store_away') return error;
   const wasNotSent = error.cause instanceof Error && error.cause.message.includes('enableOfflineQueue');

@@ -63,7 +63,7 @@ export function Changes({ simulation }: { readonly simulation: Simulation }) {
 }
 
 export interface ChangedProps {
-  /** What happens to the owners: `newly refused`. */
+  /** The effect on the owners: `newly refused`. */
   readonly what: string;
   readonly owners: Simulation['refused'];
   /** Which of the two decisions is shown. */
