@@ -19,6 +19,9 @@ const version = 1;
 /** SQLite's codes for a file that is damaged, and for one that is no database. */
 const damages: ReadonlySet<unknown> = new Set([11, 26]);
 
+/** At so many pages of 4 KiB the log is carried over into the file. */
+const logPages = 64;
+
 class Unusable extends Error {}
 
 /**
@@ -57,11 +60,19 @@ function prepare(file: string): void {
   }
 }
 
-/** A crash of the system may cost the cache, never the disk a wait: hence no sync. */
+/**
+ * A crash of the system may cost the cache, never the disk a wait: hence no sync. Its log stays small, since
+ * what it takes of a disk that is nearly full is missing to the store.
+ */
 function connect(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 2000 });
   try {
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;');
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = OFF;
+      PRAGMA wal_autocheckpoint = ${logPages};
+      PRAGMA journal_size_limit = 0;
+    `);
     return database;
   } catch (error) {
     database.close();
@@ -108,7 +119,17 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
       if (!told.has(why)) fault(why);
       told.add(why);
       if (isDamage(error)) close();
+      else emptyLog();
       return otherwise;
+    }
+  }
+
+  /** On a full disk the store is to have the room. */
+  function emptyLog(): void {
+    try {
+      database?.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Others are at it, or the disk has no room for that either.
     }
   }
 

@@ -100,9 +100,13 @@ export class Server {
   }
 
   async ready(): Promise<void> {
+    let reasons = '';
     await until(
-      async () => ((await this.reasons()) === '' ? true : null),
-      () => `never ready:\n${this.daemon.log}`,
+      async () => {
+        reasons = await this.reasons();
+        return reasons === '' ? true : null;
+      },
+      () => `never ready: ${reasons}\n${this.daemon.log}`,
     );
   }
 

@@ -50,9 +50,19 @@ export async function unmount(directory: string): Promise<void> {
   await run('umount', ['-l', directory]);
 }
 
+/** Takes all the room that is left, and what becomes free later; gives how to make room again. */
+export function keepFull(directory: string): () => void {
+  fill(directory);
+  const again = setInterval(() => fill(directory), 5);
+  return () => {
+    clearInterval(again);
+    rmSync(ballastIn(directory));
+  };
+}
+
 /** Takes all the room that is left; gives how to make room again. */
 export function fill(directory: string): () => void {
-  const file = join(directory, 'ballast');
+  const file = ballastIn(directory);
   const handle = openSync(file, 'a');
   try {
     for (;;) writeSync(handle, Buffer.alloc(1024));
@@ -62,4 +72,8 @@ export function fill(directory: string): () => void {
     closeSync(handle);
   }
   return () => rmSync(file);
+}
+
+function ballastIn(directory: string): string {
+  return join(directory, 'ballast');
 }
