@@ -6,7 +6,6 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describedRoutes } from '../src/api/index.ts';
 import { systemCode } from '../src/errors.ts';
 import { assembledHook, assembledHooks } from './hooks/assemble.ts';
 import { commandReference } from './reference/commands.ts';
@@ -15,6 +14,7 @@ import { doctorReference } from './reference/doctor.ts';
 import { errorReference } from './reference/errors.ts';
 import { exampleFile } from './reference/example.ts';
 import { architecture } from './reference/modules.ts';
+import { openApi } from './reference/openapi.ts';
 
 /** Each file, from the project's root, and what makes its text. */
 const generated: Readonly<Record<string, () => string | Promise<string>>> = {
@@ -24,7 +24,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationReference,
   'docs/doctor.md': doctorReference,
   'docs/errors.md': errorReference,
-  'docs/openapi.json': () => `${JSON.stringify(describedRoutes(), null, 2)}\n`,
+  'docs/openapi.json': openApi,
   ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
 };
 

@@ -6,6 +6,5 @@
  * `{"message", "code", "url"}`.
  */
 
-export { describedRoutes } from './routes/index.ts';
 export { ApiServer, type ListenAddress } from './server.ts';
 export type { ApiServices } from './services.ts';

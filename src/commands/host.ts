@@ -9,7 +9,6 @@ import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { formatDuration, printJson, table } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
-import { getShared } from './shared.ts';
 import { print } from './streams.ts';
 
 interface ListOptions extends ConfigOption {
@@ -36,7 +35,7 @@ export function addHost(program: Command, exit: Exit): void {
         'nothing, its last usage counts until it is removed with `softquota host forget`.',
     )
     .action(async (options: ListOptions) => {
-      const found = z.array(fleetHost).parse(await getShared(clientOf(options), { path: hosts }));
+      const found = z.array(fleetHost).parse(await clientOf(options).get({ path: hosts }));
       if (options.json === true) printJson(found);
       else print(hostsTable(found));
     });
@@ -56,7 +55,7 @@ export function addHost(program: Command, exit: Exit): void {
     )
     .action(async (id: string, options: ForgetOptions) => {
       const client = clientOf(options);
-      const known = z.array(fleetHost).parse(await getShared(client, { path: hosts }));
+      const known = z.array(fleetHost).parse(await client.get({ path: hosts }));
       const gone = known.find(each => each.id === id);
       const stored = gone === undefined ? '' : ` Its usage, ${storedOn(gone)}, will no longer count.`;
       if (options.yes !== true && !(await confirmed(`Forget ${printable(id)}?${stored}`))) return exit(1);

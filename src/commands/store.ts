@@ -12,7 +12,6 @@ import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
 import { printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
-import { getShared } from './shared.ts';
 import { print } from './streams.ts';
 
 interface RepairOptions extends ConfigOption {
@@ -52,7 +51,7 @@ export function addStore(program: Command, exit: Exit): void {
         throw new SoftquotaError('usage', 'store repair: give either --known or --stored');
       }
       const client = clientOf(options);
-      const { divergence } = sharedStore.parse(await getShared(client, { path: '/admin/quota/store' }));
+      const { divergence } = sharedStore.parse(await client.get({ path: '/admin/quota/store' }));
       if (divergence !== null && options.yes !== true) {
         const what =
           policy === 'known'
@@ -100,12 +99,7 @@ async function copyHome(
     throw new SoftquotaError('usage', '--prefix can be given only if --to is an address');
   }
   const call = { method: 'POST', path: '/admin/quota/store/copy', body: { verify } } as const;
-  const copied = copiedTo.parse(
-    await getShared(
-      adminClient(() => config),
-      call,
-    ),
-  );
+  const copied = copiedTo.parse(await adminClient(() => config).get(call));
   if (json) return printJson(copied);
   print(
     `Copied ${formatCount(copied.events)} events.${sameText(copied)} Owners and policy are in the store already.\n` +

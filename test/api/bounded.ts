@@ -1,7 +1,7 @@
 /** What of a description's requests has no bound. */
 
 import { z } from 'zod';
-import type { Document } from '../../src/api/openapi.ts';
+import type { Document } from '../../scripts/reference/openapi.ts';
 
 const schemaObject = z.record(z.string(), z.unknown());
 type SchemaObject = z.infer<typeof schemaObject>;

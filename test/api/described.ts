@@ -4,7 +4,7 @@
  */
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import type { Document } from '../../src/api/openapi.ts';
+import type { Document } from '../../scripts/reference/openapi.ts';
 import type { Answer } from './http.ts';
 
 interface Operation {

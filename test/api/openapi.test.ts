@@ -3,7 +3,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
 import { unboundedIn } from './bounded.ts';
-import { ask, examples, fill, story } from './operations.ts';
+import { ask, examples, fill, shared, story } from './operations.ts';
 import { World } from './world.ts';
 
 t.test('the description is a valid OpenAPI 3.1 document, the same on the socket and the address', async t => {
@@ -44,7 +44,7 @@ t.test('every operation succeeds as the description tells, and HEAD works wherev
   const world = await World.open(t);
   await fill(world);
   t.strictSame(
-    Object.keys(examples).sort(),
+    [...Object.keys(examples), ...Object.keys(shared)].sort(),
     [...world.description.operationIds].sort(),
     'each is tried here',
   );
@@ -59,6 +59,15 @@ t.test('every operation succeeds as the description tells, and HEAD works wherev
       { status: answer.status, text: '', type: answer.headers['content-type'] },
       `${id} by HEAD`,
     );
+  }
+});
+
+t.test('what hosts share is asked in vain where there is one host, and the answer says so', async t => {
+  const world = await World.open(t);
+  for (const [id, example] of Object.entries(shared)) {
+    const answer = await world.call(example.method, example.path, example);
+    t.match(answer, { status: 404, text: /has its quota for itself .*docs\/redis\.md/ }, id);
+    t.equal(world.description.operation(example.method, example.path)?.id, id);
   }
 });
 

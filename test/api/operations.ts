@@ -48,6 +48,15 @@ async function sourcePath(world: World, below = ''): Promise<string> {
   return `/admin/auths/${id}${below}`;
 }
 
+/** Those of what hosts share. */
+export const shared: Readonly<Record<string, Example>> = {
+  listHosts: get('/admin/quota/hosts'),
+  forgetHost: remove('/admin/quota/hosts/other'),
+  getSharedStore: get('/admin/quota/store'),
+  bringStoreHome: post('/admin/quota/store/copy', {}),
+  repairStore: post('/admin/quota/store/repair', { policy: 'shared' }),
+};
+
 export const examples: Readonly<Record<string, Example | ((world: World) => Promise<Example>)>> = {
   createRule: post(rules, { name: 'total', limit: 1000, subjects: ['size:all'] }),
   listRules: get(rules),

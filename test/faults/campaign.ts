@@ -1,7 +1,7 @@
 /** The hostile requests of a campaign: every shape for every route, in an order that a seed gives. */
 
 import { z } from 'zod';
-import type { Document } from '../../src/api/openapi.ts';
+import type { Document } from '../../scripts/reference/openapi.ts';
 import {
   bodyShapes,
   type HostileRequest,

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { z } from 'zod';
-import type { Document } from '../../src/api/openapi.ts';
+import type { Document } from '../../scripts/reference/openapi.ts';
 import { account, addressOf } from '../e2e/accounts.ts';
 import { Server } from '../e2e/server.ts';
 import { attacker, campaign, targets } from './campaign.ts';

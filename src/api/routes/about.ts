@@ -3,34 +3,31 @@
 import { z } from 'zod';
 import { version } from '../../version.ts';
 import { versionReport } from '../../wire/index.ts';
-import type { Document } from '../openapi.ts';
 import { type Route, route } from '../route.ts';
 
-export function aboutRoutes(description: () => Document): readonly Route[] {
-  return [
-    route({
-      id: 'getVersion',
-      method: 'get',
-      path: '/version',
-      tag: 'about',
-      summary: 'The version of softquota',
-      access: 'anybody',
-      answer: { status: 200, description: 'The version', schema: versionReport },
-      handle: () => ({ version }),
-    }),
-    route({
-      id: 'getDescription',
-      method: 'get',
-      path: '/openapi.json',
-      tag: 'about',
-      summary: 'This description',
-      access: 'anybody',
-      answer: {
-        status: 200,
-        description: 'An OpenAPI 3.1 document',
-        schema: z.looseObject({ openapi: z.string() }),
-      },
-      handle: () => ({ ...description() }),
-    }),
-  ];
-}
+export const aboutRoutes: readonly Route[] = [
+  route({
+    id: 'getVersion',
+    method: 'get',
+    path: '/version',
+    tag: 'about',
+    summary: 'The version of softquota',
+    access: 'anybody',
+    answer: { status: 200, description: 'The version', schema: versionReport },
+    handle: () => ({ version }),
+  }),
+  route({
+    id: 'getDescription',
+    method: 'get',
+    path: '/openapi.json',
+    tag: 'about',
+    summary: 'This description',
+    access: 'anybody',
+    answer: {
+      status: 200,
+      description: 'An OpenAPI 3.1 document',
+      schema: z.looseObject({ openapi: z.string() }),
+    },
+    handle: async () => (await import('../../../docs/openapi.json', { with: { type: 'json' } })).default,
+  }),
+];

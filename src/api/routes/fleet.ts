@@ -1,7 +1,4 @@
-/**
- * `/hosts` and `/store`: the hosts that share this quota, and what they share. There only where there are
- * such.
- */
+/** `/hosts` and `/store`: the hosts that share this quota, and what they share; 404 where there are none. */
 
 import { z } from 'zod';
 import { bringHome } from '../../backup/index.ts';
@@ -22,7 +19,13 @@ import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 
 export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices): readonly Route[] {
-  if (fleet === null) return [];
+  const sharing = (): NonNullable<ApiServices['fleet']> => {
+    if (fleet !== null) return fleet;
+    throw new SoftquotaError(
+      'not_found',
+      'this daemon has its quota for itself ([store] ADAPTER = sqlite); docs/redis.md tells how hosts share one',
+    );
+  };
   return [
     route({
       id: 'listHosts',
@@ -31,9 +34,10 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       tag: 'operation',
       summary: 'The hosts that share this quota',
       access: administrators.read,
-      faults: [503],
+      faults: [404, 503],
       answer: { status: 200, description: 'Hosts, by id', schema: z.array(fleetHost) },
       handle: async () => {
+        const fleet = sharing();
         const stored = await ledger.shares.storedByHost();
         const [hosts, walks] = await Promise.all([fleet.hosts(), fleet.walkers.byHost()]);
         return hosts
@@ -52,6 +56,7 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       faults: [404, 409, 503],
       answer: { status: 204, description: 'Forgotten' },
       handle: async ({ params: { host } }) => {
+        const fleet = sharing();
         if (host === ownHost) {
           throw new SoftquotaError(
             'conflict',
@@ -68,9 +73,10 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       tag: 'operation',
       summary: 'The state of the shared store',
       access: administrators.read,
+      faults: [404],
       answer: { status: 200, description: 'Its state', schema: sharedStore },
       handle: () => {
-        const { away, divergence } = fleet.state;
+        const { away, divergence } = sharing().state;
         return {
           away_since: away === null ? null : new Date(away.since).toISOString(),
           reason: away?.reason ?? null,
@@ -87,9 +93,12 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
         "Copy the data that only the shared store has to this host's own store, so that the host can continue alone",
       access: administrators.write,
       body: copyOrder,
-      faults: [409, 503],
+      faults: [404, 409, 503],
       answer: { status: 200, description: 'The contents of the own store', schema: copiedTo },
-      handle: ({ body: { verify = false } }) => bringHome(ledger, { verify }),
+      handle: ({ body: { verify = false } }) => {
+        sharing();
+        return bringHome(ledger, { verify });
+      },
     }),
     route({
       id: 'repairStore',
@@ -99,12 +108,12 @@ export function fleetRoutes({ fleet, ledger, host: ownHost, now }: ApiServices):
       summary: 'Choose between two diverged policies, for all hosts',
       access: administrators.write,
       body: repairOrder,
-      faults: [409, 503],
+      faults: [404, 409, 503],
       answer: {
         status: 204,
         description: 'The policy is in force on this host, and within two seconds on all others',
       },
-      handle: ({ body: { policy } }) => fleet.repair(policy),
+      handle: ({ body: { policy } }) => sharing().repair(policy),
     }),
   ];
 }

@@ -1,6 +1,5 @@
 /** Every route that there is, in the order in which the description tells them. */
 
-import { type Document, describe } from '../openapi.ts';
 import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { aboutRoutes } from './about.ts';
@@ -27,11 +26,8 @@ import { usageRoutes } from './usage.ts';
 import { userQuotaRoutes } from './user-quotas.ts';
 import { userRoutes } from './users.ts';
 
-/** The same for every server. It is made at the start, since that takes longer than a request may. */
-let description: Document | undefined;
-
 export function allRoutes(services: ApiServices): readonly Route[] {
-  const routes: readonly Route[] = [
+  return [
     ...ruleRoutes(services),
     ...groupRoutes(services),
     ...groupUserRoutes(services),
@@ -54,19 +50,6 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...signInRoutes(services),
     ...installationRoutes(services),
     ...fleetRoutes(services),
-    ...aboutRoutes(() => described),
+    ...aboutRoutes,
   ];
-  const described = descriptionOf(routes);
-  return routes;
-}
-
-/** All routes as an OpenAPI document, for those who have no daemon. */
-export function describedRoutes(): Document {
-  // Making routes only hands on what their handlers work with, and none of them is called.
-  return descriptionOf(allRoutes({} as ApiServices));
-}
-
-function descriptionOf(routes: readonly Route[]): Document {
-  description ??= describe(routes);
-  return description;
 }

@@ -1,4 +1,4 @@
-/** The routes as an OpenAPI 3.1 document. */
+/** The routes as an OpenAPI 3.1 document: docs/openapi.json, which the daemon serves. */
 
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
@@ -10,10 +10,12 @@ import {
   type ZodOpenApiPathsObject,
   type ZodOpenApiResponsesObject,
 } from 'zod-openapi';
-import { version } from '../version.ts';
-import { fault, text } from '../wire/index.ts';
-import { isOpen } from './access.ts';
-import { type Route, tags } from './route.ts';
+import { isOpen } from '../../src/api/access.ts';
+import { type Route, tags } from '../../src/api/route.ts';
+import { allRoutes } from '../../src/api/routes/index.ts';
+import type { ApiServices } from '../../src/api/services.ts';
+import { version } from '../../src/version.ts';
+import { fault, text } from '../../src/wire/index.ts';
 
 export type Document = ReturnType<typeof createDocument>;
 
@@ -22,7 +24,13 @@ const description = `The usage and the quotas of the owners on a git server.
 The paths and the JSON for rules, groups and quotas are the same as Forgejo's, so that its clients work with softquota.
 Every error is \`{"message", "code", "url"}\`: the message names each wrong field.`;
 
-export function describe(routes: readonly Route[]): Document {
+/** All routes as a text of JSON. */
+export function openApi(): string {
+  // Making routes only hands on what their handlers work with, and none of them is called.
+  return `${JSON.stringify(describe(allRoutes({} as ApiServices)), null, 2)}\n`;
+}
+
+function describe(routes: readonly Route[]): Document {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const route of routes) {
     paths[route.path] = { ...paths[route.path], [route.method]: operation(route) };
@@ -137,7 +145,7 @@ function headersOf(told: Readonly<Record<string, string>>) {
 }
 
 /** The statuses that a route may refuse with, ascending. */
-export function faultsOf({ params, query, body, access, method, faults = [] }: Route): readonly number[] {
+function faultsOf({ params, query, body, access, method, faults = [] }: Route): readonly number[] {
   return [
     ...new Set([
       ...faults,
