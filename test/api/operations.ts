@@ -54,7 +54,7 @@ export const shared: Readonly<Record<string, Example>> = {
   forgetHost: remove('/admin/quota/hosts/other'),
   getSharedStore: get('/admin/quota/store'),
   bringStoreHome: post('/admin/quota/store/copy', {}),
-  repairStore: post('/admin/quota/store/repair', { policy: 'shared' }),
+  repairStore: post('/admin/quota/store/repair', { policy: 'stored' }),
 };
 
 export const examples: Readonly<Record<string, Example | ((world: World) => Promise<Example>)>> = {
