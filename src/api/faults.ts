@@ -1,6 +1,6 @@
 /** Answers to requests that cannot be fulfilled. */
 
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Response } from 'express';
 import { type ErrorCode, errorCatalog, SoftquotaError, systemCode } from '../errors.ts';
@@ -19,6 +19,14 @@ export function answerFault(response: Response, error: unknown, services: FaultS
   const { status, code, message } = faultAnswerTo(error, services);
   if (error instanceof AuthError) response.set(error.headers);
   response.status(status).json(faultOf(code, message, services));
+}
+
+/** Answers where the modules of the API cannot be loaded: somebody replaced or removed them. */
+export function answerUnloaded(response: ServerResponse, services: FaultServices): void {
+  const message =
+    'the files of softquota have changed since the daemon started: restart it; its log has details';
+  response.writeHead(errorCatalog.not_ready.status, { 'Content-Type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify(faultOf('not_ready', message, services)));
 }
 
 /** Answers and closes a connection whose request is malformed, or did not arrive in time. */

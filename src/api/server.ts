@@ -1,6 +1,6 @@
 /** The API on a Unix socket, or on an address. */
 
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { SoftquotaError } from '../errors.ts';
 import { localAdministrator } from '../identity/index.ts';
@@ -12,10 +12,9 @@ import {
   type SocketPlace,
 } from '../sockets/index.ts';
 import { peersBehind } from './address.ts';
-import { type ApplicationOptions, application } from './application.ts';
+import type { ApplicationOptions } from './application.ts';
 import { Built, builtFolder } from './built.ts';
-import { rejectConnection } from './faults.ts';
-import { allRoutes } from './routes/index.ts';
+import { answerUnloaded, rejectConnection } from './faults.ts';
 import type { ApiServices } from './services.ts';
 import { Streams } from './stream.ts';
 
@@ -69,10 +68,9 @@ export class ApiServer {
       renewed: null,
     } as const;
     const parts = partsOf(
+      services,
       {
         streams: new Streams(),
-        routes: allRoutes(services),
-        services,
         authenticate: () => local,
         browsers: null,
         web: null,
@@ -93,10 +91,9 @@ export class ApiServer {
     { host, port, trustedProxies, mostConnections: most }: ListenAddress,
   ): Promise<ApiServer> {
     const parts = partsOf(
+      services,
       {
         streams: new Streams(),
-        routes: allRoutes(services),
-        services,
         authenticate: (authorization, address) => services.identity.authenticate(authorization, address),
         browsers: services.identity,
         web: new Built(builtFolder),
@@ -144,7 +141,7 @@ interface Parts {
   readonly streams: Streams;
 }
 
-function partsOf(options: ApplicationOptions, limits: ConnectionLimits): Parts {
+function partsOf(services: ApiServices, options: WaitingOptions, limits: ConnectionLimits): Parts {
   const server = createServer({
     headersTimeout: headersMs,
     requestTimeout: requestMs,
@@ -152,9 +149,31 @@ function partsOf(options: ApplicationOptions, limits: ConnectionLimits): Parts {
   });
   server.timeout = silentMs;
   const connections = new Connections(server, limits);
-  server.on('request', application(options));
-  server.on('clientError', (error, socket) => rejectConnection(error, socket, options.services));
+  server.on('request', loadedLater(services, options));
+  server.on('clientError', (error, socket) => rejectConnection(error, socket, services));
   return { server, connections, streams: options.streams };
+}
+
+type WaitingOptions = Omit<ApplicationOptions, 'routes' | 'services'>;
+
+/** Loads the application when it is first asked something: nothing else of the daemon needs it. */
+function loadedLater(services: ApiServices, options: WaitingOptions): RequestListener {
+  let app: RequestListener | null = null;
+  return async (request, response) => {
+    try {
+      if (app === null) {
+        const [{ application }, { allRoutes }] = await Promise.all([
+          import('./application.ts'),
+          import('./routes/index.ts'),
+        ]);
+        app ??= application({ ...options, services, routes: allRoutes(services) });
+      }
+    } catch (error) {
+      services.unforeseen(error);
+      return answerUnloaded(response, services);
+    }
+    app(request, response);
+  };
 }
 
 function urlOf(host: string, server: Server): string {

@@ -1,6 +1,6 @@
 /** The API as this daemon serves it: to its administrator on a socket, and to everybody with a token. */
 
-import type { ApiServer, ApiServices } from '../api/index.ts';
+import { ApiServer, type ApiServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
@@ -9,7 +9,7 @@ import { findings, type ObservedFleet } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Measuring } from '../measuring/index.ts';
-import { type SecretKeys, type SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
+import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
 import type { History, Totals } from '../overview/index.ts';
 import type { Logger } from '../service/index.ts';
 import type { ConnectionShares, SocketPlace } from '../sockets/index.ts';
@@ -39,21 +39,12 @@ export interface ApiParts extends ServedParts {
   unforeseen(error: unknown): void;
 }
 
-/**
- * Loads the modules that the API is built on. It takes longer to load than all else, and no check is answered
- * meanwhile: it is to be there before the gate opens.
- */
-export function loadApi() {
-  return Promise.all([import('../api/index.ts'), import('../oauth/index.ts')]);
-}
-
 /** On both or on neither; rejects with `configuration`. `url` is what HTTP is served at. */
 export async function openApi(
   parts: ApiParts,
   socket: SocketPlace,
   shares: ConnectionShares,
 ): Promise<{ readonly url: string; makeRoom(): void; close(): Promise<void> }> {
-  const [{ ApiServer }, { SignInFlow }] = await loadApi();
   const { server } = parts.current.config;
   const bound = { url: `http://${server.httpAddr}:${server.httpPort}/` };
   const baseUrl = () => server.rootUrl ?? bound.url;

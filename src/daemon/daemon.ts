@@ -24,7 +24,6 @@ import { History, Totals } from '../overview/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore, openUnitSources } from '../store/index.ts';
 import { version } from '../version.ts';
-import { loadApi } from './api.ts';
 import { ConfigFile, type Current } from './current.ts';
 import { prepareDataPath, sourcesDirectory, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
@@ -75,8 +74,7 @@ export class Daemon {
     const current: Current = { config, file: ConfigFile.justRead(config.file), restartKeys: [] };
     const opened: Opened = [];
     try {
-      // The store is read by a thread of its own: meanwhile this one loads what it will need.
-      const [{ ledger, store }] = await Promise.all([openLedger(config, host, log), loadApi()]);
+      const { ledger, store } = await openLedger(config, host, log);
       opened.push(ledger);
       const fleet = await joinFleet({ config, host, ledger, log });
       if (fleet !== null) opened.push(fleet);

@@ -6,6 +6,8 @@
  */
 
 import type { HistoryStore } from './history.ts';
+import type { RedisSettings } from './redis/context.ts';
+import type { SharedStore } from './shared.ts';
 import { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 
@@ -37,7 +39,6 @@ export type {
 export { ownerIdBits } from './record-store.ts';
 export type { SharedStoreLog } from './redis/connection.ts';
 export type { RedisSettings } from './redis/context.ts';
-export { openRedisStore } from './redis/store.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export {
   type Basis,
@@ -91,4 +92,13 @@ export function openStore(settings: StoreSettings): Promise<Store & HistoryStore
     case 'sqlite':
       return openSqliteStore(settings);
   }
+}
+
+/**
+ * Opens what hosts share; its client is loaded only then. Rejects with `store_refused` where what lies there is
+ * another program's, or of a newer softquota, or not for us.
+ */
+export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
+  const redis = await import('./redis/store.ts');
+  return redis.openRedisStore(settings);
 }
