@@ -7,11 +7,12 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Hangs } from './hangs.ts';
+import type { IoWorkers } from './io-workers.ts';
 import type { WorkerAnswers, WorkerQuestion } from './messages.ts';
 import type { AskOptions, WorkerClient } from './worker-client.ts';
 
 export interface AroundOptions {
-  readonly openWorkerClient: () => WorkerClient;
+  readonly ioWorkers: Pick<IoWorkers, 'take'>;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
 }
@@ -38,11 +39,11 @@ export class Around {
     question: Extract<WorkerQuestion, { readonly ask: Ask }>,
     found?: AskOptions['found'],
   ): Promise<WorkerAnswers[Ask]> {
-    const { openWorkerClient, hangs } = this.#options;
+    const { ioWorkers, hangs } = this.#options;
     for (let attempt = 0; attempt < mostHangs; attempt++) {
       // A caller that was stopped may ask once more before it notices: no thread is started for it.
       if (this.#isClosed) throw new SoftquotaError('internal', 'asking has ended');
-      this.#client ??= openWorkerClient();
+      this.#client ??= ioWorkers.take();
       const client = this.#client;
       const avoided = hangs.avoided();
       const watch = this.#watch(client);

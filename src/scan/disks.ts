@@ -8,9 +8,9 @@
 import { isWithin, type Layout, leavesOf } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import type { Hangs } from './hangs.ts';
+import type { IoWorkers } from './io-workers.ts';
 import type { DiskSpace } from './messages.ts';
 import { monotonic } from './shared.ts';
-import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
 /** A file system with storage roots on it; a root of which nothing is known stands for itself. */
 export interface WatchedDisk {
@@ -26,30 +26,18 @@ export interface WatchedDisk {
 export interface Disks {
   /** Each file system once. Takes at most `deadlineMs` for each root that hangs, once. Never rejects. */
   spaces(layout: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]>;
-  /** Ends the I/O workers, and gives how many had to be left. */
-  close(withinMs: number): Promise<number>;
+  /** From now on nothing is asked. */
+  close(): void;
 }
 
 /** So many I/O workers may hang; then no other root is asked. */
 const mostHanging = 4;
 
-export function openDisks(hangs: Hangs, code?: URL): Disks {
-  let idle: WorkerClient | null = null;
-  const clients = new Set<WorkerClient>();
+export function openDisks(hangs: Hangs, ioWorkers: Pick<IoWorkers, 'take'>): Disks {
   /** The roots that have not answered. */
   const hanging = new Set<string>();
   let asking: Promise<readonly WatchedDisk[]> | null = null;
   let isClosed = false;
-
-  function newClient(): WorkerClient {
-    const client = openWorkerClient('disks', code);
-    clients.add(client);
-    client.ended.then(() => {
-      clients.delete(client);
-      if (idle === client) idle = null;
-    });
-    return client;
-  }
 
   function isBesideHanging(path: string): boolean {
     return hangs.avoidedInHaste().some(place => isWithin(path, place));
@@ -57,31 +45,26 @@ export function openDisks(hangs: Hangs, code?: URL): Disks {
 
   async function spaceAt(path: string, deadlineMs: number): Promise<DiskSpace | null> {
     if (isClosed || hanging.has(path) || isBesideHanging(path) || hanging.size >= mostHanging) return null;
-    idle ??= newClient();
-    const client = idle;
+    const client = ioWorkers.take();
     const { promise: late, resolve } = Promise.withResolvers<'late'>();
     const deadline = setTimeout(resolve, deadlineMs, 'late');
     const asked = client.ask({ ask: 'disk', path }, { avoided: hangs.avoided() }).catch(() => null);
     const answer = await Promise.race([asked, late]);
     clearTimeout(deadline);
-    if (answer !== 'late') return answer;
+    if (answer !== 'late') {
+      void client.close(0);
+      return answer;
+    }
     hanging.add(path);
-    idle = null;
     const at = client.at();
     const release = at === null ? () => {} : hangs.track(path, monotonic() - at.milliseconds);
     void asked.then(() => {
       release();
-      comesBack(client, path);
+      // A disk that was only slow, or a thread that was long in starting.
+      hanging.delete(path);
+      void client.close(0);
     });
     return null;
-  }
-
-  /** Late, but it answers: a disk that was only slow, or a thread that was long in starting. */
-  function comesBack(client: WorkerClient, path: string): void {
-    hanging.delete(path);
-    if (!clients.has(client)) return;
-    if (idle === null && !isClosed) idle = client;
-    else void client.close(0);
   }
 
   async function ask({ roots, tracks }: Layout, deadlineMs: number): Promise<readonly WatchedDisk[]> {
@@ -111,10 +94,8 @@ export function openDisks(hangs: Hangs, code?: URL): Disks {
       });
       return asking;
     },
-    close: async withinMs => {
+    close: () => {
       isClosed = true;
-      const ended = await Promise.all([...clients].map(client => client.close(withinMs)));
-      return ended.filter(hasEnded => !hasEnded).length;
     },
   };
 }

@@ -5,21 +5,19 @@
  * in time, the I/O worker is left behind, and the next question goes to another one. Where two of them wait
  * for one file system, no other looks at it, and after a while nobody; as long as `mostClients` hang, nothing
  * is looked up, and every question is told so at once.
- *
- * The first I/O worker stands ready from the beginning on: starting one may take longer than who asks can
- * wait.
  */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Located } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import { type Hangs, mostImpatient } from './hangs.ts';
+import type { IoWorkers } from './io-workers.ts';
 import type { ScanContext } from './messages.ts';
-import { openWorkerClient, type WorkerClient } from './worker-client.ts';
+import type { WorkerClient } from './worker-client.ts';
 
 export interface LookupsOptions {
   readonly hangs: Hangs;
-  readonly code?: URL | undefined;
+  readonly ioWorkers: Pick<IoWorkers, 'take'>;
   readonly mostClients?: number;
 }
 
@@ -28,8 +26,8 @@ export interface Lookups {
   locate(context: ScanContext, path: string, deadlineMs: number): Promise<Located>;
   /** How many I/O workers hang. */
   hanging(): number;
-  /** Ends the I/O workers, and gives how many had to be left. */
-  close(withinMs: number): Promise<number>;
+  /** Rejects what waits; from now on nothing is asked. */
+  close(): void;
 }
 
 interface Place {
@@ -52,7 +50,7 @@ interface Waiting {
 /** An I/O worker that has not answered after this time does not keep others waiting. */
 const slowMs = 50;
 
-export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): Lookups {
+export function openLookups({ hangs, ioWorkers, mostClients = 4 }: LookupsOptions): Lookups {
   const places = new Set<Place>();
   const queue = new Set<Waiting>();
   let isClosed = false;
@@ -101,7 +99,7 @@ export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): L
   }
 
   function newPlace(): Place {
-    const place: Place = { client: openWorkerClient('lookup', code), state: 'idle', path: '' };
+    const place: Place = { client: ioWorkers.take(), state: 'idle', path: '' };
     places.add(place);
     return place;
   }
@@ -124,9 +122,16 @@ export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): L
       .finally(() => {
         clearTimeout(slow);
         clearTimeout(waiting.deadline);
-        if (place.state !== 'hanging') place.state = 'idle';
+        if (place.state === 'hanging') return advance();
+        place.state = 'idle';
         advance();
+        if (place.state === 'idle') giveBack(place);
       });
+  }
+
+  function giveBack(place: Place): void {
+    places.delete(place);
+    void place.client.close(0);
   }
 
   /** An I/O worker that hangs counts until its thread has ended after all. */
@@ -143,7 +148,6 @@ export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): L
     return [...places].filter(({ state }) => state === 'hanging').length;
   }
 
-  newPlace();
   return {
     hanging,
     locate: (context, path, deadlineMs) =>
@@ -172,15 +176,13 @@ export function openLookups({ hangs, code, mostClients = 4 }: LookupsOptions): L
         queue.add(waiting);
         advance();
       }),
-    close: async withinMs => {
+    close: () => {
       isClosed = true;
       for (const { deadline, fail } of queue) {
         clearTimeout(deadline);
         fail(new SoftquotaError('not_ready', 'looking up has ended'));
       }
       queue.clear();
-      const ended = await Promise.all([...places].map(({ client }) => client.close(withinMs)));
-      return ended.filter(hasEnded => !hasEnded).length;
     },
   };
 }

@@ -5,6 +5,7 @@
 
 import { isWithin, type Layout } from '../layout/index.ts';
 import type { Hangs } from './hangs.ts';
+import type { IoWorkers } from './io-workers.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
 import type { ScanContext, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
 import type { Mounts } from './mounts.ts';
@@ -16,13 +17,12 @@ import { unitStandingAfter } from './roots.ts';
 import { monotonic } from './shared.ts';
 import { type TargetOutcome, Targets } from './targets.ts';
 import type { Start } from './walker-handle.ts';
-import type { WorkerClient } from './worker-client.ts';
 
 export interface MeasuringOptions {
   readonly scanner: ScannerOptions;
   readonly context: () => ScanContext;
   readonly cacheFile: () => string | null;
-  readonly openWorkerClient: (name: string) => WorkerClient;
+  readonly ioWorkers: Pick<IoWorkers, 'take'>;
   readonly hangs: Hangs;
   readonly hungAfterMs: number;
   readonly mounts: Mounts;
@@ -45,7 +45,7 @@ export class UnitMeasuring {
     scanner,
     context,
     cacheFile,
-    openWorkerClient,
+    ioWorkers,
     hangs,
     hungAfterMs,
     mounts,
@@ -54,7 +54,7 @@ export class UnitMeasuring {
     const { workers, knownBytes, nextSeq, log, code } = scanner;
     this.#scanner = scanner;
     this.#onDoubt = onDoubt;
-    this.#rootCheck = new RootCheck({ knownUnits: scanner, context, openWorkerClient, hangs });
+    this.#rootCheck = new RootCheck({ knownUnits: scanner, context, ioWorkers, hangs });
     this.pool = new Pool({
       size: workers,
       cacheFile,

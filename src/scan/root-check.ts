@@ -7,6 +7,7 @@
 
 import { walkedRoots } from '../layout/index.ts';
 import type { Hangs } from './hangs.ts';
+import type { IoWorkers } from './io-workers.ts';
 import type { SweptRoot } from './measurement.ts';
 import type { ScanContext } from './messages.ts';
 import { type KnownRoots, sweptRoots } from './roots.ts';
@@ -16,7 +17,7 @@ import type { WorkerClient } from './worker-client.ts';
 export interface RootCheckOptions {
   readonly knownUnits: KnownRoots;
   readonly context: () => ScanContext;
-  readonly openWorkerClient: (name: string) => WorkerClient;
+  readonly ioWorkers: Pick<IoWorkers, 'take'>;
   readonly hangs: Hangs;
 }
 
@@ -51,7 +52,7 @@ export class RootCheck {
 
   async #inTime(): Promise<readonly SweptRoot[] | null> {
     if (this.#client !== null) return null;
-    const client = this.#options.openWorkerClient('roots');
+    const client = this.#options.ioWorkers.take();
     this.#client = client;
     void client.ended.then(() => {
       this.#client = null;

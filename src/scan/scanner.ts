@@ -10,6 +10,7 @@ import { printable } from '../text/index.ts';
 import { Around } from './around.ts';
 import { openDisks, type WatchedDisk } from './disks.ts';
 import { type Hang, Hangs } from './hangs.ts';
+import { IoWorkers } from './io-workers.ts';
 import { openLookups } from './lookups.ts';
 import { UnitMeasuring } from './measuring.ts';
 import type { ScanContext } from './messages.ts';
@@ -22,7 +23,6 @@ import { isCovered } from './schedule.ts';
 import { sweep } from './sweep.ts';
 import type { TargetOutcome } from './targets.ts';
 import { Watch } from './watch.ts';
-import { openWorkerClient, type WorkerClient } from './worker-client.ts';
 
 export interface ScannerStatus {
   /** The units that are being walked. */
@@ -99,8 +99,9 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) request({ kind: 'sweep' });
     },
   });
-  const lookups = openLookups({ hangs, code: options.code?.ioWorker });
-  const disks = openDisks(hangs, options.code?.ioWorker);
+  const ioWorkers = new IoWorkers(options.code?.ioWorker);
+  const lookups = openLookups({ hangs, ioWorkers });
+  const disks = openDisks(hangs, ioWorkers);
   const measuring = new UnitMeasuring({
     scanner: options,
     context: () => {
@@ -109,7 +110,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       return context;
     },
     cacheFile: () => cacheFile,
-    openWorkerClient: name => openCounted(name),
+    ioWorkers,
     hangs,
     hungAfterMs,
     mounts,
@@ -124,7 +125,6 @@ export function createScanner(options: ScannerOptions): Scanner {
     hungAfterMs,
     log,
   });
-  const clients = new Set<WorkerClient>();
   const closed = Promise.withResolvers<void>();
   const ready = Promise.race([prepare(), closed.promise]);
 
@@ -132,15 +132,8 @@ export function createScanner(options: ScannerOptions): Scanner {
     if (!isClosed && !isCovered('sweep', runs)) request({ kind: 'sweep' });
   }
 
-  function openCounted(name: string): WorkerClient {
-    const client = openWorkerClient(name, options.code?.ioWorker);
-    clients.add(client);
-    client.ended.then(() => clients.delete(client));
-    return client;
-  }
-
-  function openAround(name: string): Around {
-    return new Around({ openWorkerClient: () => openCounted(name), hangs, hungAfterMs });
+  function openAround(): Around {
+    return new Around({ ioWorkers, hangs, hungAfterMs });
   }
 
   function resolved({ storages, exclude, measure }: ScanSettings, layout: Layout): void {
@@ -151,8 +144,7 @@ export function createScanner(options: ScannerOptions): Scanner {
   /** Before the first walk: the cache, and how the storage lies. Never rejects. */
   async function prepare(): Promise<void> {
     await mounts.refresh();
-    const client = openCounted('prepare');
-    const around = openAround('prepare');
+    const client = ioWorkers.take();
     try {
       const fault = await client.ask({ ask: 'prepare cache', file: options.cacheFile });
       if (fault !== null)
@@ -161,6 +153,8 @@ export function createScanner(options: ScannerOptions): Scanner {
     } catch (error) {
       if (!isClosed) log.warn({ file: options.cacheFile, err: error }, 'the scan cache cannot be used');
     }
+    void client.close(0);
+    const around = openAround();
     try {
       const { storages, exclude } = options;
       const layout = await around.ask({ ask: 'resolve', storages, exclude });
@@ -169,7 +163,6 @@ export function createScanner(options: ScannerOptions): Scanner {
       if (!isClosed) log.error({ err: error }, 'how the storage lies could not be found out');
     }
     around.close();
-    void client.close(0);
   }
 
   function request(asked: SweepRequest): ScanRun {
@@ -280,13 +273,12 @@ export function createScanner(options: ScannerOptions): Scanner {
       current?.abort.abort();
       next();
       closed.resolve();
-      const clientsLeft = Promise.all([...clients].map(client => client.close(closeMs)));
+      lookups.close();
+      disks.close();
       const left = await Promise.all([
-        clientsLeft.then(ended => ended.filter(hasEnded => !hasEnded).length),
+        ioWorkers.close(closeMs),
         measuring.close(closeMs),
         watch.close(closeMs),
-        lookups.close(closeMs),
-        disks.close(closeMs),
       ]);
       return left.reduce((sum, count) => sum + count, 0);
     },

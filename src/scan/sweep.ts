@@ -25,7 +25,7 @@ export interface SweepOptions {
   readonly ready: Promise<void>;
   /** The cache's file; null where it is not used. */
   readonly cacheFile: () => string | null;
-  readonly openAround: (name: string) => Around;
+  readonly openAround: () => Around;
   /** Aborted, it stops the sweep. */
   readonly signal: AbortSignal;
 }
@@ -33,7 +33,7 @@ export interface SweepOptions {
 /** Makes the sweep; `run` tells how it ended. Never rejects. */
 export async function sweep(options: SweepOptions): Promise<void> {
   const { run, scanner, measuring, signal } = options;
-  const clients = options.openAround('survey');
+  const clients = options.openAround();
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
   });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
 import { openDisks } from '../../src/scan/disks.ts';
+import { IoWorkers } from '../../src/scan/io-workers.ts';
 import { hangs } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
 
@@ -18,8 +19,9 @@ function world(t: Test, names: readonly string[]) {
     fill(join(root, name, 'alice/file'), 1);
     return storage(name.startsWith('packages') ? 'packages' : 'lfs', `${root}/${name}/{owner}`);
   });
-  const disks = openDisks(hangs(), code);
-  t.teardown(() => disks.close(60_000));
+  const ioWorkers = new IoWorkers(code);
+  t.teardown(() => ioWorkers.close(60_000));
+  const disks = openDisks(hangs(), ioWorkers);
   const layout = resolveLayout(storages, []);
   return { root, disks, layout };
 }
@@ -67,6 +69,6 @@ t.test(
 
 t.test('after the end nothing is asked any more', async t => {
   const { disks, layout } = world(t, ['lfs']);
-  t.equal(await disks.close(60_000), 0);
+  disks.close();
   t.match(await disks.spaces(layout, 60_000), [{ sizeBytes: null, freeBytes: null }]);
 });

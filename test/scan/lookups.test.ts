@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { resolveLayout } from '../../src/layout/index.ts';
+import { IoWorkers } from '../../src/scan/io-workers.ts';
 import { openLookups } from '../../src/scan/lookups.ts';
 import { hangs } from './hanging.ts';
 import { fill, storage, temporary } from './world.ts';
@@ -17,11 +18,16 @@ function world(t: Test, mostClients?: number, book = hangs()) {
     measure: 'apparent',
     layout: resolveLayout(storages, []),
   } as const;
-  const code = new URL('odd-io-worker.ts', import.meta.url);
-  const lookups = openLookups({ hangs: book, code, ...(mostClients === undefined ? {} : { mostClients }) });
+  const ioWorkers = new IoWorkers(new URL('odd-io-worker.ts', import.meta.url));
+  const lookups = openLookups({
+    hangs: book,
+    ioWorkers,
+    ...(mostClients === undefined ? {} : { mostClients }),
+  });
   const opened: FileHandle[] = [];
   t.teardown(async () => {
-    await lookups.close(60_000);
+    lookups.close();
+    await ioWorkers.close(60_000);
     for (const pipe of opened) await pipe.close();
   });
   const locate = (path: string, deadlineMs: number) => lookups.locate(context, join(root, path), deadlineMs);
@@ -34,7 +40,7 @@ function world(t: Test, mostClients?: number, book = hangs()) {
     t.teardown(letGo);
     return { path: `${path}hang`, letGo };
   }
-  return { root, lookups, locate, hangingAt };
+  return { root, ioWorkers, lookups, locate, hangingAt };
 }
 
 t.test('the unit of a path is looked up off the main thread', async t => {
@@ -48,19 +54,6 @@ t.test('the unit of a path is looked up off the main thread', async t => {
   t.match(await locate('alice/other', 60_000), { found: 'none' });
   const many = await Promise.all(Array.from({ length: 200 }, () => locate('alice/store/file', 60_000)));
   t.ok(many.every(located => located.found === 'unit'));
-});
-
-t.test('who asks first waits for no thread to be started', async t => {
-  const started: unknown[] = [];
-  const count = (thread: unknown) => started.push(thread);
-  process.on('worker', count);
-  t.teardown(() => process.off('worker', count));
-  const { locate } = world(t);
-  // Told of a thread in the next turn.
-  await new Promise(setImmediate);
-  t.equal(started.length, 1, 'it is there before anybody asks');
-  await locate('alice/store/file', 60_000);
-  t.equal(started.length, 1, 'and answers');
 });
 
 t.test('a disk that hangs keeps nobody waiting beyond the deadline, and no other question', async t => {
@@ -92,14 +85,15 @@ t.test('where all clients hang every question is told so at once, until one come
   t.match(await locate('alice/store', 60_000), { found: 'unit' });
 });
 
-t.test('closing says how many threads had to be left', async t => {
+t.test('closing leaves the threads that hang, and nothing is looked up any more', async t => {
   const book = hangs({ hungAfterMs: 0 });
-  const { locate, lookups, hangingAt } = world(t, undefined, book);
+  const { ioWorkers, locate, lookups, hangingAt } = world(t, undefined, book);
   await locate('alice/store', 60_000);
   const { path } = hangingAt('alice/store/');
   // A thread that has not come to the path when the deadline comes does not hang.
   do await t.rejects(locate(path, 500), { code: 'not_ready' });
   while (!book.list().some(hang => hang.path.endsWith(path)));
-  t.equal(await lookups.close(100), 1);
+  lookups.close();
+  t.equal(await ioWorkers.close(100), 1);
   await t.rejects(locate('alice/store', 60_000), { code: 'not_ready' });
 });
