@@ -23,23 +23,28 @@ import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
-export interface AccountOptions {
-  /** The owner's name, as it is now. */
-  nameOf(): string;
-  /** Called when what the owner stores, or what is reported on top, has changed. */
-  onChange(): void;
+/** What all accounts have in common. */
+export interface AccountBook {
+  /** An owner's name, as it is now. */
+  nameOf(ownerKey: string): string;
+  /** Called when what an owner stores, or what is reported on top, has changed. */
+  onChange(ownerKey: string): void;
 }
+
+/** Most owners have none: these stand for theirs. */
+const noShares: ReadonlyMap<string, ShareRecord> = new Map();
+const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 
 export class Account {
   readonly ownerKey: string;
-  readonly #options: AccountOptions;
+  readonly #book: AccountBook;
   readonly #units = new Map<string, UnitRecord>();
   /** The sets of sources; most owners have none. */
   #sources: readonly SourceShare[] = [];
   /** The shares of other hosts, by host. */
-  readonly #shares = new Map<string, ShareRecord>();
+  #shares = noShares;
   /** Only leaves that have any. */
-  readonly #deltas = new Map<Leaf, LeafDeltas>();
+  #deltas = noDeltas;
   /** The sum of the units, without deltas; null if it has to be added up again. */
   #unitBytes: Usage | null = noUsage;
   #usage: Usage | null = null;
@@ -48,9 +53,9 @@ export class Account {
   #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
 
-  constructor(ownerKey: string, options: AccountOptions) {
+  constructor(ownerKey: string, book: AccountBook) {
     this.ownerKey = ownerKey;
-    this.#options = options;
+    this.#book = book;
   }
 
   /** May be gone through more than once. */
@@ -147,7 +152,7 @@ export class Account {
       return;
     }
     this.#recount();
-    this.#options.onChange();
+    this.#book.onChange(this.ownerKey);
   }
 
   /** Nothing of the owner's is in that source's set any more. */
@@ -155,7 +160,7 @@ export class Account {
     if (!this.#sources.includes(share)) return;
     this.#sources = this.#sources.filter(one => one !== share);
     this.#recount();
-    this.#options.onChange();
+    this.#book.onChange(this.ownerKey);
   }
 
   sourceShare(source: string): SourceShare | undefined {
@@ -164,15 +169,16 @@ export class Account {
 
   /** Takes what another host says in place of what it said before. */
   putShare(share: ShareRecord): void {
-    this.#shares.set(share.host, share);
+    this.#shares = new Map(this.#shares).set(share.host, share);
     this.#usage = null;
-    this.#options.onChange();
+    this.#book.onChange(this.ownerKey);
   }
 
   takeShare(host: string): void {
-    if (!this.#shares.delete(host)) return;
+    if (!this.#shares.has(host)) return;
+    this.#shares = without(this.#shares, host, noShares);
     this.#usage = null;
-    this.#options.onChange();
+    this.#book.onChange(this.ownerKey);
   }
 
   put(unit: UnitRecord): void {
@@ -192,10 +198,10 @@ export class Account {
   addDelta(delta: Delta): void {
     const { leaf } = delta.record;
     const deltas = this.#deltas.get(leaf) ?? new LeafDeltas(leaf, this.units);
-    this.#deltas.set(leaf, deltas);
+    if (!this.#deltas.has(leaf)) this.#deltas = new Map(this.#deltas).set(leaf, deltas);
     deltas.add(delta, this.units);
     this.#recount();
-    this.#options.onChange();
+    this.#book.onChange(this.ownerKey);
   }
 
   /** Drops the deltas that walks have overtaken, or that have lapsed; gives the dropped. */
@@ -205,10 +211,10 @@ export class Account {
       const over = deltas.settle(this.units, monotonicNow);
       if (over.length === 0) continue;
       dropped.push(...over);
-      if (deltas.isEmpty) this.#deltas.delete(leaf);
+      if (deltas.isEmpty) this.#deltas = without(this.#deltas, leaf, noDeltas);
       this.#recount();
     }
-    if (dropped.length > 0) this.#options.onChange();
+    if (dropped.length > 0) this.#book.onChange(this.ownerKey);
     return dropped;
   }
 
@@ -224,7 +230,7 @@ export class Account {
       if (after !== undefined) addTo(next, after.leaf, after.bytes);
       this.#unitBytes = next.every(Number.isSafeInteger) ? next : null;
     }
-    this.#options.onChange();
+    this.#book.onChange(this.ownerKey);
   }
 
   #recount(): void {
@@ -279,11 +285,22 @@ export class Account {
   }
 
   #tooLarge(cause?: unknown): SoftquotaError {
-    const name = printable(this.#options.nameOf());
+    const name = printable(this.#book.nameOf(this.ownerKey));
     return new SoftquotaError('sum_too_large', `the sum of ${name}'s units exceeds 2^53 - 1 bytes`, {
       cause,
     });
   }
+}
+
+/** A map without a key; `none` where nothing is left. */
+function without<Key, Value>(
+  map: ReadonlyMap<Key, Value>,
+  key: Key,
+  none: ReadonlyMap<Key, Value>,
+): ReadonlyMap<Key, Value> {
+  const left = new Map(map);
+  left.delete(key);
+  return left.size === 0 ? none : left;
 }
 
 function oldestWalk(units: Iterable<UnitRecord>): number | null {

@@ -57,7 +57,7 @@ export class Ledger {
     const clock: Clock = options.clock ?? systemClock;
     const { host, log, store } = options;
     const owners = new OwnerRegistry(options.foldCase);
-    const usage = new UsageIndex(owners, ownerKey => this.#watchers.tell(ownerKey));
+    const usage = new UsageIndex(owners, host, ownerKey => this.#watchers.tell(ownerKey));
     const now = () => clock.wall();
     const nextSeq = () => ++this.#seq;
     const writeBehindTo = (to: Pick<Store, 'write'>, probe: () => Changes) =>

@@ -5,23 +5,26 @@
  */
 
 import type { OwnerRegistry } from '../documents/index.ts';
+import { leafIndex, leaves } from '../quota/index.ts';
 import type { OwnerRecord, UnitRecord } from '../store/index.ts';
-import { Account } from './account.ts';
+import { Account, type AccountBook } from './account.ts';
 
 export class UsageIndex {
   readonly owners: OwnerRegistry;
-  readonly #onChange: (ownerKey: string) => void;
+  readonly #host: string;
+  readonly #book: AccountBook;
   /** By owner's key; an owner without one has no usage. */
   readonly #accounts = new Map<string, Account>();
   readonly #units = new Map<string, UnitRecord>();
 
   /**
    * `onChange` is called, in the midst of it, when an owner's units or what is reported on top of them have
-   * changed.
+   * changed. Most units are those of `host`.
    */
-  constructor(owners: OwnerRegistry, onChange: (ownerKey: string) => void) {
+  constructor(owners: OwnerRegistry, host: string, onChange: (ownerKey: string) => void) {
     this.owners = owners;
-    this.#onChange = onChange;
+    this.#host = host;
+    this.#book = { nameOf: ownerKey => this.#nameOf(ownerKey), onChange };
   }
 
   get accounts(): Iterable<Account> {
@@ -93,17 +96,14 @@ export class UsageIndex {
     const { key } = this.owners.add(owner);
     const known = this.#accounts.get(key);
     if (known !== undefined) return known;
-    const account = new Account(key, {
-      nameOf: () => this.#nameOf(key),
-      onChange: () => this.#onChange(key),
-    });
+    const account = new Account(key, this.#book);
     this.#accounts.set(key, account);
     return account;
   }
 
   /** Tells that an owner has come of whom there is nothing else to tell. */
   announce(ownerKey: string): void {
-    this.#onChange(ownerKey);
+    this.#book.onChange(ownerKey);
   }
 
   /** Forgets the account of an owner who has gone, and has no usage. */
@@ -112,7 +112,8 @@ export class UsageIndex {
   }
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
-  put(unit: UnitRecord): void {
+  put(record: UnitRecord): void {
+    const unit = this.#compact(record);
     const before = this.#units.get(unit.id);
     if (before !== undefined && before.owner !== unit.owner) this.remove(before);
     this.#units.set(unit.id, unit);
@@ -140,6 +141,25 @@ export class UsageIndex {
       if (unit.kind === 'walked' && (unit.name === directory || unit.name.startsWith(prefix)))
         yield unit.name;
     }
+  }
+
+  /** The same record with the texts that many units share: one that came from a thread has its own of each. */
+  #compact(unit: UnitRecord): UnitRecord {
+    const { id, name, host, owner, bytes, files, partial, measuredAt, seq } = unit;
+    const known = owner === null ? undefined : this.owners.named(owner)?.name;
+    return {
+      id,
+      kind: unit.kind === 'walked' ? 'walked' : 'reported',
+      host: host === this.#host ? this.#host : host,
+      name: name === id ? id : name,
+      owner: known === owner ? known : owner,
+      leaf: leaves[leafIndex(unit.leaf)] ?? unit.leaf,
+      bytes,
+      files,
+      partial,
+      measuredAt,
+      seq,
+    };
   }
 
   #nameOf(ownerKey: string): string {
