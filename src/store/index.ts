@@ -99,6 +99,6 @@ export function openStore(settings: StoreSettings): Promise<Store & HistoryStore
  * another program's, or of a newer softquota, or not for us.
  */
 export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
-  const redis = await import('./redis/store.ts');
-  return redis.openRedisStore(settings);
+  const { RedisStore } = await import('./redis/store.ts');
+  return RedisStore.open(settings);
 }

@@ -49,22 +49,10 @@ import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './sha
 import { mustBeRecords } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
-/**
- * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not
- * for us.
- */
-export async function openRedisStore(settings: RedisSettings): Promise<SharedStore> {
-  const store = new RedisStore(settings);
-  const fault = await store.opened();
-  if (fault?.code !== 'store_refused') return store;
-  await store.close();
-  throw fault;
-}
-
 /** What may wait in a queue; more is a sign that nobody looks at the answers. */
 const mostWaiting = 2000;
 
-class RedisStore implements SharedStore {
+export class RedisStore implements SharedStore {
   readonly #context: RedisContext;
   readonly #follower: Follower;
   /** Two, so that a policy does not wait for the shares of a hundred thousand owners. */
@@ -74,12 +62,24 @@ class RedisStore implements SharedStore {
   readonly #lives = new Map<string, number>();
   #closed: Promise<void> | null = null;
 
-  constructor(settings: RedisSettings) {
+  private constructor(settings: RedisSettings) {
     this.#context = createContext(settings, () => this.#follower.tell());
     this.#follower = new Follower(this.#context);
     const full = () => away(this.#context.connection.where, 'too much waits for it already');
     this.#policyQueue = new SerialQueue(mostWaiting, full);
     this.#shareQueue = new SerialQueue(mostWaiting, full);
+  }
+
+  /**
+   * Rejects with `store_refused` where what lies there is another program's, or of a newer softquota, or not
+   * for us.
+   */
+  static async open(settings: RedisSettings): Promise<RedisStore> {
+    const store = new RedisStore(settings);
+    const fault = await store.opened();
+    if (fault?.code !== 'store_refused') return store;
+    await store.close();
+    throw fault;
   }
 
   opened(): Promise<SoftquotaError | null> {
