@@ -24,14 +24,14 @@ import {
 } from '../store/index.ts';
 import { AuditLog, type Author } from './audit-log.ts';
 import type { ChangeSet } from './change-set.ts';
-import { changedAllTheTime, Deadline, deadlineMs, notBegun, notHereYet, unknown } from './deadline.ts';
+import { Deadline, deadlineMs, notBegun, notHereYet, unknown } from './deadline.ts';
 import { DocumentStore } from './document-store.ts';
 import {
   type Attempt,
+  attempted,
   completed,
   type DraftedTransaction,
   type LongChange,
-  mostTries,
   workUpToDate,
 } from './draft.ts';
 import type { Kind } from './kind.ts';
@@ -168,11 +168,10 @@ export class Documents {
     const deadline = new Deadline(deadlineMs);
     return this.#queues.run(new Set(lines), async before => {
       await (this.#shared === null ? before : deadline.wait(before, notBegun));
-      for (let tries = 0; tries < mostTries; tries += 1) {
+      return attempted(async () => {
         const draft = await workUpToDate(() => this.#drafting(change, by), this.#movesNow);
-        if (await this.#commit(draft, deadline)) return draft.result;
-      }
-      throw changedAllTheTime();
+        return (await this.#commit(draft, deadline)) ? { done: draft.result } : null;
+      });
     });
   }
 
@@ -234,22 +233,22 @@ export class Documents {
     return completed(transaction, result, basis, () => this.#auditLog.eventsOf(transaction, by, at, around));
   }
 
-  async #inTurn<T>(
-    early: DraftedTransaction<T> | null,
+  #inTurn<T>(
+    first: DraftedTransaction<T> | null,
     redraft: () => DraftedTransaction<T>,
     on: ReadonlySet<Line>,
     deadline: Deadline,
   ): Promise<Attempt<T>> {
-    let draft = early;
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      if (draft === null || !this.#isCurrent(draft, on)) draft = redraft();
+    let early: DraftedTransaction<T> | null = first;
+    return attempted<Attempt<T>>(async () => {
+      const draft = early !== null && this.#isCurrent(early, on) ? early : redraft();
+      early = null;
       const wider = new Set([...on, ...draft.lines]);
-      if (wider.size > on.size) return { is: 'wider', lines: wider };
-      if (draft.lines.size === 0) return { is: 'done', result: await this.#writeVolatile(draft, deadline) };
-      if (await this.#commit(draft, deadline)) return { is: 'done', result: draft.result };
-      draft = null;
-    }
-    throw changedAllTheTime();
+      if (wider.size > on.size) return { done: { is: 'wider', lines: wider } };
+      if (draft.lines.size === 0) await this.#writeVolatile(draft, deadline);
+      else if (!(await this.#commit(draft, deadline))) return null;
+      return { done: { is: 'done', result: draft.result } };
+    });
   }
 
   /** Nothing of these lines was changed since. */

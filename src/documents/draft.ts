@@ -37,7 +37,16 @@ export type Attempt<T> =
   | { readonly is: 'wider'; readonly lines: ReadonlySet<Line> };
 
 /** Drafts of one transaction, when others' changes come in between. */
-export const mostTries = 20;
+const mostTries = 20;
+
+/** Makes one attempt after the other, until one is `done`; null: what others changed came in between. */
+export async function attempted<T>(attempt: () => Promise<{ readonly done: T } | null>): Promise<T> {
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const outcome = await attempt();
+    if (outcome !== null) return outcome.done;
+  }
+  throw changedAllTheTime();
+}
 
 /** Completes a transaction that a change has been drafted in, with the events that tell of it. */
 export function* completed<T>(
@@ -53,15 +62,15 @@ export function* completed<T>(
 }
 
 /** Does work on what is in force, and anew where that changes meanwhile, as `moves` tells. */
-export async function workUpToDate<T>(begin: () => Work<T>, moves: () => DraftBasis['moves']): Promise<T> {
-  for (let tries = 0; tries < mostTries; tries += 1) {
+export function workUpToDate<T>(begin: () => Work<T>, moves: () => DraftBasis['moves']): Promise<T> {
+  return attempted(async () => {
     const before = moves();
     try {
-      const result = await workInSlices(begin());
-      if (moves() === before) return result;
+      const done = await workInSlices(begin());
+      return moves() === before ? { done } : null;
     } catch (error) {
       if (moves() === before) throw error;
+      return null;
     }
-  }
-  throw changedAllTheTime();
+  });
 }
