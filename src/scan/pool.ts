@@ -1,5 +1,6 @@
 /**
- * The walkers: threads that stay, to which tasks are handed out in batches.
+ * The walkers: threads to which tasks are handed out in batches, and that end when there is nothing to walk for a
+ * while.
  *
  * Urgent tasks go before those of a sweep, and wait at most for the units that are being walked
  * at the moment. A walker that dies, out of memory for example, takes no other task with it: what it
@@ -52,6 +53,8 @@ export interface PoolOptions {
   /** Returns the device of a path, which identifies its disk. */
   readonly deviceOf: (path: string) => string;
   readonly warn: (details: object, message: string) => void;
+  /** How long walkers stay when there is nothing to walk, in milliseconds; a minute unless given. */
+  readonly restMs?: number;
 }
 
 /** A walker that is at something. */
@@ -75,6 +78,7 @@ const mostUncounted = 16;
 const looksEach = 10;
 /** So many walkers that die one after the other without a result are not the units' fault. */
 const mostDeaths = 20;
+const usualRestMs = 60_000;
 
 export class Pool {
   readonly #options: PoolOptions;
@@ -82,6 +86,8 @@ export class Pool {
   readonly #queue = new Queue<Entry>();
   /** Looks from time to time whether walkers get on, while there are walks. */
   #watch: NodeJS.Timeout | null = null;
+  /** Runs while nothing is walked. */
+  #rest: NodeJS.Timeout | null = null;
   /** The counts of finished batches of sweeps. */
   #sweptBefore: Counts = nothing;
   #lastId = 0;
@@ -137,6 +143,7 @@ export class Pool {
   async close(withinMs: number): Promise<number> {
     this.#closed = true;
     clearInterval(this.#watch ?? undefined);
+    clearTimeout(this.#rest ?? undefined);
     this.#stop(urgencies);
     if ([...this.#walkers].some(({ urgency, release }) => urgency !== null && release === null)) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -256,6 +263,7 @@ export class Pool {
   }
 
   #give(walker: WalkerHandle<Entry>, { urgency, device }: Next, entries: readonly Entry[]): void {
+    clearTimeout(this.#rest ?? undefined);
     walker.urgency = urgency;
     walker.device = device;
     beginTask(walker.shared);
@@ -329,8 +337,7 @@ export class Pool {
   /** Ends a walker that another one was started for, since it did not get on. */
   #letGo(walker: WalkerHandle<Entry>): void {
     if (walker.urgency !== null || this.#walkers.size - this.#stuck().length <= this.#options.size) return;
-    this.#walkers.delete(walker);
-    sendTask(walker, { type: 'close' });
+    this.#end(walker);
   }
 
   #exited(walker: WalkerHandle<Entry>, code: number): void {
@@ -371,6 +378,17 @@ export class Pool {
     if ([...this.#walkers].some(({ urgency }) => urgency !== null)) return;
     clearInterval(this.#watch ?? undefined);
     this.#watch = null;
+    this.#rest = setTimeout(() => this.#endIdle(), this.#options.restMs ?? usualRestMs).unref();
     this.#idle?.();
+  }
+
+  /** A walker keeps the memory that its largest unit took. */
+  #endIdle(): void {
+    for (const walker of [...this.#walkers].filter(({ urgency }) => urgency === null)) this.#end(walker);
+  }
+
+  #end(walker: WalkerHandle<Entry>): void {
+    this.#walkers.delete(walker);
+    sendTask(walker, { type: 'close' });
   }
 }

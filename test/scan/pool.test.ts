@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
 import type { TaskResult } from '../../src/scan/messages.ts';
@@ -18,7 +20,7 @@ interface World {
   readonly done: string[];
 }
 
-function world(t: Test, size = 1): World {
+function world(t: Test, size = 1, restMs = 60_000): World {
   const root = temporary(t);
   const storages = [storage('lfs', `${root}/{owner}`)];
   const layout: Layout = resolveLayout(storages, []);
@@ -39,6 +41,7 @@ function world(t: Test, size = 1): World {
     hangs: hangs(),
     hungAfterMs: 30_000,
     deviceOf: () => '',
+    restMs,
     warn: (_, message) => warnings.push(message),
   });
   t.teardown(() => pool.close(300));
@@ -149,3 +152,21 @@ t.test('what is walked, and for how long, can be seen', async t => {
   t.ok((pool.busy()[0]?.milliseconds ?? Number.NaN) >= 0);
   await walk;
 });
+
+t.test(
+  'a walker ends when there is nothing to walk for a while, and another one walks what comes then',
+  async t => {
+    const started: Worker[] = [];
+    const count = (thread: Worker) => started.push(thread);
+    process.on('worker', count);
+    t.teardown(() => process.off('worker', count));
+    const { add, warnings } = world(t, 1, 1);
+    t.match(await add('one'), { outcome: 'measured' });
+    const [first] = started;
+    if (first === undefined) throw new Error('no walker was started');
+    if (first.threadId !== -1) await once(first, 'exit');
+    t.match(await add('two'), { outcome: 'measured' });
+    t.equal(started.length, 2);
+    t.strictSame(warnings, [], 'nobody takes it for dead');
+  },
+);
