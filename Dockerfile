@@ -10,6 +10,7 @@ COPY tsconfig.json ./
 COPY scripts/build scripts/bundle.ts ./scripts/
 COPY src ./src
 COPY web ./web
+COPY docs/openapi.json ./docs/
 RUN npm run build
 
 FROM node:24-bookworm-slim
