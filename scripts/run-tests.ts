@@ -17,7 +17,7 @@ import { unitCoverage, unitTests } from './unit-tests.ts';
 /** How many files run at a time: many wait for events. */
 const jobs = 3;
 /** Seconds that one file may take. */
-const timeout = process.env.SOFTQUOTA_LONG === '1' ? 1800 : 120;
+const timeout = process.env.SOFTQUOTA_LONG === '1' ? 1800 : 240;
 /** For a file to end by itself past its time, in seconds. */
 const graceSeconds = 30;
 
