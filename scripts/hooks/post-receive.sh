@@ -27,13 +27,13 @@ nl='
 
 # fragment: chain
 
-# Nobody waits for this: it goes on behind the push, with none of git's descriptors, and ends
-# by itself. Settings that cannot be taken were told before the push. What was decided without
-# the daemon is told where it takes this.
-read_conf || read_repository
-cd -P . || exit 1
+# Nobody waits for this: it goes on behind the push, and ends by itself. Settings that cannot be taken were told
+# before the push. What was decided without the daemon is told where it takes this.
 (
+	let_go
+	read_conf || read_repository
+	cd -P . || exit 1
 	tell_change
 	[ "$status" != 202 ] || tell_record
-) </dev/null >/dev/null 2>&1 &
+) &
 run_others "$@"

@@ -142,9 +142,10 @@ put_on_record() {
 leave() {
 	if [ "$1" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}" ]; then
 		(
+			let_go
 			read_conf || read_repository
 			cd -P . && tell_change
-		) </dev/null >/dev/null 2>&1 &
+		) &
 	fi
 	exit "$1"
 }
@@ -168,7 +169,7 @@ if [ "$early" = yes ] || may_grow; then
 		[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
 	elif [ "$verdict" -ne 0 ]; then
 		# After a push that goes on, post-receive tells it.
-		(tell_record) </dev/null >/dev/null 2>&1 &
+		(let_go && tell_record) &
 	fi
 	[ "$verdict" -eq 0 ] || leave 1
 fi

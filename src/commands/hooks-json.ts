@@ -12,10 +12,11 @@ import type {
   WithdrawReport,
 } from '../githooks/index.ts';
 
-export function installJson({ repositories, hookConf, future }: InstallReport): object {
+export function installJson({ repositories, hookConf, client, future }: InstallReport): object {
   return {
     repositories: repositories.map(installedJson),
     hook_conf: hookConf,
+    client,
     future: {
       template_dir: future.templateDir,
       hook_conf: future.hookConf,

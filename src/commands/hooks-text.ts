@@ -63,7 +63,7 @@ export function distributeText({ gitolite, hooks, repositories: report }: Distri
   ]);
 }
 
-function installedLines({ repositories, hookConf }: InstallReport): string[] {
+function installedLines({ repositories, hookConf, client }: InstallReport): string[] {
   const told = repositories.flatMap(result => {
     if (isFault(result)) return [faultLine(result)];
     const did = hookNames.map(name => didWords(name, result.hooks[name]));
@@ -77,11 +77,14 @@ function installedLines({ repositories, hookConf }: InstallReport): string[] {
           hookConf.believed
             ? `The hooks use /etc/softquota/hook.conf: they ask at ${hookConf.socket ?? 'the default socket'}.`
             : 'The hooks ignore /etc/softquota/hook.conf: only root may write it, and everybody must be able to read it.',
+          ...(hookConf.believed && (hookConf.client ?? 'curl') !== client
+            ? [`They can ask by ${client}: put the line client=${client} into that file.`]
+            : []),
         ];
   return [
     ...told,
     `${counted(repositories.length, 'repository', 'repositories')}${faults === 0 ? '' : `, ${faults} of them failed`}.`,
-    ...conf,
+    ...(hookConf === null ? [`The hooks ask by ${client}.`] : conf),
   ];
 }
 
@@ -156,7 +159,7 @@ function remark(status: ReadStatus, hookConf: HookConf | null, expected: string 
   const { onError, lastFor, timeout } = settings;
   const others = Object.entries({ onError, lastFor, timeout }).filter(([, value]) => value !== null);
   const words = [
-    `asks at ${socketAsked(status, hookConf) ?? 'the default socket'}`,
+    `asks at ${socketAsked(status, hookConf) ?? 'the default socket'} by ${clientOf(status, hookConf)}`,
     ...(hookConf?.believed === true ? [] : others.map(([name, value]) => `${name} = ${value}`)),
     ...(asksElsewhere(status, hookConf, expected) ? [`not at ${expected}`] : []),
     ...(hooksPath === null ? [] : [`in ${hooksPath.directory}, because of core.hooksPath`]),
@@ -168,6 +171,11 @@ function remark(status: ReadStatus, hookConf: HookConf | null, expected: string 
 /** The socket that the hooks there use; null if no setting names one. */
 function socketAsked({ settings }: ReadStatus, hookConf: HookConf | null): string | null {
   return hookConf?.believed === true ? hookConf.socket : settings.socket;
+}
+
+/** The program by which the hooks there ask. */
+function clientOf({ settings }: ReadStatus, hookConf: HookConf | null): string {
+  return (hookConf?.believed === true ? hookConf.client : settings.client) ?? 'curl';
 }
 
 export function asksElsewhere(

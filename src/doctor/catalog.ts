@@ -220,6 +220,12 @@ export const doctorFindings = {
     meaning: 'curl, which the hooks need to ask the gate, is not installed, or cannot use Unix sockets.',
     mend: 'install curl 7.40 or newer',
   },
+  hook_client: {
+    severity: 'notice',
+    meaning:
+      'The program by which the hooks ask the gate is gone, or is another program of the same name. The hooks ask by curl instead, so each push takes longer.',
+    mend: '`softquota hooks install REPOSITORY`, or the line `client=` of /etc/softquota/hook.conf',
+  },
   git_missing: {
     severity: 'wrong',
     meaning:

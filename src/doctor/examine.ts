@@ -5,6 +5,7 @@ import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf, together } from './check-result.ts';
+import { checkClients } from './clients.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';
 import { checkDaemon } from './daemon.ts';
 import { checkGate } from './gate.ts';
@@ -95,6 +96,7 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
       close.map(({ user }) => user),
       hooks.run,
     ),
+    await checkClients(context, hookConf, close, statuses, hooks.well),
     checkUnmanaged(installation, repositories),
     checkGc(context, close),
     await checkSignedPushes(context, close, statuses),

@@ -1,11 +1,11 @@
 /** What the hooks take as a setting, by the same rules as they have. */
 
-import { isLastFor } from '../githooks/index.ts';
+import { isClient, isLastFor } from '../githooks/index.ts';
 
 /** Names as hook.conf and `git config` spell them. */
-export type SettingName = 'socket' | 'onError' | 'lastFor' | 'timeout';
+export type SettingName = 'socket' | 'onError' | 'lastFor' | 'timeout' | 'client';
 
-export const settingNames: readonly SettingName[] = ['socket', 'onError', 'lastFor', 'timeout'];
+export const settingNames: readonly SettingName[] = ['socket', 'onError', 'lastFor', 'timeout', 'client'];
 
 /** Returns why the hooks do not accept a value and use the default; null if they accept it. */
 export function settingFault(name: SettingName, value: string): string | null {
@@ -19,6 +19,8 @@ export function settingFault(name: SettingName, value: string): string | null {
       return isLastFor(value) ? null : 'expected 1 to 999 hours or days, such as 24h or 7d';
     case 'timeout':
       return isTimeout(value) ? null : 'expected a number of seconds from 0.1 to 60';
+    case 'client':
+      return isClient(value) ? null : 'expected curl, nc or socat';
   }
 }
 

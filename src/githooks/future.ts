@@ -23,11 +23,14 @@ export interface HookSettings {
   readonly socket: string;
   readonly onError?: string;
   readonly lastFor?: string;
+  readonly client: string | null;
 }
 
-export function futureRepositories({ socket, onError, lastFor }: HookSettings): FutureRepositories {
+export function futureRepositories({ socket, onError, lastFor, client }: HookSettings): FutureRepositories {
   const template = '/etc/softquota/template';
-  const more = Object.entries({ onError, lastFor }).filter(([, value]) => value !== undefined);
+  const more = Object.entries({ onError, lastFor, client }).filter(
+    ([, value]) => value !== undefined && value !== null,
+  );
   const format = ['socket=%s', ...more.map(([name, value]) => `${name}=${value}`)].join('\\n');
   const hookConf = [
     `install -d ${dirname(hookConfPath)}`,

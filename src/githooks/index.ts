@@ -6,6 +6,7 @@
  * Nothing is printed.
  */
 
+export { type Client, clientFault, isClient, programFolders, type QuickClient } from './client.ts';
 export {
   type CommonStatus,
   commonStatus,

@@ -2,6 +2,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Parts } from '../in-time/index.ts';
+import { type Client, findClient } from './client.ts';
 import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
 import { type FutureRepositories, futureRepositories } from './future.ts';
@@ -32,6 +33,8 @@ export interface InstallOptions {
    * stays.
    */
   readonly lastFor?: string;
+  /** The program by which the hooks ask; the quickest that works unless given. */
+  readonly client?: Client;
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
   /** The parts that an earlier process at the same work has done. */
@@ -61,6 +64,8 @@ export interface InstallReport {
   readonly repositories: readonly InstallResult[];
   /** What counts instead of the repositories' settings, where it exists. */
   readonly hookConf: HookConf | null;
+  /** The program by which the hooks can ask most quickly. */
+  readonly client: Client;
   readonly future: FutureRepositories;
 }
 
@@ -94,7 +99,14 @@ export async function installHooks(
 ): Promise<InstallReport> {
   const hookConf = readHookConf(options.hookConf ?? hookConfPath);
   const { socket, onError, lastFor } = options;
-  const wanted = { socket, ...(onError && { onError }), ...(lastFor && { lastFor }) };
+  const client = options.client ?? (await findClient());
+  const wanted = {
+    socket,
+    // By curl they ask without being told.
+    client: client === 'curl' ? null : client,
+    ...(onError && { onError }),
+    ...(lastFor && { lastFor }),
+  };
   const findHooksPath = hooksPathFinder();
   const results = await inEach(
     repositories,
@@ -106,6 +118,7 @@ export async function installHooks(
       const hooks = await installInto(repository);
       const asWanted =
         settings.socket === wanted.socket &&
+        settings.client === wanted.client &&
         settings.onError === (wanted.onError ?? settings.onError) &&
         settings.lastFor === (wanted.lastFor ?? settings.lastFor);
       if (hookConf === null && !asWanted) await writeSettings(repository, wanted);
@@ -120,6 +133,7 @@ export async function installHooks(
   return {
     repositories: results,
     hookConf,
+    client,
     future: futureRepositories(wanted),
   };
 }

@@ -21,7 +21,7 @@ export type RemoveResult = RemoveDone | RepositoryFault;
 
 /**
  * Undoes `installHooks`: ours go, a hook that had made room returns with its content, mode and owner, and
- * softquota.socket is taken out. Hooks of other people are left alone. `parts`: what an earlier process at
+ * softquota.socket and softquota.client are taken out. Hooks of other people are left alone. `parts`: what an earlier process at
  * the same work has done.
  */
 export async function removeHooks(
@@ -29,9 +29,9 @@ export async function removeHooks(
   parts?: Parts<RemoveDone>,
 ): Promise<readonly RemoveResult[]> {
   return inEach(repositories, parts, async (repository, path): Promise<RemoveDone> => {
-    const { socket } = await readSettings(repository);
+    const { socket, client } = await readSettings(repository);
     const hooks = await removeFromRepository(repository);
-    if (socket !== null) await writeSettings(repository, { socket: null });
+    if (socket !== null || client !== null) await writeSettings(repository, { socket: null, client: null });
     return { repository: path, hooks, socket: socket === null ? 'absent' : 'removed' };
   });
 }

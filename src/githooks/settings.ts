@@ -25,27 +25,29 @@ export interface HookConf {
   readonly believed: boolean;
   /** The socket it names. */
   readonly socket: string | null;
+  /** The program by which it has the hooks ask. */
+  readonly client: string | null;
 }
 
 /** What the file says, or null where there is none. */
 export function readHookConf(path: string): HookConf | null {
   const file = readBounded(path, { follow: true });
   if (file.kind === 'absent') return null;
-  if (file.kind !== 'file') return { believed: false, socket: null };
+  if (file.kind !== 'file') return { believed: false, socket: null, client: null };
   const { uid, mode } = file.stats;
   const believed = uid === 0 && (mode & 0o022) === 0 && (mode & 0o004) !== 0;
-  return { believed, socket: socketIn(file.bytes.toString()) };
+  const text = file.bytes.toString();
+  return { believed, socket: settingIn(text, 'socket'), client: settingIn(text, 'client') };
 }
 
-/** The last one holds. */
-function socketIn(text: string): string | null {
-  let socket: string | null = null;
+/** Of several lines the last one counts. */
+function settingIn(text: string, name: string): string | null {
+  let value: string | null = null;
   for (const line of text.split('\n')) {
     const end = line.indexOf('=');
-    if (end !== -1 && withoutBlanks(line.slice(0, end)) === 'socket')
-      socket = withoutBlanks(line.slice(end + 1));
+    if (end !== -1 && withoutBlanks(line.slice(0, end)) === name) value = withoutBlanks(line.slice(end + 1));
   }
-  return socket;
+  return value;
 }
 
 /** The text without the spaces and tabs around it, as the shell takes them away. */
@@ -67,6 +69,7 @@ export interface RepositorySettings {
   readonly onError: string | null;
   readonly lastFor: string | null;
   readonly timeout: string | null;
+  readonly client: string | null;
   readonly hooksPath: string | null;
   /**
    * Tells whether it includes other files, which may say more: they are not read, since whoever wrote it
@@ -82,14 +85,15 @@ const keys = {
   socket: 'softquota.socket',
   onError: 'softquota.onerror',
   lastFor: 'softquota.lastfor',
+  client: 'softquota.client',
 } as const;
 
-type SettingChanges = Readonly<Partial<Record<keyof typeof keys, string | null>>>;
+export type SettingChanges = Readonly<Partial<Record<keyof typeof keys, string | null>>>;
 
 export async function readSettings(repository: Folder): Promise<RepositorySettings> {
   const config = await configOf(repository);
   const wanted =
-    'softquota\\.(socket|onerror|lastfor|timeout)|core\\.hookspath|gitlab\\.fullpath|include(if\\..*)?\\.path';
+    'softquota\\.(socket|onerror|lastfor|timeout|client)|core\\.hookspath|gitlab\\.fullpath|include(if\\..*)?\\.path';
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-regexp', `^(${wanted})$`];
   const output = await git(args, { input: config.bytes });
   const values = new Map(
@@ -103,6 +107,7 @@ export async function readSettings(repository: Folder): Promise<RepositorySettin
     onError: values.get(keys.onError) ?? null,
     lastFor: values.get(keys.lastFor) ?? null,
     timeout: values.get('softquota.timeout') ?? null,
+    client: values.get(keys.client) ?? null,
     hooksPath: values.get('core.hookspath') ?? null,
     includes: [...values.keys()].some(key => key.startsWith('include')),
     gitlabProject: values.get('gitlab.fullpath') ?? null,

@@ -43,6 +43,7 @@ const values: Readonly<Record<SettingName, readonly string[]>> = {
     ],
     ...['', '1.', '.5', '1.2.3', '-1', '1e3', '2s', '007'],
   ],
+  client: ['curl', 'nc', 'socat', 'wget', '', 'NC', '/bin/nc'],
 };
 
 t.test('a value is at fault where the hooks go by the default, and only there', async t => {

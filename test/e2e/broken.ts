@@ -103,6 +103,12 @@ export const hookFaults: readonly Fault[] = [
     names: '/usr/bin',
   },
   {
+    what: 'netcat, by which the hooks ask, is gone',
+    break: 'mv /usr/bin/nc.openbsd /usr/bin/nc.away',
+    found: ['hook_client'],
+    names: 'set to ask by nc',
+  },
+  {
     what: 'git is too old for a quarantine',
     break: `printf '#!/bin/sh\\nPATH=/usr/bin\\n[ "$1" != --version ] || exec echo git version 2.10.5\\nexec git "$@"\\n' >/usr/local/bin/git && chmod 755 /usr/local/bin/git`,
     found: ['git_missing'],

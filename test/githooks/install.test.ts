@@ -10,6 +10,7 @@ import {
   isProtected,
   parseLastFor,
   parseOnError,
+  removeHooks,
 } from '../../src/githooks/index.ts';
 import { Gate, refused } from '../hooks/gate.ts';
 import { hooksDirectory } from '../hooks/world.ts';
@@ -265,7 +266,11 @@ t.test('core.hooksPath is reported where git would pass over the repository’s 
 t.test('how later repositories get the hooks is told in commands that work', async t => {
   const { server, install } = await installed(t);
   await install();
-  const { future } = await installHooks([], { socket: "/run/it's here/gate.sock", hookConf: server.noConf });
+  const { future } = await installHooks([], {
+    socket: "/run/it's here/gate.sock",
+    client: 'nc',
+    hookConf: server.noConf,
+  });
   const etc = server.path('etc');
   const local = (lines: readonly string[]) => lines.join('\n').replaceAll('/etc/softquota', etc);
   const env = { GIT_CONFIG_SYSTEM: join(etc, 'gitconfig'), GIT_CONFIG_NOSYSTEM: '0' };
@@ -278,13 +283,13 @@ t.test('how later repositories get the hooks is told in commands that work', asy
     repositories: [
       {
         hooks: { 'pre-receive': { state: 'installed', current: true }, 'post-receive': { current: true } },
-        settings: { socket: "/run/it's here/gate.sock" },
+        settings: { socket: "/run/it's here/gate.sock", client: 'nc' },
       },
     ],
   });
   await writeFile(server.path('conf.sh'), `set -e\n${local(future.hookConf)}\n`);
   t.match(await shell(`sh ${server.path('conf.sh')}`), { code: 0 });
-  t.equal(await readFile(join(etc, 'hook.conf'), 'utf8'), "socket=/run/it's here/gate.sock\n");
+  t.equal(await readFile(join(etc, 'hook.conf'), 'utf8'), "socket=/run/it's here/gate.sock\nclient=nc\n");
 });
 
 t.test(
@@ -292,7 +297,7 @@ t.test(
   async t => {
     const { server, repository } = await installed(t);
     const install = (more: Partial<InstallOptions> = {}) =>
-      installHooks([repository], { socket: '/s', hookConf: server.noConf, ...more });
+      installHooks([repository], { socket: '/s', client: 'curl', hookConf: server.noConf, ...more });
     t.match(await install({ onError: 'last', lastFor: '7d' }), { repositories: [{ settings: 'written' }] });
     t.match(await install({ lastFor: '7d' }), { repositories: [{ settings: 'unchanged' }] });
     t.match(await install({ lastFor: '48h' }), { repositories: [{ settings: 'written' }] });
@@ -310,6 +315,22 @@ t.test(
     }
   },
 );
+
+t.test('the program that asks is the quickest that works, and written unless it is curl', async t => {
+  const { server, repository } = await installed(t);
+  const install = (more: Partial<InstallOptions> = {}) =>
+    installHooks([repository], { socket: '/s', hookConf: server.noConf, ...more });
+  const client = () => server.config(repository, 'softquota.client');
+  t.match(await install(), { client: 'nc', repositories: [{ settings: 'written' }] });
+  t.equal(await client(), 'nc');
+  t.match(await install({ client: 'curl' }), { client: 'curl', repositories: [{ settings: 'written' }] });
+  t.equal(await client(), '');
+  t.match(await install({ client: 'curl' }), { repositories: [{ settings: 'unchanged' }] });
+  t.match(await install({ client: 'socat' }), { repositories: [{ settings: 'written' }] });
+  t.equal(await client(), 'socat');
+  await removeHooks([repository]);
+  t.equal(await client(), '');
+});
 
 t.test('lastFor is a number of hours or days', async t => {
   for (const age of ['1h', '24h', '7d', '999d']) t.equal(parseLastFor(age), age);

@@ -1,6 +1,6 @@
 /** Connections that are refused, reset or closed without an answer are tried again until the time is over. */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
@@ -8,21 +8,29 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { until } from '../e2e/ask.ts';
-import { World, type WorldOptions } from './world.ts';
+import { byEachClient, World, type WorldOptions } from './world.ts';
 
 const refusal =
   'HTTP/1.1 413 Content Too Large\r\nX-Softquota-Decision: refused\r\nContent-Length: 5\r\n\r\nfull\n';
 
 /** A world whose hook asks at a socket of the test's own, and tells each pause it makes. */
-async function pausing(t: Test, options: WorldOptions & { readonly sleep?: string } = {}) {
+async function pausing(
+  t: Test,
+  options: WorldOptions & {
+    readonly sleep?: string;
+    /** Tells also how long a program other than curl may take. */
+    readonly guard?: boolean;
+  } = {},
+) {
   const world = await World.open(t, options);
   const socket = join(world.folder, 'own.sock');
   const pauses = join(world.folder, 'pauses');
   await writeFile(pauses, '');
   const sleep = join(world.folder, 'sleep');
   await world.script(sleep, `#!/bin/sh\necho "$1" >>${pauses}\n${options.sleep ?? 'exec sleep "$1"'}\n`);
+  const starts = options.guard === true ? 'become' : '(become';
   await world.put('pre-receive', join(world.bare, 'hooks/pre-receive'), text =>
-    text.replaceAll('become sleep', `become ${sleep}`),
+    text.replaceAll(`${starts} sleep`, `${starts} ${sleep}`),
   );
   await world.configure('softquota.socket', socket);
   await world.configure('softquota.onError', 'deny');
@@ -53,8 +61,8 @@ const endings: Readonly<Record<string, (socket: Socket) => void>> = {
 
 for (const [name, end] of Object.entries(endings)) {
   for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox ash']) {
-    t.test(`a connection that is ${name} is tried again, in ${shell}`, async t => {
-      const { socket, push, pauses } = await pausing(t, { shell });
+    byEachClient(`a connection that is ${name} is tried again, in ${shell}`, async (t, client) => {
+      const { socket, push, pauses } = await pausing(t, { shell, client });
       let connections = 0;
       const server = createServer(each => {
         each.on('error', () => {});
@@ -75,26 +83,29 @@ for (const [name, end] of Object.entries(endings)) {
   }
 }
 
-t.test('a socket that is not there yet, or that nobody listens at, is tried again', async t => {
-  const { world, socket, push, pauses } = await pausing(t);
-  const left = createServer();
-  // As a killed daemon leaves it.
-  await new Promise<void>(resolve => left.listen(`${socket}.1`, resolve));
-  await world.must('ln', [`${socket}.1`, socket]);
-  left.close();
-  const pushed = push();
-  await until(async () => ((await pauses()).length > 1 ? true : null));
-  await rm(socket);
-  await listening(
-    t,
-    createServer(each => void each.once('data', () => each.end(refusal))),
-    socket,
-  );
-  t.same(await pushed, { code: 1, said: 'full' });
-});
+byEachClient(
+  'a socket that is not there yet, or that nobody listens at, is tried again',
+  async (t, client) => {
+    const { world, socket, push, pauses } = await pausing(t, { client });
+    const left = createServer();
+    // As a killed daemon leaves it.
+    await new Promise<void>(resolve => left.listen(`${socket}.1`, resolve));
+    await world.must('ln', [`${socket}.1`, socket]);
+    left.close();
+    const pushed = push();
+    await until(async () => ((await pauses()).length > 1 ? true : null));
+    await rm(socket);
+    await listening(
+      t,
+      createServer(each => void each.once('data', () => each.end(refusal))),
+      socket,
+    );
+    t.same(await pushed, { code: 1, said: 'full' });
+  },
+);
 
-t.test('a gate whose queue of connections is full is tried again until it has room', async t => {
-  const { world, socket, sleep, push, pauses } = await pausing(t);
+/** A stopped gate at whose socket nobody can connect any more; it refuses once it goes on. */
+async function fill(t: Test, socket: string): Promise<ChildProcess> {
   const listen = `require('http').createServer((_, response) => {
     response.writeHead(413, { 'X-Softquota-Decision': 'refused' }).end('full\\n');
   }).listen({ path: process.argv[1], backlog: 1 }, () => console.log('ready'))`;
@@ -115,17 +126,36 @@ t.test('a gate whose queue of connections is full is tried again until it has ro
     );
   };
   while (await joins());
-  // The hook has met the full queue once it pauses.
-  await world.script(
-    sleep,
-    `#!/bin/sh\necho "$1" >>${world.folder}/pauses\nkill -CONT ${child.pid}\nexec sleep "$1"\n`,
-  );
-  t.same(await push(), { code: 1, said: 'full' });
-  t.ok((await pauses()).length > 0);
-});
+  return child;
+}
 
-t.test('a gate that has as many connections as it takes is tried again', async t => {
-  const { socket, push, pauses } = await pausing(t);
+byEachClient(
+  'a gate whose queue of connections is full is tried again until it has room',
+  async (t, client) => {
+    const { world, socket, sleep, push, pauses } = await pausing(t, { client, guard: true });
+    const child = await fill(t, socket);
+    // curl has met the full queue once it pauses; the others wait in it, and sleep ends them.
+    await world.script(
+      sleep,
+      `#!/bin/sh\necho "$1" >>${world.folder}/pauses\nkill -CONT ${child.pid}\nexec sleep "$1"\n`,
+    );
+    t.same(await push(), { code: 1, said: 'full' });
+    t.ok((await pauses()).length > 0);
+  },
+);
+
+byEachClient(
+  'a gate whose queue of connections stays full keeps a push no longer than its time',
+  async (t, client) => {
+    const { world, socket, push } = await pausing(t, { client });
+    await world.configure('softquota.timeout', '1');
+    await fill(t, socket);
+    t.match(await push(), { code: 1, said: /\((the daemon does not answer|no answer within 1 s)\)/ });
+  },
+);
+
+byEachClient('a gate that has as many connections as it takes is tried again', async (t, client) => {
+  const { socket, push, pauses } = await pausing(t, { client });
   const gate = createHttpServer((_, response) => {
     response.writeHead(413, { 'X-Softquota-Decision': 'refused' }).end('full\n');
   });
@@ -146,8 +176,8 @@ t.test('a gate that has as many connections as it takes is tried again', async t
   t.equal((await pauses()).length, 3);
 });
 
-t.test('the time-out is the bound of all tries together', async t => {
-  const { world, push, pauses } = await pausing(t);
+byEachClient('the time-out is the bound of all tries together', async (t, client) => {
+  const { world, push, pauses } = await pausing(t, { client });
   await world.configure('softquota.timeout', '1');
   t.match(await push(), { code: 1, said: /\(the daemon does not answer\), so this push is refused/ });
   const waited = await pauses();
@@ -166,8 +196,8 @@ t.test('where sleep takes whole seconds only, it waits one', async t => {
   t.ok(waited.length <= 4, 'and counts it');
 });
 
-t.test('a try that hangs has what is left of the time', async t => {
-  const { world, socket, push } = await pausing(t);
+byEachClient('a try that hangs has what is left of the time', async (t, client) => {
+  const { world, socket, push } = await pausing(t, { client });
   await world.configure('softquota.timeout', '1');
   let connections = 0;
   const server = createServer(each => {
@@ -185,8 +215,8 @@ for (const [name, answer] of [
   ['half a head', 'HTTP/1.1 200 OK\r\n'],
   ['no HTTP', 'SSH-2.0-OpenSSH_9.2\r\n'],
 ] as const) {
-  t.test(`once something was answered, here ${name}, nothing is tried again`, async t => {
-    const { socket, push, pauses } = await pausing(t);
+  byEachClient(`once something was answered, here ${name}, nothing is tried again`, async (t, client) => {
+    const { socket, push, pauses } = await pausing(t, { client });
     let connections = 0;
     const server = createServer(each => {
       each.on('error', () => {});
@@ -200,8 +230,8 @@ for (const [name, answer] of [
   });
 }
 
-t.test('what post-receive tells is tried again, too, behind the push', async t => {
-  const world = await World.open(t);
+byEachClient('what post-receive tells is tried again, too, behind the push', async (t, client) => {
+  const world = await World.open(t, { client });
   const socket = join(world.folder, 'own.sock');
   await world.configure('softquota.socket', socket);
   await world.commit('first');

@@ -18,26 +18,30 @@ export interface Question {
 /** What the gate says: one of the answers below, or whatever a test does with the response. */
 export type Answer = (response: ServerResponse, question: Question) => void;
 
-export const allowed: Answer = response => {
-  response.writeHead(200, { 'X-Softquota-Decision': 'allowed', 'Content-Type': 'text/plain' }).end();
-};
+export const allowed: Answer = response => decide(response, 200, 'allowed', '');
 
 export function warned(text: string | Buffer): Answer {
-  return response => {
-    response.writeHead(200, { 'X-Softquota-Decision': 'allowed', 'Content-Type': 'text/plain' }).end(text);
-  };
+  return response => decide(response, 200, 'allowed', text);
 }
 
 export function refused(text: string | Buffer): Answer {
-  return response => {
-    response.writeHead(413, { 'X-Softquota-Decision': 'refused', 'Content-Type': 'text/plain' }).end(text);
-  };
+  return response => decide(response, 413, 'refused', text);
+}
+
+/** In one piece, as the daemon does. */
+function decide(response: ServerResponse, status: number, decision: string, text: string | Buffer): void {
+  response.writeHead(status, {
+    'X-Softquota-Decision': decision,
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': Buffer.byteLength(text),
+  });
+  response.end(text);
 }
 
 /** A status and headers without a decision, unless the headers hold one. */
 export function plain(status: number, text = '', headers: Readonly<Record<string, string>> = {}): Answer {
   return response => {
-    response.writeHead(status, headers).end(text);
+    response.writeHead(status, { 'Content-Length': Buffer.byteLength(text), ...headers }).end(text);
   };
 }
 
@@ -105,7 +109,7 @@ export class Gate {
     };
     this.questions.push(question);
     if (path === '/v1/changed') {
-      response.writeHead(202).end();
+      response.writeHead(202, { 'Content-Length': 0 }).end();
       this.#heard += 1;
       this.#hearing.emit('change');
     } else if (path === '/v1/offline-decisions') {

@@ -3,14 +3,15 @@
 import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import type { Client } from '../../src/githooks/index.ts';
 import { until } from '../e2e/ask.ts';
 import { allowed, plain, refused } from './gate.ts';
-import { World } from './world.ts';
+import { byEachClient, World } from './world.ts';
 
 const record = 'softquota-offline';
 
-async function withRecord(t: Test) {
-  const world = await World.open(t);
+async function withRecord(t: Test, client: Client = 'curl') {
+  const world = await World.open(t, { client });
   const file = join(world.bare, record);
   await world.configure('softquota.timeout', '0.5');
   return {
@@ -27,28 +28,31 @@ async function withRecord(t: Test) {
   };
 }
 
-t.test('each decision without the daemon is a line: when, what, why, and who pushed', async t => {
-  const { world, leave, comeBack, read, pushed } = await withRecord(t);
-  await leave();
-  t.equal(await pushed({ LOGNAME: 'alice' }), 0);
-  await comeBack();
-  world.gate.answer = plain(503);
-  await world.configure('softquota.onError', 'deny');
-  t.equal(await pushed({ LOGNAME: 'bob\n' }), 1);
-  await world.configure('softquota.onError', 'last');
-  await writeFile(
-    join(world.folder, 'gate.refused'),
-    `softquota refused\t1\t${new Date().toISOString().slice(0, 19)}Z\tCASE=fold\npath\t${world.bare}\tover\n`,
-  );
-  t.equal(await pushed({ LOGNAME: 'carol' }), 1);
-  const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
-  t.match(
-    await read(),
-    new RegExp(
-      `^${time}\tlet through\tthe daemon does not answer\talice\n${time}\trefused\tthe answer was 503\t\n${time}\trefused\tthe answer was 503\tcarol\n$`,
-    ),
-  );
-});
+byEachClient(
+  'each decision without the daemon is a line: when, what, why, and who pushed',
+  async (t, client) => {
+    const { world, leave, comeBack, read, pushed } = await withRecord(t, client);
+    await leave();
+    t.equal(await pushed({ LOGNAME: 'alice' }), 0);
+    await comeBack();
+    world.gate.answer = plain(503);
+    await world.configure('softquota.onError', 'deny');
+    t.equal(await pushed({ LOGNAME: 'bob\n' }), 1);
+    await world.configure('softquota.onError', 'last');
+    await writeFile(
+      join(world.folder, 'gate.refused'),
+      `softquota refused\t1\t${new Date().toISOString().slice(0, 19)}Z\tCASE=fold\npath\t${world.bare}\tover\n`,
+    );
+    t.equal(await pushed({ LOGNAME: 'carol' }), 1);
+    const time = '\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\dZ';
+    t.match(
+      await read(),
+      new RegExp(
+        `^${time}\tlet through\tthe daemon does not answer\talice\n${time}\trefused\tthe answer was 503\t\n${time}\trefused\tthe answer was 503\tcarol\n$`,
+      ),
+    );
+  },
+);
 
 t.test('what the daemon decided is not on record, nor what needs no leave', async t => {
   const { world, pushed, leftovers } = await withRecord(t);
@@ -67,8 +71,8 @@ for (const [answer, contact] of [
   [allowed, 'a push that passes'],
   [refused('no\n'), 'a push that is refused'],
 ] as const) {
-  t.test(`the record is handed over behind ${contact}, once, and is gone then`, async t => {
-    const { world, file, leave, comeBack, read, pushed, leftovers } = await withRecord(t);
+  byEachClient(`the record is handed over behind ${contact}, once, and is gone then`, async (t, client) => {
+    const { world, file, leave, comeBack, read, pushed, leftovers } = await withRecord(t, client);
     await leave();
     await pushed({ LOGNAME: 'alice' });
     await pushed({ LOGNAME: 'bob' });

@@ -2,16 +2,15 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import fc from 'fast-check';
-import t from 'tap';
 import { plain, refused, warned } from './gate.ts';
-import { run, World } from './world.ts';
+import { byEachClient, run, World } from './world.ts';
 
 const forbidden = /[\0-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-t.test(
+byEachClient(
   'controls and bidirectional characters are taken out of a refusal, letters of any script are not',
-  async t => {
-    const world = await World.open(t);
+  async (t, client) => {
+    const world = await World.open(t, { client });
     world.gate.answer = refused(
       Buffer.concat([
         Buffer.from(
@@ -30,11 +29,10 @@ t.test(
   },
 );
 
-t.test('whatever bytes an answer has, only printable characters come out', async t => {
-  const world = await World.open(t);
+byEachClient('whatever bytes an answer has, only printable characters come out', async (t, client) => {
+  const world = await World.open(t, { client });
   await world.put('upload', `${world.folder}/upload`);
-  const socket = `socket=${world.gate.socket}\n`;
-  await world.script(world.hookConf, socket);
+  await world.script(world.hookConf, `socket=${world.gate.socket}\nclient=${client}\n`);
   const nasty = fc.oneof(
     fc.uint8Array({ maxLength: 60 }),
     fc
@@ -73,8 +71,8 @@ t.test('whatever bytes an answer has, only printable characters come out', async
   );
 });
 
-t.test('a refusal without words still says why', async t => {
-  const world = await World.open(t);
+byEachClient('a refusal without words still says why', async (t, client) => {
+  const world = await World.open(t, { client });
   world.gate.answer = refused('\x1b\x07');
   await world.commit('first');
   const push = await world.push(['HEAD:main']);
@@ -82,20 +80,23 @@ t.test('a refusal without words still says why', async t => {
   t.equal(World.said(push), 'Quota exceeded.');
 });
 
-t.test('a long answer is cut to 20 lines of 1,000 bytes, and no character is cut in two', async t => {
-  const world = await World.open(t);
-  world.gate.answer = warned(`${'é'.repeat(400)}x${'é'.repeat(400)}\n`.repeat(100));
-  await world.commit('first');
-  const push = await world.push(['HEAD:main']);
-  t.equal(push.code, 0);
-  t.same(
-    World.said(push).split('\n'),
-    Array.from({ length: 20 }, () => `${'é'.repeat(400)}x${'é'.repeat(99)}`),
-  );
-});
+byEachClient(
+  'a long answer is cut to 20 lines of 1,000 bytes, and no character is cut in two',
+  async (t, client) => {
+    const world = await World.open(t, { client });
+    world.gate.answer = warned(`${'é'.repeat(400)}x${'é'.repeat(400)}\n`.repeat(100));
+    await world.commit('first');
+    const push = await world.push(['HEAD:main']);
+    t.equal(push.code, 0);
+    t.same(
+      World.said(push).split('\n'),
+      Array.from({ length: 20 }, () => `${'é'.repeat(400)}x${'é'.repeat(99)}`),
+    );
+  },
+);
 
-t.test('the page of an error is not shown', async t => {
-  const world = await World.open(t);
+byEachClient('the page of an error is not shown', async (t, client) => {
+  const world = await World.open(t, { client });
   world.gate.answer = plain(502, '<html>secret</html>');
   await world.commit('first');
   t.notMatch((await world.push(['HEAD:main'])).stderr, /secret/);
@@ -104,8 +105,11 @@ t.test('the page of an error is not shown', async t => {
 for (const shell of ['/bin/dash', '/bin/bash', '/bin/busybox', '/bin/mksh']) {
   const found = (await run('sh', ['-c', `[ -x ${shell} ]`])).code === 0;
   if (!found) continue; // the test is about the shells that this host has
-  t.test(`${shell} says and decides the same`, async t => {
-    const world = await World.open(t, { shell: shell === '/bin/busybox' ? '/bin/busybox ash' : shell });
+  byEachClient(`${shell} says and decides the same`, async (t, client) => {
+    const world = await World.open(t, {
+      client,
+      shell: shell === '/bin/busybox' ? '/bin/busybox ash' : shell,
+    });
     world.gate.answer = refused('Quota exceeded: J\u00fcrgen \x1b[1m\u202euses\x9b 2 of 1 MB\n');
     await world.script(`${world.bare}/hooks/pre-receive.d/10-other`, '#!/bin/sh\ncat >&2; exit 3\n');
     await world.commit('first');

@@ -8,7 +8,8 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
+import t, { type Test } from 'tap';
+import type { Client } from '../../src/githooks/index.ts';
 import { type Run, type Runner, type RunOptions, run as runPlain } from '../e2e/run.ts';
 import { Gate } from './gate.ts';
 
@@ -26,6 +27,16 @@ export interface WorldOptions {
   readonly bare?: string;
   /** The interpreter of the hooks. */
   readonly shell?: string;
+  /** The program by which the hooks ask. */
+  readonly client?: Client;
+}
+
+/** Every program by which the hooks ask. */
+export const clients: readonly Client[] = ['curl', 'nc', 'socat'];
+
+/** A test of what has to be the same whatever program the hooks ask by. */
+export function byEachClient(name: string, test: (t: Test, client: Client) => Promise<void>): void {
+  for (const client of clients) t.test(`${name}, by ${client}`, t => test(t, client));
 }
 
 export class World {
@@ -59,6 +70,7 @@ export class World {
     await world.must('git', ['init', '-q', '--initial-branch=main', format, world.work]);
     await world.git('remote', 'add', 'origin', world.bare);
     await world.configure('softquota.socket', gate.socket);
+    if (options.client !== undefined) await world.configure('softquota.client', options.client);
     await world.put('pre-receive', join(world.bare, 'hooks/pre-receive'));
     await world.put('post-receive', join(world.bare, 'hooks/post-receive'));
     return world;

@@ -131,11 +131,7 @@ ask() {
 	line=$2
 	offline=
 	shift 2
-	for parameter; do
-		shift
-		set -- "$@" --data-urlencode "$parameter"
-	done
-	call_again "$timeout" -G -H 'Accept: text/plain' "$@" http://localhost/v1/check
+	call_again "$timeout" GET check "$@"
 	case $head$nl in
 	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ refused?"$nl"*) decision=refused ;;
 	*"$nl"[Xx]-[Ss]oftquota-[Dd]ecision:\ allowed?"$nl"*) decision=allowed ;;

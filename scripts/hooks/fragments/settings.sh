@@ -2,6 +2,7 @@ socket=/run/softquota/gate.sock
 on_error=last
 last_for=24h
 timeout=2
+client=curl
 fault=
 
 # Becomes a program of the system; call it in a subshell. Where several people push through
@@ -16,7 +17,8 @@ become() {
 		n=$((n + 1))
 	done
 	unset GIT_CONFIG GIT_CONFIG_COUNT GIT_CONFIG_PARAMETERS GIT_TRACE GIT_TRACE_SETUP GIT_TRACE2 \
-		GIT_TRACE2_EVENT GIT_TRACE2_PERF OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES SSLKEYLOGFILE
+		GIT_TRACE2_EVENT GIT_TRACE2_PERF OPENSSL_CONF OPENSSL_ENGINES OPENSSL_MODULES SSLKEYLOGFILE \
+		SOCAT_MAIN_WAIT SOCAT_TRANSFER_WAIT
 	export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null LC_ALL=C
 	export PATH="/usr/local/bin:/usr/bin:/bin:$PATH"
 	exec "$@"
@@ -52,7 +54,13 @@ take() {
 		*) fault='timeout is not a number of seconds from 0.1 to 60' ;;
 		esac
 		;;
-	*) fault='a line does not begin with socket=, onError=, lastFor= or timeout=' ;;
+	client)
+		case $2 in
+		curl | nc | socat) client=$2 ;;
+		*) fault='client is not curl, nc or socat' ;;
+		esac
+		;;
+	*) fault='a line does not begin with socket=, onError=, lastFor=, timeout= or client=' ;;
 	esac
 }
 

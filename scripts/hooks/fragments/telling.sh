@@ -1,7 +1,13 @@
+# Lets go of all descriptors that git, or who started git, left open: call it in a subshell that goes on behind
+# the push.
+let_go() {
+	exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+}
+
 # Tells the daemon that the repository has changed. The repository is the working directory, named by its
 # physical path. Run it in the background: it tries for up to ten seconds. Sets what call sets.
 tell_change() {
-	call_again 10 -H 'Expect:' --data-urlencode "path=$PWD" http://localhost/v1/changed
+	call_again 10 POST changed "path=$PWD"
 }
 
 # The record of offline decisions in the repository: for each of them a line with TIME, "let through" or
@@ -16,7 +22,9 @@ tell_record() {
 	[ -f "$record" ] && ! [ -h "$record" ] || return 0
 	told=$record.$$
 	(become mv -- "$record" "$told") || return 0
-	call 10 -H 'Expect:' --data-urlencode "path=$PWD" --data-urlencode "lines@$told" http://localhost/v1/offline-decisions
+	# Only curl sends a file.
+	client=curl
+	call 10 POST offline-decisions "path=$PWD" "lines@$told"
 	if [ "$status" != 202 ] && ! (become ln -- "$told" "$record") &&
 		[ -z "$(become find "$record" "$told" -prune \( ! -type f -o -size +16 \))" ]; then
 		(become cat -- "$told" >>"$record")
