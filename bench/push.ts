@@ -2,11 +2,10 @@
 
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { installHooks } from '../src/githooks/index.ts';
 import { scan, startDaemon } from './daemon.ts';
 import { count, type Figure, median, milliseconds, print, spread, tell } from './figures.ts';
 import { Made, makeGround, makeRepository, numbers, writeConfig } from './ground.ts';
-import { timed } from './processes.ts';
+import { makeCommits, makeTarget, pushTo, putHooks } from './target.ts';
 
 const pushes = 30;
 const warmUps = 3;
@@ -27,17 +26,17 @@ for (const owner of ['few', 'many'] as const) {
   for (let each = 0; each < neighbours[owner]; each++)
     makeRepository(made[owner], join(root, owner, `project-${each}.git`), 62, random);
 }
-const commits = await makeCommits();
+const commits = await makeCommits(work, warmUps + pushes);
 const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
 const daemon = await startDaemon(config);
 
 /** What a repository is pushed to with, by the names of the hooks. */
 const variants = {
-  none: await makeTarget('none', 'many'),
-  asks: await makeTarget('asks', 'many', asksOnly),
-  both: await makeTarget('both', 'many', installed),
-  duFew: await makeTarget('du', 'few', addsUp),
-  duMany: await makeTarget('du', 'many', addsUp),
+  none: await targetOf('none', 'many'),
+  asks: await targetOf('asks', 'many', asksOnly),
+  both: await targetOf('both', 'many', installed),
+  duFew: await targetOf('du', 'few', addsUp),
+  duMany: await targetOf('du', 'many', addsUp),
 };
 type Variant = keyof typeof variants;
 const names = Object.keys(variants) as Variant[]; // the keys are known where they are written
@@ -48,7 +47,7 @@ for (const [number, commit] of commits.entries()) {
   // Each round begins with another one, so that what a push leaves behind meets all alike.
   for (const index of names.keys()) {
     const name = names[(index + number) % names.length] ?? 'none';
-    const ms = await push(variants[name], commit);
+    const ms = await pushTo(variants[name], work, commit);
     if (number >= warmUps) times[name].push(ms);
   }
 }
@@ -72,8 +71,7 @@ function beside(what: string, ours: Variant, theirs: Variant): Figure {
   const goal = {
     words: `at most ${goalMs} ms more (${extra.toFixed(1)} ms)`,
     met: extra <= goalMs,
-    reason:
-      'starting programs is what a hook takes its time for: the shell, one git for the settings, and curl.',
+    reason: 'starting programs is what a hook takes its time for: the shell, and the program that asks.',
   };
   return {
     what,
@@ -84,44 +82,18 @@ function beside(what: string, ours: Variant, theirs: Variant): Figure {
   };
 }
 
-async function git(...args: string[]): Promise<string> {
-  return (await timed('git', args)).stdout.trim();
-}
-
-/** A line of commits in a clone, the oldest first. */
-async function makeCommits(): Promise<string[]> {
-  await git('init', '-q', '-b', 'main', work);
-  await git('-C', work, 'config', 'user.name', 'bench');
-  await git('-C', work, 'config', 'user.email', 'bench@git.example');
-  await git('-C', work, 'config', 'gc.auto', '0');
-  const made: string[] = [];
-  for (let each = 0; each < warmUps + pushes; each++) {
-    writeFileSync(join(work, `file-${each}`), `number ${each}\n`);
-    await git('-C', work, 'add', '-A');
-    await git('-C', work, 'commit', '-q', '-m', `number ${each}`);
-    made.push(await git('-C', work, 'rev-parse', 'HEAD'));
-  }
-  return made;
-}
-
-async function makeTarget(
+async function targetOf(
   name: string,
   owner: Neighbours,
-  putHooks?: (target: string) => void | Promise<void>,
+  put?: (target: string) => void | Promise<void>,
 ): Promise<string> {
-  const target = join(root, owner, `target-${name}.git`);
-  await git('init', '-q', '--bare', '-b', 'main', target);
-  await git('-C', target, 'config', 'receive.autogc', 'false');
-  rmSync(join(target, 'hooks'), { recursive: true });
-  mkdirSync(join(target, 'hooks'));
-  await putHooks?.(target);
+  const target = await makeTarget(join(root, owner, `target-${name}.git`));
+  await put?.(target);
   return target;
 }
 
-async function installed(target: string): Promise<void> {
-  const { repositories } = await installHooks([target], { socket: daemon.socket });
-  const [result] = repositories;
-  if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
+function installed(target: string): Promise<void> {
+  return putHooks(target, daemon.socket);
 }
 
 async function asksOnly(target: string): Promise<void> {
@@ -143,11 +115,4 @@ fi
 `,
   );
   chmodSync(hook, 0o755);
-}
-
-/** One push, which must pass, and be asked about where it has a hook. */
-async function push(target: string, commit: string): Promise<number> {
-  const { ms, stderr } = await timed('git', ['-C', work, 'push', '-q', target, `${commit}:refs/heads/main`]);
-  if (stderr !== '') throw new Error(`a push was not let through in silence: ${stderr}`);
-  return ms;
 }
