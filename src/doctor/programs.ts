@@ -1,15 +1,11 @@
 /** The programs that everything rests on: curl and git, as the hooks find them. */
 
-import { accessSync, constants } from 'node:fs';
-import { join } from 'node:path';
 import { runProgram } from '../bounded/index.ts';
+import { findProgram, programFolders } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
-
-/** Where hooks look first; then where git is found. */
-const folders = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 const leastGit = [2, 11] as const;
 
@@ -32,7 +28,7 @@ async function curl(): Promise<Program> {
   const mend = installing('curl');
   const told = await versionOf('curl', ['-q', '--version']);
   if (told === null) {
-    const message = `curl is not in ${folders.join(', ')}, so no hook can ask the gate`;
+    const message = `curl is not in ${programFolders.join(', ')}, so no hook can ask the gate`;
     return { is: 'no curl', findings: [findingOf('curl_missing', message, mend)] };
   }
   const is = `curl ${numberIn(told)}`;
@@ -84,16 +80,7 @@ async function versionOf(program: string, args: readonly string[]): Promise<stri
 
 function find(program: string): string | null {
   const own = (process.env.PATH ?? '').split(':').filter(folder => folder.startsWith('/'));
-  return [...folders, ...own].map(folder => join(folder, program)).find(isExecutable) ?? null;
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
+  return findProgram(program, [...programFolders, ...own]);
 }
 
 function numberIn(text: string): string {

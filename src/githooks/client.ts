@@ -50,8 +50,8 @@ export async function clientFault(
 ): Promise<string | null> {
   // By it the hooks know how much of their time is left.
   if (!existsSync('/proc/uptime')) return 'there is no /proc/uptime';
-  const program = folders.map(folder => join(folder, client)).find(isExecutable);
-  if (program === undefined) return `${client} is not in ${folders.join(', ')}`;
+  const program = findProgram(client, folders);
+  if (program === null) return `${client} is not in ${folders.join(', ')}`;
   const fault = `${program} does not ask at a socket as the hooks need it`;
   let folder: string | null = null;
   try {
@@ -112,6 +112,11 @@ function serve(path: string, behave: Behaviour): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.once('error', reject).listen(path, () => resolve(server));
   });
+}
+
+/** The path of a program in the first folder that has it; null where none has. */
+export function findProgram(name: string, folders: readonly string[]): string | null {
+  return folders.map(folder => join(folder, name)).find(isExecutable) ?? null;
 }
 
 function isExecutable(file: string): boolean {

@@ -6,7 +6,14 @@
  * Nothing is printed.
  */
 
-export { type Client, clientFault, isClient, programFolders, type QuickClient } from './client.ts';
+export {
+  type Client,
+  clientFault,
+  findProgram,
+  isClient,
+  programFolders,
+  type QuickClient,
+} from './client.ts';
 export {
   type CommonStatus,
   commonStatus,
