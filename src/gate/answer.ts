@@ -21,7 +21,7 @@ export function sendAnswer(request: IncomingMessage, response: ServerResponse, r
     response.writeHead(204).end();
     return;
   }
-  const text = wantsText(request);
+  const text = wantsText(request.headers.accept);
   const body = text ? reply.text() : JSON.stringify(reply.json());
   const headers = [
     'Content-Type',

@@ -28,26 +28,44 @@ interface Question {
 
 /** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
+  const asked = askedIn(services, parameters);
+  if (asked.question !== null) return replyTo(services, asked.question);
+  return services.locate(asked.path).then(unit => replyTo(services, asked.about(unit)));
+}
+
+/** Does the same from memory alone; null: a path has to be looked up, and nothing has been done yet. */
+export function answerKnownCheck(services: GateServices, parameters: Parameters): Reply | null {
+  const { question } = askedIn(services, parameters);
+  return question === null ? null : replyTo(services, question);
+}
+
+type AskedCheck =
+  | { readonly question: Question }
+  /** The question waits for what this path belongs to. */
+  | { readonly question: null; readonly path: string; about(unit: LocatedUnit): Question };
+
+function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
-    const ownerName = askedOwnerIn(
-      parameters,
-      name => services.ledger.documents.owners.named(name) !== undefined,
-    );
+    const ownerName = askedOwnerIn(parameters, name => ledger.documents.owners.named(name) !== undefined);
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
-    return replyTo(services, { ownerName, subject, unit: null, sizeBytes, actor });
+    return { question: { ownerName, subject, unit: null, sizeBytes, actor } };
   }
-  const answer = (unit: LocatedUnit) =>
-    replyTo(services, { ...ownedBy(unit), subject: subject ?? unit.leaf, sizeBytes, actor });
+  const about = (unit: LocatedUnit): Question => ({
+    ...ownedBy(unit),
+    subject: subject ?? unit.leaf,
+    sizeBytes,
+    actor,
+  });
   const path = pathIn(text);
-  const known = services.ledger.units.unitAt(path);
-  if (known === null) return services.locate(path).then(answer);
-  return answer({ path: known.name, owner: known.owner, leaf: known.leaf, bytes: known.bytes });
+  const known = ledger.units.unitAt(path);
+  if (known === null) return { question: null, path, about };
+  return { question: about({ path: known.name, owner: known.owner, leaf: known.leaf, bytes: known.bytes }) };
 }
 
 function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit: LocatedUnit } {

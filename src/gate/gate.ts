@@ -7,8 +7,7 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { SoftquotaError } from '../errors.ts';
 import {
   Connections,
   closeServer,
@@ -21,7 +20,9 @@ import {
 import { faultReply, type Reply, sendAnswer } from './answer.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
+import { FastLane, takeConnections } from './fast-lane.ts';
 import { recordOfflineDecisions } from './offline-decisions.ts';
+import { OverdueError, rejectConnection } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import {
   bodyOf,
@@ -77,7 +78,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
 /** The limits for a client; times in milliseconds. */
 export interface GateLimits {
   readonly mostConnections: number;
-  /** For the whole header of a request to come, from the connection on. */
+  /** For the whole header of a request to come, from the connection on, or else from its first bytes on. */
   readonly headersMs: number;
   /** For the whole request to come. */
   readonly requestMs: number;
@@ -85,6 +86,8 @@ export interface GateLimits {
   readonly idleMs: number;
   /** For what is under way when the gate closes. */
   readonly drainMs: number;
+  /** False: `node:http` reads all requests, so that a test can compare. */
+  readonly hasFastLane: boolean;
 }
 
 const usualLimits: GateLimits = {
@@ -93,22 +96,33 @@ const usualLimits: GateLimits = {
   requestMs: 10_000,
   idleMs: 60_000,
   drainMs: 2000,
+  hasFastLane: true,
 };
 
 const longestHeaderBytes = 16 * 1024;
 const checkEveryMs = 1000;
 
+interface GateParts {
+  readonly server: Server;
+  readonly connections: Connections;
+  readonly fastLane: FastLane | null;
+  readonly listening: Listening;
+  readonly drainMs: number;
+}
+
 export class Gate {
   readonly #server: Server;
   readonly #connections: Connections;
+  readonly #fastLane: FastLane | null;
   readonly #listening: Listening;
   readonly #drainMs: number;
 
-  private constructor(server: Server, connections: Connections, listening: Listening, drainMs: number) {
-    this.#server = server;
-    this.#connections = connections;
-    this.#listening = listening;
-    this.#drainMs = drainMs;
+  private constructor(parts: GateParts) {
+    this.#server = parts.server;
+    this.#connections = parts.connections;
+    this.#fastLane = parts.fastLane;
+    this.#listening = parts.listening;
+    this.#drainMs = parts.drainMs;
   }
 
   /**
@@ -121,7 +135,10 @@ export class Gate {
     trust: 'anybody' | 'trusted',
     limits: Partial<GateLimits> = {},
   ): Promise<Gate> {
-    const { mostConnections, headersMs, requestMs, idleMs, drainMs } = { ...usualLimits, ...limits };
+    const { mostConnections, headersMs, requestMs, idleMs, drainMs, hasFastLane } = {
+      ...usualLimits,
+      ...limits,
+    };
     const routes = trust === 'trusted' ? trustedRoutes : openRoutes;
     const server = createServer({
       maxHeaderSize: longestHeaderBytes,
@@ -136,7 +153,11 @@ export class Gate {
     // A client that has nothing more to ask may say so and still wait for the answer. Node has the switch,
     // its types do not.
     Object.assign(server, { httpAllowHalfOpen: true });
+    const giveToHttp = hasFastLane ? takeConnections(server) : null;
     const connections = new Connections(server, { most: mostConnections });
+    const fastLane =
+      giveToHttp &&
+      new FastLane({ server, giveToHttp, connections, services, headersMs, idleMs, checkEveryMs });
     server.on('request', (request, response) => {
       if (trust === 'trusted' && isSource(requestAddress(request))) {
         serveSource(services, request, response);
@@ -145,11 +166,14 @@ export class Gate {
       if (trust === 'trusted' && hasBody(request)) endAfter(requestMs, request);
       serve(services, routes, request, response);
     });
-    server.on('clientError', rejectConnection);
+    // What was asked before a fault is answered before it.
+    server.on('clientError', (error, socket) =>
+      connections.whenAnswered(socket, () => rejectConnection(error, socket)),
+    );
     const listening = await listen(server, place);
     // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
     server.on('error', services.unforeseen);
-    return new Gate(server, connections, listening, drainMs);
+    return new Gate({ server, connections, fastLane, listening, drainMs });
   }
 
   /** Ends some connections on which nothing is asked. */
@@ -159,8 +183,19 @@ export class Gate {
 
   /** Answers whoever has connected, and ends. */
   close(): Promise<void> {
+    const server = this.#server;
+    const fastLane = this.#fastLane;
     return closeServer({
-      server: this.#server,
+      server: {
+        close: closed => {
+          fastLane?.closeIdle();
+          return server.close(closed);
+        },
+        closeAllConnections: () => {
+          fastLane?.closeAll();
+          server.closeAllConnections();
+        },
+      },
       connections: this.#connections,
       withdraw: () => this.#listening.withdraw(),
       drainMs: this.#drainMs,
@@ -168,36 +203,10 @@ export class Gate {
   }
 }
 
-/**
- * Ends a connection on which nothing more can be understood. Never by 413, which is a refusal and nothing
- * else.
- */
-function rejectConnection(error: Error, socket: Duplex): void {
-  if (socket.writable)
-    socket.write(`HTTP/1.1 ${statusLineOf(error)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-  socket.destroy();
-}
-
 /** Ends a request whose body has not come whole by then. */
 function endAfter(milliseconds: number, request: IncomingMessage): void {
   const overdue = setTimeout(() => rejectConnection(new OverdueError(), request.socket), milliseconds);
   request.once('close', () => clearTimeout(overdue));
-}
-
-/** The same as what the server itself notices. */
-class OverdueError extends Error {
-  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
-}
-
-function statusLineOf(error: Error): string {
-  switch (systemCode(error)) {
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return '408 Request Timeout';
-    case 'HPE_HEADER_OVERFLOW':
-      return '431 Request Header Fields Too Large';
-    default:
-      return '400 Bad Request';
-  }
 }
 
 function serve(

@@ -32,8 +32,7 @@ export function requestAddress(request: IncomingMessage): string {
  * Tells whether the lines for a person are wanted. Programs that take anything readable, JSON first, want
  * JSON.
  */
-export function wantsText(request: IncomingMessage): boolean {
-  const accept = request.headers.accept ?? '';
+export function wantsText(accept = ''): boolean {
   return accept.includes('text/plain') && !accept.includes('application/json');
 }
 
@@ -107,7 +106,8 @@ function typeOf({ headers }: IncomingMessage): 'form' | 'json' {
   );
 }
 
-function parseForm(text: string): Parameters {
+/** The parameters of a query or a form, one character a byte; throws `bad_parameter`. */
+export function parseForm(text: string): Parameters {
   if (text === '') return none;
   const found = new Map<string, string>();
   for (const pair of text.split('&', mostParameters + 1)) {

@@ -8,6 +8,7 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 export interface ConnectionLimits {
   readonly most: number;
@@ -22,7 +23,9 @@ export class Connections {
    */
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
-  readonly #busy = new Map<Socket, number>();
+  readonly #busy = new Map<Duplex, number>();
+  /** What is to be done on each once those are answered. */
+  readonly #after = new WeakMap<Duplex, () => void>();
   /** The peers that have them; connections that nobody in particular has are left out. */
   readonly #peers = new Map<Socket, string>();
   /** How many each peer has. */
@@ -44,6 +47,21 @@ export class Connections {
   /** From now on each connection ends with the answers that are under way on it. */
   drain(): void {
     this.#draining = true;
+  }
+
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
+  /** A connection was asked something that its server never hears of, and that is answered already. */
+  asked(socket: Socket): void {
+    if (this.#idle.delete(socket)) this.#idle.add(socket);
+  }
+
+  /** Does it once the requests that came whole on this connection are answered. */
+  whenAnswered(socket: Duplex, then: () => void): void {
+    this.#after.set(socket, then);
+    this.#doAfter(socket);
   }
 
   /** Ends a quarter of those without a request, those first that have been so for longest. */
@@ -111,8 +129,16 @@ export class Connections {
     }
     this.#busy.delete(socket);
     if (socket.destroyed) return;
-    if (this.#draining) socket.destroySoon();
+    if (this.#after.has(socket)) this.#doAfter(socket);
+    else if (this.#draining) socket.destroySoon();
     else this.#idle.add(socket);
+  }
+
+  /** A turn later: until then nobody is told that a body has come to its end. */
+  #doAfter(socket: Duplex): void {
+    setImmediate(() => {
+      if (!this.#busy.has(socket)) this.#after.get(socket)?.();
+    });
   }
 
   #end(socket: Socket): void {

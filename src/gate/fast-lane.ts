@@ -1,0 +1,182 @@
+/**
+ * The fast lane: answers plain checks straight from the socket, for as long as a client sends nothing else.
+ *
+ * The first bytes in any other form, a request in pieces, a fault in a parameter, or a path that has to be
+ * looked up hand the connection to `node:http` for good, with all bytes from that request on. So the lane has
+ * nothing but whole requests, and each is answered at once.
+ */
+
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Connections } from '../sockets/index.ts';
+import { answerKnownCheck } from './check.ts';
+import { type PlainRequest, plainAnswer, plainRequestAt } from './plain-request.ts';
+import { OverdueError, rejectConnection } from './rejecting.ts';
+import { parseForm } from './request.ts';
+import type { GateServices } from './services.ts';
+
+export interface FastLaneOptions {
+  readonly server: Server;
+  /** Has `node:http` take a connection. */
+  readonly giveToHttp: (socket: Socket) => void;
+  readonly connections: Connections;
+  readonly services: GateServices;
+  /** For the first bytes of a connection to come. */
+  readonly headersMs: number;
+  /** Between two requests, and for an answer to be read. */
+  readonly idleMs: number;
+  readonly checkEveryMs: number;
+}
+
+/** Answers to requests that came together are written together, up to about so many characters. */
+const mostTogether = 16 * 1024;
+
+interface LaneConnection {
+  readonly socket: Socket;
+  /** When the last bytes came, or the client had read what it had to read first. */
+  since: number;
+  hasAsked: boolean;
+  /** Requests wait until the client reads its answers. */
+  isWaiting: boolean;
+  readonly onData: (bytes: Buffer) => void;
+  readonly onEnd: () => void;
+}
+
+/** Takes the connections of a server away from `node:http`; returns what has it take one after all. */
+export function takeConnections(server: Server): (socket: Socket) => void {
+  const listeners = server.listeners('connection');
+  server.removeAllListeners('connection');
+  return socket => {
+    for (const listener of listeners) Reflect.apply(listener, server, [socket]);
+  };
+}
+
+export class FastLane {
+  readonly #options: FastLaneOptions;
+  readonly #open = new Map<Socket, LaneConnection>();
+  readonly #keptSeconds: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** Takes each connection of the server, whose listeners have been taken off it. */
+  constructor(options: FastLaneOptions) {
+    const { server, headersMs, idleMs, checkEveryMs } = options;
+    this.#options = options;
+    this.#keptSeconds = Math.floor(idleMs / 1000);
+    server.on('connection', socket => this.#opened(socket));
+    const everyMs = Math.min(checkEveryMs, headersMs, idleMs);
+    server.on('listening', () => {
+      this.#timer = setInterval(() => this.#endOverdue(), everyMs).unref();
+    });
+  }
+
+  /** Ends the connections whose requests are answered; a connection that never asked may still do so. */
+  closeIdle(): void {
+    clearInterval(this.#timer);
+    for (const { socket, hasAsked, isWaiting } of this.#open.values()) {
+      if (hasAsked && !isWaiting) socket.destroySoon();
+    }
+  }
+
+  /** Ends all connections of the lane. */
+  closeAll(): void {
+    for (const socket of this.#open.keys()) socket.destroy();
+  }
+
+  #opened(socket: Socket): void {
+    const connection: LaneConnection = {
+      socket,
+      since: performance.now(),
+      hasAsked: false,
+      isWaiting: false,
+      onData: bytes => this.#read(connection, bytes),
+      // The client is done speaking, and has been answered.
+      onEnd: () => socket.end(),
+    };
+    this.#open.set(socket, connection);
+    socket.on('data', connection.onData).on('end', connection.onEnd).on('error', ignore);
+    socket.once('close', () => this.#open.delete(socket));
+  }
+
+  #read(connection: LaneConnection, bytes: Buffer): void {
+    const { socket } = connection;
+    const text = bytes.toString('latin1');
+    let answers = '';
+    let at = 0;
+    connection.since = performance.now();
+    while (at < text.length) {
+      const request = plainRequestAt(text, at);
+      const answer = request === null ? null : this.#answerTo(request);
+      if (request === null || answer === null) {
+        if (answers !== '') socket.write(answers);
+        this.#handOver(connection, bytes.subarray(at));
+        return;
+      }
+      connection.hasAsked = true;
+      answers += answer;
+      at = request.end;
+      if (this.#isLast(request)) {
+        socket.off('data', connection.onData);
+        // A tick later: Node makes an error with its stack where a stream ends within its own callback.
+        socket.write(answers, () => process.nextTick(() => socket.destroy()));
+        return;
+      }
+      if (answers.length < mostTogether && at < text.length) continue;
+      if (!socket.write(answers)) {
+        this.#waitUntilRead(connection, bytes.subarray(at));
+        return;
+      }
+      answers = '';
+    }
+    this.#options.connections.asked(socket);
+  }
+
+  /** Null: `node:http` answers that. */
+  #answerTo(request: PlainRequest): string | null {
+    const isLast = this.#isLast(request);
+    try {
+      const reply = answerKnownCheck(this.#options.services, parseForm(request.query));
+      return reply && plainAnswer(reply, request.wantsText, isLast ? null : this.#keptSeconds);
+    } catch {
+      // It fails there as well, and has words.
+      return null;
+    }
+  }
+
+  #isLast({ keepsAlive }: PlainRequest): boolean {
+    return !keepsAlive || this.#options.connections.isDraining;
+  }
+
+  /** Reads nothing more until the client has read its answers. */
+  #waitUntilRead(connection: LaneConnection, rest: Buffer): void {
+    const { socket } = connection;
+    connection.isWaiting = true;
+    socket.pause();
+    socket.once('drain', () => {
+      connection.isWaiting = false;
+      socket.resume();
+      this.#read(connection, rest);
+    });
+  }
+
+  #handOver({ socket, onData, onEnd }: LaneConnection, rest: Buffer): void {
+    this.#open.delete(socket);
+    socket.off('data', onData).off('end', onEnd).off('error', ignore);
+    // Paused, so that what is put back is read first.
+    socket.pause();
+    socket.unshift(rest);
+    this.#options.giveToHttp(socket);
+    socket.resume();
+  }
+
+  #endOverdue(): void {
+    const { headersMs, idleMs } = this.#options;
+    const now = performance.now();
+    for (const { socket, since, hasAsked } of this.#open.values()) {
+      if (now - since > idleMs) socket.destroy();
+      else if (!hasAsked && now - since > headersMs) rejectConnection(new OverdueError(), socket);
+    }
+  }
+}
+
+/** Whoever went away in the middle needs no answer. */
+function ignore(): void {}
