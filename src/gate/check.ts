@@ -17,7 +17,7 @@ import type { Parameters } from './request.ts';
 import type { GateServices, LocatedUnit } from './services.ts';
 import { refusalText } from './words.ts';
 
-interface Question {
+export interface Question {
   readonly ownerName: string;
   readonly subject: Subject;
   /** The unit that a path led to; null where an owner was named. */
@@ -29,18 +29,25 @@ interface Question {
 /** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
   const asked = askedIn(services, parameters);
-  if (asked.question !== null) return replyTo(services, asked.question);
-  return services.locate(asked.path).then(unit => replyTo(services, asked.about(unit)));
+  if (asked.question !== null) return answerQuestion(services, asked.question).reply;
+  return services.locate(asked.path).then(unit => answerQuestion(services, asked.about(unit)).reply);
+}
+
+/** An answer from memory, with all that it rests on beside policy and settings. */
+export interface KnownCheck extends AnsweredCheck {
+  /** The path that was asked about; null where an owner was named. */
+  readonly path: string | null;
+  readonly question: Question;
 }
 
 /** Does the same from memory alone; null: a path has to be looked up, and nothing has been done yet. */
-export function answerKnownCheck(services: GateServices, parameters: Parameters): Reply | null {
-  const { question } = askedIn(services, parameters);
-  return question === null ? null : replyTo(services, question);
+export function answerKnownCheck(services: GateServices, parameters: Parameters): KnownCheck | null {
+  const { path, question } = askedIn(services, parameters);
+  return question === null ? null : { path, question, ...answerQuestion(services, question) };
 }
 
 type AskedCheck =
-  | { readonly question: Question }
+  | { readonly question: Question; readonly path: string | null }
   /** The question waits for what this path belongs to. */
   | { readonly question: null; readonly path: string; about(unit: LocatedUnit): Question };
 
@@ -54,7 +61,7 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
-    return { question: { ownerName, subject, unit: null, sizeBytes, actor } };
+    return { question: { ownerName, subject, unit: null, sizeBytes, actor }, path: null };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
@@ -65,7 +72,8 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const path = pathIn(text);
   const known = ledger.units.unitAt(path);
   if (known === null) return { question: null, path, about };
-  return { question: about({ path: known.name, owner: known.owner, leaf: known.leaf, bytes: known.bytes }) };
+  const { name, owner, leaf, bytes } = known;
+  return { question: about({ path: name, owner, leaf, bytes }), path };
 }
 
 function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit: LocatedUnit } {
@@ -76,7 +84,11 @@ function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit
   );
 }
 
-function replyTo(services: GateServices, question: Question): Reply {
+interface AnsweredCheck extends OwnerDecision {
+  readonly reply: Reply;
+}
+
+function answerQuestion(services: GateServices, question: Question): AnsweredCheck {
   const { ledger } = services;
   const { ownerName, subject, sizeBytes } = question;
   const answer = ledger.decide(ownerName, subject, sizeBytes);
@@ -87,13 +99,14 @@ function replyTo(services: GateServices, question: Question): Reply {
   }
   const isLetThrough = decision.allowed || mode === 'report';
   if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
-  return {
+  const reply: Reply = {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',
     json: () => asJson(answer, subject, mode),
     // Who only tries the limits out is not spoken to.
     text: () => (mode === 'report' ? '' : textFor(services, question, answer)),
   };
+  return { reply, owner, decision };
 }
 
 function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: QuotaSettings['mode']): object {

@@ -9,10 +9,9 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../sockets/index.ts';
-import { answerKnownCheck } from './check.ts';
-import { type PlainRequest, plainAnswer, plainRequestAt } from './plain-request.ts';
+import { answerNow, headEnd, type PlainRequest, plainRequestAt } from './plain-request.ts';
+import { PreparedAnswers } from './prepared-answers.ts';
 import { OverdueError, rejectConnection } from './rejecting.ts';
-import { parseForm } from './request.ts';
 import type { GateServices } from './services.ts';
 
 export interface FastLaneOptions {
@@ -27,6 +26,8 @@ export interface FastLaneOptions {
   readonly idleMs: number;
   readonly checkEveryMs: number;
 }
+
+const closedEnd = headEnd(null);
 
 /** Answers to requests that came together are written together, up to about so many characters. */
 const mostTogether = 16 * 1024;
@@ -54,14 +55,16 @@ export function takeConnections(server: Server): (socket: Socket) => void {
 export class FastLane {
   readonly #options: FastLaneOptions;
   readonly #open = new Map<Socket, LaneConnection>();
-  readonly #keptSeconds: number;
+  readonly #prepared: PreparedAnswers;
+  readonly #keptEnd: string;
   #timer: NodeJS.Timeout | undefined;
 
   /** Takes each connection of the server, whose listeners have been taken off it. */
   constructor(options: FastLaneOptions) {
     const { server, headersMs, idleMs, checkEveryMs } = options;
     this.#options = options;
-    this.#keptSeconds = Math.floor(idleMs / 1000);
+    this.#prepared = new PreparedAnswers(options.services);
+    this.#keptEnd = headEnd(Math.floor(idleMs / 1000));
     server.on('connection', socket => this.#opened(socket));
     const everyMs = Math.min(checkEveryMs, headersMs, idleMs);
     server.on('listening', () => {
@@ -132,10 +135,9 @@ export class FastLane {
 
   /** Null: `node:http` answers that. */
   #answerTo(request: PlainRequest): string | null {
-    const isLast = this.#isLast(request);
     try {
-      const reply = answerKnownCheck(this.#options.services, parseForm(request.query));
-      return reply && plainAnswer(reply, request.wantsText, isLast ? null : this.#keptSeconds);
+      const answer = this.#prepared.answerTo(request);
+      return answer && answerNow(answer, this.#isLast(request) ? closedEnd : this.#keptEnd);
     } catch {
       // It fails there as well, and has words.
       return null;

@@ -80,17 +80,31 @@ function parseHeaders(lines: string): Headers | null {
   return { wantsText: wantsText(found.get('accept')), keepsAlive: connection === 'keep-alive' };
 }
 
-/** The whole answer; `keptSeconds` as in the header Keep-Alive, null: the connection ends behind it. */
-export function plainAnswer(reply: Reply, isText: boolean, keptSeconds: number | null): string {
+/** An answer, but for the time and what becomes of the connection. */
+export interface PlainAnswer {
+  readonly head: string;
+  readonly body: string;
+}
+
+export function plainAnswer(reply: Reply, isText: boolean): PlainAnswer {
   const body = isText ? reply.text() : JSON.stringify(reply.json());
-  const kept = keptSeconds === null ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keptSeconds}`;
   const decision = reply.decision === undefined ? '' : `X-Softquota-Decision: ${reply.decision}\r\n`;
-  return (
+  const head =
     `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n` +
     `Content-Type: ${isText ? 'text/plain; charset=utf-8' : 'application/json'}\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\n${decision}` +
-    `Date: ${httpDate()}\r\nConnection: ${kept}\r\n\r\n${body}`
-  );
+    `Content-Length: ${Buffer.byteLength(body)}\r\n${decision}Date: `;
+  return { head, body };
+}
+
+/** The end of a head; `keptSeconds` as in the header Keep-Alive, null: the connection ends behind the answer. */
+export function headEnd(keptSeconds: number | null): string {
+  const kept = keptSeconds === null ? 'close' : `keep-alive\r\nKeep-Alive: timeout=${keptSeconds}`;
+  return `\r\nConnection: ${kept}\r\n\r\n`;
+}
+
+/** The whole answer as it is sent now. */
+export function answerNow({ head, body }: PlainAnswer, end: string): string {
+  return head + httpDate() + end + body;
 }
 
 let dateSecond = 0;

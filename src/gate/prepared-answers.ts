@@ -1,0 +1,88 @@
+/**
+ * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as long
+ * as all that it rests on is the same.
+ *
+ * Each time, the unit and the owner's usage are read from the ledger's memory anew and compared, and so are
+ * policy and settings. Nothing has to be told of a change, so no old decision is ever given. What is refused is
+ * never kept: each refusal is recorded, and its words depend on more.
+ */
+
+import type { Ledger, OwnerUsage } from '../ledger/index.ts';
+import { answerKnownCheck, type KnownCheck } from './check.ts';
+import { type PlainAnswer, type PlainRequest, plainAnswer } from './plain-request.ts';
+import { parseForm } from './request.ts';
+import type { GateServices } from './services.ts';
+
+interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'>, PlainAnswer {
+  readonly isText: boolean;
+  readonly policy: Ledger['policy'];
+  readonly settings: Ledger['settings'];
+}
+
+/** Twice as many are kept at most, which takes some 20 MB. */
+export const mostRecent = 10_000;
+
+/** A longer query is answered without being kept. */
+const longestKept = 256;
+
+export class PreparedAnswers {
+  readonly #services: GateServices;
+  /** By query. When there are too many recent ones, they become the older ones, and those are forgotten. */
+  #recent = new Map<string, Prepared>();
+  #older = new Map<string, Prepared>();
+
+  constructor(services: GateServices) {
+    this.#services = services;
+  }
+
+  /** The answer to a check; null: a path has to be looked up. Throws `SoftquotaError`. */
+  answerTo({ query, wantsText }: PlainRequest): PlainAnswer | null {
+    const known = this.#recent.get(query) ?? this.#older.get(query);
+    if (known === undefined || known.isText !== wantsText || !this.#isCurrent(known)) {
+      return this.#prepare(query, wantsText);
+    }
+    const { unit } = known.question;
+    if (unit !== null) this.#services.letThrough(unit.path);
+    return known;
+  }
+
+  #isCurrent({ path, question, owner, policy, settings }: Prepared): boolean {
+    const { ledger } = this.#services;
+    if (ledger.policy !== policy || ledger.settings !== settings) return false;
+    if (path !== null) {
+      const unit = ledger.units.unitAt(path);
+      if (unit?.name !== question.unit?.path || unit?.owner !== question.unit?.owner) return false;
+      if (unit?.leaf !== question.unit?.leaf) return false;
+    }
+    return isSame(owner, ledger.ownerUsage(question.ownerName));
+  }
+
+  #prepare(query: string, isText: boolean): PlainAnswer | null {
+    // A part of a longer text would keep all of it in memory.
+    const own = Buffer.from(query, 'latin1').toString('latin1');
+    const { policy, settings } = this.#services.ledger;
+    const found = answerKnownCheck(this.#services, parseForm(own));
+    if (found === null) return null;
+    const { path, question, owner, decision, reply } = found;
+    const answer = plainAnswer(reply, isText);
+    if (!decision.allowed || own.length > longestKept) return answer;
+    if (this.#recent.size >= mostRecent) {
+      this.#older = this.#recent;
+      this.#recent = new Map();
+    }
+    this.#recent.set(own, { path, question, owner, policy, settings, isText, ...answer });
+    return answer;
+  }
+}
+
+function isSame(before: OwnerUsage, now: OwnerUsage): boolean {
+  return (
+    // The sums of an owner are another list after each change.
+    before.usage === now.usage &&
+    before.id === now.id &&
+    before.name === now.name &&
+    before.measuredAt === now.measuredAt &&
+    before.partial === now.partial &&
+    before.stale === now.stale
+  );
+}
