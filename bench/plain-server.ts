@@ -1,8 +1,7 @@
 /**
- * The least that an HTTP server of Node's can do: the same answer to whatever is asked.
+ * The least that a server on `node:http` can do: the same answer to whatever is asked.
  *
- * In: the path of its socket, a body. Nothing that answers over HTTP from Node on this host can be
- * quicker.
+ * In: the path of its socket, a body. Only a server that reads HTTP by itself can be quicker.
  */
 
 import { rmSync } from 'node:fs';

@@ -87,7 +87,7 @@ function formWith(...headers: readonly string[]): ClientForm {
 }
 
 /** curl as the hooks call it, Go, Node with an agent and without, and the least that there can be. */
-export const clientForms: readonly [ClientForm, ...ClientForm[]] = [
+export const clientForms: readonly [ClientForm, ClientForm, ...ClientForm[]] = [
   formWith('Host: localhost', 'User-Agent: curl/8.5.0', 'Accept: text/plain'),
   formWith('Host: unix', 'User-Agent: Go-http-client/1.1', 'Accept-Encoding: gzip'),
   formWith('Host: localhost', 'Connection: keep-alive', 'Accept: application/json, text/plain, */*'),
