@@ -19,7 +19,7 @@ interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'>, Plai
   readonly settings: Ledger['settings'];
 }
 
-/** Twice as many are kept at most, which takes some 20 MB. */
+/** Twice as many are kept at most, which takes some 23 MB. */
 export const mostRecent = 10_000;
 
 /** A longer query is answered without being kept. */
