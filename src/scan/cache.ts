@@ -1,5 +1,6 @@
 /**
- * The scan cache: what the directories of every unit held when they were last walked, and whose they were.
+ * The scan cache: what the directories of every unit held when they were last walked, by what to see that
+ * nothing has changed since, and whose they were.
  *
  * It costs exactness only where a place cannot be read, so no walk fails by it. A file that is
  * damaged or of another version is made anew by `prepareCache`, before any thread has it open;
@@ -12,6 +13,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../errors.ts';
 import { encodePath } from '../layout/index.ts';
 import { type FormerOwner, formerOwnersIn, formerOwnersTable } from './former-owners.ts';
+import type { Signature } from './signature.ts';
+import { signaturesIn, signaturesTable } from './signatures.ts';
 import type { Sums } from './sums.ts';
 
 const version = 1;
@@ -52,7 +55,7 @@ function prepare(file: string): void {
     }
     const { user_version: found } = database.prepare('PRAGMA user_version').get() ?? {};
     if (found !== version) throw new Unusable(`it is of version ${found}, not ${version}`);
-    database.exec(formerOwnersTable);
+    database.exec(formerOwnersTable + signaturesTable);
     const { quick_check: check } = database.prepare('PRAGMA quick_check(1)').get() ?? {};
     if (check !== 'ok') throw new Unusable(String(check));
   } finally {
@@ -86,6 +89,12 @@ export interface Cache {
   read(unit: string): Sums | null;
   /** Remembers it; writes only what changed. */
   write(unit: string, sums: Sums): void;
+  /** The signature of the unit; null if none is cached. */
+  readSignature(unit: string): Signature | null;
+  /** Remembers it; writes only what changed. */
+  writeSignature(unit: string, signature: Signature): void;
+  /** Writes together what `work` writes, which takes as long as one write alone. */
+  together(work: () => void): void;
   /**
    * Remembers whose a unit is, by the identity of its directory; gives whose it was before, if that seems to
    * have been the same owner by another name. See `former-owners.ts`.
@@ -99,6 +108,9 @@ export interface Cache {
 export const noCache: Cache = {
   read: () => null,
   write() {},
+  readSignature: () => null,
+  writeSignature() {},
+  together: work => work(),
   formerOwners: () => [],
   keepOnly() {},
   close() {},
@@ -148,6 +160,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
   const sumsOf = database.prepare('SELECT digest, sums FROM sums WHERE path = ?');
   const put = database.prepare('INSERT OR REPLACE INTO sums VALUES (?, ?, ?)');
   const formerOwners = formerOwnersIn(database);
+  const signatures = signaturesIn(database);
 
   return {
     read: unit =>
@@ -166,6 +179,18 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
         const digest = hash('sha1', json);
         if (digestOf.get(key)?.digest !== digest) put.run(key, digest, json);
       }),
+    readSignature: unit => attempt(null, () => signatures.read(keyOf(unit))),
+    writeSignature: (unit, signature) => attempt(undefined, () => signatures.write(keyOf(unit), signature)),
+    together: work =>
+      attempt(undefined, database => {
+        database.exec('BEGIN IMMEDIATE');
+        try {
+          work();
+          if (database.isOpen && database.isTransaction) database.exec('COMMIT');
+        } finally {
+          if (database.isOpen && database.isTransaction) database.exec('ROLLBACK');
+        }
+      }),
     formerOwners: (unit, identity, owner) =>
       attempt([], () => formerOwners({ identity, path: keyOf(unit), owner, now: Date.now() })),
     keepOnly: units =>
@@ -175,7 +200,7 @@ export function openCache(file: string, fault: (why: string) => void): Cache {
           const keep = database.prepare('INSERT OR IGNORE INTO kept VALUES (?)');
           database.exec('BEGIN');
           for (const unit of units) keep.run(keyOf(unit));
-          for (const table of ['sums', 'owners'])
+          for (const table of ['sums', 'signatures', 'owners'])
             database.exec(`DELETE FROM ${table} WHERE path NOT IN (SELECT path FROM kept)`);
           database.exec('COMMIT');
         } finally {

@@ -7,7 +7,7 @@ import { isWithin, type Layout } from '../layout/index.ts';
 import type { Hangs } from './hangs.ts';
 import type { IoWorkers } from './io-workers.ts';
 import { measurementOf, type SweptRoot } from './measurement.ts';
-import type { ScanContext, TaskResult, UnitTask, WalkedUnit } from './messages.ts';
+import type { ScanContext, SweepTask, TaskResult, WalkedUnit } from './messages.ts';
 import type { Mounts } from './mounts.ts';
 import type { ScannerOptions } from './options.ts';
 import { Pool } from './pool.ts';
@@ -82,7 +82,7 @@ export class UnitMeasuring {
   }
 
   /** Walks a unit that a sweep has found; `walked` is told what the first walk came to. */
-  sweep(task: UnitTask, walked: (result: TaskResult) => void): Promise<TargetOutcome> {
+  sweep(task: SweepTask, walked: (result: TaskResult) => void): Promise<TargetOutcome> {
     const { path } = task.unit;
     return new Promise(resolve => {
       this.pool.add({

@@ -18,10 +18,15 @@ export interface UnitTask {
   readonly inner: readonly string[];
 }
 
+export interface SweepTask extends UnitTask {
+  /** Tells whether the signature of an earlier walk may stand for this one; in a verify none may. */
+  readonly trustsSignature?: boolean;
+}
+
 /** One thing for a walker to do. */
 export type Task =
   /** Walk this unit. */
-  | UnitTask
+  | SweepTask
   /** Find out which unit is at this path now, and walk it. */
   | { readonly path: string };
 

@@ -15,6 +15,8 @@ export interface WalkRequest {
   readonly measure: Measure;
   /** The bytes that the unit is known with; null where it is new. */
   readonly knownBytes: number | null;
+  /** Tells whether the signature of an earlier walk may stand for this one. */
+  readonly trustsSignature?: boolean;
 }
 
 export interface UnreadInUnit {

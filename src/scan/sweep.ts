@@ -144,8 +144,10 @@ function take(
       walks.begin();
       const knownBytes = scanner.knownBytes(unit.path);
       const walk: { result: TaskResult | null } = { result: null };
+      // Of one that is held, packs come and go.
+      const trustsSignature = run.kind === 'sweep' && measuring.heldAt(unit.path) === undefined;
       measuring
-        .sweep({ unit, inner }, walked => {
+        .sweep({ unit, inner, trustsSignature }, walked => {
           walk.result = walked;
           run.record(unit.path, walked);
         })

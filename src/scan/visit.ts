@@ -5,12 +5,22 @@
  * its paths is a limit.
  */
 
-import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
+import {
+  accessSync,
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  type Stats,
+} from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf } from '../layout/index.ts';
 import type { Arrivals, ArrivedFile } from './arrivals.ts';
 import { isBeingWritten, isFanOut, isQuarantine, isUnfinishedPack, isYoung } from './gitfiles.ts';
 import type { Leftover, UnreadInUnit, WalkRequest } from './outcome.ts';
+import { SignatureDraft } from './signature.ts';
 import { addDirectory, namesTo, newSums, type Sums, type UnreadSum } from './sums.ts';
 
 /** The counts so far. */
@@ -49,6 +59,8 @@ interface Place {
   /** Tells whether the path may hold names that are not UTF-8. */
   readonly odd: boolean;
   readonly role: Role;
+  /** It holds loose objects, or lies in such a directory: its status tells nothing. */
+  readonly isFanOut: boolean;
   /** The directories inside that do not belong to the unit. */
   readonly inner: Names;
   /** Which leftover it is part of. */
@@ -79,6 +91,7 @@ export interface Walk extends WalkTally {
   readonly packsBeingWritten: string[];
   /** The files that arrived recently in a repository. */
   readonly arrivals: Arrivals | null;
+  readonly signature: SignatureDraft;
   objectBytes: number;
   entries: number;
   directories: number;
@@ -97,13 +110,15 @@ export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse
     path,
     odd: !path.isWellFormed(),
     role: arrivals === null ? 'other' : 'repository',
+    isFanOut: false,
     inner: namesWithin(path, request.inner),
     leftover: null,
   };
+  const now = Date.now();
   return {
     request,
     pulse,
-    now: Date.now(),
+    now,
     steps: [first],
     sums: newSums(),
     seenFiles: new Set(),
@@ -114,6 +129,7 @@ export function beginWalk(request: WalkRequest, arrivals: Arrivals | null, pulse
     leftoverCount: 0,
     packsBeingWritten: [],
     arrivals,
+    signature: new SignatureDraft(request, now),
     objectBytes: 0,
     entries: 0,
     directories: 0,
@@ -156,7 +172,7 @@ function takeEach(state: Walk): boolean {
 function visit(state: Walk, place: Place, directory: number): void {
   let { path, odd } = place;
   if (!path.startsWith(held)) beforeLook(path);
-  let stats: Stats | undefined;
+  let stats: Stats | BigIntStats | undefined;
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
     const directoryHeld = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -165,13 +181,20 @@ function visit(state: Walk, place: Place, directory: number): void {
     path = `${held}${directoryHeld}`;
     odd = false;
     stats = fstatSync(directoryHeld);
-  } else {
+    state.signature.doubt();
+  } else if (place.isFanOut) {
     stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
+  } else {
+    stats = lstatSync(locationOf(path, odd), { bigint: true, throwIfNoEntry: false });
+    if (stats !== undefined) state.signature.addDirectory(directory, place.parent, place.name, stats);
   }
   // It is gone, or a link has taken its place.
-  if (stats?.isDirectory() !== true) return;
+  if (stats?.isDirectory() !== true) {
+    state.signature.doubt();
+    return;
+  }
   countDirectory(state, place, directory, stats);
-  const listing = list(locationOf(path, odd), stats.size);
+  const listing = list(locationOf(path, odd), Number(stats.size));
   const stepsBefore = state.steps.length;
   for (const entry of listing.entries) {
     state.entries += 1;
@@ -194,9 +217,14 @@ function visit(state: Walk, place: Place, directory: number): void {
 }
 
 /** Adds the blocks that hold a directory's names; its length says nothing that file systems agree on. */
-function countDirectory(state: Walk, { leftover }: Place, directory: number, { blocks }: Stats): void {
+function countDirectory(
+  state: Walk,
+  { leftover }: Place,
+  directory: number,
+  { blocks }: Stats | BigIntStats,
+): void {
   if (state.request.measure === 'apparent') return;
-  const bytes = blocks * blockBytes;
+  const bytes = Number(blocks) * blockBytes;
   state.sums.bytes[directory] = (state.sums.bytes[directory] ?? 0) + bytes;
   state.bytes += bytes;
   if (leftover !== null) leftover.bytes += bytes;
@@ -211,6 +239,7 @@ function enter(state: Walk, at: Place, directory: number, name: string, path: st
   const isUnfinished =
     (at.role === 'objects' && isQuarantine(name)) || (at.role === 'pack' && isUnfinishedPack(name));
   if (isUnfinished) {
+    state.signature.doubt();
     // Asked for its own age first: git makes it unreadable for others, and while it is young its
     // contents are no one's business.
     const own = lstatSync(locationOf(path, odd), { throwIfNoEntry: false })?.mtimeMs;
@@ -220,7 +249,8 @@ function enter(state: Walk, at: Place, directory: number, name: string, path: st
     leftover = addLeftover(state, directory, name, newest);
   }
   const role = roleOf(at.role, name);
-  state.steps.push({ parent: directory, name, path, odd, role, inner: inner ?? noNames, leftover });
+  const isFanOut = at.isFanOut || role === 'loose';
+  state.steps.push({ parent: directory, name, path, odd, role, isFanOut, inner: inner ?? noNames, leftover });
 }
 
 function roleOf(above: Role, name: string): Role {
@@ -237,7 +267,9 @@ function countFile(state: Walk, at: Place, directory: number, name: string, loca
   const stats = lstatSync(location, { throwIfNoEntry: false });
   if (stats === undefined || !stats.isFile()) return;
   let { leftover } = at;
+  state.signature.addFile(stats.ctimeMs);
   if (at.role === 'pack' && isUnfinishedPack(name)) {
+    state.signature.doubt();
     if (isBeingWritten(stats.mtimeMs, state.now) && state.packsBeingWritten.length < mostListed)
       state.packsBeingWritten.push(name);
     if (isYoung(stats.mtimeMs, state.now)) return;

@@ -9,11 +9,13 @@
 
 import { lstatSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
-import { encodePath } from '../layout/index.ts';
+import { encodePath, type Unit } from '../layout/index.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Cache } from './cache.ts';
+import type { FormerOwner } from './former-owners.ts';
 import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
 import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
+import { isUnchanged } from './signature.ts';
 import { carryOver, totalOfSums } from './sums.ts';
 import { beginWalk, type Pulse, takeSteps, type Walk } from './visit.ts';
 
@@ -23,24 +25,28 @@ const writingMs = 60_000;
 /** Walks `request.unit`, calling `pulse` on the way. What it cannot read it takes from the cache. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
   const { unit } = request;
+  const identity = identityOf(unit.path);
+  if (identity === null) return { outcome: 'vanished' };
+  const stands = request.trustsSignature === true ? bySignature(request, identity, cache, pulse) : null;
+  if (stands !== null) return stands;
   const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
   const startedAt = Date.now();
   const collectorsBefore = isRepository ? collectorsOf(unit.path, startedAt) : [];
   const arrivals = new Arrivals(earliest(collectorsBefore, startedAt - writingMs));
   const state = beginWalk(request, isRepository ? arrivals : null, pulse);
   const before = isRepository ? packsOf(unit.path, state.now) : null;
-  const identity = identityOf(unit.path);
-  if (identity === null) return { outcome: 'vanished' };
   if (!takeSteps(state)) return { outcome: 'stopped' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path)?.name !== identity.name) return { outcome: 'vanished' };
   const bytes = bytesOf(state, cache);
   const isExact = Number.isSafeInteger(bytes);
   if (isExact) cache.write(unit.path, state.sums);
-  const { birth } = identity;
-  const isTold = birth !== null && unit.owner !== null;
   const collectors = isRepository ? collectorsMet(state, collectorsBefore) : [];
   const mostCopied = collectors.length === 0 ? 0 : arrivals.mostCopied(earliest(collectors, startedAt));
+  const packs = before === null ? 'still' : packsNow(state, collectors, before);
+  const isSettled = isExact && state.unreadCount === 0 && packs === 'still';
+  const signature = isSettled ? state.signature.finish(state) : null;
+  if (signature !== null) cache.writeSignature(unit.path, signature);
   return {
     outcome: isExact ? 'measured' : 'too large',
     bytes: isExact ? bytes : 0,
@@ -51,13 +57,51 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     unreadCount: state.unreadCount,
     leftovers: state.leftovers,
     leftoverCount: state.leftoverCount,
-    packs: before === null ? 'still' : packsNow(state, collectors, before),
+    packs,
     packsIdentity: before?.identity ?? '',
     collectors: collectors.map(({ id }) => id),
     certainBytes: isExact ? Math.max(0, bytes - mostCopied) : 0,
     objectBytes: state.objectBytes,
-    formerOwners: isTold ? cache.formerOwners(unit.path, birth, unit.owner) : [],
+    formerOwners: formerOwnersOf(unit, identity, cache),
   };
+}
+
+/** The result of the last walk, where the signature says that nothing has changed since; null elsewhere. */
+function bySignature(
+  request: WalkRequest,
+  identity: Identity,
+  cache: Cache,
+  pulse: Pulse,
+): WalkOutcome | null {
+  const { unit, knownBytes } = request;
+  const signature = cache.readSignature(unit.path);
+  if (signature === null || signature.bytes !== knownBytes) return null;
+  const nothing = { directories: 0, files: 0, bytes: 0 };
+  const holds = isUnchanged(request, signature, () => pulse(nothing));
+  if (holds === false) return null;
+  const { bytes, files, directories, objectBytes } = signature;
+  if (holds === null || !pulse(signature)) return { outcome: 'stopped' };
+  return {
+    outcome: 'measured',
+    bytes,
+    files,
+    directories,
+    partial: false,
+    unread: [],
+    unreadCount: 0,
+    leftovers: [],
+    leftoverCount: 0,
+    packs: 'still',
+    packsIdentity: '',
+    collectors: [],
+    certainBytes: bytes,
+    objectBytes,
+    formerOwners: formerOwnersOf(unit, identity, cache),
+  };
+}
+
+function formerOwnersOf({ path, owner }: Unit, { birth }: Identity, cache: Cache): readonly FormerOwner[] {
+  return birth === null || owner === null ? [] : cache.formerOwners(path, birth, owner);
 }
 
 /**

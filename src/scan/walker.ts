@@ -8,6 +8,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { inspect, resolveLayout } from '../layout/index.ts';
 import { noCache, openCache } from './cache.ts';
+import { gathering } from './gathered-writes.ts';
 import type {
   NumberedTask,
   ScanContext,
@@ -30,7 +31,9 @@ const view = viewOf(shared);
 const { signals, counts } = view;
 let avoided: readonly string[] = [];
 shareLooks(view, () => avoided);
-const cache = cacheFile === null ? noCache : openCache(cacheFile, why => send({ type: 'cache fault', why }));
+const cache = gathering(
+  cacheFile === null ? noCache : openCache(cacheFile, why => send({ type: 'cache fault', why })),
+);
 
 const millisecondsTogether = 50;
 let pending: { id: number; result: TaskResult }[] = [];
@@ -43,6 +46,7 @@ port.on('message', (request: WalkerRequest) => {
     return;
   }
   avoided = request.avoided;
+  const last = request.tasks.at(-1);
   for (const task of request.tasks) {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
     beginTask(view);
@@ -51,11 +55,14 @@ port.on('message', (request: WalkerRequest) => {
     // Results are handed over during a walk too, so `pending` is another one after it.
     const result = resultOf(task, request.context);
     pending.push({ id: task.id, result });
-    handOver();
+    if (task !== last) handOver();
   }
   counts[count.task] = 0;
   rest(view);
   sentAt = 0;
+  // For a unit that is asked for somebody may wait; what a sweep writes is there for the next one.
+  if (request.tasks.some(({ task }) => !('unit' in task))) handOver();
+  cache.flush();
   handOver();
   send({ type: 'idle' });
 });
@@ -80,7 +87,7 @@ function handOver(): void {
 function resultOf(numbered: NumberedTask, context: ScanContext): TaskResult {
   try {
     const { task } = numbered;
-    if ('unit' in task) return walked(task, numbered, context);
+    if ('unit' in task) return walked(task, numbered, context, task.trustsSignature === true);
     let { layout } = context;
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
@@ -89,7 +96,7 @@ function resultOf(numbered: NumberedTask, context: ScanContext): TaskResult {
       located = inspect(layout, task.path);
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
-    return located.found === 'none' ? { outcome: 'none', layout } : walked(located, numbered, context);
+    return located.found === 'none' ? { outcome: 'none', layout } : walked(located, numbered, context, false);
   } catch (error) {
     return {
       outcome: 'failed',
@@ -102,8 +109,9 @@ function walked(
   { unit, inner }: UnitTask,
   { knownBytes }: NumberedTask,
   { exclude, measure }: ScanContext,
+  trustsSignature: boolean,
 ): TaskResult {
-  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes };
+  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes, trustsSignature };
   const outcome = walk(request, cache, counting());
   return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
 }

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { type Cache, openCache, prepareCache } from '../../src/scan/cache.ts';
+import { gathering } from '../../src/scan/gathered-writes.ts';
 import { addDirectory, carryOver, newSums, type Sums, totalOfSums } from '../../src/scan/sums.ts';
 import { temporary } from './world.ts';
 
@@ -47,6 +48,29 @@ t.test('a unit is written only where something changed', async t => {
   t.equal(statSync(`${path}-wal`).size, size);
   cache.write('/a', sumsOf({ a: 2 }));
   t.ok(statSync(`${path}-wal`).size > size);
+});
+
+t.test('what is written together is there, and what fails of it fails nothing', async t => {
+  const path = file(t);
+  prepareCache(path);
+  const faults: string[] = [];
+  const cache = gathering(open(t, path, faults));
+  for (let unit = 0; unit < 10; unit++) cache.write(`/${unit}`, sumsOf({ a: unit }));
+  t.equal(open(t, path).read('/9'), null, 'it is gathered');
+  cache.flush();
+  for (let unit = 0; unit < 10; unit++) t.same(open(t, path).read(`/${unit}`), sumsOf({ a: unit }));
+  const other = new DatabaseSync(path);
+  t.teardown(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  cache.write('/a', sumsOf({ a: 1 }));
+  cache.flush();
+  t.match(faults, [/locked/]);
+  other.exec('ROLLBACK');
+  cache.write('/b', sumsOf({ a: 1 }));
+  cache.flush();
+  t.not(cache.read('/b'), null);
+  for (let unit = 0; unit < 6000; unit++) cache.write(`/many ${unit}`, sumsOf({}));
+  t.not(open(t, path).read('/many 0'), null, 'no more is gathered than takes little room');
 });
 
 t.test('units that are not to be kept are forgotten', async t => {

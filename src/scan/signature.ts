@@ -1,0 +1,136 @@
+/**
+ * The signature of a unit: the status of its directories when it was walked, and what that walk found.
+ *
+ * Whatever is made, removed or renamed in a directory changes the directory's status. So as long as the
+ * statuses are the same, the walk's result stands, and no directory is read. A repository's fan-out is left
+ * out: every push, fetch and gc changes another directory too. What no status shows (a file that is written
+ * in place, an object that is put into a fan-out directory that is there) is found by the walks that use no
+ * signature: those after a push or a check, and those of `[scan] VERIFY`.
+ *
+ * No signature is taken of what may change without a trace, or with time alone: places that cannot be read,
+ * git's unfinished files, directories that were changed so shortly before that the next change may bear the
+ * same time, and files that somebody may still be writing.
+ */
+
+import { type BigIntStats, lstatSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { beforeLook, locationOf } from '../layout/index.ts';
+import type { WalkRequest } from './outcome.ts';
+import { StatusDigest } from './status-digest.ts';
+
+/** What a walk found that read all of a unit. */
+export interface FoundByWalk {
+  readonly bytes: number;
+  readonly files: number;
+  readonly directories: number;
+  readonly objectBytes: number;
+}
+
+export interface Signature extends FoundByWalk {
+  /** Covers all of it, the statuses of the directories, and how the unit was to be walked. */
+  readonly digest: string;
+  /** The directories whose statuses count, each after the one that holds it; the unit itself is the first. */
+  readonly parents: readonly number[];
+  readonly names: readonly string[];
+}
+
+/** Signatures of another form than this one's are as good as none. */
+const version = 1;
+
+/** File systems keep times to two seconds at least. */
+const youngDirectoryMs = 2000;
+/** A file that was changed so shortly before may still be written. */
+const youngFileMs = 60_000;
+/** For so long a file system may change the blocks of a file that nobody writes. */
+const youngBlocksMs = 600_000;
+
+const directoriesPerPulse = 512;
+
+/** A signature in the making, during a walk. */
+export class SignatureDraft {
+  readonly #request: WalkRequest;
+  readonly #startedAt: number;
+  readonly #parents: number[] = [];
+  readonly #names: string[] = [];
+  /** The place of each directory here, by its place in the sums. */
+  readonly #places = new Map<number, number>();
+  readonly #statuses = new StatusDigest();
+  #isDoubtful = false;
+
+  /** `startedAt`: when the walk began, before its first look, in milliseconds since 1970. */
+  constructor(request: WalkRequest, startedAt: number) {
+    this.#request = request;
+    this.#startedAt = startedAt;
+  }
+
+  /** Adds a directory by its place in the sums; its status must have been asked for before it was read. */
+  addDirectory(directory: number, parent: number, name: string, status: BigIntStats): void {
+    if (this.#isDoubtful) return;
+    this.#places.set(directory, this.#names.length);
+    this.#parents.push(this.#places.get(parent) ?? -1);
+    this.#names.push(name);
+    this.#statuses.add(status);
+    const changedAt = Math.max(Number(status.mtimeMs), Number(status.ctimeMs));
+    // Also where it lies ahead: the clock was set back, and comes by that time once more.
+    if (changedAt > this.#startedAt - youngDirectoryMs) this.doubt();
+  }
+
+  addFile(changedAt: number): void {
+    const young = this.#request.measure === 'apparent' ? youngFileMs : youngBlocksMs;
+    if (changedAt > this.#startedAt - young) this.doubt();
+  }
+
+  /** Something was met that may become another without a directory's status showing it. */
+  doubt(): void {
+    this.#isDoubtful = true;
+  }
+
+  /** Null where none may be taken. */
+  finish(found: FoundByWalk): Signature | null {
+    if (this.#isDoubtful) return null;
+    const { bytes, files, directories, objectBytes } = found;
+    const digest = this.#statuses.end(termsOf(this.#request, found));
+    return { digest, parents: this.#parents, names: this.#names, bytes, files, directories, objectBytes };
+  }
+}
+
+/** Tells whether a unit is as the signature says. Null where `goOn` said to leave off. */
+export function isUnchanged(request: WalkRequest, signature: Signature, goOn: () => boolean): boolean | null {
+  const { parents, names, digest } = signature;
+  const statuses = new StatusDigest();
+  const paths: string[] = [];
+  try {
+    for (const [index, name] of names.entries()) {
+      if (index % directoriesPerPulse === directoriesPerPulse - 1 && !goOn()) return null;
+      const above = paths[parents[index] ?? -1];
+      const path = above === undefined ? request.unit.path : `${above}/${name}`;
+      paths.push(path);
+      beforeLook(path);
+      const status = lstatSync(locationOf(path, !path.isWellFormed()), {
+        bigint: true,
+        throwIfNoEntry: false,
+      });
+      if (status?.isDirectory() !== true) return false;
+      statuses.add(status);
+    }
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
+    // The walk finds out what is to be told.
+    return false;
+  }
+  return statuses.end(termsOf(request, signature)) === digest;
+}
+
+/** The result, and how the unit was to be walked: a signature of other terms is another one. */
+function termsOf({ unit, inner, exclude, measure }: WalkRequest, found: FoundByWalk): string {
+  const { bytes, files, directories, objectBytes } = found;
+  const places = inner.map(path => path.slice(unit.path.length));
+  return JSON.stringify([
+    version,
+    unit.kind,
+    measure,
+    [...exclude],
+    places,
+    [bytes, files, directories, objectBytes],
+  ]);
+}
