@@ -11,8 +11,12 @@
  * pack that has it, but not those of its index.
  */
 
+import type { CountedObjects } from './copies.ts';
+
 const moment = 1000;
 const minute = 60_000;
+/** git starts a gc at a third of this. */
+const mostNames = 20_000;
 
 /** Times in milliseconds since 1970. */
 export interface ArrivedFile {
@@ -28,9 +32,17 @@ export class Arrivals {
   readonly #others: { readonly bytes: number; readonly arrivedAt: number }[] = [];
   /** Nothing that came before matters. */
   readonly #since: number;
+  /** The names of loose objects; null where they are not asked for, or are too many. */
+  #loose: string[] | null = null;
+  #isLoosened = false;
 
   constructor(since: number) {
     this.#since = since;
+  }
+
+  /** From now on the names of loose objects are kept. */
+  keepNames(): void {
+    this.#loose = [];
   }
 
   /** A file of `objects/pack`. */
@@ -46,13 +58,27 @@ export class Arrivals {
     }
   }
 
+  addName(looseObject: string): void {
+    if (this.#loose !== null && this.#loose.push(looseObject) > mostNames) this.#loose = null;
+  }
+
   addLooseObject(file: ArrivedFile): void {
-    if (Math.abs(file.changedAt - file.modifiedAt) > minute) this.addByproduct(file);
+    if (Math.abs(file.changedAt - file.modifiedAt) <= minute) return;
+    this.addByproduct(file);
+    this.#isLoosened ||= file.changedAt >= this.#since;
   }
 
   /** Files that a gc writes beside packs, such as the packed refs. */
   addByproduct({ bytes, changedAt }: ArrivedFile): void {
     if (changedAt >= this.#since) this.#others.push({ bytes, arrivedAt: changedAt });
+  }
+
+  /** The packs, the oldest first, and loose objects; packs that came since then are fresh. */
+  counted(freshSince: number): CountedObjects {
+    const inOrder = [...this.#packs].sort(([, one], [, other]) => one.arrivedAt - other.arrivedAt);
+    const packs = inOrder.map(([stem, { arrivedAt }]) => ({ stem, isFresh: arrivedAt >= freshSince }));
+    // What was taken out of a pack is in that pack as well.
+    return { packs, loose: this.#isLoosened ? null : this.#loose };
   }
 
   /** The most bytes that a gc which has been at work since then may be holding twice. */

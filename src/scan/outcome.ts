@@ -36,7 +36,7 @@ export interface Leftover {
 /**
  * Tells whether git may have held the same objects twice while the walk went by, so that a rise need not
  * be one: `collected` by a gc or repack at work, `changed` meanwhile, or `fresh`, packs having come or gone
- * just before.
+ * just before that may be those of a repack.
  */
 export type PacksDuringWalk = 'still' | 'fresh' | 'changed' | 'collected';
 

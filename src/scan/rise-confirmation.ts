@@ -5,9 +5,9 @@
  * moment does not raise a unit at once: the unit is walked again until it has settled. Falls count at
  * once, since objects held twice only ever add; so does a unit that was not known before.
  *
- * A push brings packs too. After one, what it brought is to count at once: packs that are new are
- * looked at a second time after a moment, and are then believed, and looked at once more when a
- * repack would be over.
+ * A push brings packs too. After one, what it brought is to count at once: the objects in a new pack tell
+ * it from that of a repack (see copies.ts). Where they do not, new packs are looked at a second time after a
+ * moment, and are then believed, and looked at once more when a repack would be over.
  *
  * Pushes without a pause keep a unit from ever settling, and can start one gc after the other. So what
  * of a rise is certain counts while the rest is held, at the latest after two seconds where a walk takes less

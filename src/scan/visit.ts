@@ -286,15 +286,17 @@ function countFile(state: Walk, at: Place, directory: number, name: string, loca
   }
   state.files += 1;
   state.bytes += bytes;
-  noteArrival(state, at.role, name, { bytes, modifiedAt: stats.mtimeMs, changedAt: stats.ctimeMs });
+  noteArrival(state, at, name, { bytes, modifiedAt: stats.mtimeMs, changedAt: stats.ctimeMs });
   if (leftover !== null) leftover.bytes += bytes;
 }
 
-function noteArrival(state: Walk, role: Role, name: string, file: ArrivedFile): void {
+function noteArrival(state: Walk, { role, name: directory }: Place, name: string, file: ArrivedFile): void {
   if (role === 'pack' || role === 'loose') state.objectBytes += file.bytes;
   if (role === 'pack') state.arrivals?.addPackFile(name, file);
-  else if (role === 'loose') state.arrivals?.addLooseObject(file);
-  else if (role === 'byproduct' || (role === 'repository' && name === 'packed-refs'))
+  else if (role === 'loose') {
+    state.arrivals?.addName(`${directory}${name}`);
+    state.arrivals?.addLooseObject(file);
+  } else if (role === 'byproduct' || (role === 'repository' && name === 'packed-refs'))
     state.arrivals?.addByproduct(file);
 }
 

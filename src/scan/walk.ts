@@ -12,6 +12,7 @@ import { systemCode } from '../errors.ts';
 import { encodePath, type Unit } from '../layout/index.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Cache } from './cache.ts';
+import { mayHoldCopies } from './copies.ts';
 import type { FormerOwner } from './former-owners.ts';
 import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
 import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
@@ -21,6 +22,8 @@ import { beginWalk, type Pulse, takeSteps, type Walk } from './visit.ts';
 
 /** A pack that is being written was changed within this time. */
 const writingMs = 60_000;
+/** A repack may still be removing what is in a pack that came within this time. */
+const freshMs = 60_000;
 
 /** Walks `request.unit`, calling `pulse` on the way. What it cannot read it takes from the cache. */
 export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutcome {
@@ -35,6 +38,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const arrivals = new Arrivals(earliest(collectorsBefore, startedAt - writingMs));
   const state = beginWalk(request, isRepository ? arrivals : null, pulse);
   const before = isRepository ? packsOf(unit.path, state.now) : null;
+  if (before?.fresh === true) arrivals.keepNames();
   if (!takeSteps(state)) return { outcome: 'stopped' };
   // Half of a unit that was removed or unmounted meanwhile would be taken for all of it.
   if (identityOf(unit.path)?.name !== identity.name) return { outcome: 'vanished' };
@@ -43,7 +47,7 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   if (isExact) cache.write(unit.path, state.sums);
   const collectors = isRepository ? collectorsMet(state, collectorsBefore) : [];
   const mostCopied = collectors.length === 0 ? 0 : arrivals.mostCopied(earliest(collectors, startedAt));
-  const packs = before === null ? 'still' : packsNow(state, collectors, before);
+  const packs = before === null ? 'still' : packsNow(state, collectors, before, arrivals);
   const isSettled = isExact && state.unreadCount === 0 && packs === 'still';
   const signature = isSettled ? state.signature.finish(state) : null;
   if (signature !== null) cache.writeSignature(unit.path, signature);
@@ -118,11 +122,19 @@ function earliest(collectors: readonly Collector[], otherwise: number): number {
   return collectors.reduce((first, { since }) => Math.min(first, since), otherwise);
 }
 
-function packsNow(state: Walk, collectors: readonly Collector[], before: Packs): PacksDuringWalk {
+function packsNow(
+  state: Walk,
+  collectors: readonly Collector[],
+  before: Packs,
+  arrivals: Arrivals,
+): PacksDuringWalk {
   if (collectors.length > 0) return 'collected';
-  const after = packsOf(state.request.unit.path, Date.now());
+  const { path } = state.request.unit;
+  const isPlain = before.fresh && !mayHoldCopies(path, arrivals.counted(state.now - freshMs));
+  // Asked for afterwards: what was counted was there all the time.
+  const after = packsOf(path, Date.now());
   if (before.identity !== after.identity) return 'changed';
-  return before.fresh || after.fresh ? 'fresh' : 'still';
+  return (before.fresh || after.fresh) && !isPlain ? 'fresh' : 'still';
 }
 
 /** The sum with what was last seen where nothing could be seen now. */

@@ -80,6 +80,20 @@ t.test('a push counts soon after it, whether it came as a pack or as loose objec
   }
 });
 
+t.test('the first walk after a push counts, also where packs came just before', async t => {
+  const { root, repository, push } = await pushedTo(t);
+  const { scanner, book } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)]);
+  await push(10);
+  await scanner.sweep({ kind: 'sweep' }).done;
+  for (const files of [10, 120, 10, 130, 10]) {
+    await push(files);
+    const seq = book.nextSeq();
+    t.equal(await scanner.measureSoon(repository), 'counted');
+    const unit = book.units.get(repository);
+    t.same([unit?.bytes, unit?.seq], [independentCount(repository).bytes, seq + 1], `${files} files`);
+  }
+});
+
 t.test('a sweep right after a push is exact', async t => {
   const { root, repository, push } = await pushedTo(t);
   const { scanner, book } = scanning(t, [storage('repos', `${root}/{owner}/{repo}.git`)]);
