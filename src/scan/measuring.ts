@@ -40,6 +40,7 @@ export class UnitMeasuring {
   readonly #rootCheck: RootCheck;
   readonly #onDoubt: () => void;
   #rootsAway: ReadonlySet<string> = new Set();
+  #hasGone = true;
 
   constructor({
     scanner,
@@ -100,6 +101,13 @@ export class UnitMeasuring {
   /** A sweep has told how the roots are. */
   swept(roots: readonly SweptRoot[]): void {
     this.#rootsAway = new Set(roots.filter(({ away }) => away !== null).map(({ path }) => path));
+  }
+
+  /** Tells whether units may have gone since this was asked last; before the first time that is not known. */
+  takeGone(): boolean {
+    const hasGone = this.#hasGone;
+    this.#hasGone = false;
+    return hasGone;
   }
 
   /** The units of which not all counts, since it waits for git to finish in them. */
@@ -194,6 +202,7 @@ export class UnitMeasuring {
       this.#onDoubt();
       return 'unread';
     }
+    this.#hasGone = true;
     report({ gone: path, seq });
     // Asked for one by one: to go through all that is known, once for each of the many units of an owner,
     // takes long.

@@ -108,7 +108,8 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
     drift: run.driftSoFar(),
   });
   const file = options.cacheFile();
-  if (file === null) return;
+  const mayPrune = measuring.takeGone() || unseen.size > 0 || run.kind === 'verify';
+  if (file === null || !mayPrune) return;
   try {
     const keep = [...seen, ...scanner.knownBelow('/')];
     await clients.ask({ ask: 'prune cache', file, keep });

@@ -2,6 +2,7 @@
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import type { Scanner } from '../../src/scan/index.ts';
 import { type Book, bareRepository, fill, independentCount, scanning, storage, temporary } from './world.ts';
@@ -10,6 +11,7 @@ interface World {
   readonly root: string;
   readonly scanner: Scanner;
   readonly book: Book;
+  readonly cacheFile: string;
   /** Sweeps, and gives the directories that were read, below the root. */
   readBy(kind?: 'sweep' | 'verify'): Promise<readonly string[]>;
   /** The same by a daemon that starts with the cache and the figures of this one. */
@@ -37,7 +39,7 @@ function world(t: Test): World {
       // A repository's quarantine and packs are asked for by name.
       return read.filter(path => path !== '').map(path => path.slice(root.length + 1));
     };
-    return { root, scanner, book, readBy, restart: () => open(book) };
+    return { root, scanner, book, cacheFile, readBy, restart: () => open(book) };
   };
   return open(null);
 }
@@ -115,4 +117,33 @@ t.test('a verify reports what no sweep can see', async t => {
     independentCount(repository, '-not', '-path', '*/lfs/*').bytes,
     'so does the walk of a unit that somebody asks for',
   );
+});
+
+t.test('the cache is looked through for what has gone only where something has', async t => {
+  const { root, scanner, cacheFile, readBy, restart } = world(t);
+  makeUnits(root);
+  await readBy();
+  const database = new DatabaseSync(cacheFile);
+  t.teardown(() => database.close());
+  const units = (): number =>
+    Number(database.prepare('SELECT count(*) AS units FROM signatures').get()?.units);
+  const addOther = () => database.exec("INSERT INTO signatures VALUES (x'2f61', '', '', '')");
+  t.equal(units(), 82);
+  addOther();
+  await readBy();
+  t.equal(units(), 83);
+  rmSync(join(root, 'lfs/alice'), { recursive: true });
+  await readBy();
+  t.equal(units(), 81, 'a sweep misses a unit');
+  addOther();
+  rmSync(join(root, 'lfs/bob'), { recursive: true });
+  t.equal(await scanner.measureSoon(join(root, 'lfs/bob')), 'gone');
+  await readBy();
+  t.equal(units(), 80, 'a unit that somebody asked for had gone');
+  addOther();
+  await readBy('verify');
+  t.equal(units(), 80, 'a verify does it anyway');
+  addOther();
+  await restart().readBy();
+  t.equal(units(), 80, 'and so does the first sweep of a daemon');
 });
