@@ -80,13 +80,13 @@ export const scan = {
   }),
   schedule: scanKey('SCHEDULE', kind.cron, {
     text: '*/15 * * * *',
-    doc: 'When everything is measured again: five fields as in crontab(5), or `@hourly`, `@daily`, `@weekly`; in local time.',
+    doc: 'When everything is measured again, of which only what may have changed is read: five fields as in crontab(5), or `@hourly`, `@daily`, `@weekly`; in local time.',
     reloads: true,
     of: config => config.scan.schedule,
   }),
   verify: scanKey('VERIFY', kind.cron, {
     text: '0 3 * * 0',
-    doc: 'When everything is measured without any cache, and differences are reported.',
+    doc: 'When everything is read and measured without any cache, and differences are reported: what is written in place is found only then.',
     reloads: true,
     of: config => config.scan.verify,
   }),

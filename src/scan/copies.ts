@@ -11,7 +11,7 @@
 import { readdirSync } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, encodePath } from '../layout/index.ts';
-import { hasName, openPackIndex, type PackIndex } from './pack-index.ts';
+import { hasName, type PackIndex, readPackIndex } from './pack-index.ts';
 
 /** The packs and loose objects that a walk has counted. */
 export interface CountedObjects {
@@ -23,7 +23,8 @@ export interface CountedObjects {
 
 /** More is not looked through: a second walk sees whether it settles. */
 const mostFreshObjects = 50_000;
-const mostObjects = 2_000_000;
+/** Of a million objects. */
+const mostIndexBytes = 32 * 1024 * 1024;
 const mostPacks = 200;
 
 /** Objects that may also be in a pack which came later. */
@@ -44,19 +45,18 @@ export function mayHoldCopies(repository: string, { packs, loose }: CountedObjec
   // What came or went just now was no pack, or packs went.
   const isTold = packs.some(({ isFresh }) => isFresh) && packs.length <= mostPacks;
   if (nameBytes === null || loose === null || !isTold) return true;
-  const indexes: PackIndex[] = [];
   try {
     const sources: Source[] = [looseSource(loose)];
     let freshObjects = 0;
-    let objects = 0;
+    let bytesLeft = mostIndexBytes;
     for (const { stem, isFresh } of packs) {
-      const index = openPackIndex(`${directory}/${stem}.idx`, nameBytes);
+      const index = readPackIndex(`${directory}/${stem}.idx`, nameBytes, bytesLeft);
       if (index === null) return true;
-      indexes.push(index);
-      objects += index.objects;
-      if (isFresh) freshObjects += index.objects;
-      if (objects > mostObjects || freshObjects > mostFreshObjects) return true;
-      if (isFresh && !isOfPush(index, sources, nameBytes)) return true;
+      bytesLeft -= index.bytes;
+      if (isFresh) {
+        freshObjects += index.objects;
+        if (freshObjects > mostFreshObjects || !isOfPush(index, sources, nameBytes)) return true;
+      }
       sources.push({ objects: index.objects, namesFrom: firstByte => index.namesFrom(firstByte).names });
     }
     // One that went meanwhile was counted, and nothing of it is found any more.
@@ -64,8 +64,6 @@ export function mayHoldCopies(repository: string, { packs, loose }: CountedObjec
   } catch (error) {
     if (systemCode(error) === null) throw error;
     return true;
-  } finally {
-    for (const index of indexes) index.close();
   }
 }
 

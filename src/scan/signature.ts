@@ -95,7 +95,11 @@ export class SignatureDraft {
 }
 
 /** Tells whether a unit is as the signature says. Null where `goOn` said to leave off. */
-export function isUnchanged(request: WalkRequest, signature: Signature, goOn: () => boolean): boolean | null {
+export function isSignatureCurrent(
+  request: WalkRequest,
+  signature: Signature,
+  goOn: () => boolean,
+): boolean | null {
   const { parents, names, digest } = signature;
   const statuses = new StatusDigest();
   const paths: string[] = [];

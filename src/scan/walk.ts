@@ -16,7 +16,7 @@ import { mayHoldCopies } from './copies.ts';
 import type { FormerOwner } from './former-owners.ts';
 import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
 import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
-import { isUnchanged } from './signature.ts';
+import { isSignatureCurrent } from './signature.ts';
 import { carryOver, totalOfSums } from './sums.ts';
 import { beginWalk, type Pulse, takeSteps, type Walk } from './visit.ts';
 
@@ -81,7 +81,7 @@ function bySignature(
   const signature = cache.readSignature(unit.path);
   if (signature === null || signature.bytes !== knownBytes) return null;
   const nothing = { directories: 0, files: 0, bytes: 0 };
-  const holds = isUnchanged(request, signature, () => pulse(nothing));
+  const holds = isSignatureCurrent(request, signature, () => pulse(nothing));
   if (holds === false) return null;
   const { bytes, files, directories, objectBytes } = signature;
   if (holds === null || !pulse(signature)) return { outcome: 'stopped' };

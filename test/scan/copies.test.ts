@@ -143,6 +143,9 @@ t.test('what cannot be told is waited for', async t => {
   t.ok(mayHoldCopies(repository, all), 'no index at all');
   truncateSync(index, 3);
   t.ok(mayHoldCopies(repository, all));
+  rmSync(index);
+  execFileSync('mkfifo', [index]);
+  t.ok(mayHoldCopies(repository, all), 'a pipe, for which nobody waits');
 });
 
 t.test('objects that a repack takes out of a pack are told by their time', async t => {
