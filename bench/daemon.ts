@@ -65,8 +65,17 @@ function isRunning(child: ChildProcess): boolean {
 }
 
 /** A full walk from now on, as a user asks for it; rejects unless it measured so many units. */
-export async function scan(config: string, units: number): Promise<ScanReport> {
-  const args = [softquota, 'scan', '--verify', '--json', '--config', config];
+export function scan(config: string, units: number): Promise<ScanReport> {
+  return scanned(config, units, ['--verify']);
+}
+
+/** A sweep from now on, as the schedule begins one; rejects unless it measured so many units. */
+export function sweep(config: string, units: number): Promise<ScanReport> {
+  return scanned(config, units, []);
+}
+
+async function scanned(config: string, units: number, how: readonly string[]): Promise<ScanReport> {
+  const args = [softquota, 'scan', ...how, '--json', '--config', config];
   const { stdout } = await timed(process.execPath, args);
   const report = scanReport.parse(JSON.parse(stdout));
   if (report.progress.units !== units) {

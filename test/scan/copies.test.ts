@@ -20,6 +20,8 @@ import { walk } from '../../src/scan/walk.ts';
 import { git, pushedTo } from './pushed.ts';
 import { temporary, unitAt } from './world.ts';
 
+t.setTimeout(300_000);
+
 /** In the order in which they came. */
 function stemsIn(repository: string): string[] {
   const directory = join(repository, 'objects/pack');

@@ -7,6 +7,8 @@ import t, { type Test } from 'tap';
 import type { Scanner } from '../../src/scan/index.ts';
 import { type Book, bareRepository, fill, independentCount, scanning, storage, temporary } from './world.ts';
 
+t.setTimeout(300_000);
+
 interface World {
   readonly root: string;
   readonly scanner: Scanner;

@@ -22,6 +22,8 @@ import { walk } from '../../src/scan/walk.ts';
 import { passTick } from './late.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
 
+t.setTimeout(300_000);
+
 interface World {
   readonly unit: string;
   readonly cache: Cache;

@@ -1,0 +1,120 @@
+/** Claim: the new figure of a repository is there as soon as a push into it has ended. */
+
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { installHooks } from '../src/githooks/index.ts';
+import { scan, startDaemon } from './daemon.ts';
+import { count, type Figure, median, milliseconds, percentile, print, spread, tell } from './figures.ts';
+import { Made, makeBareRepository, makeGround, writeConfig } from './ground.ts';
+import { timed } from './processes.ts';
+
+const pushes = 40;
+const filesEach = { 'a commit of one file': 1, 'a commit of 150 files, as a pack': 150 } as const;
+const neighbours = [10, 1000] as const;
+const goalMs = 15;
+const patienceMs = 10_000;
+
+type What = keyof typeof filesEach;
+const whats = Object.keys(filesEach) as What[]; // the keys are known where they are written
+
+const directory = makeGround();
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const figures: Figure[] = [];
+for (const others of neighbours) {
+  const folder = join(directory, String(others));
+  const root = join(folder, 'git');
+  mkdirSync(join(root, 'other'), { recursive: true });
+  const made = new Made();
+  for (let each = 0; each < others; each++) makeBareRepository(made, join(root, 'other', `${each}.git`));
+  for (const at of whats.keys()) {
+    mkdirSync(join(root, `pusher-${at}`));
+    await git('init', '-q', '--bare', '-b', 'main', targetOf(root, at));
+    await git('-C', targetOf(root, at), 'config', 'receive.autogc', 'false');
+  }
+  const config = writeConfig(folder, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
+  const daemon = await startDaemon(config);
+  await scan(config, others + whats.length);
+  for (const [at, what] of whats.entries()) {
+    const target = targetOf(root, at);
+    const { repositories } = await installHooks([target], { socket: daemon.socket });
+    const [result] = repositories;
+    if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
+    const work = join(folder, `work-${at}`);
+    await git('clone', '-q', target, work);
+    await git('-C', work, 'config', 'user.name', 'bench');
+    await git('-C', work, 'config', 'user.email', 'bench@git.example');
+    const times: number[] = [];
+    for (let push = 0; push < pushes; push++) {
+      for (let file = 0; file < filesEach[what]; file++)
+        writeFileSync(join(work, `file-${file}`), `number ${push} of ${file}\n`);
+      await git('-C', work, 'add', '-A');
+      await git('-C', work, 'commit', '-q', '-m', `number ${push}`);
+      await git('-C', work, 'push', '-q', 'origin', 'HEAD:main');
+      const ended = performance.now();
+      const bytes = bytesIn(target);
+      const counted = performance.now();
+      await figureIs(daemon.socket, `pusher-${at}`, bytes);
+      // Adding up what is there is none of the daemon's time.
+      times.push(Math.max(0, performance.now() - ended - (counted - ended)));
+    }
+    tell(
+      `${what} beside ${others}: ${milliseconds(median(times))}, p99 ${milliseconds(percentile(times, 99))}`,
+    );
+    figures.push({
+      what: `${what}, beside ${count(others)} other repositories`,
+      ours: `${spread(times, milliseconds)}, p99 ${milliseconds(percentile(times, 99))}`,
+      instead: '',
+      ratio: null,
+      goal: {
+        words: `median under ${goalMs} ms`,
+        met: median(times) < goalMs,
+        reason: 'the walk waits for a walker, and the walker for the disk.',
+      },
+    });
+  }
+  await daemon.stop();
+}
+agent.destroy();
+print({
+  title: 'From the end of a push to the new figure',
+  how: `${pushes} pushes each, with both hooks; from the exit of \`git push\` until the gate answers with the bytes that are there, without the time in which the bench adds these up itself.`,
+  figures,
+});
+
+function targetOf(root: string, at: number): string {
+  return join(root, `pusher-${at}`, 'project.git');
+}
+
+async function git(...args: string[]): Promise<void> {
+  await timed('git', args);
+}
+
+function bytesIn(folder: string): number {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter(entry => entry.isFile());
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
+
+async function figureIs(socket: string, owner: string, bytes: number): Promise<void> {
+  const begun = performance.now();
+  for (;;) {
+    const answer = await usageOf(socket, owner);
+    if (answer.includes(`:${bytes}`)) return;
+    if (performance.now() - begun > patienceMs) throw new Error(`${owner} has not ${bytes} bytes: ${answer}`);
+  }
+}
+
+function usageOf(socketPath: string, owner: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath, agent, path: `/v1/usage?owner=${owner}` }, response => {
+      let text = '';
+      response.setEncoding('utf8').on('data', chunk => {
+        text += chunk;
+      });
+      response.on('end', () => resolve(text));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
