@@ -4,12 +4,10 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { openCache, prepareCache } from '../../src/scan/cache.ts';
-import type { Walked } from '../../src/scan/outcome.ts';
-import { walk } from '../../src/scan/walk.ts';
-import { passTick } from './late.ts';
-import { fill, independentCount, temporary, unitAt } from './world.ts';
+import t from 'tap';
+import { cachedWalks } from './cached-walks.ts';
+import { type Ground, makeGround } from './git-ground.ts';
+import { fill, independentCount, unitAt } from './world.ts';
 
 t.setTimeout(300_000);
 
@@ -18,20 +16,6 @@ t.setTimeout(300_000);
  * repository is pushed to, checked or verified. `nothing`: there is nothing to catch.
  */
 type Catcher = 'signature' | 'VERIFY' | 'nothing';
-
-interface Ground {
-  readonly repository: string;
-  /** A clone that pushes. */
-  readonly work: string;
-  /** Another bare repository, which the repository fetches from. */
-  readonly other: string;
-  /** Runs git in the repository. */
-  git(...args: readonly string[]): string;
-  gitIn(directory: string, ...args: readonly string[]): string;
-  /** Adds a commit with so many files to the clone; the branch is checked out. */
-  commit(files: number, directory?: string): void;
-  path(...names: readonly string[]): string;
-}
 
 interface Operation {
   readonly by: Catcher;
@@ -362,87 +346,22 @@ function makeUnreachableAnywhere(ground: Ground): void {
   ground.git('reflog', 'expire', '--expire=now', '--all');
 }
 
-function makeGround(t: Test): Ground {
-  const folder = temporary(t);
-  const [repository, work, other] = ['srv/a.git', 'work', 'other'].map(name => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  const env = {
-    PATH: process.env.PATH,
-    HOME: '/nonexistent',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_AUTHOR_NAME: 'Alice',
-    GIT_AUTHOR_EMAIL: 'alice@example.org',
-    GIT_COMMITTER_NAME: 'Alice',
-    GIT_COMMITTER_EMAIL: 'alice@example.org',
-  };
-  const gitIn = (directory: string, ...args: readonly string[]): string =>
-    execFileSync('git', ['-C', directory, '-c', 'gc.auto=0', ...args], { env, stdio: 'pipe' }).toString();
-  mkdirSync(join(folder, 'srv'));
-  gitIn(folder, 'init', '-q', '--bare', '-b', 'main', repository);
-  gitIn(repository, 'config', 'receive.autogc', 'false');
-  gitIn(folder, 'clone', '-q', repository, work);
-  gitIn(folder, 'init', '-q', '-b', 'main', other);
-  let made = 0;
-  const commit = (files: number, directory = work): void => {
-    for (let more = 0; more < files; more++, made++)
-      writeFileSync(join(directory, `file-${made}`), randomBytes(300));
-    gitIn(directory, 'add', '-A');
-    gitIn(directory, 'commit', '-q', '-m', `commit ${made}`);
-  };
-  commit(5, other);
-  for (const each of [2, 3]) {
-    commit(each);
-    gitIn(work, 'push', '-q', 'origin', 'HEAD:main');
-  }
-  gitIn(repository, 'fetch', '-q', other, '+main:from-other');
-  return {
-    repository,
-    work,
-    other,
-    git: (...args) => gitIn(repository, ...args),
-    gitIn,
-    commit,
-    path: (...names) => join(repository, ...names),
-  };
-}
-
 t.test('each operation is caught by what the table says', async t => {
   const ground = makeGround(t);
   const { repository } = ground;
-  const data = temporary(t);
-  const cacheFile = join(data, 'scan.db');
-  prepareCache(cacheFile);
-  const cache = openCache(cacheFile, why => t.fail(why));
-  t.teardown(() => cache.close());
-  let knownBytes: number | null = null;
-  const measured = (trustsSignature: boolean): Walked & { readonly isRead: boolean } => {
-    let visited = 0;
-    const unit = unitAt(repository, 'repos');
-    const terms = { inner: [], exclude: new Set<string>(), measure: 'apparent' } as const;
-    const outcome = walk({ unit, ...terms, knownBytes, trustsSignature }, cache, () => {
-      visited += 1;
-      return true;
-    });
-    if (!('bytes' in outcome)) throw new Error(outcome.outcome);
-    knownBytes = outcome.bytes;
-    passTick(data);
-    return { ...outcome, isRead: visited > 1 };
-  };
+  const { walk } = cachedWalks(t, unitAt(repository, 'repos'));
   const bytesThere = (): number => independentCount(repository).bytes;
   for (const [name, { by, prepare, run }] of Object.entries(operations)) {
     prepare?.(ground);
-    measured(false);
-    t.equal(measured(true).isRead, false, `${name}: nothing is read before it`);
+    walk();
+    t.equal(walk({ trustsSignature: true }).isRead, false, `${name}: nothing is read before it`);
     const before = bytesThere();
     run(ground);
     const after = bytesThere();
-    const swept = measured(true);
+    const swept = walk({ trustsSignature: true });
     const caught = swept.isRead ? 'signature' : after === before ? 'nothing' : 'VERIFY';
     t.equal(caught, by, `${name}: ${before} bytes became ${after}`);
     t.equal(swept.bytes, caught === 'VERIFY' ? before : after);
-    t.equal(measured(false).bytes, after, `${name}: VERIFY is exact`);
+    t.equal(walk().bytes, after, `${name}: VERIFY is exact`);
   }
 });

@@ -16,64 +16,25 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { type Cache, openCache, prepareCache } from '../../src/scan/cache.ts';
-import type { Walked, WalkRequest } from '../../src/scan/outcome.ts';
-import { walk } from '../../src/scan/walk.ts';
-import { passTick } from './late.ts';
+import type { WalkRequest } from '../../src/scan/outcome.ts';
+import { type CachedWalks, cachedWalks } from './cached-walks.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
 
 t.setTimeout(300_000);
 
-interface World {
+interface World extends CachedWalks {
   readonly unit: string;
-  readonly cache: Cache;
-  readonly cacheFile: string;
-  walk(request?: Partial<WalkRequest>): Walked;
   /** Walks, and tells whether the signature stood for it; the bytes are those known from the last walk. */
   stands(request?: Partial<WalkRequest>): boolean;
 }
 
 function world(t: Test, kind: 'repos' | 'lfs' = 'lfs'): World {
   const unit = join(temporary(t), 'unit');
-  const data = temporary(t);
-  const cacheFile = join(data, 'scan.db');
-  prepareCache(cacheFile);
-  const cache = openCache(cacheFile, why => t.fail(why));
-  t.teardown(() => cache.close());
-  let knownBytes: number | null = null;
-  let visited = 0;
-  const walkUnit = (request: Partial<WalkRequest> = {}): Walked => {
-    visited = 0;
-    const outcome = walk(
-      {
-        unit: unitAt(unit, kind),
-        inner: [],
-        exclude: new Set(),
-        measure: 'apparent',
-        knownBytes,
-        ...request,
-      },
-      cache,
-      () => {
-        visited += 1;
-        return true;
-      },
-    );
-    if (!('bytes' in outcome)) throw new Error(`the walk came to nothing: ${outcome.outcome}`);
-    knownBytes = outcome.bytes;
-    passTick(data);
-    return outcome;
-  };
+  const walks = cachedWalks(t, unitAt(unit, kind));
   return {
+    ...walks,
     unit,
-    cache,
-    cacheFile,
-    walk: walkUnit,
-    stands: request => {
-      const { directories } = walkUnit({ trustsSignature: true, ...request });
-      // A walk tells of each directory and of its end; a signature once.
-      return visited === 1 && directories > 1;
-    },
+    stands: request => !walks.walk({ trustsSignature: true, ...request }).isRead,
   };
 }
 
@@ -86,7 +47,8 @@ t.test('while nothing changes no directory is read, and the result is the same',
     const first = walk();
     t.equal(first.bytes, independentCount(unit).bytes, 'a file with two names counts once');
     t.ok(stands());
-    t.same({ ...walk({ trustsSignature: true }), packsIdentity: '' }, { ...first, packsIdentity: '' });
+    const same = { ...first, packsIdentity: '', isRead: false };
+    t.same(walk({ trustsSignature: true }), same);
     t.ok(stands(), 'as often as it is asked');
     t.notOk(stands({ trustsSignature: false }), 'nobody has to trust it');
   }
