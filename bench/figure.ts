@@ -32,7 +32,11 @@ for (const others of neighbours) {
     await git('init', '-q', '--bare', '-b', 'main', targetOf(root, at));
     await git('-C', targetOf(root, at), 'config', 'receive.autogc', 'false');
   }
-  const config = writeConfig(folder, `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n`);
+  const trusted = join(folder, 'data/trusted.sock');
+  const config = writeConfig(
+    folder,
+    `[storage.repos]\nPATH = ${root}/{owner}/{repo}.git\n\n[server]\nTRUSTED_SOCKET = ${trusted}\n`,
+  );
   const daemon = await startDaemon(config);
   await scan(config, others + whats.length);
   for (const [at, what] of whats.entries()) {
@@ -54,7 +58,7 @@ for (const others of neighbours) {
       const ended = performance.now();
       const bytes = bytesIn(target);
       const counted = performance.now();
-      await figureIs(daemon.socket, `pusher-${at}`, bytes);
+      await figureIs(trusted, `pusher-${at}`, bytes);
       // Adding up what is there is none of the daemon's time.
       times.push(Math.max(0, performance.now() - ended - (counted - ended)));
     }
@@ -69,7 +73,8 @@ for (const others of neighbours) {
       goal: {
         words: `median under ${goalMs} ms`,
         met: median(times) < goalMs,
-        reason: 'the walk waits for a walker, and the walker for the disk.',
+        reason:
+          'the host had other work, or half of the pack was there before (git appends the old file to each difference), which a second walk confirms.',
       },
     });
   }
