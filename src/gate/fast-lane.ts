@@ -11,7 +11,7 @@ import type { Socket } from 'node:net';
 import type { Connections } from '../sockets/index.ts';
 import { answerNow, headEnd, type PlainRequest, plainRequestAt } from './plain-request.ts';
 import { PreparedAnswers } from './prepared-answers.ts';
-import { OverdueError, rejectConnection } from './rejecting.ts';
+import { OverdueError, rejectClient } from './rejecting.ts';
 import type { GateServices } from './services.ts';
 
 export interface FastLaneOptions {
@@ -175,7 +175,7 @@ export class FastLane {
     const now = performance.now();
     for (const { socket, since, hasAsked } of this.#open.values()) {
       if (now - since > idleMs) socket.destroy();
-      else if (!hasAsked && now - since > headersMs) rejectConnection(new OverdueError(), socket);
+      else if (!hasAsked && now - since > headersMs) rejectClient(new OverdueError(), socket);
     }
   }
 }

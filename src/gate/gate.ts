@@ -22,7 +22,7 @@ import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { FastLane, takeConnections } from './fast-lane.ts';
 import { recordOfflineDecisions } from './offline-decisions.ts';
-import { OverdueError, rejectConnection } from './rejecting.ts';
+import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
 import {
   bodyOf,
@@ -168,7 +168,7 @@ export class Gate {
     });
     // What was asked before a fault is answered before it.
     server.on('clientError', (error, socket) =>
-      connections.whenAnswered(socket, () => rejectConnection(error, socket)),
+      connections.whenAnswered(socket, () => rejectClient(error, socket)),
     );
     const listening = await listen(server, place);
     // Such as no descriptor being left for one more connection: that one is lost, the gate is not.
@@ -205,7 +205,7 @@ export class Gate {
 
 /** Ends a request whose body has not come whole by then. */
 function endAfter(milliseconds: number, request: IncomingMessage): void {
-  const overdue = setTimeout(() => rejectConnection(new OverdueError(), request.socket), milliseconds);
+  const overdue = setTimeout(() => rejectClient(new OverdueError(), request.socket), milliseconds);
   request.once('close', () => clearTimeout(overdue));
 }
 

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { systemCode } from '../errors.ts';
 
 /** Ends such a connection. Never by 413, which is a refusal and nothing else. */
-export function rejectConnection(error: Error, socket: Duplex): void {
+export function rejectClient(error: Error, socket: Duplex): void {
   if (socket.writable)
     socket.write(`HTTP/1.1 ${statusLineOf(error)}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
   socket.destroy();
