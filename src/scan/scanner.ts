@@ -211,6 +211,7 @@ export function createScanner(options: ScannerOptions): Scanner {
         ready: ready.then(() => mounts.refresh()),
         cacheFile: () => cacheFile,
         openAround,
+        deviceOf: path => mounts.deviceOf(path),
         signal,
       });
     } finally {

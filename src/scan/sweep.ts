@@ -8,8 +8,8 @@
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
 import type { Around } from './around.ts';
+import { Backlog } from './backlog.ts';
 import type { UnitMeasuring } from './measuring.ts';
-import type { TaskResult } from './messages.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
 import { sweptRoots, unitStandingAfter } from './roots.ts';
 import type { Run } from './run.ts';
@@ -26,6 +26,8 @@ export interface SweepOptions {
   /** The cache's file; null where it is not used. */
   readonly cacheFile: () => string | null;
   readonly openAround: () => Around;
+  /** Returns the device of a path, which identifies its disk. */
+  readonly deviceOf: (path: string) => string;
   /** Aborted, it stops the sweep. */
   readonly signal: AbortSignal;
 }
@@ -64,20 +66,27 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
 
   const seen = new Set<string>();
   const unread = new Set<string>();
-  const told = new Set<string>();
-  const walks = counter();
+  const told = { units: new Set<string>(), others: new Set<string>() };
+  const walks = new Backlog<FoundUnit>({
+    most: mostBegun,
+    deviceOf: ({ unit }) => options.deviceOf(unit.path),
+    run: one => walk(one, options, seen, unread),
+  });
+  signal.addEventListener('abort', () => walks.clear(), { once: true });
   await clients.ask({ ask: 'discover', layout }, found => {
     if (signal.aborted) return;
     for (const one of found) {
       // Where a disk hung meanwhile, what was found before is found again.
-      const name = one.type === 'unit' ? one.unit.path : one.path;
-      if (told.has(`${one.type} ${name}`)) continue;
-      if (one.type !== 'listed') told.add(`${one.type} ${name}`);
+      if (one.type === 'listed') continue;
+      const [before, name] =
+        one.type === 'unit' ? [told.units, one.unit.path] : [told.others, `${one.type} ${one.path}`];
+      if (before.has(name)) continue;
+      before.add(name);
       take(one, options, seen, unread, walks);
     }
   });
   run.discovering = false;
-  await walks.none();
+  await walks.empty();
 
   const { roots: rootsAfter } = await clients.ask(resolve);
   const before = walkedRoots(layout);
@@ -118,16 +127,19 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   }
 }
 
+type FoundUnit = Extract<Discovered, { readonly type: 'unit' }>;
+
+/** Many times what all walkers are given at a time. */
+const mostBegun = 1000;
+
 function take(
-  one: Discovered,
-  { run, scanner, measuring, signal }: SweepOptions,
+  one: Exclude<Discovered, { readonly type: 'listed' }>,
+  { run, scanner }: SweepOptions,
   seen: Set<string>,
   unread: Set<string>,
-  walks: Counter,
+  walks: Backlog<FoundUnit>,
 ): void {
   switch (one.type) {
-    case 'listed':
-      return;
     case 'unread':
       unread.add(one.path);
       run.problems.unread.add([{ path: one.path, error: one.error }]);
@@ -136,63 +148,42 @@ function take(
       run.problems.faults.add([{ path: one.path, what: one.what }]);
       return;
     case 'unit': {
-      const { unit, inner } = one;
-      seen.add(unit.path);
+      const { path, owner } = one.unit;
+      seen.add(path);
       const isWanted =
-        run.owners === null || (unit.owner !== null && run.owners.includes(scanner.ownerKey(unit.owner)));
+        run.owners === null || (owner !== null && run.owners.includes(scanner.ownerKey(owner)));
       if (!isWanted) return;
       run.unitsFound += 1;
-      walks.begin();
-      const knownBytes = scanner.knownBytes(unit.path);
-      const walk: { result: TaskResult | null } = { result: null };
-      // Of one that is held, packs come and go.
-      const trustsSignature = run.kind === 'sweep' && measuring.heldAt(unit.path) === undefined;
-      measuring
-        .sweep({ unit, inner, trustsSignature }, walked => {
-          walk.result = walked;
-          run.record(unit.path, walked);
-        })
-        .then(outcome => {
-          if (signal.aborted) return;
-          run.units += 1;
-          if (outcome === 'gone' || outcome === 'none') seen.delete(unit.path);
-          if (walk.result?.outcome === 'hung') {
-            seen.delete(unit.path);
-            unread.add(unit.path);
-          }
-          const held = outcome === 'held' ? measuring.heldAt(unit.path) : undefined;
-          if (held !== undefined) run.problems.held.add([held]);
-          if (outcome === 'counted' && knownBytes !== undefined) {
-            run.compare(unit.path, knownBytes, scanner.knownBytes(unit.path) ?? 0);
-          }
-        })
-        .finally(walks.end);
+      walks.add(one);
     }
   }
 }
 
-interface Counter {
-  begin(): void;
-  end(): void;
-  /** Resolves when as many have ended as have begun. */
-  none(): Promise<void>;
-}
-
-function counter(): Counter {
-  let open = 0;
-  let over: (() => void) | null = null;
-  return {
-    begin: () => {
-      open += 1;
-    },
-    end: () => {
-      open -= 1;
-      if (open === 0) over?.();
-    },
-    none: () =>
-      new Promise(resolve => {
-        over = resolve;
-        if (open === 0) resolve();
-      }),
-  };
+async function walk(
+  { unit, inner }: FoundUnit,
+  { run, scanner, measuring, signal }: SweepOptions,
+  seen: Set<string>,
+  unread: Set<string>,
+): Promise<void> {
+  const { path } = unit;
+  const knownBytes = scanner.knownBytes(path);
+  let isHung = false;
+  // Of one that is held, packs come and go.
+  const trustsSignature = run.kind === 'sweep' && measuring.heldAt(path) === undefined;
+  const outcome = await measuring.sweep({ unit, inner, trustsSignature }, result => {
+    isHung = result.outcome === 'hung';
+    run.record(path, result);
+  });
+  if (signal.aborted) return;
+  run.units += 1;
+  if (outcome === 'gone' || outcome === 'none') seen.delete(path);
+  if (isHung) {
+    seen.delete(path);
+    unread.add(path);
+  }
+  const held = outcome === 'held' ? measuring.heldAt(path) : undefined;
+  if (held !== undefined) run.problems.held.add([held]);
+  if (outcome === 'counted' && knownBytes !== undefined) {
+    run.compare(path, knownBytes, scanner.knownBytes(path) ?? 0);
+  }
 }

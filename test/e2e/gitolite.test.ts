@@ -130,7 +130,7 @@ t.test('a hook that gitolite distributed goes on, and comes back when ours goes'
     installed.stdout,
     /hooks\/common: pre-receive installed \(the previous hook runs as hooks\/pre-receive\.d\/50-previous\)/,
   );
-  t.match(installed.stdout, /printf 'socket=%s\\n' \S+ >\/etc\/softquota\/hook\.conf/);
+  t.match(installed.stdout, /printf 'socket=%s\\nclient=nc\\n' \S+ >\/etc\/softquota\/hook\.conf/);
   t.match(
     await hooks('install'),
     { code: 0, stdout: /pre-receive unchanged/ },
