@@ -15,7 +15,7 @@ import { createInterface } from 'node:readline';
 import { unitCoverage, unitTests } from './unit-tests.ts';
 
 /** How many files run at a time: many wait for events. */
-const jobs = 3;
+const jobs = 4;
 const isLong = process.env.SOFTQUOTA_LONG === '1';
 /** Seconds that one file may take, unless it gives itself longer; it looks after that itself. */
 const timeout = isLong ? 1800 : 240;
