@@ -1,4 +1,4 @@
-/** Who is let in to what. */
+/** The rights of callers. */
 
 import { SoftquotaError } from '../errors.ts';
 import type { Area, Authentication, Caller } from '../identity/index.ts';

@@ -23,7 +23,7 @@ export interface AskerOptions {
 export interface Browser {
   /** Where it seems to be. */
   readonly address: string;
-  /** What it holds as its session, good or not. */
+  /** The session that it holds, good or not. */
   readonly held: string | null;
   /** It is to hold this from now on; null: nothing. */
   hold(held: SessionCookie | null): void;

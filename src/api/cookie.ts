@@ -3,7 +3,7 @@
 import type { SessionCookie } from '../identity/index.ts';
 
 export interface SessionCookieHeader {
-  /** What a `Cookie` header holds; null: nothing. */
+  /** Reads a value from a `Cookie` header; null: there is none. */
   read(header: string | undefined): string | null;
   /** A `Set-Cookie` header's value. */
   set(held: SessionCookie): string;

@@ -1,4 +1,4 @@
-/** What a request says, as its schemas have it. */
+/** Reads a request by its schemas. */
 
 import type { z } from 'zod';
 import { FaultList, SoftquotaError } from '../errors.ts';

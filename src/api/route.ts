@@ -91,7 +91,7 @@ export interface Call {
   header(name: string, value: string): void;
 }
 
-/** What comes in, as it was sent. */
+/** The request as it was sent. */
 export interface Incoming {
   readonly params: unknown;
   readonly query: unknown;

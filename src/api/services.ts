@@ -1,4 +1,4 @@
-/** What the API is made of. */
+/** The parts of the daemon that the API works with. */
 
 import type { Backup } from '../backup/index.ts';
 import type { Documents } from '../documents/index.ts';
@@ -31,7 +31,7 @@ export interface ApiServices extends FaultServices {
   readonly host: string;
   /** `[users] AUTO_CREATE`. */
   readonly autoCreate: boolean;
-  /** What is wrong with this installation, as far as the daemon knows. */
+  /** Faults of this installation, as far as the daemon knows them. */
   findings(): Promise<readonly Finding[]>;
   /** Milliseconds since 1970. */
   now(): number;

@@ -1,4 +1,4 @@
-/** What another policy would change for everybody, without a change of anything. */
+/** Tells what another policy would change for everybody, without a change of anything. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';

@@ -40,7 +40,7 @@ const start = `SwaggerUIBundle({
 });
 `;
 
-/** What the page uses; the licenses that lie beside it are not served. */
+/** The files that the page uses; the licenses that lie beside it are not served. */
 const used = new Set(['/swagger-ui.css', '/swagger-ui-bundle.js', '/favicon-32x32.png']);
 
 export function swaggerPage(folder: string = builtFolder): Router {

@@ -42,7 +42,7 @@ export function webPages({ built, baseUrl }: WebOptions): RequestHandler {
   };
 }
 
-/** What is at none of the addresses: a page for a browser, for all others the fault that `next` is told. */
+/** Answers where nothing is at the address: a page for a browser, else the fault that `next` is told. */
 export function noSuchPage(baseUrl: () => string): RequestHandler {
   return (request, response, next) => {
     if (request.path.startsWith('/api/') || !isForReader(request)) return next();

@@ -10,7 +10,7 @@ import type { OwnerRecord } from '../store/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, WholePolicy } from '../wire/index.ts';
 import { ruleShown } from './routes/shapes.ts';
 
-/** What is in force. */
+/** Gives the policy in force. */
 export function wholePolicyOf({ documents, policy }: Pick<Ledger, 'documents' | 'policy'>): WholePolicy {
   return shown(documents.snapshot, policy, id => documents.owners.byId(id)?.name);
 }

@@ -98,7 +98,7 @@ async function synchronized(
   return results;
 }
 
-/** What may be so for one user, and not for the next. */
+/** The codes of faults that may be so for one user, and not for the next. */
 const ofOne: ReadonlySet<string> = new Set(['not_found', 'conflict', 'invalid']);
 
 async function sourcesFrom(client: DaemonClient): Promise<readonly Source[]> {

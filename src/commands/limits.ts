@@ -31,7 +31,7 @@ export function ruleText({ limit, subjects: named }: Pick<Rule, 'limit' | 'subje
   return limit === -1 ? `any amount of ${what}` : `at most ${limitShown(limit)} of ${what}`;
 }
 
-/** What `--subject` was given, each time one or several with commas between. Throws `usage`. */
+/** Reads `--subject`, each time one or several with commas between. Throws `usage`. */
 export function subjectsOf(given: readonly string[]): readonly RuleSubject[] {
   const known: readonly string[] = [...subjects, 'none'];
   return given

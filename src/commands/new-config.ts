@@ -26,7 +26,7 @@ import { whereIs } from './settings.ts';
 export interface NewPlaces extends ConfigPlaces {
   /** To be made, with their modes, where they are not there; absolute. */
   readonly directories: readonly { readonly path: string; readonly mode: number }[];
-  /** Who is to have the data; null: whoever runs this. */
+  /** The user who is to have the data; null: the one who runs this. */
   readonly account: Pick<SystemAccount, 'uid' | 'gid'> | null;
 }
 

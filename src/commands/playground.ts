@@ -11,7 +11,7 @@ import { withUnreadConfigOption } from './settings.ts';
 import { print, tell } from './streams.ts';
 
 const administrator = 'admin';
-/** Who has something to see there: the story refuses her push. */
+/** A user who has something to see there: the story refuses her push. */
 const overLimit = 'alice';
 
 interface PlaygroundOptions {

@@ -1,4 +1,4 @@
-/** What the commands ask of the policy as a whole. */
+/** Questions of the commands about the policy as a whole. */
 
 import {
   type NewWholePolicy,

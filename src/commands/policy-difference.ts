@@ -1,4 +1,4 @@
-/** What one policy changes of another, for those who are to agree to it. */
+/** Shows what one policy changes of another, for those who are to agree to it. */
 
 import { formatCount, printable } from '../text/index.ts';
 import type { Rule, WholePolicy } from '../wire/index.ts';

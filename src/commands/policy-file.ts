@@ -22,7 +22,7 @@ const size = z
 const { rules, groups, version } = newWholePolicy.shape;
 
 const policyFile = z.strictObject({
-  /** Of what the API gave; what a file was made from does not matter. */
+  /** The version of what the API gave; what a file was made from does not matter. */
   version,
   rules: z.array(rules.element.extend({ limit: size })).optional(),
   groups: groups.optional(),
@@ -95,7 +95,7 @@ interface Draftable {
   readonly settings?: PolicyFile['settings'];
 }
 
-/** What to ask for a trial with. */
+/** The body that asks for a trial. */
 export function draftOf({ rules, groups, settings }: Draftable): Readonly<Record<string, unknown>> {
   const named = groups?.map(({ name, rules: names, users }) => ({
     name,

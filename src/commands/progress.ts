@@ -54,7 +54,7 @@ const endings: Readonly<Record<ScanReport['state'], string>> = {
   failed: 'Failed after',
 };
 
-/** What was measured, and what could not be; whole lines. */
+/** Tells what was measured, and what could not be; whole lines. */
 export function scanSummary(report: ScanReport): string {
   const { units, directories, files, bytes } = report.progress;
   const seconds =

@@ -12,7 +12,7 @@ interface ServeOptions extends ConfigOption {
   readonly printConfig?: boolean;
 }
 
-/** What SIGTERM has to end within, less what ending itself takes. */
+/** The time within which SIGTERM has to end, less what ending itself takes. */
 const stopMs = 4500;
 
 export function addServe(program: Command, exit: Exit): void {

@@ -1,4 +1,4 @@
-/** What a command reads of the configuration and the environment. */
+/** Reads for a command the configuration and the environment. */
 
 import type { Command } from 'commander';
 import {

@@ -60,7 +60,7 @@ export const webAddress: ValueType<string> = textKind(
 
 const storeUrl =
   /^(?<scheme>rediss?|redis\+sentinel|redis\+cluster):\/\/(?:[^\s@/?#]*@)?(?<hosts>[^\s@/?#]+)(?<rest>\/[^\s?#]*)?$/i;
-/** What may follow the hosts, by scheme: a database, a master and a database, nothing. */
+/** The parts that may follow the hosts, by scheme: a database, a master and a database, nothing. */
 const storeRests: Readonly<Record<string, RegExp>> = {
   redis: /^(?:\/\d{0,5})?$/,
   rediss: /^(?:\/\d{0,5})?$/,

@@ -85,7 +85,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
   };
 }
 
-/** What the system takes for a Unix socket's path; Node cuts a longer one without a word. */
+/** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */
 const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
 
 function refuseBadSockets(config: Config, values: Values): void {

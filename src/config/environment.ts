@@ -79,7 +79,7 @@ export function variableOf(section: string, name: string): string {
   return `${prefix}${section.replaceAll('.', '_0X2E_').toUpperCase()}__${name}`;
 }
 
-/** What the file holds; the newline that editors end it with is not part of it. */
+/** The content of the file, without the newline that editors end it with. */
 function valueIn(
   path: string,
   base: string,

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, and where; and where each given value came from. */
+/** Faults of a configuration and their places, and where each given value came from. */
 
 import { printable } from '../text/index.ts';
 import type { Key } from './key.ts';
@@ -28,7 +28,7 @@ export interface ConfigFault {
   readonly key?: string;
   /** As written; never there for secrets, and without the passwords of addresses. */
   readonly value?: string;
-  /** What is wrong, and what to write: whole sentences. */
+  /** Tells what is wrong, and what to write: whole sentences. */
   readonly message: string;
 }
 

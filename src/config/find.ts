@@ -6,7 +6,7 @@ import { type ConfigFault, faultAt } from './fault.ts';
 import { readTextFile } from './text-file.ts';
 
 export interface Where {
-  /** What `--config` names. */
+  /** The file that `--config` names. */
   readonly file?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;

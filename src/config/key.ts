@@ -1,4 +1,4 @@
-/** What the configuration's definition says about one key, and what follows from it alone. */
+/** The definition of one key of the configuration, and what follows from it alone. */
 
 import { maskBeforeAt, maskPassword } from './addresses.ts';
 import type { Config } from './config.ts';
@@ -15,16 +15,16 @@ export interface Key<T> {
   readonly words: string | null;
   /** One or two sentences for administrators, the first of which stands alone. */
   readonly doc: string;
-  /** What one could write, where the default is empty. */
+  /** An example of a value, where the default is empty. */
   readonly example: string | null;
   /** Tells whether a reload takes it; else it takes a restart. */
   readonly reloads: boolean;
-  /** What to write, as a sentence. */
+  /** The value to write, as a sentence. */
   readonly expected: string;
   readonly parse: (text: string) => Parsed<T>;
   /** Gives the value of the key in a configuration. */
   readonly of: (config: Config) => ReadValue<T>;
-  /** What was written, sound or not, as it may be shown; null where nothing of it may. */
+  /** Gives the value as it was written, sound or not, as it may be shown; null where nothing of it may. */
   readonly show: (text: string) => string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Of all that a file says, what means something; the rest are faults with the name that was meant. */
+/** Separates what means something in a file from the rest, which are faults with the name that was meant. */
 
 import { allKeys, findSection, type Section, sections } from './definition.ts';
 import { type ConfigEntry, type ConfigFault, faultAt } from './fault.ts';

@@ -14,7 +14,7 @@ export interface LoadedConfig {
   readonly config: Config;
   /** Sentences for the log: what is not wrong, but worth knowing. */
   readonly notes: readonly string[];
-  /** What was written rather than left to the defaults, one entry a key; secrets stand in it plainly. */
+  /** The values that were written, one entry a key; secrets stand in it plainly. */
   readonly given: readonly ConfigEntry[];
 }
 
@@ -50,7 +50,7 @@ export function loadConfig(where: Where): LoadedConfig | RefusedConfig {
   return { ok: true, config: assembled.config, notes: allNotes, given };
 }
 
-/** Of two entries of one key, the later. */
+/** Takes the later of two entries of one key. */
 function withoutOverridden(entries: readonly ConfigEntry[]): readonly ConfigEntry[] {
   return [...new Map(entries.map(entry => [`${entry.section}\0${entry.name}`, entry])).values()];
 }

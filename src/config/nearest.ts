@@ -1,4 +1,4 @@
-/** Of known words, the one that was probably meant. */
+/** Finds the known word that was probably meant. */
 
 /**
  * The known word that the fewest keystrokes (a letter more, less, other, or two in the wrong

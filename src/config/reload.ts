@@ -1,4 +1,4 @@
-/** What changed between two configurations, and what of it a running daemon can take. */
+/** Finds what changed between two configurations, and what of it a running daemon can take. */
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';

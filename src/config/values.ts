@@ -18,7 +18,7 @@ export interface Values {
   readonly faults: readonly ConfigFault[];
 }
 
-/** Of two entries of one key the later counts. */
+/** Takes the later of two entries of one key. */
 export function valuesOf(entries: readonly ConfigEntry[]): Values {
   const byKey = new Map(entries.map(entry => [placeOf(entry), entry]));
   const faults: ConfigFault[] = [];

@@ -1,4 +1,4 @@
-/** What a check comes back with. */
+/** The result of a check. */
 
 import { type DaemonFindingCode, daemonFindings } from '../health/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -6,9 +6,9 @@ import { type DoctorCode, doctorFindings } from './catalog.ts';
 
 export interface CheckResult {
   readonly findings: readonly Finding[];
-  /** What was looked at, in a few words with its numbers. */
+  /** The things that were looked at, in a few words with their numbers. */
   readonly checked?: readonly string[];
-  /** What this user may not look at. */
+  /** The things that this user may not look at. */
   readonly missed?: readonly string[];
 }
 

@@ -24,9 +24,9 @@ import { checkSpace } from './space.ts';
 import { checkUnmanaged } from './unmanaged.ts';
 
 export interface Examination {
-  /** What is wrong comes first. */
+  /** The findings; those that are wrong come first. */
   readonly findings: readonly Finding[];
-  /** What was looked at. */
+  /** The things that were looked at. */
   readonly checked: readonly string[];
 }
 
@@ -103,7 +103,7 @@ async function onDisk(installation: Installation, heard: boolean): Promise<reado
   ];
 }
 
-/** What the daemon would say of its storage, while there is none to say it. */
+/** Findings about the storage that the daemon would tell, while none is there to tell them. */
 function checkRoots(context: HostContext, { roots, unread }: Repositories): CheckResult {
   const away = roots.filter(({ state }) => state !== 'present' && state !== 'unreadable');
   const isAway = (path: string): boolean => away.some(root => root.path === path);

@@ -85,7 +85,7 @@ function faultIn(path: string, { number, key, value }: Line): Finding[] {
   return [findingOf('hook_conf_setting', message, commandLine('sed', '-i', `${number}d`, path))];
 }
 
-/** Of several lines the last counts. */
+/** Takes the last of several lines. */
 function elsewhere(path: string, lines: readonly Line[], socket: string): Finding[] {
   const line = lines.findLast(({ key, value }) => key === 'socket' && settingFault('socket', value) === null);
   const asked = line?.value ?? defaultSocket;

@@ -1,4 +1,4 @@
-/** What the hooks take as a setting, by the same rules as they have. */
+/** Reads a setting as the hooks take it, by the same rules. */
 
 import { isClient, isLastFor } from '../githooks/index.ts';
 

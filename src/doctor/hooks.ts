@@ -36,7 +36,7 @@ export interface RunHook {
 export interface HooksCheck extends CheckResult {
   /** The repositories whose hooks ask, and are told. */
   readonly well: ReadonlySet<string>;
-  /** What git runs of theirs. */
+  /** The hooks of theirs that git runs. */
   readonly run: readonly RunHook[];
 }
 
@@ -44,7 +44,7 @@ interface Fault {
   readonly code: DoctorCode;
   readonly repository: string;
   readonly what: string;
-  /** What mends this one; null: to install the hooks. */
+  /** The command that mends this one; null: to install the hooks. */
   readonly mend: string | null;
 }
 
@@ -77,7 +77,7 @@ export function checkHooks(
   };
 }
 
-/** What git runs, and ours where that one runs it. */
+/** The hooks that git runs, and ours where one of them runs it. */
 function filesOf(repository: Repository, status: RepositoryStatus): RunHook[] {
   const directory = runDirectory(repository, status);
   const run = hookNames.map(name => `${directory}/${name}`);

@@ -1,4 +1,4 @@
-/** What doctor is shown: the configuration, the ways to ask the daemon, and whom it runs as. */
+/** The things that doctor is shown: the configuration, the ways to ask the daemon, and whom it runs as. */
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { LoadedConfig, RefusedConfig } from '../config/index.ts';
@@ -18,11 +18,11 @@ export interface Installation {
   readonly context: HostContext;
 }
 
-/** What there is without a configuration, too. */
+/** The part that is there without a configuration, too. */
 export interface HostContext {
   /** Whom doctor runs as; 0 may look everywhere. */
   readonly uid: number;
-  /** What `--config` said, to be repeated in the commands that mend. */
+  /** The value of `--config`, to be repeated in the commands that mend. */
   readonly configOption: string | null;
   /** The hooks' settings for the whole host. */
   readonly hookConf: string;

@@ -66,7 +66,7 @@ function installing(name: string): string {
   return manager === undefined ? `install ${name}` : commandLine(...manager, name);
 }
 
-/** What the program says of itself; null where it cannot be run. */
+/** The version that the program tells; null where it cannot be run. */
 async function versionOf(program: string, args: readonly string[]): Promise<string | null> {
   const found = find(program);
   if (found === null) return null;

@@ -29,7 +29,7 @@ export interface Repositories {
   readonly roots: readonly Root[];
   /** How many the templates know. */
   readonly count: number;
-  /** Of those, the ones to be looked at closely. */
+  /** The ones of those to be looked at closely. */
   readonly close: readonly Repository[];
   /** Repositories that no template matches. */
   readonly unmanaged: readonly string[];

@@ -1,4 +1,4 @@
-/** What repositories tell their hooks, where no hook.conf tells it for all of them. */
+/** Checks what repositories tell their hooks, where no hook.conf tells it for all of them. */
 
 import { defaultSocket, type RepositoryStatus } from '../githooks/index.ts';
 import { printable } from '../text/index.ts';

@@ -43,7 +43,7 @@ function admin(path: string): Finding[] {
   return [findingOf('admin_open', message, commandLine('chmod', '0600', path))];
 }
 
-/** What the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
+/** Finds what the daemon refuses when it makes a socket; one from the service manager it takes as it is. */
 function exposed(installation: Installation): Finding[] {
   const { socket, trustedSocket, adminSocket } = installation.loaded.config.server;
   const paths = { SOCKET: socket, TRUSTED_SOCKET: trustedSocket, ADMIN_SOCKET: adminSocket };

@@ -1,4 +1,4 @@
-/** What the administrator of the shared store's server should change, told in the log when it becomes so. */
+/** Tells the administrator of the shared store's server in the log what to change, when that becomes so. */
 
 import type { ServerAdvice, SharedStore } from '../store/index.ts';
 
@@ -14,7 +14,7 @@ export interface AdvisedOptions {
 
 export class AdviceWatch {
   readonly #options: AdvisedOptions;
-  /** What was told and still holds, by its message. */
+  /** Advice that was told and still holds, by its message. */
   #told: ReadonlyMap<string, ServerAdvice> = new Map();
   /** On the monotonic clock. */
   #nextAt = 0;

@@ -18,7 +18,7 @@ export interface ErrandsOptions {
 }
 
 const mostWaiting = 1000;
-/** What the system takes as a path, and what JSON makes of its odder characters. */
+/** The longest path that the system takes, with what JSON makes of its odder characters. */
 const longestText = 32_768;
 
 const changed = z.strictObject({
@@ -29,7 +29,7 @@ const changed = z.strictObject({
 
 export class ChangeHints {
   readonly #options: ErrandsOptions;
-  /** What is said next, by its text. */
+  /** The messages that are sent next, by their text. */
   readonly #waiting = new Set<string>();
   #isSaying = false;
   #unlisten: (() => void) | null = null;

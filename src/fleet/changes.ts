@@ -1,8 +1,8 @@
-/** What entries of the shared store's log are about. */
+/** The subjects of entries in the shared store's log. */
 
 import type { Change, Position } from '../store/index.ts';
 
-/** Of the policy after it; 0: it is no change of policy. */
+/** The version of the policy after it; 0: it is no change of policy. */
 export function versionOf(change: Change): number {
   return change.is === 'policy' ? change.position.version : 0;
 }

@@ -34,9 +34,9 @@ export interface FleetOptions {
   readonly host: string;
   /** By which the host is known again after a restart, and which no other has. */
   readonly token: string;
-  /** Of softquota. */
+  /** The version of softquota. */
   readonly version: string;
-  /** What other hosts mount, too; nothing unless given. */
+  /** The storage that other hosts mount, too; none unless given. */
   readonly mounted?: Mounted;
   readonly log: {
     error(details: object, message: string): void;

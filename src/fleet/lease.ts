@@ -1,4 +1,4 @@
-/** Whose turn it is to tell what all hosts see: crossings of thresholds. */
+/** The turn of one host to tell what all hosts see: crossings of thresholds. */
 
 import type { SharedStore } from '../store/index.ts';
 

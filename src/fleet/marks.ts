@@ -26,7 +26,7 @@ export interface MarksOptions {
 
 export class Marks {
   readonly #options: MarksOptions;
-  /** What was put by this process; null: nothing yet. */
+  /** The mark that this process put; null: none yet. */
   #mark: string | null = null;
   /** Something was lost, which is not mended yet. */
   #isLost = false;

@@ -17,7 +17,7 @@ export interface HostNameOptions {
   readonly host: string;
   /** By which the host is known again after a restart, and which no other has. */
   readonly token: string;
-  /** Of softquota. */
+  /** The version of softquota. */
   readonly version: string;
   readonly log: {
     error(details: object, message: string): void;
@@ -51,7 +51,7 @@ export interface NameTaken {
  * too.
  */
 const certainMs = 3000;
-/** Who had the name asks for it before it tells anything, and stops then; in this time it has asked. */
+/** In this time the process that had the name asks for it, before it tells anything, and stops. */
 const handoverMs = 3000;
 /** How long it may be unknown whether the daemon before this one still lives, until that is said. */
 const formerMs = 6000;

@@ -36,7 +36,7 @@ export class Outbox {
   readonly #options: OutboxOptions;
   /** Owners who were put on record in the store, by id. */
   readonly #enrolled = new Set<number>();
-  /** What the store was told last, as a digest, or `unsure`, by owner's key. */
+  /** Digests of what the store was told last, or `unsure`, by owner's key. */
   #told = new Map<string, string>();
   /** Owners whose usage may have become another. */
   readonly #changed = new Set<string>();
@@ -46,7 +46,7 @@ export class Outbox {
   #isAllDue = false;
   /** Nothing of what was told is sure any more. */
   #isAllUnsure = false;
-  /** What the store was found to have of this host, as long as it is not compared. */
+  /** The shares of this host that the store was found to have, as long as they are not compared. */
   #found: readonly ShareRecord[] | null = null;
   /** Owners of whom the store was told since that was looked for; null: it is not. */
   #toldSince: Set<string> | null = null;
@@ -214,7 +214,7 @@ export class Outbox {
     return true;
   }
 
-  /** Of owners who store nothing here any more the store may not have heard, either. */
+  /** Tells of owners who store nothing here any more, of which the store may not have heard either. */
   async #noteAll(): Promise<void> {
     const [found, toldSince, isAllUnsure] = [this.#found, this.#toldSince, this.#isAllUnsure];
     this.#found = null;

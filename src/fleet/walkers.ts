@@ -44,7 +44,7 @@ export class Walkers {
   readonly #changeHints: ChangeHints;
   #mounted: Mounted;
   #own: Set<string>;
-  /** What other hosts walk, as far as it is known. */
+  /** The storage that other hosts walk, as far as that is known. */
   readonly #others = new Map<string, string>();
   /** Since when nobody walks it, on the monotonic clock. */
   readonly #freeSince = new Map<string, number>();
@@ -78,14 +78,14 @@ export class Walkers {
     return this.#own.has(name);
   }
 
-  /** What this host does not walk, and who does; null: nobody, as far as it is known. */
+  /** The storage that this host does not walk, and the host that does; null: none, as far as that is known. */
   get elsewhere(): readonly { readonly name: string; readonly walker: string | null }[] {
     return [...this.#mounted.keys()]
       .filter(name => !this.#own.has(name))
       .map(name => ({ name, walker: this.#others.get(name) ?? null }));
   }
 
-  /** What each host walks for all. Rejects with `store_away`. */
+  /** Gives what each host walks for all. Rejects with `store_away`. */
   async byHost(): Promise<ReadonlyMap<string, readonly string[]>> {
     const walkers = [...(await this.#options.store.walkers())];
     const byHost = Map.groupBy(walkers, ([, host]) => host);
@@ -161,7 +161,7 @@ export class Walkers {
     await ledger.walks.drop(this.#mounted.get(name) ?? new Set());
   }
 
-  /** What this host has units of. */
+  /** The kinds of data that this host has units of. */
   #counted(): Set<string> {
     const leaves = new Set<Leaf>();
     for (const { kind, leaf } of this.#options.ledger.units.units) if (kind === 'walked') leaves.add(leaf);

@@ -24,7 +24,7 @@ export interface DistributeReport {
   readonly gitolite: Gitolite;
   /** In gitolite's folder. */
   readonly hooks: Readonly<Record<HookName, InstalledHook>>;
-  /** What the repositories that exist got. */
+  /** The outcome for the repositories that exist. */
   readonly repositories: InstallReport;
 }
 

@@ -23,7 +23,7 @@ import { type BoundedFile, readBounded } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
 import { beforeFollow, beforeLook, decodePath, encodePath, lookAt } from '../layout/index.ts';
 
-/** What a new file or directory is given: permission bits, and, where the process may, the owner. */
+/** The permissions of a new file or directory: permission bits, and, where the process may, the owner. */
 export interface Belonging {
   readonly mode: number;
   readonly uid: number;
@@ -101,7 +101,7 @@ export class Folder {
     }
   }
 
-  /** What a link of this name leads to in the end, for looking only; null where it leads nowhere. */
+  /** The path that a link of this name leads to in the end, for looking only; null where it leads nowhere. */
   async linked(name: string): Promise<BoundedFile | Folder | null> {
     let path: string;
     try {
@@ -123,7 +123,7 @@ export class Folder {
     }
   }
 
-  /** What is written in the link of this name; null where there is none. */
+  /** The text of the link of this name; null where there is none. */
   async target(name: string): Promise<string | null> {
     if (this.entry(name).kind !== 'link') return null;
     return decodePath(await this.#look(name, () => readlink(this.#at(name), { encoding: 'buffer' })));
@@ -147,7 +147,7 @@ export class Folder {
     return folder;
   }
 
-  /** What is at `name`, with the beginning of a regular file. */
+  /** The entry at `name`, with the beginning of a regular file. */
   entry(name: string): BoundedFile {
     beforeLook(`${this.path}/${name}`);
     return readBounded(this.#at(name));

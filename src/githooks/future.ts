@@ -18,7 +18,7 @@ export interface FutureRepositories {
   readonly gitoliteConf: readonly string[];
 }
 
-/** What is to be said to the hooks; of what is not given, nothing is said. */
+/** The settings to write for the hooks; one that is not given is not written. */
 export interface HookSettings {
   readonly socket: string;
   readonly onError?: string;

@@ -8,7 +8,7 @@ import type { RepositorySettings } from './settings.ts';
 /** How Gitaly names the directories above repositories. */
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
-/** What tells that a repository is one of GitLab's; null where nothing does. */
+/** The sign that a repository is one of GitLab's; null where there is none. */
 export function gitlabEvidence(path: string, settings: RepositorySettings): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
   if (directory !== undefined) return `it is in ${directory}`;

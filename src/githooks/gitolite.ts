@@ -14,15 +14,15 @@ import { beforeFollow, lookAt, saysHangs } from '../layout/index.ts';
 import { reasonOf } from './reason.ts';
 
 export interface Gitolite {
-  /** Whose it is. */
+  /** The user that it belongs to. */
   readonly user: string;
   /** Physical path of that user's home. */
   readonly home: string;
   /** Below it lie the repositories. */
   readonly repositories: string;
-  /** What is linked into each repository's `hooks`; need not exist yet. */
+  /** The directory whose files are linked into each repository's `hooks`; need not exist yet. */
   readonly common: string;
-  /** What is linked after `common` and in place of the same names; null where that is the only one. */
+  /** The directory whose files are linked after `common`, in place of the same names; null: only that one. */
   readonly overriding: string | null;
   /** Tells whether `common` is part of what administrators push to the repository gitolite-admin. */
   readonly isPushed: boolean;

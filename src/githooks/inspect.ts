@@ -20,7 +20,7 @@ export type HookState =
       readonly previous: boolean;
     };
 
-/** What lies in `hooks` under one hook's names. */
+/** The files in `hooks` under one hook's names. */
 export interface HookPlace {
   readonly name: HookName;
   /** hooks/NAME */

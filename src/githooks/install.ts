@@ -26,7 +26,7 @@ export type OnError = (typeof onErrors)[number];
 export interface InstallOptions {
   /** Absolute path of the gate's socket. */
   readonly socket: string;
-  /** What a push may when nobody can tell; where it is not given, the repository's stays. */
+  /** The decision about a push when nobody can tell; where it is not given, the repository's stays. */
   readonly onError?: OnError;
   /**
    * How long what the daemon last published counts, such as `24h`; where it is not given, the repository's
@@ -52,7 +52,7 @@ export interface InstalledHook {
 export interface InstallDone {
   readonly repository: string;
   readonly hooks: Readonly<Record<HookName, InstalledHook>>;
-  /** What became of the repository's softquota.* settings; null where hook.conf counts instead. */
+  /** The outcome for the repository's softquota.* settings; null where hook.conf counts instead. */
   readonly settings: 'written' | 'unchanged' | null;
   /** Where git runs other hooks than these. */
   readonly hooksPath: HooksPath | null;
@@ -62,14 +62,14 @@ export type InstallResult = InstallDone | RepositoryFault;
 
 export interface InstallReport {
   readonly repositories: readonly InstallResult[];
-  /** What counts instead of the repositories' settings, where it exists. */
+  /** The file that counts instead of the repositories' settings, where it exists. */
   readonly hookConf: HookConf | null;
   /** The program by which the hooks can ask most quickly. */
   readonly client: Client;
   readonly future: FutureRepositories;
 }
 
-/** What a push may when the daemon cannot be asked; throws `usage` for anything else. */
+/** Reads the decision about a push when the daemon cannot be asked; throws `usage` for anything else. */
 export function parseOnError(text: string): OnError {
   const policy = onErrors.find(each => each === text);
   if (policy !== undefined) return policy;
@@ -151,7 +151,7 @@ async function installInto(repository: Folder): Promise<Record<HookName, Install
   }
 }
 
-/** What is there already where links lead to this version's hooks; null where not both do. */
+/** The hooks that are there already where links lead to this version's; null where not both do. */
 async function linkedIn(hooks: Folder): Promise<Record<HookName, InstalledHook> | null> {
   const found: InstalledHook[] = [];
   for (const name of hookNames) {

@@ -29,7 +29,7 @@ export interface HookConf {
   readonly client: string | null;
 }
 
-/** What the file says, or null where there is none. */
+/** Reads the file; null where there is none. */
 export function readHookConf(path: string): HookConf | null {
   const file = readBounded(path, { follow: true });
   if (file.kind === 'absent') return null;
@@ -40,7 +40,7 @@ export function readHookConf(path: string): HookConf | null {
   return { believed, socket: settingIn(text, 'socket'), client: settingIn(text, 'client') };
 }
 
-/** Of several lines the last one counts. */
+/** Takes the last of several lines. */
 function settingIn(text: string, name: string): string | null {
   let value: string | null = null;
   for (const line of text.split('\n')) {
@@ -63,7 +63,7 @@ function isBlank(character: string | undefined): boolean {
   return character === ' ' || character === '\t';
 }
 
-/** What a repository's config file says that matters to the hooks; null where it is silent. */
+/** The settings of the hooks in a repository's config file; null where there are none. */
 export interface RepositorySettings {
   readonly socket: string | null;
   readonly onError: string | null;
@@ -80,7 +80,7 @@ export interface RepositorySettings {
   readonly gitlabProject: string | null;
 }
 
-/** What installing may write, with its key. */
+/** The settings that installing may write, with their keys. */
 const keys = {
   socket: 'softquota.socket',
   onError: 'softquota.onerror',

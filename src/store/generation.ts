@@ -6,7 +6,7 @@ export function newGeneration(version = 1): Position {
   return { generation: newMark(), version, mark: newMark() };
 }
 
-/** Of one change alone. */
+/** Makes a mark for one change alone. */
 export function newMark(): string {
   return randomBytes(8).toString('hex');
 }

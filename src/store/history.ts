@@ -18,11 +18,11 @@ export interface HourRecord {
   readonly hour: number;
   /** Milliseconds since 1970. */
   readonly at: number;
-  /** Of all owners together. */
+  /** The usage of all owners together. */
   readonly usage: Usage;
 }
 
-/** What an owner used from an hour on. */
+/** The usage of an owner from an hour on. */
 export interface UsageStep {
   readonly hour: number;
   readonly usage: Usage;
@@ -47,7 +47,7 @@ export interface Thinning {
   /** Goes on after this owner; -1: begins. */
   readonly afterOwner: number;
   readonly nowHour: number;
-  /** Of days before the last so many, what holds at the end stays. */
+  /** Days before the last so many keep only what holds at their end. */
   readonly hourlyDays: number;
   /** And of days before the last so many nothing, but what still holds. */
   readonly dailyDays: number;

@@ -9,7 +9,7 @@ import type { DocumentRecord, EventRecord, LevelRecord, OwnerRecord, ShareRecord
 import type { Changes, ReplicatedPosition, RootRecord, SweepRecord, UnitRecord } from './store.ts';
 
 type Pending<Key, Item> = Map<Key, Item | null>;
-/** Of what takes two names to be found, by `both` of them. */
+/** Pending writes of records that two names find, by `both` of them. */
 type PendingNamed<Names, Item> = Map<string, { readonly names: Names; readonly item: Item | null }>;
 
 type DocumentNames = Pick<DocumentRecord, 'kind' | 'key'>;
@@ -21,7 +21,7 @@ const both = (one: string, other: string) => `${one.length}:${one}${other}`;
 /** Events are not held in memory; so many wait at most. */
 export const mostEvents = 50_000;
 
-/** What happened, and how near to their limits owners are now. */
+/** Events, and how near to their limits owners are now. */
 export type PendingEvents = Pick<Changes, 'events' | 'goneEventsBefore' | 'levels' | 'goneLevels'>;
 
 /** The changes of others, and where the documents stand with it. */
@@ -192,7 +192,7 @@ function goneOf<Names>(pending: PendingNamed<Names, unknown>): Names[] {
   return [...pending.values()].flatMap(({ names, item }) => (item === null ? [names] : []));
 }
 
-/** What is to be written of two that came one after the other. */
+/** Joins two changes that came one after the other into one to be written. */
 function goneOn(before: ReplicatedPosition | null, after: ReplicatedPosition): ReplicatedPosition {
   const { lineage } = after;
   if (before?.lineage === undefined || lineage === undefined) return after;

@@ -19,7 +19,7 @@ export const ownerIdBits = 48;
 export interface OwnerRecord {
   /** Stays the same through a change of name, and is never another's. */
   readonly id: number;
-  /** What names are compared by (quota/names.ts). */
+  /** The form by which names are compared (quota/names.ts). */
   readonly key: string;
   /** As first seen. */
   readonly name: string;
@@ -46,7 +46,7 @@ export interface LargeUnit {
   readonly bytes: number;
 }
 
-/** What one host says that one owner stores there. */
+/** The usage of one owner on one host, as that host tells it. */
 export interface ShareRecord {
   readonly ownerKey: string;
   readonly host: string;
@@ -98,7 +98,7 @@ export interface Position {
   readonly generation: string;
   /** Counts the changes, from 1 on. */
   readonly version: number;
-  /** Of the last change alone, so that two that were made upon the same version are told apart. */
+  /** A mark of the last change alone, so that two that were made upon the same version are told apart. */
   readonly mark: string;
 }
 
@@ -112,7 +112,7 @@ export interface Records {
   readonly shares: readonly ShareRecord[];
 }
 
-/** What a write puts in and takes out; taking out comes first. */
+/** Records that a write puts in and takes out; taking out comes first. */
 export interface RecordChanges {
   readonly owners?: readonly OwnerRecord[];
   /** By keys. */

@@ -1,4 +1,4 @@
-/** What a host says of an owner, as text. */
+/** The share of an owner on a host, as text. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../errors.ts';

@@ -90,16 +90,16 @@ export interface HostRecord {
   readonly seenAt: number;
   /** Tells whether its daemon is taken to be running. */
   readonly isAlive: boolean;
-  /** Of the softquota that ran there last. */
+  /** The version of the softquota that ran there last. */
   readonly version: string;
 }
 
-/** Who takes a host's name. */
+/** The process that takes a host's name. */
 export interface HostClaim {
   readonly host: string;
   /** Stored beside the host's own store, so that the host is the same after a restart. */
   readonly token: string;
-  /** Of this process alone. */
+  /** A mark of this process alone. */
   readonly life: string;
   readonly version: string;
   /** It had the name when it claimed it last. */
@@ -127,7 +127,7 @@ export interface ServerAdvice {
   readonly mend: string;
 }
 
-/** What all hosts say of some owners. */
+/** The shares of some owners on all hosts. */
 export interface SharesPage {
   readonly ownerKeys: readonly string[];
   readonly shares: readonly ShareRecord[];

@@ -11,7 +11,7 @@ import type { OwnerRecord, Position, RecordChanges, RecordStore, Records } from 
 
 /** One thing that takes space. */
 export interface UnitRecord {
-  /** What it is known by: the path of a walked unit; `owner key \0 leaf \0 name` of a reported one. */
+  /** The name that finds it: the path of a walked unit; `owner key \0 leaf \0 name` of a reported one. */
   readonly id: string;
   readonly kind: 'walked' | 'reported';
   readonly host: string;
@@ -50,7 +50,7 @@ export interface RootRecord {
   readonly path: string;
   readonly device: bigint;
   readonly inode: bigint;
-  /** What tells its file system from all others; null where nothing does. */
+  /** The mark that tells its file system from all others; null where there is none. */
   readonly fileSystem: string | null;
 }
 

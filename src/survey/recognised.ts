@@ -1,4 +1,4 @@
-/** What the recognisers of this room say about a directory. */
+/** The findings of the recognisers about a directory. */
 
 import type { OwnerSource, StorageKind, StorageSettings } from '../layout/index.ts';
 import type { Subject } from '../quota/index.ts';
@@ -11,7 +11,7 @@ export interface StorePlace {
   /** For people: `LFS objects`. */
   readonly what: string;
   readonly path: string;
-  /** What it counts under once a program reports it; null: under nothing. */
+  /** The leaf that it counts under once a program reports it; null: none. */
   readonly subject: Subject | null;
 }
 
@@ -20,7 +20,7 @@ export interface Proposal {
   readonly storages: readonly StorageSettings[];
   /** Completes "12 of 12 repositories …". */
   readonly told: string;
-  /** What the administrator has to know about it: sentences. */
+  /** Notes about it for the administrator: sentences. */
   readonly advice: readonly string[];
 }
 
@@ -28,11 +28,11 @@ export interface Recognised {
   readonly layout: RecognisedLayout;
   /** The directory that holds the repositories, as it was named. */
   readonly root: string;
-  /** What it was recognised by. */
+  /** The signs that it was recognised by. */
   readonly evidence: readonly string[];
   /** At least one, the preferred one first. */
   readonly proposals: readonly Proposal[];
-  /** What works for every repository, where none of the others does for half of them. */
+  /** The proposal that works for every repository, where none of the others does for half of them. */
   readonly fallback: Proposal | null;
   /** Physical paths of repositories that are the server's own, and say nothing of how it tells owners. */
   readonly own?: readonly string[];

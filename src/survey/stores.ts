@@ -6,7 +6,7 @@ import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
 import type { StorePlace } from './recognised.ts';
 
 export interface FoundStore extends StorePlace {
-  /** Of the regular files that were looked at. */
+  /** The number of regular files that were looked at. */
   readonly bytes: number;
   /** Tells whether all were: nothing was unreadable, and there was time. */
   readonly whole: boolean;

@@ -18,16 +18,16 @@ export interface Survey {
   readonly layout: RecognisedLayout;
   /** The directory that holds the repositories, as it was named; absolute. */
   readonly root: string;
-  /** What it was recognised by, and how the owners are told. */
+  /** The signs that it was recognised by, and how the owners are told. */
   readonly evidence: readonly string[];
   readonly storages: readonly StorageSettings[];
-  /** What the administrator has to know about the owners: sentences. */
+  /** Notes about the owners for the administrator: sentences. */
   readonly advice: readonly string[];
   /** How many there are, wikis among them. */
   readonly repositories: number;
   /** The repositories that these settings tell no owner of. */
   readonly ownerless: readonly string[];
-  /** What has owners that no walk can tell. */
+  /** The stores whose owners no walk can tell. */
   readonly stores: readonly FoundStore[];
   /** Places that could not be looked into, and why. */
   readonly unread: readonly UnreadPlace[];
@@ -87,7 +87,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   };
 }
 
-/** What a scan leaves out unless it is told otherwise. */
+/** The directories that a scan leaves out unless it is told otherwise. */
 const excluded =
   sections
     .find(({ name }) => name === 'scan')
@@ -155,7 +155,7 @@ interface Chosen {
   readonly ownerless: readonly string[];
 }
 
-/** What tells most owners; where that is not even half of them, what is true of all. */
+/** Chooses the proposal that tells most owners; where it tells not even half of them, the fallback. */
 function choose({ proposals, fallback, own = [] }: Recognised, repositories: readonly string[]): Chosen {
   const telling = repositories.filter(path => !own.includes(path));
   const tried = proposals.map(proposal => ({ proposal, silent: ownerlessBy(proposal, telling).length }));

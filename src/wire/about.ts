@@ -1,4 +1,4 @@
-/** What the daemon tells about itself. */
+/** Reports of the daemon about itself. */
 
 import { z } from 'zod';
 

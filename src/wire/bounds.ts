@@ -32,7 +32,7 @@ export const mostOf = {
 /** Anything that is written by hand: an address, a secret, a search. */
 export const text = z.string().max(2048);
 
-/** What stands for something that is there, such as a number or a mark of a page. */
+/** Text that stands for something that is there, such as a number or a mark of a page. */
 export const mark = z.string().max(255);
 
 /** Names that stand for something that is there; anything may be asked for. */

@@ -1,4 +1,4 @@
-/** What happened: refusals, crossings of thresholds, changes of policy, sign-ins. */
+/** Events: refusals, crossings of thresholds, changes of policy, sign-ins. */
 
 import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
@@ -140,7 +140,7 @@ export const event = z
   .discriminatedUnion('kind', [refusalEvent, thresholdEvent, policyEvent, signInEvent])
   .meta({ id: 'Event' });
 
-/** Who changed what of the policy is for administrators. */
+/** The kinds that owners see: who changed what of the policy is for administrators. */
 export const ownEventKinds = ['refusal', 'threshold'] as const satisfies readonly EventKind[];
 
 export const ownEvent = z

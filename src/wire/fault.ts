@@ -1,4 +1,4 @@
-/** What every answer of 400 and above holds. */
+/** The body of every answer of 400 and above. */
 
 import { z } from 'zod';
 

@@ -28,11 +28,11 @@ export type PageId = keyof typeof pages;
 
 export interface Place {
   readonly page: PageId;
-  /** Whose or what page it is; null where there is only one. */
+  /** The owner or thing that the page is about; null where there is only one. */
   readonly name: string | null;
 }
 
-/** What lies at a path as an address has it, from its `/` on; null: no page. */
+/** Finds the page at a path as an address has it, from its `/` on; null: no page. */
 export function placeAt(path: string): Place | null {
   const [, ...asked] = path.split('/');
   for (const page of pageIds) {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { mostOf } from './bounds.ts';
 import { newName } from './policy.ts';
 
-/** What Forgejo's scopes are about. */
+/** The areas of Forgejo's scopes. */
 const areas = [
   'activitypub',
   'admin',

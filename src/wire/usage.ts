@@ -1,4 +1,4 @@
-/** What owners use, and what limits them. Sizes are bytes, times ISO 8601. */
+/** The usage of owners, and what limits it. Sizes are bytes, times ISO 8601. */
 
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
@@ -20,7 +20,7 @@ export const usageTree = z
 
 export const ownerType = z.enum(['user', 'organization']);
 
-/** What a decision says in short. */
+/** A decision in short. */
 export const verdict = z
   .object({
     allowed: z.boolean().meta({ description: 'True if an action that adds data of this kind may start.' }),

@@ -1,4 +1,4 @@
-/** What claims would make, or make, of a user's quota groups. */
+/** The effect of claims on a user's quota groups, tried or made. */
 
 import { z } from 'zod';
 import { mustBeSource, synchronizeClaimed, tryClaims } from '../../oauth/index.ts';

@@ -8,7 +8,7 @@ import type { ApiServices } from '../services.ts';
 
 const mostEvents = 1000;
 
-/** What says which page. */
+/** The parameters that say which page. */
 export const eventsPage = {
   limit: z.coerce.number<string>().int().min(1).max(mostEvents).default(50),
   after: mark.optional().meta({ description: 'The end of the previous page, from its `Link`.' }),

@@ -1,4 +1,4 @@
-/** What is wrong with the installation, and a backup of it. */
+/** Faults of the installation, and a backup of it. */
 
 import { z } from 'zod';
 import { finding } from '../../wire/index.ts';

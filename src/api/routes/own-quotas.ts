@@ -27,7 +27,7 @@ export function ownQuotaRoutes(services: ApiServices): readonly Route[] {
   ];
 }
 
-/** Of one source; smaller ones are counted, and on no page. */
+/** The most units of one source; smaller ones are counted, and on no page. */
 const mostUnits = 100_000;
 
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));

@@ -4,7 +4,7 @@ import { dailyDays, hourlyDays, type History as Past, type Range, reachedAt } fr
 import { leaves } from '../../quota/index.ts';
 import type { Growth, History } from '../../wire/index.ts';
 
-/** What growth is measured against. */
+/** The usage that growth is measured against. */
 export interface Against {
   readonly used: number | null;
   readonly limit: number | null;

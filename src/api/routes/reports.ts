@@ -1,4 +1,4 @@
-/** What is told of one owner, to administrators and to the owner. */
+/** Reports about one owner, to administrators and to the owner. */
 
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { asTree, subjects } from '../../quota/index.ts';
@@ -24,7 +24,7 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   };
 }
 
-/** Of each source the `most` largest units are told. */
+/** Tells the `most` largest units of each source. */
 export async function reportOf(ledger: Ledger, name: string, most: number): Promise<OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {

@@ -1,4 +1,4 @@
-/** Whose quota the addresses `/user/quota…` and `/orgs/{org}/quota…` are about, and who may see it. */
+/** The owner whom `/user/quota…` and `/orgs/{org}/quota…` are about, and who may see it. */
 
 import { z } from 'zod';
 import { SoftquotaError } from '../../errors.ts';

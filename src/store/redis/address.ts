@@ -16,7 +16,7 @@ export interface RedisAddress {
   readonly kind: 'single' | 'sentinel' | 'cluster';
   readonly places: readonly ServerAddress[];
   readonly tls: boolean;
-  /** Of a Sentinel only; else empty. */
+  /** The name of the set that a Sentinel watches; else empty. */
   readonly master: string;
   readonly database: number;
   /** Empty: the user that Redis calls `default`. */
@@ -78,7 +78,7 @@ function noAddress(): SoftquotaError {
   );
 }
 
-/** What people are told, without user and password. */
+/** The address as people read it, without user and password. */
 export function addressName({ kind, places, master }: RedisAddress): string {
   const where = places
     .map(({ host, port }) => (isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`))

@@ -1,4 +1,4 @@
-/** What the administrator of a Redis should change, so that it keeps what it is given. */
+/** Advice to the administrator of a Redis, so that it keeps what it is given. */
 
 import type { Redis } from 'ioredis';
 import type { ServerAdvice } from '../shared.ts';
@@ -8,7 +8,7 @@ import { mastersOf } from './connection.ts';
 import type { RedisContext } from './context.ts';
 import { replyCode } from './faults.ts';
 
-/** Of Redis, or of what calls itself compatible. */
+/** The version of Redis, or of a server that calls itself compatible. */
 const oldest = [6, 2] as const;
 
 /** As far as the server lets us see; not being let is no fault. */

@@ -16,7 +16,7 @@ export const patienceMs = 1500;
 /** How long a connection may take from its beginning until it can be used, in milliseconds. */
 const greetingMs = 3000;
 
-/** What a shared store tells beside its answers; pino's loggers are such. */
+/** The log of a shared store; pino's loggers are such. */
 export interface SharedStoreLog extends StoreLog {
   info(details: object, message: string): void;
 }

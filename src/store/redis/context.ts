@@ -9,7 +9,7 @@ import { type Keys, redisKeys } from './keys.ts';
 export interface RedisSettings {
   /** `redis://`, `rediss://`, `redis+sentinel://H1:P,H2:P/MASTER/0` or `redis+cluster://H1:P,H2:P`. */
   readonly address: string;
-  /** Of every key and channel: letters, digits, `_` and `-`. */
+  /** The beginning of every key and channel: letters, digits, `_` and `-`. */
   readonly prefix: string;
   /** Replicas that must have a change of policy before it is acknowledged; 0 by default. */
   readonly waitReplicas?: number;

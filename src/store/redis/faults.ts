@@ -1,4 +1,4 @@
-/** What Redis and the way to it report, in the words and codes that softquota's users read. */
+/** Errors of Redis and of the way to it, in the words and codes that softquota's users read. */
 
 import { messageOf, SoftquotaError } from '../../errors.ts';
 
@@ -7,7 +7,7 @@ export function away(where: string, reason: string, cause?: unknown): SoftquotaE
   return new SoftquotaError('store_away', `${where} cannot be used at the moment: ${reason}`, { cause });
 }
 
-/** What lies there was not put there by softquota, or has been changed since. */
+/** The error for content that softquota did not write, or that was changed since. */
 export function damaged(where: string, key: string, why: string, cause?: unknown): SoftquotaError {
   return new SoftquotaError(
     'store_refused',
@@ -39,7 +39,7 @@ export function replyCode(error: unknown): string | null {
   return /^[A-Z]+/.exec(error.message)?.[0] ?? null;
 }
 
-/** What is shorter stands in any text. */
+/** Shorter secrets occur in any text. */
 const shortestSecret = 6;
 
 /**
@@ -88,7 +88,7 @@ export function failureOf(where: string, error: unknown): SoftquotaError {
   return away(where, reasons[replyCode(error) ?? ''] ?? words, error);
 }
 
-/** What a command was about. */
+/** The subject of a command. */
 function keyOf(error: unknown): string {
   // ioredis tells the command with each error that Redis reported.
   const { command } = error as {

@@ -24,7 +24,7 @@ export async function claimHost(
   return outcomes[last.is] ?? 'taken';
 }
 
-/** What the script says; `later` again is a third one. */
+/** The script's answer; `later` again is a third one. */
 const outcomes: Readonly<Record<string, ClaimOutcome>> = {
   kept: 'kept',
   regained: 'regained',

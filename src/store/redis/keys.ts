@@ -78,7 +78,7 @@ export function slotOf(key: string): number {
   return new Command('get', [key]).getSlot();
 }
 
-/** What stands for itself in a name. */
+/** Characters that stand for themselves in a name. */
 const plain = /^[A-Za-z0-9._~-]*$/;
 
 const spelled = Array.from({ length: 256 }, (_, byte) => {

@@ -12,14 +12,14 @@ import { namesIn, numberIn, ownerIn, toldIn, understood, unnamed } from './value
 /** Longer changes are not told in the log, which thus stays small; the policy is read instead. */
 const longestChange = 16_384;
 
-/** What an entry says of a change of policy: JSON of it, or nothing where that is too long. */
+/** The text of an entry for a change of policy: JSON of it, or nothing where that is too long. */
 export function tellable(change: RecordChanges): string {
   const { owners = [], goneOwners = [], documents = [], goneDocuments = [] } = change;
   const text = JSON.stringify({ owners, goneOwners, documents, goneDocuments });
   return text.length > longestChange ? '' : text;
 }
 
-/** What XREVRANGE gave, of one entry at most. */
+/** The answer of XREVRANGE, with one entry at most. */
 export function newestNumber(entries: unknown): number {
   const [newest] = entriesIn(entries);
   return newest === undefined ? 0 : newest.number;

@@ -16,7 +16,7 @@ const slots = 16_384;
 /** So few that looking at all is cheap, so many that whoever has 511 slots in a row has one. */
 const count = 64;
 
-/** What stands between the braces of a mark's key, by the slots that it is for. */
+/** The text between the braces of a mark's key, by the slots that it is for. */
 export const markTags: readonly string[] = tags();
 
 function tags(): readonly string[] {

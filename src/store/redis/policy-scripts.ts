@@ -1,4 +1,4 @@
-/** What changes policy, owners, events and levels (see lua.ts). */
+/** Scripts that change policy, owners, events and levels (see lua.ts). */
 
 import { expectTypes, logging, ordering, replicasOf, script, serverLua } from './lua.ts';
 

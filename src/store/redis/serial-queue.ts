@@ -6,7 +6,7 @@ export class SerialQueue {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Of more than `most` that wait at a time, each is rejected with what `full` gives. */
+  /** Takes at most `most` that wait at a time; each further one is rejected with what `full` gives. */
   constructor(most: number, full: () => Error) {
     this.#most = most;
     this.#full = full;

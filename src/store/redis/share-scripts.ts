@@ -1,4 +1,4 @@
-/** What changes the shares of owners, and tells the order in which it is done (see lua.ts). */
+/** Scripts that change the shares of owners, and tell the order in which it is done (see lua.ts). */
 
 import { expectTypes, logging, ordering, script } from './lua.ts';
 
@@ -51,7 +51,7 @@ for place = list[1], list[2] do redis.call('ZADD', KEYS[1], number, ARGV[place])
 return {'kept'}`,
 );
 
-/** Who has no shares any more, unless somebody noted some since that number. KEYS: measured. */
+/** Removes owners who have no shares any more, unless somebody noted some since that number. KEYS: measured. */
 export const unnote = script(
   `
 local list = words()

@@ -37,7 +37,7 @@ const departed = 'gone';
 
 export type Edits = readonly (readonly [ownerKey: string, edit: Edit])[];
 
-/** What hosts say of one owner: null that nothing is there. */
+/** The shares of one owner by host; null: a host has nothing there. */
 export type Edit = readonly (readonly [host: string, content: ShareContent | null])[];
 
 /** By owner's key, in the order in which they are named first. Throws `invalid` where a share is none. */
@@ -94,7 +94,7 @@ export async function writeShares(context: RedisContext, edits: Edits): Promise<
 /** Less than every number that Redis gives, so that whatever was said is later. */
 const beforeAll = 0;
 
-/** What is known of others that the store may have lost, where nothing was said since. */
+/** Restores shares of other hosts that the store may have lost, unless a newer one is there. */
 export async function restoreShares(context: RedisContext, shares: readonly ShareRecord[]): Promise<void> {
   const { connection, keys } = context;
   for (const edits of parts(editsOf({ shares }), toldAtOnce)) {
@@ -123,7 +123,7 @@ async function noteShares(context: RedisContext, ownerKeys: readonly string[]): 
   await runScript(context, scripts.note, [measured, log], [news, ...words(ownerKeys.map(fieldName))]);
 }
 
-/** Of all hosts. */
+/** The shares of all hosts. */
 export async function sharesOf(
   context: RedisContext,
   ownerKeys: readonly string[],

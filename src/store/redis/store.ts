@@ -49,7 +49,7 @@ import { editsOf, restoreShares, sharePages, sharesOf, writeShares } from './sha
 import { mustBeRecords } from './values.ts';
 import { leaveWalk, readWalkers, takeWalk } from './walkers.ts';
 
-/** What may wait in a queue; more is a sign that nobody looks at the answers. */
+/** The most that may wait in a queue; more is a sign that nobody looks at the answers. */
 const mostWaiting = 2000;
 
 export class RedisStore implements SharedStore {

@@ -101,7 +101,7 @@ function syncDirectory(path: string): void {
   }
 }
 
-/** What a daemon left that was killed while making the file. The lock on the file is held. */
+/** Removes what a daemon left that was killed while making the file. The lock on the file is held. */
 function removeUnfinished(file: string): void {
   const directory = dirname(file);
   for (const name of readdirSync(directory)) {
@@ -109,7 +109,7 @@ function removeUnfinished(file: string): void {
   }
 }
 
-/** What can be told without SQLite, which might begin with mending what is another program's. */
+/** Checks what can be told without SQLite, which might begin with mending what is another program's. */
 function checkFile(file: string): void {
   const { size } = statFile(file);
   accessSync(file, constants.R_OK | constants.W_OK);

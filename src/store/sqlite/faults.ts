@@ -1,4 +1,4 @@
-/** What SQLite and the system report, in the words and codes that softquota's users read. */
+/** Errors of SQLite and the system, in the words and codes that softquota's users read. */
 
 import { messageOf, SoftquotaError, systemCode } from '../../errors.ts';
 

@@ -7,7 +7,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { leaves, noUsage, type Usage } from '../../quota/index.ts';
 import type { HistoryQuery, HourRecord, OwnerUsageRecord, PastUsage, Thinning } from '../history.ts';
 
-/** What is asked of the history; each is one transaction. */
+/** Questions to the history; each is one transaction. */
 export type HistoryQuestion =
   | { readonly is: 'record owners'; readonly hour: number; readonly owners: readonly OwnerUsageRecord[] }
   | { readonly is: 'record hour'; readonly record: HourRecord }

@@ -1,11 +1,11 @@
-/** What a store and its thread say to each other. */
+/** Messages between a store and its thread. */
 
 import { type ErrorCode, SoftquotaError } from '../../errors.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
 import type { Changes, StoredRecords, VersionRecord } from '../store.ts';
 import type { HistoryAnswer, HistoryQuestion } from './history.ts';
 
-/** What a thread is started with; it answers with `opening` as the id. */
+/** The settings that a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
   readonly file: string;
   /** Tells whether a file that is not there is made, or refused. */

@@ -178,7 +178,7 @@ CREATE TABLE sweep (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What leads from each version, by its number, to the next. */
+/** Statements that lead from each version, by its number, to the next. */
 const steps: ReadonlyMap<number, string> = new Map([
   [
     1,

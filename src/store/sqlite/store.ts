@@ -23,7 +23,7 @@ import type { Changes, Store, StoredRecords } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 
-/** What a store tells beside its answers; pino's loggers are such. */
+/** The log of a store; pino's loggers are such. */
 export interface StoreLog {
   warn(details: object, message: string): void;
 }

@@ -25,7 +25,7 @@ const expected = '{"owner": a name, "subject": a leaf, "unit": a name, "bytes": 
 const fields: ReadonlySet<string> = new Set(['owner', 'subject', 'unit', 'bytes']);
 
 export class UnitLines {
-  /** What came of a line whose end has not come yet. */
+  /** The beginning of a line whose end has not come yet. */
   #begun: Uint8Array[] = [];
   #begunBytes = 0;
   /** The number of the line before. */

@@ -1,17 +1,17 @@
-/** What the store of sets and its thread say to each other. */
+/** Messages between the store of sets and its thread. */
 
 import type { LargeUnit } from '../record-store.ts';
 import type { StoreFault } from '../sqlite/messages.ts';
 import type { LostSet, UnitQuery, UnitSetRecord, UnitSum } from '../unit-sources.ts';
 
-/** What the thread is started with. */
+/** The settings that the thread is started with. */
 export interface ThreadSettings {
   readonly directory: string;
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
 }
 
-/** What is asked; `writer` is the number of a set that is being made. */
+/** The questions; `writer` is the number of a set that is being made. */
 export type Question =
   | { readonly ask: 'load' }
   | { readonly ask: 'begin'; readonly writer: number; readonly source: string }
@@ -34,7 +34,7 @@ export type Request =
 /** Some of what was asked for. */
 export type Chunk =
   | { readonly set: UnitSetRecord }
-  /** Of the set that was named last. */
+  /** The sums of the set that was named last. */
   | { readonly sums: readonly UnitSum[] }
   /** Where it is begun, what was told of the last set counts for nothing. */
   | { readonly lost: LostSet; readonly isBegun: boolean }

@@ -22,7 +22,7 @@ const port = parentPort;
 const { directory, foldCase } = workerData as ThreadSettings;
 
 const builders = new Map<number, SetBuilder>();
-/** What is answered in chunks and has not come to its end, by the question. */
+/** Answers in chunks that have not come to their end, by the question. */
 const begun = new Map<number, Generator<Chunk>>();
 /** Sets that are open to be read, by source. */
 const open = new Map<string, DatabaseSync>();
