@@ -18,6 +18,7 @@ import {
   type Subject,
 } from '../quota/index.ts';
 import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
+import type { Account } from './account.ts';
 import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
@@ -150,15 +151,17 @@ export class Ledger {
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
   ownerUsage(ownerName: string): OwnerUsage {
-    return this.#usageOf(this.documents.owners.named(ownerName), ownerName);
+    const owner = this.documents.owners.named(ownerName);
+    return this.#usageOf(owner, ownerName, owner && this.#usage.accountByKey(owner.key));
   }
 
   /** Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly. */
   *owners(keyPart = ''): Generator<OwnerUsage> {
     for (const owner of this.documents.owners.all) {
       const { key, name } = owner;
-      if (!key.includes(keyPart) || this.#usage.accountByKey(key)?.fits === false) continue;
-      yield this.#usageOf(owner, name);
+      if (!key.includes(keyPart)) continue;
+      const account = this.#usage.accountByKey(key);
+      if (account?.fits !== false) yield this.#usageOf(owner, name, account);
     }
   }
 
@@ -212,8 +215,7 @@ export class Ledger {
     for (const ownerKey of owners) this.#watchers.tell(ownerKey);
   }
 
-  #usageOf(owner: OwnerRecord | undefined, askedName: string): OwnerUsage {
-    const account = owner === undefined ? undefined : this.#usage.accountByKey(owner.key);
+  #usageOf(owner: OwnerRecord | undefined, askedName: string, account: Account | undefined): OwnerUsage {
     const { lastSweep } = this.walks;
     return {
       id: owner?.id ?? null,
