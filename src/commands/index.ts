@@ -45,8 +45,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
 /**
  * Builds the program.
  *
- * Only the command that `args` begin with is loaded, so that it starts quickly. If they begin with no command,
- * as with `--help`, all commands are loaded.
+ * Only the command that `args` begin with is loaded, so that it starts quickly. If they begin with no
+ * command, as with `--help`, all commands are loaded.
  */
 export async function buildProgram(exit: Exit, args: readonly string[] = []): Promise<Command> {
   const program = new Command('softquota')

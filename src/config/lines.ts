@@ -68,7 +68,7 @@ export function readLines(text: string, file: string): ConfigLines {
   return { headings, entries, faults };
 }
 
-/** Control characters: only a tab may stand in a line; a value in double quotes may have the others escaped. */
+/** Control characters but for the tab; a value in double quotes may have them escaped. */
 const control = /[\0-\x08\x0a-\x1f\x7f-\x9f]/;
 
 function lineOf(content: string): Line {

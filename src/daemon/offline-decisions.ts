@@ -2,8 +2,8 @@
  * Logs and counts offline decisions: what hooks decided without the daemon.
  *
  * Anybody may report them, as often as they like. So the daemon accepts one report of a unit in ten seconds,
- * and reports of a limited number of units. A hook whose report is not accepted keeps its record until the next
- * push.
+ * and reports of a limited number of units. A hook whose report is not accepted keeps its record until the
+ * next push.
  */
 
 import type { OfflineReport } from '../gate/index.ts';

@@ -1,6 +1,7 @@
 /** The documents in force, in memory. */
 
 import { SoftquotaError } from '../errors.ts';
+import { inSlices } from '../slices.ts';
 import type { Changes, DocumentRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { ChangeSet } from './change-set.ts';
@@ -71,13 +72,24 @@ export class DocumentStore implements Snapshot {
     goneDocuments = [],
   }: Pick<Changes, 'documents' | 'goneDocuments'>): ChangeSet {
     const changes = this.changeSet();
-    for (const names of goneDocuments) this.read(changes, names, null);
-    for (const document of documents) this.read(changes, document, document.text);
+    for (const names of goneDocuments) this.#read(changes, names, null);
+    for (const document of documents) this.#read(changes, document, document.text);
+    return changes;
+  }
+
+  /** Does the same a slice at a time, so that other things get their turn meanwhile. */
+  async changeSetInSlices({
+    documents = [],
+    goneDocuments = [],
+  }: Pick<Changes, 'documents' | 'goneDocuments'>): Promise<ChangeSet> {
+    const changes = this.changeSet();
+    await inSlices(goneDocuments, names => this.#read(changes, names, null));
+    await inSlices(documents, document => this.#read(changes, document, document.text));
     return changes;
   }
 
   /** Reads one record into a change set; null: it is gone. Throws as the constructor does. */
-  read(
+  #read(
     changes: ChangeSet,
     { kind: name, key }: Pick<DocumentRecord, 'kind' | 'key'>,
     text: string | null,

@@ -7,7 +7,7 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import { inSlices, runToEnd, type Work } from '../slices.ts';
+import { runToEnd, type Work } from '../slices.ts';
 import {
   type DocumentNames,
   type DocumentRecord,
@@ -49,6 +49,7 @@ import {
 } from './shared-documents.ts';
 import type { Snapshot } from './snapshot.ts';
 import { Transaction } from './transaction.ts';
+import { writeVolatile } from './volatile.ts';
 
 export class Documents {
   readonly #options: DocumentsOptions;
@@ -318,22 +319,9 @@ export class Documents {
     deadline: Deadline,
   ): Promise<T> {
     if (records === null) return result;
-    await this.#keepVolatile(records, deadline);
+    await writeVolatile(records, this.#options, this.#shared, deadline);
     this.#apply(changes, records, []);
     return result;
-  }
-
-  async #keepVolatile(
-    { documents = [], goneDocuments = [], events = [] }: PolicyChange,
-    deadline: Deadline,
-  ): Promise<void> {
-    const { writeBehind, eventLog } = this.#options;
-    if (this.#shared === null) return writeBehind.now({ documents, goneDocuments, events });
-    if (documents.length + goneDocuments.length > 0) {
-      await deadline.wait(this.#shared.writeVolatile({ documents, goneDocuments }), unknown);
-      writeBehind.applied({ documents, goneDocuments });
-    }
-    if (events.length > 0) eventLog.enqueue({ events });
   }
 
   /**
@@ -353,12 +341,8 @@ export class Documents {
     change: Omit<PolicyChange, 'events'>,
     standing: ReplicaStanding,
   ): Promise<boolean> {
-    const { documents = [], goneDocuments = [] } = change;
     const before = this.#standing;
-    const store = this.#store;
-    const changes = store.changeSet();
-    await inSlices(goneDocuments, names => store.read(changes, names, null));
-    await inSlices(documents, document => store.read(changes, document, document.text));
+    const changes = await this.#store.changeSetInSlices(change);
     if (this.#standing !== before) return false;
     this.#applyRemote(changes, change, standing, lines);
     return true;

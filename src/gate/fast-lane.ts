@@ -180,5 +180,5 @@ export class FastLane {
   }
 }
 
-/** Whoever went away in the middle needs no answer. */
+/** Needs no answer: the client has gone away. */
 function ignore(): void {}

@@ -166,7 +166,7 @@ export class Gate {
       if (trust === 'trusted' && hasBody(request)) endAfter(requestMs, request);
       serve(services, routes, request, response);
     });
-    // What was asked before a fault is answered before it.
+    // Requests that came before a fault are answered before it.
     server.on('clientError', (error, socket) =>
       connections.whenAnswered(socket, () => rejectClient(error, socket)),
     );

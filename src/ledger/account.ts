@@ -23,7 +23,7 @@ import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** What all accounts have in common. */
+/** The part that all accounts have in common. */
 export interface AccountBook {
   /** An owner's name, as it is now. */
   nameOf(ownerKey: string): string;

@@ -77,7 +77,7 @@ export class Arrivals {
   counted(freshSince: number): CountedObjects {
     const inOrder = [...this.#packs].sort(([, one], [, other]) => one.arrivedAt - other.arrivedAt);
     const packs = inOrder.map(([stem, { arrivedAt }]) => ({ stem, isFresh: arrivedAt >= freshSince }));
-    // What was taken out of a pack is in that pack as well.
+    // Objects that were taken out of a pack are in that pack as well.
     return { packs, loose: this.#isLoosened ? null : this.#loose };
   }
 

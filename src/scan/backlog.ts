@@ -1,6 +1,7 @@
 /**
- * What a sweep has found and not begun to walk yet: a list, which takes a fraction of the memory of walks that have
- * begun and wait for a walker. So many are begun on each device, so that one that is slow keeps no other waiting.
+ * Keeps units that a sweep has found and not begun to walk yet. They are a list, which takes a fraction of the
+ * memory of walks that have begun and wait for a walker. Each device has walks of its own, so that a slow device
+ * keeps no other waiting.
  */
 
 export interface BacklogOptions<Item> {

@@ -42,7 +42,7 @@ export function mayHoldCopies(repository: string, { packs, loose }: CountedObjec
   if (packs.length === 0) return false;
   const directory = `${repository}/objects/pack`;
   const nameBytes = nameBytesOf(packs.map(({ stem }) => stem));
-  // What came or went just now was no pack, or packs went.
+  // False: only other files came or went just now, or packs went.
   const isTold = packs.some(({ isFresh }) => isFresh) && packs.length <= mostPacks;
   if (nameBytes === null || loose === null || !isTold) return true;
   try {

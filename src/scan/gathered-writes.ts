@@ -1,8 +1,8 @@
 /**
  * Gathers what a walker writes into the cache: many small writes take as long together as one of them alone.
  *
- * What is gathered is small, since the cache's log grows with it. What is lost of it with its thread only
- * costs a walk that reads everything.
+ * Little is gathered at a time, since the cache's log grows with it. If a thread ends before it has written, the
+ * next walks of these units read everything.
  */
 
 import type { Cache } from './cache.ts';

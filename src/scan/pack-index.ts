@@ -21,7 +21,7 @@ const tableEntries = 256;
 const entryBytes = 4;
 const namesBegin = signature.length + tableEntries * entryBytes;
 const sumBytes = 4;
-/** What is not smaller tells where in another table the offset is. */
+/** An offset of this size or more is a place in another table, which has the offset. */
 const elsewhere = 2 ** 31;
 
 /**

@@ -18,7 +18,7 @@ import { beforeLook, locationOf } from '../layout/index.ts';
 import type { WalkRequest } from './outcome.ts';
 import { StatusDigest } from './status-digest.ts';
 
-/** What a walk found that read all of a unit. */
+/** The result of a walk that read all of a unit. */
 export interface FoundByWalk {
   readonly bytes: number;
   readonly files: number;

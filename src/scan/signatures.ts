@@ -35,7 +35,7 @@ export function signaturesIn(database: DatabaseSync): Signatures {
   };
 }
 
-/** What is damaged is none: what is not, but is wrong, has another digest. */
+/** Returns null for a damaged row. A row that can be read but is wrong has another digest. */
 function signatureOf(digest: string, tree: string, found: string): Signature | null {
   try {
     const [parents, names]: unknown[] = JSON.parse(tree);

@@ -24,7 +24,7 @@ export class Connections {
   readonly #idle = new Set<Socket>();
   /** With how many requests that came whole are under way on each. */
   readonly #busy = new Map<Duplex, number>();
-  /** What is to be done on each once those are answered. */
+  /** The function to call for each once its requests are answered. */
   readonly #after = new WeakMap<Duplex, () => void>();
   /** The peers that have them; connections that nobody in particular has are left out. */
   readonly #peers = new Map<Socket, string>();

@@ -2,14 +2,12 @@
 
 import t, { type Test } from 'tap';
 import { IoWorkers } from '../../src/scan/io-workers.ts';
+import { startedThreads } from './threads.ts';
 
 const question = { ask: 'absent', paths: ['/'] } as const;
 
 function world(t: Test) {
-  const started: unknown[] = [];
-  const count = (thread: unknown) => started.push(thread);
-  process.on('worker', count);
-  t.teardown(() => process.off('worker', count));
+  const started = startedThreads(t);
   const ioWorkers = new IoWorkers();
   t.teardown(() => ioWorkers.close(60_000));
   /** Told of threads in the next turn. */

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { type Layout, resolveLayout } from '../../src/layout/index.ts';
 import type { TaskResult } from '../../src/scan/messages.ts';
 import { Pool, type WalkJob } from '../../src/scan/pool.ts';
 import { hangs } from './hanging.ts';
+import { startedThreads } from './threads.ts';
 import { fill, storage, temporary, unitAt } from './world.ts';
 
 interface World {
@@ -156,10 +156,7 @@ t.test('what is walked, and for how long, can be seen', async t => {
 t.test(
   'a walker ends when there is nothing to walk for a while, and another one walks what comes then',
   async t => {
-    const started: Worker[] = [];
-    const count = (thread: Worker) => started.push(thread);
-    process.on('worker', count);
-    t.teardown(() => process.off('worker', count));
+    const started = startedThreads(t);
     const { add, warnings } = world(t, 1, 1);
     t.match(await add('one'), { outcome: 'measured' });
     const [first] = started;
