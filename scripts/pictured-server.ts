@@ -221,12 +221,14 @@ const days = 180;
 async function writePast(): Promise<void> {
   const now = Date.now();
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
-  const { owners: known, units } = await store.load();
+  const { owners: known } = await store.load();
   const present = new Map<string, Usage>();
-  for (const { owner, leaf, bytes } of units) {
-    if (owner === null) continue;
-    present.set(owner, sum(present.get(owner) ?? noUsage, usageOf({ [leaf]: bytes })));
-  }
+  await store.units(units => {
+    for (const { owner, leaf, bytes } of units) {
+      if (owner === null) continue;
+      present.set(owner, sum(present.get(owner) ?? noUsage, usageOf({ [leaf]: bytes })));
+    }
+  });
   for (let ago = days * 24; ago >= 12; ago -= 12) {
     const at = now - ago * hourMs;
     const then = known.map(({ id, name }) => ({

@@ -32,11 +32,15 @@ export async function restore(
   { replace }: { readonly replace: boolean },
 ): Promise<Restored> {
   const kept = await store.load();
+  const keptUnits: Pick<UnitRecord, 'id' | 'kind'>[] = [];
+  await store.units(some => {
+    for (const { id, kind } of some) keptUnits.push({ id, kind });
+  });
   const levels = await store.levels();
-  if (!replace && !isEmpty(kept)) {
+  if (!replace && !(isEmpty(kept) && keptUnits.length === 0)) {
     throw new SoftquotaError(
       'conflict',
-      `the store holds ${kept.owners.length} owners, ${kept.units.length} units and ${kept.documents.length} records of policy already; with --replace the ` +
+      `the store holds ${kept.owners.length} owners, ${keptUnits.length} units and ${kept.documents.length} records of policy already; with --replace the ` +
         'backup takes their place',
     );
   }
@@ -53,7 +57,7 @@ export async function restore(
   const idOf = ({ kind, key }: Pick<DocumentRecord, 'kind' | 'key'>) => JSON.stringify([kind, key]);
   const documents = new Set(backup.policy.map(idOf));
   const goneDocuments = kept.documents.filter(document => !documents.has(idOf(document)));
-  const goneUnits = kept.units
+  const goneUnits = keptUnits
     .filter(({ kind, id }) => kind === 'reported' && !ids.has(id))
     .map(({ id }) => id);
   await store.write({
@@ -82,6 +86,6 @@ export async function restore(
   };
 }
 
-function isEmpty({ units, owners, documents }: StoredRecords): boolean {
-  return units.length === 0 && owners.length === 0 && documents.length === 0;
+function isEmpty({ owners, documents }: StoredRecords): boolean {
+  return owners.length === 0 && documents.length === 0;
 }

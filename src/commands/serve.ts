@@ -37,8 +37,8 @@ async function serve(
   config: ReturnType<typeof loadedFrom>['config'],
 ): Promise<number> {
   const { Daemon } = await import('../daemon/index.ts');
-  const { supervise } = await import('../service/index.ts');
-  const { createLogger } = await import('../service/index.ts');
+  const { createLogger, keepHeapSmall, supervise } = await import('../service/index.ts');
+  keepHeapSmall();
   const { log, flush } = createLogger(config.log);
   let daemon: Pick<Awaited<ReturnType<typeof Daemon.start>>, 'endThreads'> | null = null;
   /**

@@ -2,8 +2,8 @@
  * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as long
  * as all that it rests on is the same.
  *
- * Each time, the unit and the owner's usage are read from the ledger's memory anew and compared, and so are
- * policy and settings. Nothing has to be told of a change, so no old decision is ever given. What is refused is
+ * Each time, the owner's usage is read from the ledger's memory anew and compared, and so are policy, settings
+ * and, where units have come, gone or changed hands meanwhile, the unit. Nothing has to be told of a change, so no old decision is ever given. What is refused is
  * never kept: each refusal is recorded, and its words depend on more.
  */
 
@@ -17,6 +17,8 @@ interface Prepared extends Pick<KnownCheck, 'path' | 'question' | 'owner'>, Plai
   readonly isText: boolean;
   readonly policy: Ledger['policy'];
   readonly settings: Ledger['settings'];
+  /** Up to which the unit was looked up and found to be the same. */
+  unitsVersion: number;
 }
 
 /** Twice as many are kept at most, which takes some 23 MB. */
@@ -46,21 +48,28 @@ export class PreparedAnswers {
     return known;
   }
 
-  #isCurrent({ path, question, owner, policy, settings }: Prepared): boolean {
+  #isCurrent(prepared: Prepared): boolean {
     const { ledger } = this.#services;
-    if (ledger.policy !== policy || ledger.settings !== settings) return false;
-    if (path !== null) {
-      const unit = ledger.units.unitAt(path);
-      if (unit?.name !== question.unit?.path || unit?.owner !== question.unit?.owner) return false;
-      if (unit?.leaf !== question.unit?.leaf) return false;
-    }
-    return isSame(owner, ledger.ownerUsage(question.ownerName));
+    if (ledger.policy !== prepared.policy || ledger.settings !== prepared.settings) return false;
+    if (ledger.units.unitsVersion !== prepared.unitsVersion && !this.#isSameUnit(prepared)) return false;
+    return isSame(prepared.owner, ledger.ownerUsage(prepared.question.ownerName));
+  }
+
+  #isSameUnit(prepared: Prepared): boolean {
+    const { path, question } = prepared;
+    const { units } = this.#services.ledger;
+    const unit = path === null ? null : units.unitAt(path);
+    if (unit?.name !== question.unit?.path || unit?.owner !== question.unit?.owner) return false;
+    if (unit?.leaf !== question.unit?.leaf) return false;
+    prepared.unitsVersion = units.unitsVersion;
+    return true;
   }
 
   #prepare(query: string, isText: boolean): PlainAnswer | null {
     // A part of a longer text would keep all of it in memory.
     const own = Buffer.from(query, 'latin1').toString('latin1');
-    const { policy, settings } = this.#services.ledger;
+    const { policy, settings, units } = this.#services.ledger;
+    const { unitsVersion } = units;
     const found = answerKnownCheck(this.#services, parseForm(own));
     if (found === null) return null;
     const { path, question, owner, decision, reply } = found;
@@ -70,7 +79,16 @@ export class PreparedAnswers {
       this.#older = this.#recent;
       this.#recent = new Map();
     }
-    this.#recent.set(own, { path, question, owner, policy, settings, isText, ...answer });
+    this.#recent.set(own, {
+      path,
+      question,
+      owner,
+      policy,
+      settings,
+      unitsVersion,
+      isText,
+      ...answer,
+    });
     return answer;
   }
 }

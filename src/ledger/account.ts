@@ -18,13 +18,17 @@ import {
 } from '../quota/index.ts';
 import type { DeltaRecord, OwnerRecord, ShareRecord, UnitRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
+import { noRow } from './columns.ts';
 import { type Delta, LeafDeltas } from './deltas.ts';
 import { hasSameFigures, type SourceShare, unitCountIn } from './source-share.ts';
+import type { UnitTable } from './unit-table.ts';
 
 const largest = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The part that all accounts have in common. */
 export interface AccountBook {
+  /** The units of all accounts. */
+  readonly table: UnitTable;
   /** An owner's name, as it is now. */
   nameOf(ownerKey: string): string;
   /** Called when what an owner stores, or what is reported on top, has changed. */
@@ -38,7 +42,11 @@ const noDeltas: ReadonlyMap<Leaf, LeafDeltas> = new Map();
 export class Account {
   readonly ownerKey: string;
   readonly #book: AccountBook;
-  readonly #units = new Map<string, UnitRecord>();
+  /** Its number among the accounts, which its units are marked with. */
+  readonly #number: number;
+  /** The first of its units in the table. */
+  #firstUnit = noRow;
+  #units = 0;
   /** The sets of sources; most owners have none. */
   #sources: readonly SourceShare[] = [];
   /** The shares of other hosts, by host. */
@@ -53,22 +61,20 @@ export class Account {
   #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
 
-  constructor(ownerKey: string, book: AccountBook) {
+  constructor(ownerKey: string, number: number, book: AccountBook) {
     this.ownerKey = ownerKey;
+    this.#number = number;
     this.#book = book;
   }
 
   /** May be gone through more than once. */
   get units(): Iterable<UnitRecord> {
-    return { [Symbol.iterator]: () => this.#units.values() };
+    return { [Symbol.iterator]: () => this.#book.table.recordsOf(this.#firstUnit, this.#number) };
   }
 
   get isEmpty(): boolean {
     return (
-      this.#units.size === 0 &&
-      this.#deltas.size === 0 &&
-      this.#shares.size === 0 &&
-      this.#sources.length === 0
+      this.#units === 0 && this.#deltas.size === 0 && this.#shares.size === 0 && this.#sources.length === 0
     );
   }
 
@@ -79,7 +85,7 @@ export class Account {
 
   /** On this host. */
   get ownUnitCount(): number {
-    return this.#sources.reduce((sum, share) => sum + unitCountIn(share), this.#units.size);
+    return this.#sources.reduce((sum, share) => sum + unitCountIn(share), this.#units);
   }
 
   /** The units that programs report in whole sets. They are not among `units`. */
@@ -135,7 +141,7 @@ export class Account {
 
   /** The same of the units of this host. */
   get ownMeasuredAt(): number | null {
-    if (this.#measuredAt === undefined) this.#measuredAt = oldestWalk(this.units);
+    if (this.#measuredAt === undefined) this.#measuredAt = this.#oldestWalk();
     return this.#measuredAt;
   }
 
@@ -181,17 +187,34 @@ export class Account {
     this.#book.onChange(this.ownerKey);
   }
 
-  put(unit: UnitRecord): void {
-    const before = this.#units.get(unit.id);
-    this.#units.set(unit.id, unit);
-    this.#changed(before, unit);
+  /**
+   * The same unit with a text of the owner's name that is here already: those that come from a thread or the
+   * store each have their own.
+   */
+  withOwnSpelling(unit: UnitRecord): UnitRecord {
+    const first = this.#firstUnit === noRow ? null : this.#book.table.owner(this.#firstUnit);
+    const known = [this.ownerKey, first].find(name => name === unit.owner);
+    return known === undefined || known === null ? unit : { ...unit, owner: known };
   }
 
-  take(id: string): void {
-    const before = this.#units.get(id);
-    if (before === undefined) return;
-    this.#units.delete(id);
-    this.#changed(before, undefined);
+  /** Takes a unit in, which is in no account. */
+  put(row: number, unit: UnitRecord): void {
+    this.#book.table.link(row, this.#firstUnit, this.#number);
+    this.#firstUnit = row;
+    this.#units += 1;
+    this.#changed(undefined, unit);
+  }
+
+  /** One of its units has become another. */
+  replaced(before: UnitRecord, after: UnitRecord): void {
+    this.#changed(before, after);
+  }
+
+  /** Lets one of its units go. */
+  take(row: number, unit: UnitRecord): void {
+    this.#firstUnit = this.#book.table.unlink(row, this.#firstUnit);
+    this.#units -= 1;
+    this.#changed(unit, undefined);
   }
 
   /** Takes a delta that is later than all that are here. */
@@ -238,12 +261,23 @@ export class Account {
     this.#ownUsage = null;
   }
 
+  #oldestWalk(): number | null {
+    const { table } = this.#book;
+    let oldest: number | null = null;
+    for (const row of table.chain(this.#firstUnit)) {
+      if (table.isWalked(row)) oldest = older(oldest, table.measuredAt(row));
+    }
+    return oldest;
+  }
+
   #sumOfUnits(): Usage {
     if (this.#unitBytes !== null) return this.#unitBytes;
     const sums = [...noUsage];
     try {
-      for (const { leaf, bytes } of this.#units.values()) {
-        sums[leafIndex(leaf)] = addBytes(sums[leafIndex(leaf)] ?? 0, bytes);
+      const { table } = this.#book;
+      for (const row of table.chain(this.#firstUnit)) {
+        const index = table.leafIndex(row);
+        sums[index] = addBytes(sums[index] ?? 0, table.bytes(row));
       }
     } catch (cause) {
       throw this.#tooLarge(cause);
@@ -301,12 +335,6 @@ function without<Key, Value>(
   const left = new Map(map);
   left.delete(key);
   return left.size === 0 ? none : left;
-}
-
-function oldestWalk(units: Iterable<UnitRecord>): number | null {
-  let oldest: number | null = null;
-  for (const { kind, measuredAt } of units) if (kind === 'walked') oldest = older(oldest, measuredAt);
-  return oldest;
 }
 
 function older(a: number | null, b: number | null): number | null {

@@ -17,13 +17,20 @@ import {
   type Standing,
   type Subject,
 } from '../quota/index.ts';
-import { type Away, type Changes, type OwnerRecord, type Store, WriteBehind } from '../store/index.ts';
+import {
+  type Away,
+  type Changes,
+  type OwnerRecord,
+  type Store,
+  type UnitRecord,
+  WriteBehind,
+} from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
-import { rekeyed } from './rekeyed.ts';
+import { rekeyedOwners, rekeyedUnit } from './rekeyed.ts';
 import { Reports } from './reports.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
@@ -185,17 +192,16 @@ export class Ledger {
     const { owners } = this.#usage;
     this.documents.load([...policyKinds, ...kinds], kept.documents, kept.replicated);
     this.#policy = new Policy(this.documents.snapshot);
-    const found = rekeyed(kept, name => owners.keyOf(name));
-    for (const key of found.goneOwners) this.#writeBehind.ownerGone(key);
-    for (const id of found.goneUnits) this.#writeBehind.unitGone(id);
-    for (const owner of found.changedOwners) this.#writeBehind.owner(owner);
-    for (const unit of found.changedUnits) this.#writeBehind.unit(unit);
+    const found = rekeyedOwners(kept.owners, name => owners.keyOf(name));
+    for (const key of found.gone) this.#writeBehind.ownerGone(key);
+    for (const owner of found.changed) this.#writeBehind.owner(owner);
     for (const owner of found.owners) owners.add(owner);
     this.walks.load(kept.roots, kept.sweep);
-    for (const unit of found.units) {
-      this.walks.put(unit);
-      this.#seq = Math.max(this.#seq, unit.seq);
-    }
+    await this.#store.units(units => {
+      for (const unit of units) this.#loadUnit(unit);
+    });
+    // What has another id by now is written before anybody can report it anew.
+    await this.#writeBehind.kept();
     for (const share of kept.shares) {
       const owner = owners.byKey(share.ownerKey);
       if (owner !== undefined) this.#usage.open(owner).putShare(share);
@@ -206,6 +212,18 @@ export class Ledger {
     }
     this.reports.settle();
     await this.sources.load();
+  }
+
+  /** Of two reported units that are the same by now, the later report counts. */
+  #loadUnit(kept: UnitRecord): void {
+    this.#seq = Math.max(this.#seq, kept.seq);
+    const unit = rekeyedUnit(kept, name => this.#usage.owners.keyOf(name));
+    const isRekeyed = unit.id !== kept.id;
+    if (isRekeyed) this.#writeBehind.unitGone(kept.id);
+    const other = unit.kind === 'reported' ? this.#usage.unit(unit.id) : undefined;
+    if (other !== undefined && other.seq >= unit.seq) return;
+    this.walks.put(unit);
+    if (isRekeyed || other !== undefined) this.#writeBehind.unit(unit);
   }
 
   #onApplied(applied: Applied): void {

@@ -37,5 +37,6 @@ export type ReadableUnits = Pick<
   | 'unitCount'
   | 'units'
   | 'unitsOf'
+  | 'unitsVersion'
   | 'walkedBefore'
 >;

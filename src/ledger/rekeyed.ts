@@ -6,60 +6,44 @@
  */
 
 import type { Leaf } from '../quota/index.ts';
-import type { OwnerRecord, StoredRecords, UnitRecord } from '../store/index.ts';
+import type { OwnerRecord, UnitRecord } from '../store/index.ts';
 
 /** The identity of a reported unit. */
 export function reportedId(ownerKey: string, leaf: Leaf, name: string): string {
   return `${ownerKey}\0${leaf}\0${name}`;
 }
 
-export interface Rekeyed {
+export interface RekeyedOwners {
   readonly owners: readonly OwnerRecord[];
-  readonly units: readonly UnitRecord[];
-  /** The changes for the store; all empty if names compare as before. */
-  readonly goneOwners: readonly string[];
-  readonly goneUnits: readonly string[];
-  readonly changedOwners: readonly OwnerRecord[];
-  readonly changedUnits: readonly UnitRecord[];
+  /** The changes for the store; both empty if names compare as before. */
+  readonly gone: readonly string[];
+  readonly changed: readonly OwnerRecord[];
 }
 
-export function rekeyed(kept: StoredRecords, keyOf: (ownerName: string) => string): Rekeyed {
-  const owners = byKey(kept.owners, ({ name }) => keyOf(name), isKnownLonger);
-  const units = byKey(
-    kept.units.map(unit => {
-      if (unit.kind === 'walked' || unit.owner === null) return unit;
-      const id = reportedId(keyOf(unit.owner), unit.leaf, unit.name);
-      return id === unit.id ? unit : { ...unit, id };
-    }),
-    unit => unit.id,
-    (a, b) => a.seq > b.seq,
-  );
-  const now = [...owners].map(([key, owner]) => (owner.key === key ? owner : { ...owner, key }));
-  const ownersBefore = new Set(kept.owners);
-  const unitsBefore = new Set(kept.units);
+export function rekeyedOwners(
+  kept: readonly OwnerRecord[],
+  keyOf: (ownerName: string) => string,
+): RekeyedOwners {
+  const byKey = new Map<string, OwnerRecord>();
+  for (const owner of kept) {
+    const key = keyOf(owner.name);
+    const other = byKey.get(key);
+    if (other === undefined || isKnownLonger(owner, other)) byKey.set(key, owner);
+  }
+  const owners = [...byKey].map(([key, owner]) => (owner.key === key ? owner : { ...owner, key }));
+  const before = new Set(kept);
   return {
-    owners: now,
-    units: [...units.values()],
-    goneOwners: kept.owners.map(({ key }) => key).filter(key => !owners.has(key)),
-    goneUnits: kept.units.map(({ id }) => id).filter(id => !units.has(id)),
-    changedOwners: now.filter(owner => !ownersBefore.has(owner)),
-    changedUnits: [...units.values()].filter(unit => !unitsBefore.has(unit)),
+    owners,
+    gone: kept.map(({ key }) => key).filter(key => !byKey.has(key)),
+    changed: owners.filter(owner => !before.has(owner)),
   };
 }
 
-/** The preferred item of each key. */
-function byKey<Item>(
-  items: readonly Item[],
-  keyOf: (item: Item) => string,
-  isPreferred: (a: Item, b: Item) => boolean,
-): Map<string, Item> {
-  const found = new Map<string, Item>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const other = found.get(key);
-    if (other === undefined || isPreferred(item, other)) found.set(key, item);
-  }
-  return found;
+/** Gives the unit with the id that it has by now: the same one if names compare as before. */
+export function rekeyedUnit(unit: UnitRecord, keyOf: (ownerName: string) => string): UnitRecord {
+  if (unit.kind === 'walked' || unit.owner === null) return unit;
+  const id = reportedId(keyOf(unit.owner), unit.leaf, unit.name);
+  return id === unit.id ? unit : { ...unit, id };
 }
 
 function isKnownLonger(a: OwnerRecord, b: OwnerRecord): boolean {

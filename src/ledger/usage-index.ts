@@ -5,17 +5,19 @@
  */
 
 import type { OwnerRegistry } from '../documents/index.ts';
-import { leafIndex, leaves } from '../quota/index.ts';
 import type { OwnerRecord, UnitRecord } from '../store/index.ts';
 import { Account, type AccountBook } from './account.ts';
+import { noRow } from './columns.ts';
+import { UnitTable } from './unit-table.ts';
 
 export class UsageIndex {
   readonly owners: OwnerRegistry;
-  readonly #host: string;
   readonly #book: AccountBook;
   /** By owner's key; an owner without one has no usage. */
   readonly #accounts = new Map<string, Account>();
-  readonly #units = new Map<string, UnitRecord>();
+  readonly #units: UnitTable;
+  #accountsOpened = 0;
+  #unitsVersion = 0;
 
   /**
    * `onChange` is called, in the midst of it, when an owner's units or what is reported on top of them have
@@ -23,8 +25,8 @@ export class UsageIndex {
    */
   constructor(owners: OwnerRegistry, host: string, onChange: (ownerKey: string) => void) {
     this.owners = owners;
-    this.#host = host;
-    this.#book = { nameOf: ownerKey => this.#nameOf(ownerKey), onChange };
+    this.#units = new UnitTable(host);
+    this.#book = { table: this.#units, nameOf: ownerKey => this.#nameOf(ownerKey), onChange };
   }
 
   get accounts(): Iterable<Account> {
@@ -32,7 +34,12 @@ export class UsageIndex {
   }
 
   get units(): Iterable<UnitRecord> {
-    return this.#units.values();
+    return { [Symbol.iterator]: () => this.#records() };
+  }
+
+  /** Another number after each change of which units there are, or whose and of which leaf. */
+  get unitsVersion(): number {
+    return this.#unitsVersion;
   }
 
   get unitCount(): number {
@@ -58,7 +65,7 @@ export class UsageIndex {
   }
 
   unit(id: string): UnitRecord | undefined {
-    return this.#units.get(id);
+    return this.#recordAt(this.#units.find(id));
   }
 
   /** An owner's units, largest first. */
@@ -72,9 +79,11 @@ export class UsageIndex {
     return false;
   }
 
-  /** Walked units whose last walk began before `seq`. */
-  walkedBefore(seq: number): readonly UnitRecord[] {
-    return [...this.#units.values()].filter(unit => unit.kind === 'walked' && unit.seq < seq);
+  /** Walked units whose last walk began before `seq`; what is changed meanwhile may be among them. */
+  *walkedBefore(seq: number): Generator<UnitRecord> {
+    for (const row of this.#units.rows()) {
+      if (this.#units.isWalked(row) && this.#units.seq(row) < seq) yield this.#units.record(row);
+    }
   }
 
   /** The owners whose units together pass 2^53 - 1 bytes. */
@@ -96,7 +105,7 @@ export class UsageIndex {
     const { key } = this.owners.add(owner);
     const known = this.#accounts.get(key);
     if (known !== undefined) return known;
-    const account = new Account(key, this.#book);
+    const account = new Account(key, ++this.#accountsOpened, this.#book);
     this.#accounts.set(key, account);
     return account;
   }
@@ -113,53 +122,54 @@ export class UsageIndex {
 
   /** Puts a unit in, instead of the one with its id. Its owner's account must be open. */
   put(record: UnitRecord): void {
-    const unit = this.#compact(record);
-    const before = this.#units.get(unit.id);
-    if (before !== undefined && before.owner !== unit.owner) this.remove(before);
-    this.#units.set(unit.id, unit);
-    this.#accountOf(unit)?.put(unit);
+    const account = this.#accountOf(record);
+    const unit = account === undefined ? record : account.withOwnSpelling(record);
+    const row = this.#units.find(unit.id);
+    const before = this.#recordAt(row);
+    if (before?.owner !== unit.owner || before.leaf !== unit.leaf) this.#unitsVersion += 1;
+    if (before !== undefined && before.owner === unit.owner) {
+      this.#units.set(row, unit);
+      account?.replaced(before, unit);
+      return;
+    }
+    if (before !== undefined) this.#remove(row, before);
+    const added = this.#units.add(unit);
+    account?.put(added, unit);
   }
 
   remove(unit: UnitRecord): void {
-    this.#units.delete(unit.id);
-    this.#accountOf(unit)?.take(unit.id);
+    const row = this.#units.find(unit.id);
+    const before = this.#recordAt(row);
+    if (before !== undefined) this.#remove(row, before);
   }
 
   /** The walked unit that this path is, or lies in; the innermost where units continue one another. */
   unitAt(path: string): UnitRecord | null {
-    for (let at = path; at !== ''; at = at.slice(0, at.lastIndexOf('/'))) {
-      const unit = this.#units.get(at);
-      if (unit !== undefined && unit.kind === 'walked') return unit;
-    }
-    return null;
+    return this.#recordAt(this.#units.findWalkedAt(path)) ?? null;
   }
 
   /** The paths of the walked units at or below a directory. */
   *pathsBelow(directory: string): Generator<string> {
     const prefix = directory === '/' ? directory : `${directory}/`;
-    for (const unit of this.#units.values()) {
-      if (unit.kind === 'walked' && (unit.name === directory || unit.name.startsWith(prefix)))
-        yield unit.name;
+    for (const row of this.#units.rows()) {
+      if (!this.#units.isWalked(row)) continue;
+      const path = this.#units.id(row);
+      if (path === directory || path.startsWith(prefix)) yield path;
     }
   }
 
-  /** The same record with the texts that many units share: one that came from a thread has its own of each. */
-  #compact(unit: UnitRecord): UnitRecord {
-    const { id, name, host, owner, bytes, files, partial, measuredAt, seq } = unit;
-    const known = owner === null ? undefined : this.owners.named(owner)?.name;
-    return {
-      id,
-      kind: unit.kind === 'walked' ? 'walked' : 'reported',
-      host: host === this.#host ? this.#host : host,
-      name: name === id ? id : name,
-      owner: known === owner ? known : owner,
-      leaf: leaves[leafIndex(unit.leaf)] ?? unit.leaf,
-      bytes,
-      files,
-      partial,
-      measuredAt,
-      seq,
-    };
+  *#records(): Generator<UnitRecord> {
+    for (const row of this.#units.rows()) yield this.#units.record(row);
+  }
+
+  #recordAt(row: number): UnitRecord | undefined {
+    return row === noRow ? undefined : this.#units.record(row);
+  }
+
+  #remove(row: number, unit: UnitRecord): void {
+    this.#unitsVersion += 1;
+    this.#accountOf(unit)?.take(row, unit);
+    this.#units.remove(row);
   }
 
   #nameOf(ownerKey: string): string {

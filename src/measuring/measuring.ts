@@ -22,6 +22,7 @@ import {
   startSchedule,
 } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
+import { inSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
 import { FollowUps } from './follow-ups.ts';
 import { tellLongWalks } from './long-walks.ts';
@@ -281,14 +282,14 @@ export class Measuring {
 
   /** Drops what is gone, marks what could not be looked for, and waits until all of it is kept. */
   async #swept(sweep: Sweep): Promise<void> {
-    for (const unit of this.#ledger.units.walkedBefore(sweep.startSeq)) {
-      if (this.#leavesElsewhere.has(unit.leaf)) continue;
-      const standing = sweep.standing(unit.name);
+    await inSlices(this.#ledger.units.walkedBefore(sweep.startSeq), ({ name, leaf }) => {
+      if (this.#leavesElsewhere.has(leaf)) return;
+      const standing = sweep.standing(name);
       if (standing === 'gone') {
-        this.#ledger.walks.recordGone(unit.name, sweep.startSeq);
-        this.#renames.gone(unit.name);
-      } else if (standing !== 'seen') this.#ledger.walks.recordUnread(unit.name);
-    }
+        this.#ledger.walks.recordGone(name, sweep.startSeq);
+        this.#renames.gone(name);
+      } else if (standing !== 'seen') this.#ledger.walks.recordUnread(name);
+    });
     this.#rootsAway = sweep.roots.flatMap(({ path, away }) => (away === null ? [] : [{ path, why: away }]));
     for (const root of this.#rootsAway) {
       this.#log.error(root, 'a storage root is missing; its units keep their last known bytes');

@@ -5,5 +5,6 @@
  * answered a request over a connection of its own.
  */
 
+export { keepHeapSmall } from './heap.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { type Supervision, type SupervisionOptions, supervise } from './supervision.ts';

@@ -83,6 +83,7 @@ export type {
 export { mostUnitsInSet } from './unit-sources.ts';
 export { openUnitSources } from './units/store.ts';
 export { type Away, WriteBehind, type WriteBehindLog } from './write-behind.ts';
+export { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;
 

@@ -77,9 +77,8 @@ export interface ReplicatedPosition extends Position {
   readonly lineage?: { readonly since: number; readonly versions: readonly VersionRecord[] };
 }
 
-/** All that is loaded: everything that a store holds but events and levels, which are asked for. */
+/** All that is loaded: everything that a store holds but units, events and levels, which are asked for. */
 export interface StoredRecords extends Records {
-  readonly units: readonly UnitRecord[];
   /** In the order of `seq`; all else is in no order. */
   readonly deltas: readonly DeltaRecord[];
   readonly roots: readonly RootRecord[];
@@ -108,5 +107,10 @@ export interface Changes extends RecordChanges {
 
 export interface Store extends RecordStore {
   load(): Promise<StoredRecords>;
+  /**
+   * Hands over every unit, some at a time and in no order, so that nobody has to hold all of them. Rejects as
+   * `load` does, where some may have been handed over.
+   */
+  units(take: (units: Iterable<UnitRecord>) => void): Promise<void>;
   write(changes: Changes): Promise<void>;
 }

@@ -109,7 +109,7 @@ export class WriteBehind {
     this.#start();
   }
 
-  /** Writes at once, before anything that waits; rejects as `Store.write` does. */
+  /** Writes at once, before anything that waits, and in place of the same unit that waits; rejects as `Store.write` does. */
   async now(changes: Changes): Promise<void> {
     try {
       await this.#options.store.write(changes);
@@ -121,6 +121,9 @@ export class WriteBehind {
       }
       throw error;
     }
+    // Where the same unit waits, that is older.
+    for (const id of changes.goneUnits ?? []) this.#pending.units.delete(id);
+    for (const { id } of changes.units ?? []) this.#pending.units.delete(id);
     if (this.#away !== null) this.#wake.abort();
   }
 

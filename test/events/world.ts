@@ -116,6 +116,7 @@ export class World {
   #watched(store: Store): Store {
     return {
       load: () => store.load(),
+      units: take => store.units(take),
       events: query => store.events(query),
       levels: () => store.levels(),
       close: () => store.close(),

@@ -5,7 +5,8 @@
  * much it is; a half of it, or a mixture of two, cannot look like any one.
  */
 
-import type { Changes, StoredRecords } from '../../src/store/index.ts';
+import type { Changes } from '../../src/store/index.ts';
+import type { AllRecords } from './model.ts';
 import { owner, unit } from './records.ts';
 
 const unitCount = 120;
@@ -24,7 +25,7 @@ export function batch(n: number): Changes {
 }
 
 /** The batch that the store holds, 0 for none; throws where it is not one whole batch. */
-export function batchIn(kept: StoredRecords): number {
+export function batchIn(kept: AllRecords): number {
   const n = kept.sweep?.finishedAt ?? 0;
   const found = {
     seqs: [...new Set(kept.units.map(({ seq }) => seq))],

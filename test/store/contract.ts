@@ -7,12 +7,12 @@
 import assert from 'node:assert/strict';
 import type { Test } from 'tap';
 import type { Changes, Store } from '../../src/store/index.ts';
-import { applyTo, emptyModel, keptBy, sorted } from './model.ts';
+import { allIn, applyTo, emptyModel, keptBy, sorted } from './model.ts';
 import { anySequence, type Place, using } from './record-store-contract.ts';
 import { anyChanges, faultyChanges, oddStrings, owner, unit } from './records.ts';
 
 export function storeContract(t: Test, newPlace: () => Place<Store>): void {
-  const loaded = (place: Place<Store>) => using(place, async store => sorted(await store.load()));
+  const loaded = (place: Place<Store>) => using(place, async store => sorted(await allIn(store)));
 
   t.test('a new store is empty', async t => {
     t.strictSame(await loaded(newPlace()), {
@@ -172,7 +172,7 @@ export function storeContract(t: Test, newPlace: () => Place<Store>): void {
     await anySequence<Store, Changes>(newPlace, {
       changes: anyChanges,
       faulty: Object.values(faultyChanges),
-      compare: async (store, model) => assert.deepStrictEqual(sorted(await store.load()), keptBy(model)),
+      compare: async (store, model) => assert.deepStrictEqual(sorted(await allIn(store)), keptBy(model)),
     });
   });
 }

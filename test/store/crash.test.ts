@@ -6,6 +6,7 @@ import t from 'tap';
 import { openStore, type Store } from '../../src/store/index.ts';
 import { batchIn } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
+import { allIn } from './model.ts';
 
 const kills = process.env.SOFTQUOTA_LONG ? 200 : 10;
 t.setTimeout(kills * 10_000);
@@ -13,7 +14,7 @@ t.setTimeout(kills * 10_000);
 async function batchAt(file: string): Promise<number> {
   const store: Store = await openStore({ adapter: 'sqlite', file });
   try {
-    return batchIn(await store.load());
+    return batchIn(await allIn(store));
   } finally {
     await store.close();
   }

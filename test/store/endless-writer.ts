@@ -7,10 +7,11 @@
 
 import { openStore } from '../../src/store/index.ts';
 import { batch, batchIn } from './batches.ts';
+import { allIn } from './model.ts';
 
 const [file = ''] = process.argv.slice(2);
 const store = await openStore({ adapter: 'sqlite', file });
-let last = batchIn(await store.load());
+let last = batchIn(await allIn(store));
 
 async function writeOn(): Promise<void> {
   for (;;) {

@@ -7,6 +7,7 @@ import { openStore, type Store, type UnitRecord } from '../../src/store/index.ts
 import { fill, smallDisk } from '../faults/small-disk.ts';
 import { batchIn } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
+import { allIn, unitsIn } from './model.ts';
 import { unit } from './records.ts';
 
 const open = (file: string): Promise<Store> => openStore({ adapter: 'sqlite', file });
@@ -29,7 +30,7 @@ async function writeUntilRefused(store: Store, name: string) {
 }
 
 async function ids(store: Store): Promise<readonly string[]> {
-  return (await store.load()).units.map(({ id }) => id).sort();
+  return (await unitsIn(store)).map(({ id }) => id).sort();
 }
 
 const idsOf = (units: readonly UnitRecord[]) => units.map(({ id }) => id).sort();
@@ -82,7 +83,7 @@ t.test('the log gives back its room when the disk is full', async t => {
   } while (fs.statSync(`${file}-wal`).size < 300_000);
   fill(directory);
   for (let more = 0; more < 300; more++) await store.write({ units: [unit('a', { seq: ++seq })] });
-  t.strictSame((await store.load()).units, [unit('a', { seq })]);
+  t.strictSame(await unitsIn(store), [unit('a', { seq })]);
 });
 
 t.test('a store whose daemon was killed is opened on a full disk', async t => {
@@ -93,7 +94,7 @@ t.test('a store whose daemon was killed is opened on a full disk', async t => {
   fill(directory);
   const store = await open(file);
   t.teardown(() => store.close());
-  t.ok(batchIn(await store.load()) > 0);
+  t.ok(batchIn(await allIn(store)) > 0);
 });
 
 t.test('a store that cannot be made for want of room is refused, and leaves nothing', async t => {

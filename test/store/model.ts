@@ -99,7 +99,24 @@ export function recordsBy(model: Model): Records {
   });
 }
 
-export function keptBy(model: Model): StoredRecords {
+/** All that a store holds but events and levels. */
+export interface AllRecords extends StoredRecords {
+  readonly units: readonly UnitRecord[];
+}
+
+export async function allIn(store: Store): Promise<AllRecords> {
+  return { ...(await store.load()), units: await unitsIn(store) };
+}
+
+export async function unitsIn(store: Store): Promise<readonly UnitRecord[]> {
+  const units: UnitRecord[] = [];
+  await store.units(some => {
+    units.push(...some);
+  });
+  return units;
+}
+
+export function keptBy(model: Model): AllRecords {
   return sorted({
     ...recordsBy(model),
     units: [...model.units.values()],
@@ -120,7 +137,7 @@ export function sortedRecords({ owners, documents, shares }: Records): Records {
 }
 
 /** The same; the order of deltas is promised, and so is kept. */
-export function sorted(kept: StoredRecords): StoredRecords {
+export function sorted(kept: AllRecords): AllRecords {
   return {
     ...sortedRecords(kept),
     units: kept.units.toSorted((a, b) => order(a.id, b.id)),
@@ -147,6 +164,7 @@ function order(a: string, b: string): number {
 export function storeOn(model: Model): Store {
   return {
     load: async () => keptBy(model),
+    units: async take => take(keptBy(model).units),
     write: async changes => applyTo(model, changes),
     events: async query => eventsBy(model, query),
     levels: async () => levelsBy(model),

@@ -11,6 +11,7 @@ import t from 'tap';
 import { noUsage } from '../../src/quota/index.ts';
 import { batch, batchIn } from './batches.ts';
 import { refusedWriter, writerProgram } from './killing.ts';
+import { allIn } from './model.ts';
 import { event, unit } from './records.ts';
 import { begin, fingerprint, open, sample } from './samples.ts';
 
@@ -63,14 +64,14 @@ for (const left of ['closed', 'killed'] as const) {
       const file = await sample(t, left);
       const store = await open(file);
       t.teardown(() => store.close());
-      const held = batchIn(await store.load());
+      const held = batchIn(await allIn(store));
       await store.write(batch(held + 1));
       const second = refusedWriter(file);
       t.equal(second.status, 1);
       t.match(second.words, /store_refused/);
       t.match(second.words, /store.db is in use by another softquota daemon/);
       await store.write(batch(held + 2));
-      t.equal(batchIn(await store.load()), held + 2);
+      t.equal(batchIn(await allIn(store)), held + 2);
     },
   );
 }
@@ -119,7 +120,7 @@ t.test('of two daemons that make the same file at the same time one gets it', as
   await words[1 - loser];
   const store = await open(file);
   t.teardown(() => store.close());
-  batchIn(await store.load());
+  batchIn(await allIn(store));
 });
 
 t.test('a copy that another tool made, without a log, is opened as a store', async t => {
@@ -130,7 +131,7 @@ t.test('a copy that another tool made, without a log, is opened as a store', asy
   tool.close();
   const store = await open(copy);
   t.teardown(() => store.close());
-  t.equal(batchIn(await store.load()), 1);
+  t.equal(batchIn(await allIn(store)), 1);
   await store.write(batch(2));
   t.ok(fs.existsSync(`${copy}-wal`));
 });

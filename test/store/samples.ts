@@ -8,6 +8,7 @@ import t, { type Test } from 'tap';
 import { type HistoryStore, openStore, type Store } from '../../src/store/index.ts';
 import { batch } from './batches.ts';
 import { killAfter, startWriter } from './killing.ts';
+import { allIn } from './model.ts';
 
 /** How the daemon ended: in order, or killed, with the newest batches in the log only. */
 export type Left = 'closed' | 'killed';
@@ -18,7 +19,7 @@ export const open = (file: string): Promise<Store & HistoryStore> => openStore({
 export async function begin(file: string): Promise<void> {
   const store = await open(file);
   try {
-    await store.load();
+    await allIn(store);
   } finally {
     await store.close();
   }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { openStore } from '../../src/store/index.ts';
+import { allIn, unitsIn } from './model.ts';
 import { unit } from './records.ts';
 
 /** Runs `start` and gives the thread that it started. */
@@ -42,7 +43,7 @@ t.test('a thread that ends fails the writes under way, and the next write starts
     t.match(reason, { code: 'store_away', message: /its thread has ended/ });
   }
   await store.write({ units: [unit('third')] });
-  const kept = (await store.load()).units.map(({ id }) => id);
+  const kept = (await unitsIn(store)).map(({ id }) => id);
   t.ok(kept.includes('first') && kept.includes('third'));
   t.ok([2, 50_002].includes(kept.length), 'of the one under way all is there, or nothing');
   t.equal(lines.length, 1);
@@ -56,7 +57,7 @@ t.test('a thread that ends while nothing is asked is replaced by the next write'
   t.teardown(() => store.close());
   await thread.terminate();
   await Promise.all([store.write({ units: [unit('a')] }), store.write({ units: [unit('a', { seq: 2 })] })]);
-  t.strictSame((await store.load()).units, [unit('a', { seq: 2 })]);
+  t.strictSame(await unitsIn(store), [unit('a', { seq: 2 })]);
 });
 
 t.test('a file that has gone is not made anew by the way', async t => {
@@ -70,7 +71,7 @@ t.test('a file that has gone is not made anew by the way', async t => {
   t.notOk(fs.existsSync(file));
   fs.renameSync(`${file}.aside`, file);
   await store.write({});
-  t.strictSame((await store.load()).units, [unit('a')], 'once it is back, it is used again');
+  t.strictSame(await unitsIn(store), [unit('a')], 'once it is back, it is used again');
 });
 
 t.test('closing a store whose thread has ended is no fault', async t => {
@@ -110,7 +111,7 @@ t.test(
       if (loading) setImmediate(count);
     };
     setImmediate(count);
-    const kept = await again.load();
+    const kept = await allIn(again);
     loading = false;
     t.ok(turns > 100, `the event loop turned ${turns} times`);
     t.strictSame([kept.units.length, kept.owners.length], [100_000, 100_000]);

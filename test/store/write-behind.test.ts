@@ -10,6 +10,7 @@ import {
   mostEvents,
   type Store,
   type StoredRecords,
+  type UnitRecord,
   WriteBehind,
 } from '../../src/store/index.ts';
 import { silentLog } from '../ledger/world.ts';
@@ -25,6 +26,10 @@ class HeldStore implements Store {
 
   async load(): Promise<StoredRecords> {
     return keptBy(this.model);
+  }
+
+  async units(take: (units: Iterable<UnitRecord>) => void): Promise<void> {
+    take(keptBy(this.model).units);
   }
 
   async write(changes: Changes): Promise<void> {
@@ -174,6 +179,19 @@ t.test(
     t.strictSame([...store.model.units.keys()], ['a']);
   },
 );
+
+t.test('what is written at once is not overwritten by the same unit that has waited', async t => {
+  const { store, writeBehind } = world(t);
+  store.judge = away;
+  writeBehind.unit(unit('a', { bytes: 1 }));
+  writeBehind.unit(unit('b', { bytes: 1 }));
+  t.equal(await writeBehind.kept(), false);
+  store.judge = () => {};
+  await writeBehind.now({ units: [unit('a', { bytes: 2 })], goneUnits: ['b'] });
+  while (writeBehind.away !== null) await new Promise(resolve => setImmediate(resolve));
+  t.equal(await writeBehind.kept(), true);
+  t.strictSame([...store.model.units.values()], [unit('a', { bytes: 2 })]);
+});
 
 t.test('a report that no store could take does not make the store be away', async t => {
   const { store, writeBehind } = world(t);

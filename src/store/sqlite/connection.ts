@@ -33,12 +33,15 @@ import {
   type ThreadSettings,
 } from './messages.ts';
 import { writeInParts } from './parts.ts';
+import { type UnitColumns, unitsAtOnce, unitsFrom } from './unit-rows.ts';
 
 interface Waiting {
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
   readonly chunk?: (chunk: Chunk) => void;
 }
+
+const nothingMore = Promise.resolve(null);
 
 export class Connection {
   readonly #worker: Worker;
@@ -85,7 +88,6 @@ export class Connection {
   }
 
   async load(): Promise<StoredRecords> {
-    const units: UnitRecord[] = [];
     const deltas: DeltaRecord[] = [];
     const owners: OwnerRecord[] = [];
     const documents: DocumentRecord[] = [];
@@ -95,9 +97,8 @@ export class Connection {
     let replicated: ReplicatedPosition | null = null;
     const versions: VersionRecord[] = [];
     await this.#ask({ id: ++this.#lastId, ask: 'load' }, chunk => {
-      units.push(...(chunk.units ?? []));
       deltas.push(...(chunk.deltas ?? []));
-      owners.push(...(chunk.owners ?? []));
+      owners.push(...(chunk.owners ?? []).map(withSharedTexts));
       documents.push(...(chunk.documents ?? []));
       roots.push(...(chunk.roots ?? []));
       shares.push(...(chunk.shares ?? []));
@@ -106,7 +107,6 @@ export class Connection {
       versions.push(...(chunk.versions ?? []));
     });
     return {
-      units,
       deltas,
       owners,
       documents,
@@ -115,6 +115,24 @@ export class Connection {
       sweep,
       replicated: withLineage(replicated, versions),
     };
+  }
+
+  async units(take: (units: Iterable<UnitRecord>) => void): Promise<void> {
+    let next: Promise<UnitColumns | null> = this.#unitsAfter(null);
+    for (let units = await next; units !== null; units = await next) {
+      const last = units.ids.at(-1);
+      // The thread reads the next ones while these are taken.
+      next = units.ids.length < unitsAtOnce || last === undefined ? nothingMore : this.#unitsAfter(last);
+      take(unitsFrom(units));
+    }
+  }
+
+  async #unitsAfter(after: string | null): Promise<UnitColumns | null> {
+    let found: UnitColumns | null = null;
+    await this.#ask({ id: ++this.#lastId, ask: 'units', after }, ({ units = null }) => {
+      found = units;
+    });
+    return found;
   }
 
   async events(query: EventQuery): Promise<readonly EventRecord[]> {
@@ -189,6 +207,12 @@ export class Connection {
     if (answer.is === 'done') waiting?.resolve();
     else waiting?.reject(errorOf(answer.fault));
   }
+}
+
+/** Of what came from the thread, each text is one of its own. */
+function withSharedTexts(owner: OwnerRecord): OwnerRecord {
+  const { key, id, name, type, since } = owner;
+  return { key, id, name: name === key ? key : name, type: type === 'user' ? 'user' : 'organization', since };
 }
 
 function withLineage(

@@ -4,6 +4,7 @@ import { type ErrorCode, SoftquotaError } from '../../errors.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
 import type { Changes, StoredRecords, VersionRecord } from '../store.ts';
 import type { HistoryAnswer, HistoryQuestion } from './history.ts';
+import type { UnitColumns } from './unit-rows.ts';
 
 /** The settings that a thread is started with; it answers with `opening` as the id. */
 export interface ThreadSettings {
@@ -24,6 +25,7 @@ export type WritePart = {
 
 export type Reading =
   | { readonly id: number; readonly ask: 'load' }
+  | { readonly id: number; readonly ask: 'units'; readonly after: string | null }
   | { readonly id: number; readonly ask: 'events'; readonly query: EventQuery }
   | { readonly id: number; readonly ask: 'levels' };
 
@@ -40,6 +42,7 @@ export type Request = Question | { readonly ask: 'close' };
 
 /** Some of what was asked for. */
 export interface Chunk extends Partial<StoredRecords> {
+  readonly units?: UnitColumns;
   readonly versions?: readonly VersionRecord[];
   readonly events?: readonly EventRecord[];
   readonly levels?: readonly LevelRecord[];

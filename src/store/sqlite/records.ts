@@ -19,11 +19,13 @@ import type {
 } from '../record-store.ts';
 import { departedShape } from '../shapes.ts';
 import { shareIn, textOfShare } from '../share.ts';
-import type { Changes, DeltaRecord, RootRecord, SweepRecord, UnitRecord, VersionRecord } from '../store.ts';
-import { decodeWtf8, encodeWtf8 } from '../wtf8.ts';
+import type { Changes, DeltaRecord, RootRecord, SweepRecord, VersionRecord } from '../store.ts';
+import { encodeWtf8 } from '../wtf8.ts';
 import { eventStatements } from './events.ts';
 import { unreadable } from './faults.ts';
 import type { Chunk, Reading } from './messages.ts';
+import { unitReader } from './unit-rows.ts';
+import { asText, choiceValue, digitsValue, leafValue, textValue, wholeValue } from './values.ts';
 
 /** Rows handed over at a time: large enough to be quick, small enough that nobody waits for one. */
 const chunkRows = 1000;
@@ -134,11 +136,9 @@ export type Read = (asked: Reading, emit: (chunk: Chunk) => void) => void;
 
 /** The statements that reading takes; throws where a table or a column is missing. */
 export function reader(db: DatabaseSync, file: string): Read {
-  const units = db.prepare(
-    'SELECT id, kind, host, name, owner, leaf, bytes, files, partial, measured_at, seq FROM units',
-  );
+  const units = unitReader(db, file);
   const deltas = db.prepare('SELECT seq, owner, leaf, bytes, at FROM deltas ORDER BY seq');
-  const owners = db.prepare('SELECT key, id, name, type, since FROM owners');
+  const owners = db.prepare(`SELECT ${asText('key')}, id, ${asText('name')}, type, since FROM owners`);
   const documents = db.prepare('SELECT kind, key, text FROM documents');
   const shares = db.prepare('SELECT owner_key, host, text FROM shares');
   const adoptions = db.prepare('SELECT generation, version, mark FROM adopted');
@@ -170,7 +170,6 @@ export function reader(db: DatabaseSync, file: string): Read {
   }
 
   const load = (emit: (chunk: Chunk) => void) => {
-    for (const chunk of chunks('units', units, unitOf)) emit({ units: chunk });
     for (const chunk of chunks('deltas', deltas, deltaOf)) emit({ deltas: chunk });
     for (const chunk of chunks('owners', owners, ownerOf)) emit({ owners: chunk });
     for (const chunk of chunks('documents', documents, documentOf)) emit({ documents: chunk });
@@ -185,6 +184,8 @@ export function reader(db: DatabaseSync, file: string): Read {
     switch (asked.ask) {
       case 'load':
         return load(emit);
+      case 'units':
+        return emit({ units: units(asked.after) });
       case 'levels':
         for (const chunk of chunks('levels', levels, levelOf)) emit({ levels: chunk });
         return;
@@ -198,111 +199,66 @@ export function reader(db: DatabaseSync, file: string): Read {
 
 type Row = Readonly<Record<string, SQLOutputValue>>;
 
-function unitOf(row: Row): UnitRecord {
-  const id = text(row, 'id');
-  return {
-    id,
-    kind: oneOf(row, 'kind', ['walked', 'reported']),
-    host: text(row, 'host'),
-    name: row.name === null ? id : text(row, 'name'),
-    owner: row.owner === null ? null : text(row, 'owner'),
-    leaf: leaf(row),
-    bytes: whole(row, 'bytes'),
-    files: whole(row, 'files'),
-    partial: whole(row, 'partial') === 1,
-    measuredAt: whole(row, 'measured_at'),
-    seq: whole(row, 'seq'),
-  };
-}
-
 const deltaOf = (row: Row): DeltaRecord => ({
-  seq: whole(row, 'seq'),
-  owner: text(row, 'owner'),
-  leaf: leaf(row),
-  bytes: whole(row, 'bytes'),
-  at: whole(row, 'at'),
+  seq: wholeValue(row.seq, 'seq'),
+  owner: textValue(row.owner, 'owner'),
+  leaf: leafValue(row.leaf),
+  bytes: wholeValue(row.bytes, 'bytes'),
+  at: wholeValue(row.at, 'at'),
 });
 
 const ownerOf = (row: Row): OwnerRecord => ({
-  key: text(row, 'key'),
-  id: whole(row, 'id'),
-  name: text(row, 'name'),
-  type: oneOf(row, 'type', ['user', 'organization']),
-  since: whole(row, 'since'),
+  key: textValue(row.key, 'key'),
+  id: wholeValue(row.id, 'id'),
+  name: textValue(row.name, 'name'),
+  type: choiceValue(row.type, 'type', ['user', 'organization']),
+  since: wholeValue(row.since, 'since'),
 });
 
 const documentOf = (row: Row): DocumentRecord => ({
-  kind: text(row, 'kind'),
-  key: text(row, 'key'),
-  text: text(row, 'text'),
+  kind: textValue(row.kind, 'kind'),
+  key: textValue(row.key, 'key'),
+  text: textValue(row.text, 'text'),
 });
 
 const eventOf = (row: Row): EventRecord => ({
-  id: text(row, 'id'),
-  kind: text(row, 'kind'),
-  at: whole(row, 'at'),
-  ownerId: row.owner_id === null ? null : whole(row, 'owner_id'),
-  ownerKey: row.owner_key === null ? null : text(row, 'owner_key'),
-  text: text(row, 'text'),
+  id: textValue(row.id, 'id'),
+  kind: textValue(row.kind, 'kind'),
+  at: wholeValue(row.at, 'at'),
+  ownerId: row.owner_id === null ? null : wholeValue(row.owner_id, 'owner_id'),
+  ownerKey: row.owner_key === null ? null : textValue(row.owner_key, 'owner_key'),
+  text: textValue(row.text, 'text'),
 });
 
-const levelOf = (row: Row): LevelRecord => ({ ownerId: whole(row, 'owner_id'), text: text(row, 'text') });
+const levelOf = (row: Row): LevelRecord => ({
+  ownerId: wholeValue(row.owner_id, 'owner_id'),
+  text: textValue(row.text, 'text'),
+});
 
 const shareOf = (row: Row): ShareRecord =>
-  shareIn(text(row, 'owner_key'), text(row, 'host'), text(row, 'text'));
+  shareIn(textValue(row.owner_key, 'owner_key'), textValue(row.host, 'host'), textValue(row.text, 'text'));
 
 const positionOf = (row: Row): Position => ({
-  generation: text(row, 'generation'),
-  version: whole(row, 'version'),
-  mark: text(row, 'mark'),
+  generation: textValue(row.generation, 'generation'),
+  version: wholeValue(row.version, 'version'),
+  mark: textValue(row.mark, 'mark'),
 });
 
 const versionOf = (row: Row): VersionRecord => ({
-  version: whole(row, 'version'),
-  mark: text(row, 'mark'),
+  version: wholeValue(row.version, 'version'),
+  mark: textValue(row.mark, 'mark'),
   departed: departedShape.parse(JSON.parse(String(row.departed))),
 });
 
 const rootOf = (row: Row): RootRecord => ({
-  path: text(row, 'path'),
-  device: digits(row, 'device'),
-  inode: digits(row, 'inode'),
-  fileSystem: row.file_system === null ? null : text(row, 'file_system'),
+  path: textValue(row.path, 'path'),
+  device: digitsValue(row.device, 'device'),
+  inode: digitsValue(row.inode, 'inode'),
+  fileSystem: row.file_system === null ? null : textValue(row.file_system, 'file_system'),
 });
 
 const sweepOf = (row: Row): SweepRecord => ({
-  startedAt: whole(row, 'started_at'),
-  finishedAt: whole(row, 'finished_at'),
-  units: whole(row, 'units'),
+  startedAt: wholeValue(row.started_at, 'started_at'),
+  finishedAt: wholeValue(row.finished_at, 'finished_at'),
+  units: wholeValue(row.units, 'units'),
 });
-
-function text(row: Row, column: string): string {
-  const value = row[column];
-  const decoded = value instanceof Uint8Array ? decodeWtf8(value) : null;
-  if (decoded === null) throw new TypeError(`${column} is no text`);
-  return decoded;
-}
-
-function whole(row: Row, column: string): number {
-  const value = row[column];
-  if (!Number.isSafeInteger(value)) throw new TypeError(`${column} is no whole number`);
-  return Number(value);
-}
-
-function digits(row: Row, column: string): bigint {
-  const value = row[column];
-  if (typeof value !== 'string' || !/^-?\d+$/.test(value)) throw new TypeError(`${column} is no number`);
-  return BigInt(value);
-}
-
-function leaf(row: Row): Leaf {
-  const value = row.leaf;
-  if (typeof value !== 'string' || !isLeaf(value)) throw new TypeError('leaf is no leaf');
-  return value;
-}
-
-function oneOf<T extends string>(row: Row, column: string, known: readonly T[]): T {
-  const value = known.find(one => one === row[column]);
-  if (value === undefined) throw new TypeError(`${column} is none of ${known.join(', ')}`);
-  return value;
-}

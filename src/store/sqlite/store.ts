@@ -19,7 +19,7 @@ import type {
   Thinning,
 } from '../history.ts';
 import type { EventQuery, EventRecord, LevelRecord } from '../record-store.ts';
-import type { Changes, Store, StoredRecords } from '../store.ts';
+import type { Changes, Store, StoredRecords, UnitRecord } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 
@@ -86,6 +86,11 @@ class SqliteStore implements Store, HistoryStore {
   async load(): Promise<StoredRecords> {
     const connection = await this.#connected();
     return connection.load();
+  }
+
+  async units(take: (units: Iterable<UnitRecord>) => void): Promise<void> {
+    const connection = await this.#connected();
+    await connection.units(take);
   }
 
   async events(query: EventQuery): Promise<readonly EventRecord[]> {

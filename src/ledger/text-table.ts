@@ -1,0 +1,278 @@
+/**
+ * Texts by the numbers of rows, and the rows by their texts, packed: a million paths are a few blocks of bytes
+ * and not a million objects that a collection of garbage looks at.
+ *
+ * Rows are found by linear hashing, which grows by one bucket with each text, so that no addition ever waits
+ * for a table to be laid out anew. The hash is seeded: whoever chooses names cannot choose where they collide.
+ */
+
+import { randomInt } from 'node:crypto';
+import { decodeWtf8, encodeWtf8 } from '../store/index.ts';
+import { grown, noRow } from './columns.ts';
+
+const blockBytes = 2 ** 20;
+/** How many rows are moved out of sparse blocks with each text that is added. */
+const movedAtOnce = 8;
+
+interface Block {
+  readonly bytes: Buffer;
+  /** How much of it was given out, and how much of that is still used. */
+  end: number;
+  live: number;
+}
+
+export class TextTable {
+  readonly #seed = randomInt(2 ** 32);
+  #size = 0;
+  /** The bytes of the text that was asked for last. */
+  #asked = Buffer.allocUnsafeSlow(4096);
+  /** Row by row: the text's hash, its block and place in it, its length and 1 (0: none), the next of its bucket. */
+  #hashes = new Int32Array(0);
+  #blockOf = new Int32Array(0);
+  #places = new Int32Array(0);
+  #sizes = new Int32Array(0);
+  #next = new Int32Array(0);
+  /** The first row of each bucket. */
+  #buckets = new Int32Array(1).fill(noRow);
+  /** There are so many buckets: `#round` of them, and `#split` that were split in this round. */
+  #round = 1;
+  #split = 0;
+  #blocks: (Block | null)[] = [];
+  #freeBlocks: number[] = [];
+  #filling = noRow;
+  #usedBytes = 0;
+  #liveBytes = 0;
+  /** The row that is looked at next for moving. */
+  #cursor = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many bytes its blocks take. */
+  get blockBytes(): number {
+    return this.#blocks.reduce((sum, block) => sum + (block?.bytes.length ?? 0), 0);
+  }
+
+  /** Gives the row that has this text, or `noRow`. */
+  find(text: string): number {
+    const length = this.#encode(text);
+    return this.#find(length, this.#hashOf(length));
+  }
+
+  /**
+   * Gives the innermost row wanted whose text is this path or a directory above it, or `noRow`; the path is
+   * read once for all of them.
+   */
+  findAbove(path: string, isWanted: (row: number) => boolean): number {
+    const bytes = this.#asked;
+    const length = this.#encode(path);
+    const ends: number[] = [];
+    const hashes: number[] = [];
+    let state = this.#seed;
+    for (let at = 0; at < length; at += 1) {
+      if (bytes[at] === slash && at > 0) {
+        ends.push(at);
+        hashes.push(mixed(state));
+      }
+      state = stepped(state, bytes[at] ?? 0);
+    }
+    ends.push(length);
+    hashes.push(mixed(state));
+    for (let at = ends.length - 1; at >= 0; at -= 1) {
+      const row = this.#find(ends[at] ?? 0, hashes[at] ?? 0);
+      if (row !== noRow && isWanted(row)) return row;
+    }
+    return noRow;
+  }
+
+  /** The text of a row that has one. */
+  text(row: number): string {
+    const bytes = this.#bytesOf(row);
+    const text = decodeWtf8(bytes);
+    if (text === null) throw new Error(`row ${row} holds no text`);
+    return text;
+  }
+
+  /** Gives a text to a row that has none; no row has that text. */
+  add(row: number, text: string): void {
+    const length = this.#encode(text);
+    this.#roomFor(row);
+    this.#hashes[row] = this.#hashOf(length);
+    this.#keep(row, this.#asked.subarray(0, length));
+    this.#link(row);
+    this.#size += 1;
+    if (this.#size > this.#round + this.#split) this.#splitNext();
+    this.#tidy();
+  }
+
+  remove(row: number): void {
+    this.#unlink(row);
+    this.#size -= 1;
+    this.#release(row);
+    this.#sizes[row] = 0;
+  }
+
+  /** Puts a text where it is looked for and added from; gives its length in bytes. */
+  #encode(text: string): number {
+    const most = 3 * text.length;
+    if (most > this.#asked.length) this.#asked = Buffer.allocUnsafeSlow(2 * most);
+    if (text.isWellFormed()) return this.#asked.write(text);
+    const bytes = encodeWtf8(text);
+    this.#asked.set(bytes);
+    return bytes.length;
+  }
+
+  #hashOf(length: number): number {
+    const bytes = this.#asked;
+    let state = this.#seed;
+    for (let at = 0; at < length; at += 1) state = stepped(state, bytes[at] ?? 0);
+    return mixed(state);
+  }
+
+  /** Finds the first bytes of those that are asked for. */
+  #find(length: number, hash: number): number {
+    for (
+      let row = this.#buckets[this.#bucketOf(hash)] ?? noRow;
+      row !== noRow;
+      row = this.#next[row] ?? noRow
+    ) {
+      if (this.#hashes[row] === hash && this.#sizes[row] === length + 1 && this.#isText(row, length))
+        return row;
+    }
+    return noRow;
+  }
+
+  #isText(row: number, length: number): boolean {
+    const block = this.#blocks[this.#blockOf[row] ?? 0]?.bytes;
+    const place = this.#places[row] ?? 0;
+    return block !== undefined && block.compare(this.#asked, 0, length, place, place + length) === 0;
+  }
+
+  #bytesOf(row: number): Buffer {
+    const place = this.#places[row] ?? 0;
+    const block = this.#blocks[this.#blockOf[row] ?? 0];
+    return block?.bytes.subarray(place, place + this.#lengthOf(row)) ?? Buffer.alloc(0);
+  }
+
+  #lengthOf(row: number): number {
+    return Math.max((this.#sizes[row] ?? 0) - 1, 0);
+  }
+
+  #bucketOf(hash: number): number {
+    const bucket = hash & (this.#round - 1);
+    return bucket < this.#split ? hash & (2 * this.#round - 1) : bucket;
+  }
+
+  #link(row: number): void {
+    const bucket = this.#bucketOf(this.#hashes[row] ?? 0);
+    this.#next[row] = this.#buckets[bucket] ?? noRow;
+    this.#buckets[bucket] = row;
+  }
+
+  #unlink(row: number): void {
+    const bucket = this.#bucketOf(this.#hashes[row] ?? 0);
+    const after = this.#next[row] ?? noRow;
+    let at = this.#buckets[bucket] ?? noRow;
+    if (at === row) this.#buckets[bucket] = after;
+    while (at !== noRow && this.#next[at] !== row) at = this.#next[at] ?? noRow;
+    if (at !== noRow) this.#next[at] = after;
+  }
+
+  /** One more bucket takes its part of the rows of the one that is split. */
+  #splitNext(): void {
+    const from = this.#split;
+    let row = this.#buckets[from] ?? noRow;
+    this.#buckets = grown(this.#buckets, this.#round + from + 1);
+    this.#buckets[from] = noRow;
+    this.#buckets[this.#round + from] = noRow;
+    this.#split += 1;
+    if (this.#split === this.#round) [this.#round, this.#split] = [2 * this.#round, 0];
+    while (row !== noRow) {
+      const after = this.#next[row] ?? noRow;
+      this.#link(row);
+      row = after;
+    }
+  }
+
+  #roomFor(row: number): void {
+    if (row < this.#hashes.length) return;
+    this.#hashes = grown(this.#hashes, row + 1);
+    this.#blockOf = grown(this.#blockOf, row + 1);
+    this.#places = grown(this.#places, row + 1);
+    this.#sizes = grown(this.#sizes, row + 1);
+    this.#next = grown(this.#next, row + 1);
+  }
+
+  #keep(row: number, bytes: Uint8Array): void {
+    const index = this.#blockWith(bytes.length);
+    const block = this.#blocks[index];
+    if (block === undefined || block === null) throw new Error('there is no such block');
+    block.bytes.set(bytes, block.end);
+    this.#blockOf[row] = index;
+    this.#places[row] = block.end;
+    this.#sizes[row] = bytes.length + 1;
+    block.end += bytes.length;
+    block.live += bytes.length;
+    this.#liveBytes += bytes.length;
+    this.#usedBytes += bytes.length;
+  }
+
+  /** A text never lies in two blocks; one that is longer than a block has one of its own. */
+  #blockWith(bytes: number): number {
+    const filling = this.#blocks[this.#filling];
+    if (filling && filling.end + bytes <= filling.bytes.length) return this.#filling;
+    const before = this.#filling;
+    this.#filling = this.#freeBlocks.pop() ?? this.#blocks.length;
+    const block = { bytes: Buffer.allocUnsafeSlow(Math.max(bytes, blockBytes)), end: 0, live: 0 };
+    this.#blocks[this.#filling] = block;
+    this.#dropIfEmpty(before);
+    return this.#filling;
+  }
+
+  #release(row: number): void {
+    const index = this.#blockOf[row] ?? 0;
+    const block = this.#blocks[index];
+    const bytes = this.#lengthOf(row);
+    if (!block) return;
+    block.live -= bytes;
+    this.#liveBytes -= bytes;
+    this.#dropIfEmpty(index);
+  }
+
+  #dropIfEmpty(index: number): void {
+    const block = this.#blocks[index];
+    if (!block || block.live > 0 || index === this.#filling) return;
+    this.#usedBytes -= block.end;
+    this.#blocks[index] = null;
+    this.#freeBlocks.push(index);
+  }
+
+  /** Where more than half of what was given out is used no more, texts move together, some with each addition. */
+  #tidy(): void {
+    if (this.#usedBytes < 2 * this.#liveBytes + blockBytes) return;
+    for (let moved = 0; moved < movedAtOnce; moved += 1) {
+      const row = this.#cursor;
+      this.#cursor = (row + 1) % this.#sizes.length;
+      if (this.#sizes[row] === 0 || this.#blockOf[row] === this.#filling) continue;
+      const bytes = this.#bytesOf(row);
+      this.#release(row);
+      this.#keep(row, bytes);
+    }
+  }
+}
+
+const slash = 0x2f;
+
+/** FNV-1a's step. */
+function stepped(state: number, byte: number): number {
+  return Math.imul(state ^ byte, 0x01000193);
+}
+
+/** Lets every bit of the state tell in every bit of the hash. */
+function mixed(state: number): number {
+  let hash = state;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}

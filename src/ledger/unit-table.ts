@@ -1,0 +1,184 @@
+/**
+ * The units of this host, in columns: some hundred bytes each, and nothing that a collection of garbage has to
+ * look at. A record is made when somebody asks for it.
+ *
+ * The units of an account are a chain of rows, which the account holds the first of.
+ */
+
+import { type Leaf, leafIndex, leaves } from '../quota/index.ts';
+import type { UnitRecord } from '../store/index.ts';
+import { grown, noRow } from './columns.ts';
+import { TextTable } from './text-table.ts';
+
+/** Most units have been walked wholly. */
+const flags = { reported: 1, partial: 2 };
+
+export class UnitTable {
+  readonly #host: string;
+  readonly #ids = new TextTable();
+  #bytes = new Float64Array(0);
+  #files = new Float64Array(0);
+  #measuredAt = new Float64Array(0);
+  #seq = new Float64Array(0);
+  #leaves = new Uint8Array(0);
+  #flags = new Uint8Array(0);
+  /** The number of the account in whose chain it is, or `noRow`. */
+  #chains = new Int32Array(0);
+  #next = new Int32Array(0);
+  #previous = new Int32Array(0);
+  /** Names of owners as found; undefined where there is no unit. */
+  readonly #owners: (string | null | undefined)[] = [];
+  /** The hosts of units that an earlier life of this daemon, under another name, has left. */
+  readonly #otherHosts = new Map<number, string>();
+  readonly #free: number[] = [];
+
+  /** Most units are those of `host`. */
+  constructor(host: string) {
+    this.#host = host;
+  }
+
+  get size(): number {
+    return this.#ids.size;
+  }
+
+  /** Gives the row of the unit with this id, or `noRow`. */
+  find(id: string): number {
+    return this.#ids.find(id);
+  }
+
+  /** Gives the innermost walked unit that this path is or lies in, or `noRow`. */
+  findWalkedAt(path: string): number {
+    return this.#ids.findAbove(path, this.isWalked);
+  }
+
+  /** Every row, in no order; those that come meanwhile may be among them. */
+  *rows(): Generator<number> {
+    for (let row = 0; row < this.#owners.length; row += 1) if (this.#owners[row] !== undefined) yield row;
+  }
+
+  record(row: number): UnitRecord {
+    const id = this.#ids.text(row);
+    const isReported = this.#has(row, flags.reported);
+    const leaf = leaves[this.leafIndex(row)] ?? leaves[0];
+    return {
+      id,
+      kind: isReported ? 'reported' : 'walked',
+      host: this.#otherHosts.get(row) ?? this.#host,
+      name: isReported ? nameIn(id, leaf) : id,
+      owner: this.owner(row),
+      leaf,
+      bytes: this.bytes(row),
+      files: this.#files[row] ?? 0,
+      partial: this.#has(row, flags.partial),
+      measuredAt: this.measuredAt(row),
+      seq: this.seq(row),
+    };
+  }
+
+  id(row: number): string {
+    return this.#ids.text(row);
+  }
+
+  owner(row: number): string | null {
+    return this.#owners[row] ?? null;
+  }
+
+  bytes(row: number): number {
+    return this.#bytes[row] ?? 0;
+  }
+
+  leafIndex(row: number): number {
+    return this.#leaves[row] ?? 0;
+  }
+
+  measuredAt(row: number): number {
+    return this.#measuredAt[row] ?? 0;
+  }
+
+  seq(row: number): number {
+    return this.#seq[row] ?? 0;
+  }
+
+  readonly isWalked = (row: number) => !this.#has(row, flags.reported);
+
+  /** Puts in a unit of which there is none with this id, in no chain. */
+  add(unit: UnitRecord): number {
+    const row = this.#free.pop() ?? this.#owners.length;
+    if (row >= this.#bytes.length) this.#makeRoomFor(row);
+    this.#ids.add(row, unit.id);
+    this.#chains[row] = noRow;
+    this.set(row, unit);
+    return row;
+  }
+
+  /** Puts a unit in the place of the one with its id. */
+  set(row: number, unit: UnitRecord): void {
+    this.#owners[row] = unit.owner;
+    this.#bytes[row] = unit.bytes;
+    this.#files[row] = unit.files;
+    this.#measuredAt[row] = unit.measuredAt;
+    this.#seq[row] = unit.seq;
+    this.#leaves[row] = leafIndex(unit.leaf);
+    this.#flags[row] = (unit.kind === 'reported' ? flags.reported : 0) | (unit.partial ? flags.partial : 0);
+    if (unit.host !== this.#host) this.#otherHosts.set(row, unit.host);
+    else this.#otherHosts.delete(row);
+  }
+
+  /** Takes a unit out that is in no chain. */
+  remove(row: number): void {
+    this.#ids.remove(row);
+    this.#owners[row] = undefined;
+    this.#otherHosts.delete(row);
+    this.#free.push(row);
+  }
+
+  /** Puts a row before the first of a chain. */
+  link(row: number, first: number, chain: number): void {
+    this.#chains[row] = chain;
+    this.#next[row] = first;
+    this.#previous[row] = noRow;
+    if (first !== noRow) this.#previous[first] = row;
+  }
+
+  /** Takes a row out of its chain; gives the chain's first then. */
+  unlink(row: number, first: number): number {
+    const [previous, next] = [this.#previous[row] ?? noRow, this.#next[row] ?? noRow];
+    if (previous !== noRow) this.#next[previous] = next;
+    if (next !== noRow) this.#previous[next] = previous;
+    this.#chains[row] = noRow;
+    return first === row ? next : first;
+  }
+
+  /** The rows of a chain. Nothing may change before all of them were gone through. */
+  *chain(first: number): Generator<number> {
+    for (let row = first; row !== noRow; row = this.#next[row] ?? noRow) yield row;
+  }
+
+  /** The records of those who are in the chain; others may change meanwhile. */
+  *recordsOf(first: number, chain: number): Generator<UnitRecord> {
+    for (const row of [...this.chain(first)]) if (this.#chains[row] === chain) yield this.record(row);
+  }
+
+  #has(row: number, flag: number): boolean {
+    return ((this.#flags[row] ?? 0) & flag) !== 0;
+  }
+
+  #makeRoomFor(row: number): void {
+    const rows = row + 1;
+    this.#bytes = grown(this.#bytes, rows);
+    this.#files = grown(this.#files, rows);
+    this.#measuredAt = grown(this.#measuredAt, rows);
+    this.#seq = grown(this.#seq, rows);
+    this.#leaves = grown(this.#leaves, rows);
+    this.#flags = grown(this.#flags, rows);
+    this.#chains = grown(this.#chains, rows);
+    this.#next = grown(this.#next, rows);
+    this.#previous = grown(this.#previous, rows);
+  }
+}
+
+/** The name of a reported unit stands behind its owner's key and leaf. */
+function nameIn(id: string, leaf: Leaf): string {
+  const before = `\0${leaf}\0`;
+  return id.slice(id.indexOf(before) + before.length);
+}
