@@ -57,6 +57,7 @@ export class Account {
   #unitBytes: Usage | null = noUsage;
   #usage: Usage | null = null;
   #ownUsage: Usage | null = null;
+  #fits: boolean | null = null;
   /** Undefined where it has to be looked for. */
   #measuredAt: number | null | undefined = null;
   #partialUnits = 0;
@@ -109,12 +110,8 @@ export class Account {
 
   /** Tells whether all of `usage` can be added up exactly. */
   get fits(): boolean {
-    try {
-      bytesUnder(this.usage, leafMask('size:all'));
-      return true;
-    } catch {
-      return false;
-    }
+    this.#fits ??= fits(() => this.usage);
+    return this.#fits;
   }
 
   /** Bytes per leaf; throws `sum_too_large`. */
@@ -176,14 +173,14 @@ export class Account {
   /** Takes what another host says in place of what it said before. */
   putShare(share: ShareRecord): void {
     this.#shares = new Map(this.#shares).set(share.host, share);
-    this.#usage = null;
+    this.#forgetSum();
     this.#book.onChange(this.ownerKey);
   }
 
   takeShare(host: string): void {
     if (!this.#shares.has(host)) return;
     this.#shares = without(this.#shares, host, noShares);
-    this.#usage = null;
+    this.#forgetSum();
     this.#book.onChange(this.ownerKey);
   }
 
@@ -257,8 +254,13 @@ export class Account {
   }
 
   #recount(): void {
-    this.#usage = null;
+    this.#forgetSum();
     this.#ownUsage = null;
+  }
+
+  #forgetSum(): void {
+    this.#usage = null;
+    this.#fits = null;
   }
 
   #oldestWalk(): number | null {
@@ -335,6 +337,15 @@ function without<Key, Value>(
   const left = new Map(map);
   left.delete(key);
   return left.size === 0 ? none : left;
+}
+
+function fits(usage: () => Usage): boolean {
+  try {
+    bytesUnder(usage(), leafMask('size:all'));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function older(a: number | null, b: number | null): number | null {

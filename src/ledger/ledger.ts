@@ -164,10 +164,9 @@ export class Ledger {
 
   /** Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly. */
   *owners(keyPart = ''): Generator<OwnerUsage> {
-    for (const owner of this.documents.owners.all) {
+    for (const [owner, account] of this.#usage.ownersWithAccounts()) {
       const { key, name } = owner;
       if (!key.includes(keyPart)) continue;
-      const account = this.#usage.accountByKey(key);
       if (account?.fits !== false) yield this.#usageOf(owner, name, account);
     }
   }

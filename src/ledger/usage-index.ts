@@ -46,6 +46,21 @@ export class UsageIndex {
     return this.#units.size;
   }
 
+  /**
+   * Every owner, with the account where there is one. Accounts are mostly opened in the order in which owners
+   * come, so the next account is mostly the next owner's and need not be looked up.
+   */
+  *ownersWithAccounts(): Generator<readonly [OwnerRecord, Account | undefined]> {
+    const accounts = this.#accounts.values();
+    let next = accounts.next().value;
+    for (const owner of this.owners.all) {
+      if (next?.ownerKey === owner.key) {
+        yield [owner, next];
+        next = accounts.next().value;
+      } else yield [owner, this.#accounts.get(owner.key)];
+    }
+  }
+
   account(ownerName: string): Account | undefined {
     return this.#accounts.get(this.owners.keyOf(ownerName));
   }
