@@ -221,7 +221,7 @@ export class Ledger {
     if (isRekeyed) this.#writeBehind.unitGone(kept.id);
     const other = unit.kind === 'reported' ? this.#usage.unit(unit.id) : undefined;
     if (other !== undefined && other.seq >= unit.seq) return;
-    this.walks.put(unit);
+    this.walks.put(this.walks.loaded(unit));
     if (isRekeyed || other !== undefined) this.#writeBehind.unit(unit);
   }
 

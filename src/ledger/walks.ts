@@ -57,7 +57,10 @@ export class Walks {
     return this.#options.nextSeq();
   }
 
-  /** Takes a walk's result, unless what a later walk found was taken already. */
+  /**
+   * Takes a walk's result, unless what a later walk found was taken already. Where it is what was known, the
+   * store keeps the record that it has; see `loaded`.
+   */
   record(walked: WalkedRecord): void {
     const { usage, writeBehind, reports, host } = this.#options;
     const before = usage.unit(walked.path);
@@ -66,8 +69,19 @@ export class Walks {
     const { path, ...measured } = walked;
     const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured };
     this.put(unit);
-    writeBehind.unit(unit);
+    if (before === undefined || !foundTheSame(before, unit)) writeBehind.unit(unit);
     reports.settleOwnersOf(before, unit);
+  }
+
+  /**
+   * A unit as it is known after a start: what the last whole sweep found as it was is not written again, and so
+   * was measured when that sweep began, at the earliest. What it could not read is marked as partial.
+   */
+  loaded(unit: UnitRecord): UnitRecord {
+    const sweptAt = this.#sweep?.startedAt ?? Number.NEGATIVE_INFINITY;
+    return unit.kind === 'walked' && !unit.partial && unit.measuredAt < sweptAt
+      ? { ...unit, measuredAt: sweptAt }
+      : unit;
   }
 
   /** A walk that began at `seq` found no unit there any more. */
@@ -146,4 +160,15 @@ export class Walks {
     const [owner] = this.#options.usage.owners.all;
     return owner === undefined ? {} : { owners: [owner] };
   }
+}
+
+function foundTheSame(a: UnitRecord, b: UnitRecord): boolean {
+  return (
+    a.owner === b.owner &&
+    a.leaf === b.leaf &&
+    a.bytes === b.bytes &&
+    a.files === b.files &&
+    a.partial === b.partial &&
+    a.host === b.host
+  );
 }

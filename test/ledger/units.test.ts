@@ -1,7 +1,9 @@
 /** What walks and programs say of units, and whose bytes they are. */
 
 import t from 'tap';
-import { lfs, repos, SetClock, used, World, walk } from './world.ts';
+import type { Changes } from '../../src/store/index.ts';
+import { emptyModel, storeOn } from '../store/model.ts';
+import { lfs, openOn, repos, SetClock, used, World, walk } from './world.ts';
 
 t.test('what a walk found counts at once, and after the ledger was opened again', async t => {
   const world = new World(t);
@@ -126,6 +128,43 @@ t.test(
       [1, 2, 0],
     );
     t.equal(used(ledger, 'Alice', 'size:assets:artifacts'), 5);
+  },
+);
+
+t.test(
+  'a walk that finds what was known writes nothing, and after a start counts with its sweep',
+  async t => {
+    const clock = new SetClock();
+    const model = emptyModel();
+    const written: string[] = [];
+    const store = storeOn(model);
+    const watched = {
+      ...store,
+      write: async (changes: Changes) => {
+        written.push(...(changes.units ?? []).map(({ id }) => id));
+        await store.write(changes);
+      },
+    };
+    let ledger = await openOn(watched, { clock });
+    for (const bytes of [5, 5, 6]) {
+      const startedAt = clock.wall();
+      walk(ledger, 'alice/app', bytes, { measuredAt: clock.wall() });
+      walk(ledger, 'alice/same', 1, { measuredAt: clock.wall() });
+      ledger.walks.recordSweep({ startedAt, finishedAt: startedAt + 1, units: 2 }, [], () => true);
+      await ledger.kept();
+      clock.pass(1000);
+    }
+    const app = '/srv/git/alice/app.git';
+    t.strictSame(written.toSorted(), [app, app, '/srv/git/alice/same.git']);
+    const { measuredAt } = ledger.ownerUsage('alice');
+    t.equal(measuredAt, clock.wall() - 1000);
+    ledger.walks.recordUnread(app);
+    await ledger.close();
+    ledger = await openOn(watched, { clock });
+    t.equal(used(ledger, 'alice'), 7);
+    t.match(ledger.units.unit('/srv/git/alice/same.git'), { measuredAt, partial: false });
+    t.match(ledger.units.unit(app), { measuredAt, partial: true });
+    await ledger.close();
   },
 );
 
