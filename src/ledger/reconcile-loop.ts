@@ -117,14 +117,20 @@ export class ReconcileLoop {
 
   async #reconcile(): Promise<void> {
     const { ledger, reconcile } = this.#options;
+    const reconcileNext = (ownerKey: string) => {
+      this.#pending.delete(ownerKey);
+      reconcile(ownerKey);
+    };
     if (this.#everybodyPending) {
       this.#everybodyPending = false;
       this.#everybodyReconciled = true;
-      for (const { key } of ledger.documents.owners.all) this.#pending.add(key);
+      try {
+        await inSlices(ledger.documents.owners.all, ({ key }) => reconcileNext(key));
+      } catch (error) {
+        this.#everybodyPending = true;
+        throw error;
+      }
     }
-    await inSlices(this.#pending, ownerKey => {
-      this.#pending.delete(ownerKey);
-      reconcile(ownerKey);
-    });
+    await inSlices(this.#pending, reconcileNext);
   }
 }
