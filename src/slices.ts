@@ -1,14 +1,25 @@
-/** Long work in slices, so that checks, and all else, get their turn in between. */
-
-import { setImmediate as nextTurn } from 'node:timers/promises';
+/**
+ * Long work in slices, so that checks, and all else, get their turn in between.
+ *
+ * All work together has one slice in a turn of the event loop, however many kinds of it there are: so what
+ * has come to a socket waits for one slice, and not for one of each.
+ */
 
 /** Work that may rest at each `yield`, and returns something in the end. */
 export type Work<T> = Generator<void, T, void>;
 
-/** Work goes on for so long at a time. */
-const sliceMs = 2;
-/** The clock is looked at after so many. */
-const itemsAtOnce = 64;
+/** The length of a slice. */
+const sliceMs = 1;
+/** The clock is looked at after so many items, and after each step of other work. */
+const itemsAtOnce = 8;
+
+/** Goes on until then, on the monotonic clock; true: it has ended. */
+type Task = (until: number) => boolean;
+
+/** Tasks that go on in the next turn, one after the other. */
+const waiting: Task[] = [];
+let isSliceOpen = false;
+let sliceEnd = 0;
 
 /** Does work without a rest. */
 export function runToEnd<T>(work: Work<T>): T {
@@ -19,37 +30,60 @@ export function runToEnd<T>(work: Work<T>): T {
 }
 
 /** Does work a slice at a time. */
-export async function workInSlices<T>(work: Work<T>): Promise<T> {
-  const pace = new Pace();
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-    if (pace.isSliceOver) await pace.rest();
-  }
+export function workInSlices<T>(work: Work<T>): Promise<T> {
+  return stepsInSlices(1, () => work.next());
 }
 
 /** One after the other; what comes to `items` meanwhile is part of it. */
 export async function inSlices<Item>(items: Iterable<Item>, act: (item: Item) => void): Promise<void> {
-  const pace = new Pace();
-  for (const item of items) {
-    act(item);
-    if (pace.isSliceOver) await pace.rest();
-  }
+  const left = items[Symbol.iterator]();
+  await stepsInSlices(itemsAtOnce, () => {
+    const step = left.next();
+    if (!step.done) act(step.value);
+    return step;
+  });
 }
 
-/** Counts what is done, and looks at the clock now and then. */
-class Pace {
-  #done = 0;
-  #sliceEnd = performance.now() + sliceMs;
+/** The clock is looked at after every so many steps. */
+function stepsInSlices<T>(every: number, next: () => IteratorResult<unknown, T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    begin(until => {
+      try {
+        for (let steps = 1; ; steps++) {
+          const step = next();
+          if (step.done) {
+            resolve(step.value);
+            return true;
+          }
+          if (steps % every === 0 && performance.now() >= until) return false;
+        }
+      } catch (error) {
+        reject(error);
+        return true;
+      }
+    });
+  });
+}
 
-  /** To be asked once after each thing that is done. */
-  get isSliceOver(): boolean {
-    this.#done += 1;
-    return this.#done % itemsAtOnce === 0 && performance.now() >= this.#sliceEnd;
-  }
+/** Begins at once where the slice of this turn has time left. */
+function begin(task: Task): void {
+  if (!isSliceOpen) openSlice();
+  if (performance.now() >= sliceEnd || !task(sliceEnd)) waiting.push(task);
+}
 
-  async rest(): Promise<void> {
-    await nextTurn();
-    this.#sliceEnd = performance.now() + sliceMs;
+function openSlice(): void {
+  isSliceOpen = true;
+  sliceEnd = performance.now() + sliceMs;
+  setImmediate(nextTurn);
+}
+
+function nextTurn(): void {
+  isSliceOpen = false;
+  if (waiting.length === 0) return;
+  openSlice();
+  while (performance.now() < sliceEnd) {
+    const task = waiting.shift();
+    if (task === undefined) return;
+    if (!task(sliceEnd)) waiting.push(task);
   }
 }

@@ -3,12 +3,14 @@
 import express, { type NextFunction, type Request, type Response, Router } from 'express';
 import { SoftquotaError } from '../errors.ts';
 import type { Caller } from '../identity/index.ts';
+import { workInSlices } from '../slices.ts';
 import { isOpen, mustBeAllowed } from './access.ts';
 import { type AskerOptions, askerOf } from './asker.ts';
 import { jsonOf, strangersBytes, usualBytes } from './body.ts';
 import type { Built } from './built.ts';
 import { answerFault, type FaultServices } from './faults.ts';
 import { securityHeaders } from './headers.ts';
+import { isLong, writeJson } from './json-text.ts';
 import type { Call, EventStream, Method, Route } from './route.ts';
 import { type SignInPagesOptions, signInPages } from './sign-in-pages.ts';
 import type { Streams } from './stream.ts';
@@ -171,8 +173,19 @@ async function answer(
   if (etag !== null) response.set('ETag', etag);
   response.status(etag !== null && isHeld(request, etag) ? 304 : status);
   if (schema === undefined || response.statusCode === 304) response.end();
+  else if (isLong(outcome.body)) await sendLong(response, outcome.body);
   else response.json(outcome.body);
   return null;
+}
+
+/** Does as `response.json`, a slice at a time. */
+async function sendLong(response: Response, body: unknown): Promise<void> {
+  const pieces: Buffer[] = [];
+  await workInSlices(writeJson(body, piece => pieces.push(Buffer.from(piece))));
+  response.set('Content-Type', 'application/json; charset=utf-8');
+  response.set('Content-Length', String(pieces.reduce((sum, { length }) => sum + length, 0)));
+  for (const piece of pieces) response.write(piece);
+  response.end();
 }
 
 /** As RFC 9110, 13.1.2 has it: a weak validator is as good, and `*` is held by whoever holds anything. */

@@ -1,8 +1,9 @@
 /** Long lists, a page at a time. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { inSlices, workInSlices } from '../slices.ts';
 import type { Call } from './route.ts';
+import { sorted } from './sorting.ts';
 
 export interface Page {
   /** From 1. */
@@ -30,17 +31,15 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
   };
 }
 
-/** Entries are looked at for so long at a time. */
-const sliceMs = 5;
-/** The clock is looked at after so many. */
-const entriesAtOnce = 64;
+/** A page that ends behind so many is found by sorting all entries. */
+const mostPicked = 2000;
 
 /**
  * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
  * 100,000 entries the first fifty take one look at each. Pushes get their turn meanwhile; what changes then
  * may be seen as it was or as it is.
  */
-export async function pageOf<Entry>(
+export async function pageOf<Entry extends object>(
   entries: Iterable<Entry>,
   { page, limit }: Page,
   compare: (a: Entry, b: Entry) => number,
@@ -49,19 +48,16 @@ export async function pageOf<Entry>(
   let kept: Entry[] = [];
   let last: Entry | undefined;
   let total = 0;
-  let sliceEnd = performance.now() + sliceMs;
-  for (const entry of entries) {
-    if (++total % entriesAtOnce === 0 && performance.now() > sliceEnd) {
-      await nextTurn();
-      sliceEnd = performance.now() + sliceMs;
-    }
-    if (last !== undefined && compare(entry, last) >= 0) continue;
+  await inSlices(entries, entry => {
+    total += 1;
+    if (last !== undefined && compare(entry, last) >= 0) return;
     kept.push(entry);
-    if (kept.length < 2 * end) continue;
+    if (end > mostPicked || kept.length < 2 * end) return;
     kept = kept.sort(compare).slice(0, end);
     last = kept[end - 1];
-  }
-  return { entries: kept.sort(compare).slice(end - limit, end), total };
+  });
+  const inOrder = await workInSlices(sorted(kept, compare));
+  return { entries: inOrder.slice(end - limit, end), total };
 }
 
 export const pagingHeaders = {

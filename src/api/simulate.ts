@@ -1,6 +1,5 @@
 /** Tells what another policy would change for everybody, without a change of anything. */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
@@ -12,9 +11,6 @@ import type { ChangedOwner, DraftPolicy, Simulation, Verdict } from '../wire/ind
 import { pageOf } from './pages.ts';
 import { editOf } from './routes/shapes.ts';
 import { mustNameFewRules } from './sound-policy.ts';
-
-/** So many owners are looked at before pushes get their turn: well under a millisecond's work. */
-const ownersAtOnce = 100;
 
 /**
  * Names at most `limit` owners of each. Rejects with `invalid`, and with `conflict` where the policy changes
@@ -29,8 +25,8 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
   const refused: ChangedOwner[] = [];
   const allowed: ChangedOwner[] = [];
   let owners = 0;
-  for (const owner of ledger.owners()) {
-    if (++owners % ownersAtOnce === 0) await nextTurn();
+  await inSlices(ledger.owners(), owner => {
+    owners += 1;
     if (ledger.policy !== inForce || ledger.settings !== settings) {
       throw new SoftquotaError('conflict', 'the policy changed during the simulation; ask again');
     }
@@ -39,7 +35,7 @@ export async function simulate(ledger: Ledger, wanted: DraftPolicy, limit: numbe
     const toAllowed = changes.filter(({ after }) => after.allowed);
     if (toRefused.length > 0) refused.push(changed(owner, toRefused));
     if (toAllowed.length > 0) allowed.push(changed(owner, toAllowed));
-  }
+  });
   return {
     owners,
     refused: { count: refused.length, first: await largest(refused, limit) },

@@ -6,8 +6,8 @@
  * they hold lists, too.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import { type Work, workInSlices } from '../slices.ts';
 
 /** Called with each fault, by its path. */
 export type OnIssue = (path: readonly PropertyKey[], message: string) => void;
@@ -15,26 +15,15 @@ export type OnIssue = (path: readonly PropertyKey[], message: string) => void;
 type Schema = z.core.$ZodType;
 type Path = readonly PropertyKey[];
 
-/** Entries are looked at for so long at a time. */
-const sliceMs = 2;
-
 /**
  * Gives the value by its schema; nothing that means anything where it has faults. `words` is what zod takes
  * as `error`.
  */
-export async function validated(
+export function validated(
   schema: Schema,
   value: unknown,
   { onIssue, words }: { readonly onIssue: OnIssue; readonly words: z.core.$ZodErrorMap },
 ): Promise<unknown> {
-  let sliceEnd = performance.now() + sliceMs;
-
-  const rest = async () => {
-    if (performance.now() < sliceEnd) return;
-    await nextTurn();
-    sliceEnd = performance.now() + sliceMs;
-  };
-
   /** In one step. */
   const look = (looked: Schema, at: unknown, path: Path): unknown => {
     const result = z.safeParse(looked, at, { error: words });
@@ -43,41 +32,41 @@ export async function validated(
     return undefined;
   };
 
-  const whole = async (looked: Schema, at: unknown, path: Path): Promise<unknown> => {
+  function* whole(looked: Schema, at: unknown, path: Path): Work<unknown> {
     const def = defOf(looked);
     if (!hasLists(looked) || at === undefined || at === null) return look(looked, at, path);
-    if ('innerType' in def) return whole(def.innerType, at, path);
+    if ('innerType' in def) return yield* whole(def.innerType, at, path);
     if (def.type === 'union') {
       const meant = def.options.find(option => z.safeParse(shellOf(option), at).success);
-      return meant === undefined ? look(shellOf(looked), at, path) : whole(meant, at, path);
+      return meant === undefined ? look(shellOf(looked), at, path) : yield* whole(meant, at, path);
     }
-    if (def.type === 'object' && isObject(at)) return fields(looked, def, at, path);
+    if (def.type === 'object' && isObject(at)) return yield* fields(looked, def, at, path);
     const found = look(shellOf(looked), at, path);
     if (def.type !== 'array' || !Array.isArray(found)) return undefined;
     const entries: unknown[] = [];
     for (const [index, entry] of found.entries()) {
-      entries.push(await whole(def.element, entry, [...path, index]));
-      await rest();
+      entries.push(yield* whole(def.element, entry, [...path, index]));
+      yield;
     }
     return entries;
-  };
+  }
 
-  const fields = async (
+  function* fields(
     looked: Schema,
     { shape }: z.core.$ZodObjectDef,
     at: Readonly<Record<string, unknown>>,
     path: Path,
-  ): Promise<unknown> => {
+  ): Work<unknown> {
     const found: Record<string, unknown> = {};
     for (const [name, field] of Object.entries(shape)) {
-      const value = await whole(field, Object.hasOwn(at, name) ? at[name] : undefined, [...path, name]);
+      const value = yield* whole(field, Object.hasOwn(at, name) ? at[name] : undefined, [...path, name]);
       if (value !== undefined) found[name] = value;
     }
     look(shellOf(looked), at, path);
     return found;
-  };
+  }
 
-  return whole(schema, value, []);
+  return workInSlices(whole(schema, value, []));
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -3,11 +3,11 @@
  * slice at a time, so that no document holds the event loop.
  */
 
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Work, workInSlices } from '../slices.ts';
 import { JsonReader, type ReaderOptions } from './reader.ts';
 
-/** A millisecond's work, or two. */
-const valuesAtOnce = 1000;
+/** So many are read in one step. */
+const valuesAtOnce = 50;
 
 /** Reads all of a short text at once. Throws `JsonFault`. */
 export function readJson(text: string, options: ReaderOptions): unknown {
@@ -17,8 +17,11 @@ export function readJson(text: string, options: ReaderOptions): unknown {
 }
 
 /** Reads a text of any length. Rejects with `JsonFault`. */
-export async function readJsonInSlices(text: string, options: ReaderOptions): Promise<unknown> {
-  const reader = new JsonReader(text, options);
-  while (!reader.read(valuesAtOnce)) await nextTurn();
+export function readJsonInSlices(text: string, options: ReaderOptions): Promise<unknown> {
+  return workInSlices(reading(new JsonReader(text, options)));
+}
+
+function* reading(reader: JsonReader): Work<unknown> {
+  while (!reader.read(valuesAtOnce)) yield;
   return reader.result;
 }

@@ -35,7 +35,7 @@ export const mostInARow = 1024 * 1024;
 export const mostNames = 10_000;
 
 /** A step reads no more characters, but for the value that it is at. */
-const charactersAtOnce = 64 * 1024;
+const charactersAtOnce = 16 * 1024;
 
 type Container = unknown[] | Record<string, unknown>;
 

@@ -157,8 +157,8 @@ t.test('a text, a number, blanks in a row and the names of an object have a boun
 
 t.test('a long document is read in slices, and others get their turn between them', async t => {
   for (const written of [
-    `[${'{"a":[]},'.repeat(40_000)}0]`,
-    `[${`"${'\\u0041'.repeat(30_000)}",`.repeat(40)}0]`,
+    `[${'{"a":[]},'.repeat(300_000)}0]`,
+    `[${`"${'\\u0041'.repeat(30_000)}",`.repeat(150)}0]`,
     `[${`${' '.repeat(200_000)}0,`.repeat(40)}0]`,
   ]) {
     let turns = 0;

@@ -3,7 +3,16 @@
 import { z } from 'zod';
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { leafIndex, leaves } from '../../quota/index.ts';
-import { askedSubject, explanation, knownName, ownerReport, ownerRow, text } from '../../wire/index.ts';
+import { inSlices } from '../../slices.ts';
+import {
+  askedSubject,
+  explanation,
+  knownName,
+  type OwnerRow,
+  ownerReport,
+  ownerRow,
+  text,
+} from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -48,7 +57,9 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
         const address = new URL('api/v1/admin/quota/usage', baseUrl());
         address.search = new URLSearchParams({ sort, order, ...(q === '' ? {} : { q }) }).toString();
         tellPages(call, query, total, address);
-        return entries.map(({ owner }) => rowOf(ledger, owner));
+        const rows: OwnerRow[] = [];
+        await inSlices(entries, ({ owner }) => rows.push(rowOf(ledger, owner)));
+        return rows;
       },
     }),
     route({
