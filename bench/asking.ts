@@ -19,6 +19,8 @@ export interface Asking {
   readonly accept: string;
   /** Whether a connection is kept for the next question, or each has one of its own. */
   readonly connection: 'kept' | 'each';
+  /** How many questions are under way all the time; 16 unless given. */
+  readonly connections?: number;
   readonly milliseconds: number;
 }
 
@@ -31,11 +33,9 @@ export interface Asked {
   readonly serverLoad: number;
 }
 
-const connections = 16;
-
 /** Rejects where an answer is not 200, or a connection breaks. */
 export async function ask(asking: Asking): Promise<Asked> {
-  const { addresses, accept, connection, milliseconds, pid } = asking;
+  const { addresses, accept, connection, connections = 16, milliseconds, pid } = asking;
   const last = connection === 'kept' ? '' : 'Connection: close\r\n';
   const requests = addresses.map(
     address => `GET ${address} HTTP/1.1\r\nHost: localhost\r\nAccept: ${accept}\r\n${last}\r\n`,

@@ -30,7 +30,13 @@ export function startDaemon(config: string, question = '/healthz'): Promise<Serv
 }
 
 /** Starts a program of Node's that serves HTTP at a socket. */
-export async function startServer(
+export function startServer(args: readonly string[], socket: string, question: string): Promise<Server> {
+  return startProgram(process.execPath, args, socket, question);
+}
+
+/** Starts a program that serves HTTP at a socket. */
+export async function startProgram(
+  program: string,
   args: readonly string[],
   socket: string,
   question: string,
@@ -38,7 +44,7 @@ export async function startServer(
   const logFile = `${socket}.log`.replace('/data/', '/');
   const log = openSync(logFile, 'a');
   const begun = performance.now();
-  const child = spawn(process.execPath, args, { stdio: ['ignore', log, log], env: environment });
+  const child = spawn(program, args, { stdio: ['ignore', log, log], env: environment });
   closeSync(log);
   const kill = () => child.kill('SIGKILL');
   process.on('exit', kill);

@@ -1,13 +1,15 @@
-/** Claim: the gate answers more than 40,000 checks a second on 16 connections that are kept. */
+/** Claim: on one core the gate answers more checks a second than Go's net/http gives constant answers. */
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Asked, ask } from './asking.ts';
-import { type Server, scan, startDaemon, startServer } from './daemon.ts';
+import { type Asked, type Asking, ask } from './asking.ts';
+import { type Server, scan, startDaemon, startProgram, startServer } from './daemon.ts';
 import {
   count,
   type Figure,
+  type Goal,
   median,
   milliseconds,
   perSecond,
@@ -19,9 +21,10 @@ import {
 import { makeGround, makeOwners, writeConfig } from './ground.ts';
 
 const owners = 10_000;
-const roundMs = 2000;
+const roundMs = 1500;
 const rounds = 5;
-const goalPerSecond = 40_000;
+const walkMs = 5000;
+const goalWalkMs = 5;
 
 const directory = makeGround();
 const root = join(directory, 'git');
@@ -30,100 +33,201 @@ const config = writeConfig(directory, `[storage.repos]\nPATH = ${root}/{owner}/{
 const daemon = await startDaemon(config);
 await scan(config, owners);
 // The pre-receive hook asks by path, for words (none, where all is well); an upload handler names an owner.
-const byPath = Array.from(
-  { length: owners },
-  (_, owner) => `/v1/check?path=${root}/owner-${owner}/project.git`,
-);
-const byOwner = Array.from(
-  { length: owners },
-  (_, owner) => `/v1/check?owner=owner-${owner}&subject=size:git:lfs`,
-);
-const words = 'text/plain';
-const json = 'application/json';
-const plainServer = fileURLToPath(new URL('./plain-server.ts', import.meta.url));
+const byPath = {
+  what: 'by path, in words',
+  addresses: Array.from(
+    { length: owners },
+    (_, owner) => `/v1/check?path=${root}/owner-${owner}/project.git`,
+  ),
+  accept: 'text/plain',
+};
+const byOwner = {
+  what: 'by owner, in JSON',
+  addresses: Array.from(
+    { length: owners },
+    (_, owner) => `/v1/check?owner=owner-${owner}&subject=size:git:lfs`,
+  ),
+  accept: 'application/json',
+};
+const goServer = buildGo();
 
-const rate = ({ perSecond: value }: Asked) => value;
-/** What hardly depends on what else the host does. */
-const perCore = ({ perSecond: value, serverLoad }: Asked) => value / serverLoad;
 const figures = [
-  ...(await compare('by path, in words, connections kept', byPath, words, 'kept')),
-  ...(await compare('by owner, in JSON, connections kept', byOwner, json, 'kept')),
-  ...(await compare('by path, in words, a connection each', byPath, words, 'each')),
+  ...(await compare(byPath, { connection: 'kept', connections: 16 }, 1.2)),
+  ...(await compare(byOwner, { connection: 'kept', connections: 16 }, 1.2)),
+  ...(await compare(byPath, { connection: 'kept', connections: 64 }, 1.2)),
+  ...(await compare(byOwner, { connection: 'kept', connections: 64 }, 1.2)),
+  ...(await compare(byPath, { connection: 'each', connections: 16 }, 0.6)),
+  await walking(),
 ];
 await daemon.stop();
 print({
   title: 'Checks',
-  how: `A daemon that keeps ${count(owners)} owners, asked for one after the other by one process over 16 connections, ${rounds} rounds of ${roundMs / 1000} s in turn with the least server on \`node:http\`, giving one ready-made answer of the same length. The gate reads plain checks by itself, so a ratio can be above 1. Latencies are those of the median round, 16 questions being under way all the time. The loads are shares of one core: where the asker's is near 100 % the server could do more.`,
+  how: `A daemon that keeps ${count(owners)} owners, asked for one after the other by one process, ${rounds} rounds of ${roundMs / 1000} s in turn with the least servers on Go's net/http (one core) and on \`node:http\`, each giving one ready-made answer of the same length. The gate reads plain checks by itself, so a ratio can be above 1. Latencies are the medians of the rounds, a question being under way on each connection all the time. The loads are shares of one core: where the asker's is near 100 % the server could do more, and what it does for each second of its processor's time tells how much.`,
   figures,
 });
 
-async function compare(
-  what: string,
-  addresses: readonly string[],
-  accept: string,
-  connection: 'kept' | 'each',
-): Promise<Figure[]> {
-  const plain = await startPlain(addresses[0] ?? '', accept);
-  const ours: Asked[] = [];
-  const theirs: Asked[] = [];
-  const round = ({ socket, pid }: Server, milliseconds: number) =>
-    ask({ socket, pid, addresses, accept, connection, milliseconds });
-  for (const server of [daemon, plain]) await round(server, roundMs / 2);
-  for (let each = 0; each < rounds; each++) {
-    ours.push(await round(daemon, roundMs));
-    theirs.push(await round(plain, roundMs));
+interface Question {
+  readonly what: string;
+  readonly addresses: readonly string[];
+  readonly accept: string;
+}
+
+type Connections = Required<Pick<Asking, 'connection' | 'connections'>>;
+
+interface Peer {
+  readonly name: string;
+  readonly server: Server;
+  readonly asked: Asked[];
+}
+
+/** Goals are those beside Go; where there is no Go, there are none. */
+async function compare(question: Question, connections: Connections, goal: number): Promise<Figure[]> {
+  const { connection, connections: how } = connections;
+  const what = `${question.what}, ${connection === 'kept' ? `${how} connections kept` : 'a connection each'}`;
+  const answer = answerTo(question);
+  const [go, node] = await Promise.all([startGo(answer), startNode(answer)]);
+  const ours: Peer = { name: 'softquota', server: daemon, asked: [] };
+  const others: Peer[] = [
+    ...(go === null ? [] : [{ name: "Go's net/http", server: go, asked: [] }]),
+    { name: 'node:http', server: node, asked: [] },
+  ];
+  for (let round = -1; round < rounds; round++) {
+    for (const { server, asked } of [ours, ...others]) {
+      const { socket, pid } = server;
+      const found = await ask({ ...question, ...connections, socket, pid, milliseconds: roundMs });
+      // The code is warm from round 0 on.
+      if (round >= 0) asked.push(found);
+    }
   }
-  await plain.stop();
-  const [rates, others] = [ours.map(rate), theirs.map(rate)];
-  tell(`${what}: ${spread(rates, perSecond)}, node:http ${spread(others, perSecond)}`);
-  const goal = {
-    words: `over ${perSecond(goalPerSecond)}`,
-    met: median(rates) > goalPerSecond,
-    reason: `the server had ${load(ours, 'serverLoad')} and the asker ${load(ours, 'askerLoad')} of a core. Below 100 % of the server the host had other work; at 100 % it is what an answer costs, and the other figure tells what Node's own HTTP alone costs.`,
-  };
+  for (const { server } of others) await server.stop();
+  return others.flatMap(peer => figuresOf(what, ours, peer, peer.server === go ? goal : null));
+}
+
+function figuresOf(what: string, ours: Peer, { name, asked }: Peer, goal: number | null): Figure[] {
+  const [rates, theirs] = [ours.asked.map(rate), asked.map(rate)];
+  const [cores, theirCores] = [ours.asked.map(perCore), asked.map(perCore)];
+  const ratio = ratioOf(rates, theirs);
+  tell(`${what}: ${spread(rates, perSecond)}, ${name} ${spread(theirs, perSecond)}, ${ratio.toFixed(2)}`);
   return [
     {
       what: `checks ${what}`,
       ours: spread(rates, perSecond),
-      instead: `node:http ${spread(others, perSecond)}`,
-      ratio: ratioOf(rates, others),
-      goal: connection === 'kept' ? goal : null,
+      instead: `${name} ${spread(theirs, perSecond)}`,
+      ratio,
+      goal: goal === null ? null : goalOf(goal, ratio, ours.asked),
     },
     {
       what: 'their p50, p99; load of server, asker',
-      ours: details(ours),
-      instead: details(theirs),
-      ratio: null,
+      ours: details(ours.asked),
+      instead: details(asked),
+      ratio: p99Of(ours.asked) / p99Of(asked),
       goal: null,
     },
     {
       what: "checks for each second of the server's processor time",
-      ours: spread(ours.map(perCore), count),
-      instead: `node:http ${spread(theirs.map(perCore), count)}`,
-      ratio: ratioOf(ours.map(perCore), theirs.map(perCore)),
+      ours: spread(cores, count),
+      instead: `${name} ${spread(theirCores, count)}`,
+      ratio: ratioOf(cores, theirCores),
       goal: null,
     },
   ];
 }
 
-/** The least server on `node:http`: one whose every answer is what the daemon answers to this. */
-function startPlain(address: string, accept: string): Promise<Server> {
-  const asked = [
-    '-sq',
-    '-H',
-    `Accept: ${accept}`,
-    '--unix-socket',
-    daemon.socket,
-    `http://localhost${address}`,
-  ];
+function rate({ perSecond: value }: Asked): number {
+  return value;
+}
+
+/** Hardly depends on what else the host does. */
+function perCore({ perSecond: value, serverLoad }: Asked): number {
+  return value / serverLoad;
+}
+
+function p99Of(asked: readonly Asked[]): number {
+  return median(asked.map(({ p99Ms }) => p99Ms));
+}
+
+function goalOf(goal: number, ratio: number, asked: readonly Asked[]): Goal {
+  return {
+    words: `at least ${goal} × Go`,
+    met: ratio >= goal,
+    reason: `the server had ${load(asked, 'serverLoad')} and the asker ${load(asked, 'askerLoad')} of a core; the figures for each second of the processor's time tell what an answer costs.`,
+  };
+}
+
+/** Checks while one full walk after the other runs. */
+async function walking(): Promise<Figure> {
+  const { socket, pid } = daemon;
+  const asking = { ...byPath, connection: 'kept', socket, pid } as const;
+  const quiet = await ask({ ...asking, milliseconds: walkMs });
+  const walks = { goOn: true, ended: 0 };
+  const walked = (async () => {
+    while (walks.goOn) {
+      await scan(config, owners);
+      walks.ended += 1;
+    }
+  })();
+  await delay(roundMs);
+  const busy = await ask({ ...asking, milliseconds: walkMs });
+  walks.goOn = false;
+  await walked;
+  tell(`while a full walk runs: p99 ${milliseconds(busy.p99Ms)}, else ${milliseconds(quiet.p99Ms)}`);
+  return {
+    what: `checks while one full walk after the other runs (${walks.ended} of them), p50 and p99`,
+    ours: `${milliseconds(busy.p50Ms)}, ${milliseconds(busy.p99Ms)}`,
+    instead: `without a walk ${milliseconds(quiet.p50Ms)}, ${milliseconds(quiet.p99Ms)}`,
+    ratio: busy.p99Ms / quiet.p99Ms,
+    goal: {
+      words: `p99 under ${goalWalkMs} ms`,
+      met: busy.p99Ms < goalWalkMs,
+      reason: 'the walkers, the commands that begin the walks and the asker share two cores with the gate.',
+    },
+  };
+}
+
+/** What the daemon answers to the first of these. */
+function answerTo({ addresses, accept }: Question): string {
+  const address = `http://localhost${addresses[0]}`;
+  const asked = ['-sq', '-H', `Accept: ${accept}`, '--unix-socket', daemon.socket, address];
+  return execFileSync('curl', asked, { encoding: 'utf8' });
+}
+
+function startNode(answer: string): Promise<Server> {
   const socket = join(directory, 'plain.sock');
-  return startServer([plainServer, socket, execFileSync('curl', asked, { encoding: 'utf8' })], socket, '/');
+  return startServer([sourceOf('plain-server.ts'), socket, answer], socket, '/');
+}
+
+async function startGo(answer: string): Promise<Server | null> {
+  const socket = join(directory, 'go.sock');
+  return goServer === null ? null : startProgram(goServer, [socket, answer], socket, '/');
+}
+
+/** Null: there is no Go on this host. */
+function buildGo(): string | null {
+  const program = join(directory, 'plain-server');
+  const go = process.env.GO ?? 'go';
+  try {
+    execFileSync(go, ['build', '-o', program, sourceOf('plain-server.go')], {
+      env: {
+        ...process.env,
+        GOFLAGS: '-mod=mod',
+        GOTOOLCHAIN: 'local',
+        GOCACHE: join(directory, 'go-cache'),
+      },
+    });
+  } catch (error) {
+    tell(`no Go to compare with: ${String(error)}`);
+    return null;
+  }
+  return program;
+}
+
+function sourceOf(name: string): string {
+  return fileURLToPath(new URL(`./${name}`, import.meta.url));
 }
 
 function details(rounds: readonly Asked[]): string {
   const p50 = milliseconds(median(rounds.map(({ p50Ms }) => p50Ms)));
-  const p99 = milliseconds(median(rounds.map(({ p99Ms }) => p99Ms)));
-  return `${p50}, ${p99}; ${load(rounds, 'serverLoad')}, ${load(rounds, 'askerLoad')}`;
+  return `${p50}, ${milliseconds(p99Of(rounds))}; ${load(rounds, 'serverLoad')}, ${load(rounds, 'askerLoad')}`;
 }
 
 function load(rounds: readonly Asked[], whose: 'serverLoad' | 'askerLoad'): string {
