@@ -105,7 +105,9 @@ export class Account {
 
   /** Some of its bytes are last known ones. */
   get partial(): boolean {
-    return this.ownPartial || [...this.#shares.values()].some(({ partial }) => partial);
+    return (
+      this.ownPartial || (this.#shares.size > 0 && [...this.#shares.values()].some(({ partial }) => partial))
+    );
   }
 
   /** Tells whether all of `usage` can be added up exactly. */
