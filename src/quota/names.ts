@@ -9,11 +9,16 @@
  * case. The key of a key is the same key.
  */
 export function ownerKey(name: string, foldCase: boolean): string {
+  // Nearly always, and every check asks.
+  if (plainKey.test(name)) return name;
   const composed = name.normalize('NFC');
   if (!foldCase) return composed;
   // Composed again: h with a line below is one character, H with a line below is two.
   return composed.replace(/[A-Z]+/g, letters => letters.toLowerCase()).normalize('NFC');
 }
+
+/** Characters of which each name is its own key. */
+const plainKey = /^[a-z0-9._-]*$/;
 
 export const longestName = 255;
 
