@@ -9,7 +9,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../sockets/index.ts';
-import { answerNow, headEnd, type PlainRequest, plainRequestAt } from './plain-request.ts';
+import { answerNow, headEnd, lastAnswerNow, type PlainRequest, plainRequestAt } from './plain-request.ts';
 import { PreparedAnswers } from './prepared-answers.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';
 import type { GateServices } from './services.ts';
@@ -27,9 +27,7 @@ export interface FastLaneOptions {
   readonly checkEveryMs: number;
 }
 
-const closedEnd = headEnd(null);
-
-/** Answers to requests that came together are written together, up to about so many characters. */
+/** Answers to requests that came together are written together, up to about so many bytes. */
 const mostTogether = 16 * 1024;
 
 interface LaneConnection {
@@ -56,15 +54,13 @@ export class FastLane {
   readonly #options: FastLaneOptions;
   readonly #open = new Map<Socket, LaneConnection>();
   readonly #prepared: PreparedAnswers;
-  readonly #keptEnd: string;
   #timer: NodeJS.Timeout | undefined;
 
   /** Takes each connection of the server, whose listeners have been taken off it. */
   constructor(options: FastLaneOptions) {
     const { server, headersMs, idleMs, checkEveryMs } = options;
     this.#options = options;
-    this.#prepared = new PreparedAnswers(options.services);
-    this.#keptEnd = headEnd(Math.floor(idleMs / 1000));
+    this.#prepared = new PreparedAnswers(options.services, headEnd(Math.floor(idleMs / 1000)));
     server.on('connection', socket => this.#opened(socket));
     const everyMs = Math.min(checkEveryMs, headersMs, idleMs);
     server.on('listening', () => {
@@ -103,19 +99,19 @@ export class FastLane {
   #read(connection: LaneConnection, bytes: Buffer): void {
     const { socket } = connection;
     const text = bytes.toString('latin1');
-    let answers = '';
+    let answers: Buffer | null = null;
     let at = 0;
     connection.since = performance.now();
     while (at < text.length) {
       const request = plainRequestAt(text, at);
       const answer = request === null ? null : this.#answerTo(request);
       if (request === null || answer === null) {
-        if (answers !== '') socket.write(answers);
+        if (answers !== null) socket.write(answers);
         this.#handOver(connection, bytes.subarray(at));
         return;
       }
       connection.hasAsked = true;
-      answers += answer;
+      answers = answers === null ? answer : Buffer.concat([answers, answer]);
       at = request.end;
       if (this.#isLast(request)) {
         socket.off('data', connection.onData);
@@ -128,16 +124,16 @@ export class FastLane {
         this.#waitUntilRead(connection, bytes.subarray(at));
         return;
       }
-      answers = '';
+      answers = null;
     }
     this.#options.connections.asked(socket);
   }
 
   /** Null: `node:http` answers that. */
-  #answerTo(request: PlainRequest): string | null {
+  #answerTo(request: PlainRequest): Buffer | null {
     try {
       const answer = this.#prepared.answerTo(request);
-      return answer && answerNow(answer, this.#isLast(request) ? closedEnd : this.#keptEnd);
+      return answer && (this.#isLast(request) ? lastAnswerNow(answer) : answerNow(answer));
     } catch {
       // It fails there as well, and has words.
       return null;

@@ -80,20 +80,31 @@ function parseHeaders(lines: string): Headers | null {
   return { wantsText: wantsText(found.get('accept')), keepsAlive: connection === 'keep-alive' };
 }
 
-/** An answer, but for the time and what becomes of the connection. */
+/** An answer as it is sent on a connection that is kept, but for the time. */
 export interface PlainAnswer {
-  readonly head: string;
-  readonly body: string;
+  readonly bytes: Buffer;
+  /** Where the time stands in it. */
+  readonly dateAt: number;
+  readonly bodyAt: number;
+  /** The second whose time it has. */
+  second: number;
 }
 
-export function plainAnswer(reply: Reply, isText: boolean): PlainAnswer {
+/** `keptEnd` ends the head. */
+export function plainAnswer(reply: Reply, isText: boolean, keptEnd: string): PlainAnswer {
   const body = isText ? reply.text() : JSON.stringify(reply.json());
   const decision = reply.decision === undefined ? '' : `X-Softquota-Decision: ${reply.decision}\r\n`;
   const head =
     `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n` +
     `Content-Type: ${isText ? 'text/plain; charset=utf-8' : 'application/json'}\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\n${decision}Date: `;
-  return { head, body };
+  const wholeHead = `${head}${' '.repeat(dateLength)}${keptEnd}`;
+  return {
+    bytes: Buffer.from(wholeHead + body),
+    dateAt: head.length,
+    bodyAt: wholeHead.length,
+    second: -1,
+  };
 }
 
 /** The end of a head; `keptSeconds` as in the header Keep-Alive, null: the connection ends behind the answer. */
@@ -102,20 +113,37 @@ export function headEnd(keptSeconds: number | null): string {
   return `\r\nConnection: ${kept}\r\n\r\n`;
 }
 
-/** The whole answer as it is sent now. */
-export function answerNow({ head, body }: PlainAnswer, end: string): string {
-  return head + httpDate() + end + body;
+/**
+ * The whole answer as it is sent now. Its bytes are the same each time but for the time: where some of them
+ * still wait to be sent, they get that of now.
+ */
+export function answerNow(answer: PlainAnswer): Buffer {
+  const second = Math.floor(Date.now() / 1000);
+  if (answer.second !== second) {
+    answer.bytes.set(httpDate(second), answer.dateAt);
+    answer.second = second;
+  }
+  return answer.bytes;
 }
 
+const closedEnd = Buffer.from(headEnd(null));
+
+/** The same for a connection that ends behind it. */
+export function lastAnswerNow(answer: PlainAnswer): Buffer {
+  const { dateAt, bodyAt } = answer;
+  const bytes = answerNow(answer);
+  return Buffer.concat([bytes.subarray(0, dateAt + dateLength), closedEnd, bytes.subarray(bodyAt)]);
+}
+
+const dateLength = 'Sun, 22 Nov 2026 20:00:00 GMT'.length;
 let dateSecond = 0;
-let dateText = '';
+let dateBytes = Buffer.alloc(dateLength);
 
 /** The time to the second, written once a second. */
-function httpDate(): string {
-  const second = Math.floor(Date.now() / 1000);
+function httpDate(second: number): Buffer {
   if (second !== dateSecond) {
     dateSecond = second;
-    dateText = new Date(second * 1000).toUTCString();
+    dateBytes = Buffer.from(new Date(second * 1000).toUTCString(), 'latin1');
   }
-  return dateText;
+  return dateBytes;
 }

@@ -29,12 +29,15 @@ const longestKept = 256;
 
 export class PreparedAnswers {
   readonly #services: GateServices;
+  readonly #keptEnd: string;
   /** By query. When there are too many recent ones, they become the older ones, and those are forgotten. */
   #recent = new Map<string, Prepared>();
   #older = new Map<string, Prepared>();
 
-  constructor(services: GateServices) {
+  /** `keptEnd` ends the head of each answer. */
+  constructor(services: GateServices, keptEnd: string) {
     this.#services = services;
+    this.#keptEnd = keptEnd;
   }
 
   /** The answer to a check; null: a path has to be looked up. Throws `SoftquotaError`. */
@@ -72,8 +75,10 @@ export class PreparedAnswers {
     const { unitsVersion } = units;
     const found = answerKnownCheck(this.#services, parseForm(own));
     if (found === null) return null;
-    const { path, question, owner, decision, reply } = found;
-    const answer = plainAnswer(reply, isText);
+    const { question, owner, decision, reply } = found;
+    // The ledger's own text, where it is that, is found more quickly.
+    const path = found.path === question.unit?.path ? question.unit.path : found.path;
+    const answer = plainAnswer(reply, isText, this.#keptEnd);
     if (!decision.allowed || own.length > longestKept) return answer;
     if (this.#recent.size >= mostRecent) {
       this.#older = this.#recent;
