@@ -5,7 +5,6 @@
  */
 
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { Config } from '../config/index.ts';
 import { type ErrorCode, isErrorCode, messageOf, SoftquotaError, systemCode } from '../errors.ts';
 
@@ -81,15 +80,21 @@ export function gateClient(config: Config): DaemonClient {
   return clientAt({ socketPath: config.server.socket }, '', config.server.socket);
 }
 
+/** TLS is loaded where it is needed: a command that asks over a socket starts without it. */
+async function requestOf({ protocol }: RequestOptions): Promise<typeof requestHttp> {
+  return protocol === 'https:' ? (await import('node:https')).request : requestHttp;
+}
+
 function clientAt(target: RequestOptions, prefix: string, shown: string): DaemonClient {
-  const send = (call: ApiCall): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
+  const send = async (call: ApiCall): Promise<IncomingMessage> => {
+    const begin = await requestOf(target);
+    return new Promise((resolve, reject) => {
       let answer: IncomingMessage | null = null;
       const giveUp = (): void => {
         (answer ?? request).destroy(new Error(`no answer within ${answerMs / 1000} s`));
       };
       const body = call.body === undefined ? null : JSON.stringify(call.body);
-      const request = (target.protocol === 'https:' ? requestHttps : requestHttp)(
+      const request = begin(
         {
           ...target,
           path: prefix + call.path,
@@ -128,6 +133,7 @@ function clientAt(target: RequestOptions, prefix: string, shown: string): Daemon
       });
       request.end(body ?? undefined);
     });
+  };
 
   const ask = async (call: ApiCall): Promise<Answered> => {
     const response = await send(call);
