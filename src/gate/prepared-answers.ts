@@ -75,9 +75,7 @@ export class PreparedAnswers {
     const { unitsVersion } = units;
     const found = answerKnownCheck(this.#services, parseForm(own));
     if (found === null) return null;
-    const { question, owner, decision, reply } = found;
-    // The ledger's own text, where it is that, is found more quickly.
-    const path = found.path === question.unit?.path ? question.unit.path : found.path;
+    const { path, question, owner, decision, reply } = found;
     const answer = plainAnswer(reply, isText, this.#keptEnd);
     if (!decision.allowed || own.length > longestKept) return answer;
     if (this.#recent.size >= mostRecent) {
