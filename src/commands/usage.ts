@@ -113,7 +113,17 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
       formatTime(unit.measured_at),
     ]),
   );
-  return `${lines.map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+  return `${[...lines, ...rulerLines(report)].map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+}
+
+/** Says which figures are the file system's own. */
+function rulerLines({ units }: OwnerReport): readonly string[] {
+  const rulers = new Set(units.flatMap(({ ruler }) => ruler ?? []));
+  return [...rulers].map(ruler => {
+    const subjects = new Set(units.filter(unit => unit.ruler === ruler).map(({ subject }) => subject));
+    const kinds = [...subjects].map(subject => subject.replace(/^size:/, '')).join(', ');
+    return `The file system adds up the sizes of ${kinds} itself (RULER = ${ruler}).`;
+  });
 }
 
 function growthText({ per_day: perDay, since, reached_at: reachedAt }: Growth): string {

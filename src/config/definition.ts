@@ -35,10 +35,10 @@ export const sections: readonly Section[] = [
     doc: 'The limit for every owner to whom no group applies.',
     keys: Object.values(quotaDefault),
   },
-  ...storages.map(({ storage, path, owner, shared }) => ({
+  ...storages.map(({ storage, path, owner, ruler, shared }) => ({
     name: `storage.${storage}`,
     doc: storageDocs[storage],
-    keys: storage === 'repos' ? [path, owner, visibility, shared] : [path, owner, shared],
+    keys: storage === 'repos' ? [path, owner, visibility, ruler, shared] : [path, owner, ruler, shared],
   })),
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
   { name: 'hooks', doc: 'The messages to pushers.', keys: Object.values(hooks) },

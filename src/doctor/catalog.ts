@@ -232,6 +232,12 @@ export const doctorFindings = {
       'git is not installed, or older than 2.11. Older versions have no quarantine: a refused push would stay on the disk.',
     mend: 'install git 2.11 or newer',
   },
+  getfattr_missing: {
+    severity: 'wrong',
+    meaning:
+      'A section `[storage.*]` has `RULER = xattr:NAME`, and getfattr, which reads extended attributes, is not installed. The last known sizes count.',
+    mend: 'install getfattr (the package `attr`), or set `RULER = walk`',
+  },
 } as const satisfies Readonly<Record<string, FindingEntry>>;
 
 export type DoctorCode = keyof typeof doctorFindings;

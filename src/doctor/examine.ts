@@ -34,7 +34,7 @@ export interface Examination {
 export async function examine({ loaded, clients, context }: Loaded): Promise<Examination> {
   const looked = together([
     checkFaults(loaded),
-    await checkPrograms(),
+    await checkPrograms(loaded.ok ? loaded.config.storages : []),
     ...(loaded.ok
       ? await installed({ loaded, ...clients(loaded), context })
       : [checkHookConf(context.hookConf, null)]),

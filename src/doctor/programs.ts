@@ -1,8 +1,9 @@
-/** The programs that everything rests on: curl and git, as the hooks find them. */
+/** The programs that everything rests on: curl and git, as the hooks find them; getfattr where a ruler needs it. */
 
 import { runProgram } from '../bounded/index.ts';
 import { findProgram, programFolders } from '../githooks/index.ts';
 import { commandLine } from '../health/index.ts';
+import type { StorageSettings } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';
@@ -11,8 +12,10 @@ const leastGit = [2, 11] as const;
 
 const timeoutMs = 10_000;
 
-export async function checkPrograms(): Promise<CheckResult> {
-  const parts = await Promise.all([curl(), git()]);
+/** `storages` are the configured ones, as far as they can be read. */
+export async function checkPrograms(storages: readonly StorageSettings[]): Promise<CheckResult> {
+  const ruled = storages.find(({ ruler }) => ruler?.by === 'xattr');
+  const parts = await Promise.all([curl(), git(), ...(ruled === undefined ? [] : [getfattr(ruled)])]);
   return {
     findings: parts.flatMap(part => part.findings),
     checked: [[...parts.map(part => part.is), `Node.js ${process.versions.node}`].join(', ')],
@@ -50,6 +53,13 @@ async function git(): Promise<Program> {
   if (major > leastGit[0] || (major === leastGit[0] && minor >= leastGit[1])) return { is, findings: [] };
   const message = `${is} has no quarantine: the objects of a refused push stay on the disk`;
   return { is, findings: [findingOf('git_missing', message, mend)] };
+}
+
+async function getfattr({ kind }: StorageSettings): Promise<Program> {
+  const told = await versionOf('getfattr', ['--version']);
+  if (told !== null) return { is: `getfattr ${numberIn(told)}`, findings: [] };
+  const message = `getfattr is not installed, so [storage.${kind}] RULER has no effect and the last known bytes count`;
+  return { is: 'no getfattr', findings: [findingOf('getfattr_missing', message, installing('attr'))] };
 }
 
 const managers = [

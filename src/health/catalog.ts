@@ -149,6 +149,12 @@ export const daemonFindings = {
       'A unit below a storage root cannot be measured or assigned; for instance, its owner cannot be found.',
     mend: 'rename it, or correct the file or setting that names its owner, then run `softquota scan`',
   },
+  ruler_fails: {
+    severity: 'wrong',
+    meaning:
+      'The size of a unit cannot be read from the extended attribute that `[storage.*] RULER` names: `getfattr` is not installed, the directory has no such attribute, or its value is not a number. The last known bytes count, and the unit is marked as partial.',
+    mend: 'install `getfattr` (the package `attr`), or set `RULER = walk` in that section',
+  },
   leftover: {
     severity: 'notice',
     meaning:

@@ -278,7 +278,7 @@ function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed):
   ];
 }
 
-function places({ unread, faults, leftovers, rootsAway, uid }: Observed): Finding[] {
+function places({ unread, faults, rulers, leftovers, rootsAway, uid }: Observed): Finding[] {
   const isAway = ({ path }: TroubledPlace): boolean => rootsAway.some(root => root.path === path);
   const away = unread.first.filter(isAway).length;
   const others = { first: unread.first.filter(place => !isAway(place)), count: unread.count - away };
@@ -289,6 +289,13 @@ function places({ unread, faults, leftovers, rootsAway, uid }: Observed): Findin
         'unit_fault',
         trouble(place),
         `rename it, or correct the file or setting that names its owner; then: ${scan}`,
+      ),
+    ),
+    ...listed(rulers, place =>
+      finding(
+        'ruler_fails',
+        `${trouble(place)}; its last known bytes count`,
+        `see what the directory has: ${commandLine('getfattr', '-d', '-m', '-', '--', place.path)}  # getfattr is in the package attr; or set RULER = walk`,
       ),
     ),
     ...listed(leftovers, ({ path, bytes, modifiedAt }) =>

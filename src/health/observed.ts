@@ -68,6 +68,8 @@ export interface Observed {
   /** From the last sweep. */
   readonly unread: Listed<TroubledPlace>;
   readonly faults: Listed<TroubledPlace>;
+  /** Units whose size the file system did not give. */
+  readonly rulers: Listed<TroubledPlace>;
   readonly leftovers: Listed<{ readonly path: string; readonly bytes: number; readonly modifiedAt: number }>;
   /** Owners who have nothing left, and whose directories all belong to a new owner. */
   readonly renames: readonly ObservedRename[];

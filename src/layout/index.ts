@@ -24,6 +24,8 @@ export { below, decodePath, encodePath, isUtf8, isWithin } from './path.ts';
 export { type ParsedTemplate, parseTemplate, type Segment, type Template } from './template.ts';
 export {
   type OwnerSource,
+  type Ruler,
+  rulerText,
   type StorageKind,
   type StorageSettings,
   storageKinds,

@@ -13,6 +13,7 @@ import { encodePath, isWithin, namesOf, pathOf } from './path.ts';
 import { parseTemplate, type Segment, type Template } from './template.ts';
 import {
   type OwnerSource,
+  type Ruler,
   type StorageKind,
   type StorageSettings,
   storageKinds,
@@ -41,6 +42,7 @@ export interface Track {
   readonly kind: StorageKind;
   readonly owner: OwnerSource;
   readonly visibility: Visibility;
+  readonly ruler: Ruler;
   /** Tells whether its units are looked for here. */
   readonly isWalked: boolean;
   readonly template: Template;
@@ -80,12 +82,13 @@ export function resolveLayout(storages: readonly StorageSettings[], exclude: rea
   const fixedParts = [...new Set(written.map(({ template }) => template.fixed))];
   const roots = fixedParts.map(rootAt);
   const tracks = written
-    .map(({ settings: { kind, owner, visibility, isWalked = true }, template }): Track => {
+    .map(({ settings, template }): Track => {
+      const { kind, owner, visibility, ruler = { by: 'walk' }, isWalked = true } = settings;
       const root = fixedParts.indexOf(template.fixed);
       const fixed = namesOf(roots[root]?.path ?? template.fixed);
       const pattern = [...fixed.map((text): Segment => ({ is: 'literal', text })), ...template.segments];
       const fixedLength = fixed.length;
-      const section = { kind, owner, visibility, isWalked };
+      const section = { kind, owner, visibility, ruler, isWalked };
       return { ...section, template, root, pattern, fixedLength, continuations: [] };
     })
     .sort(byPrecedence);

@@ -117,9 +117,11 @@ function holdsRepositories(kind: StorageKind): boolean {
  */
 export function unitOf(path: string, { track, owner: captured }: State): Unit {
   const leaf = leafOf(track, path);
+  const { ruler } = track;
+  const measured = ruler.by === 'xattr' ? { attribute: ruler.name } : {};
   const ownership = ownerOf(track.owner, path, captured);
-  if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf };
-  return { path, kind: track.kind, owner: null, ownerFault: ownership.fault, leaf };
+  if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf, ...measured };
+  return { path, kind: track.kind, owner: null, ownerFault: ownership.fault, leaf, ...measured };
 }
 
 const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {

@@ -205,13 +205,14 @@ export class Measuring {
     | 'sweepError'
     | 'unread'
     | 'faults'
+    | 'rulers'
     | 'leftovers'
     | 'renames'
   > {
     const whole = this.scanner.runs().filter(({ owners }) => owners === null);
     const last = whole.find(({ state }) => state === 'done');
     const ended = whole.find(({ state }) => state === 'done' || state === 'failed');
-    const { unread, faults, leftovers } = last?.problems ?? noProblems;
+    const { unread, faults, rulers, leftovers } = last?.problems ?? noProblems;
     const { hangs, walking } = this.status;
     return {
       hangs,
@@ -222,6 +223,7 @@ export class Measuring {
       sweepEveryMs: this.#schedule?.interval('sweep') ?? Number.POSITIVE_INFINITY,
       unread: { count: unread.count, first: unread.first.map(({ path, error: why }) => ({ path, why })) },
       faults: { count: faults.count, first: faults.first.map(({ path, what: why }) => ({ path, why })) },
+      rulers: { count: rulers.count, first: rulers.first.map(({ path, what: why }) => ({ path, why })) },
       leftovers,
       renames: this.#renames.list(),
     };
@@ -311,4 +313,4 @@ export class Measuring {
 }
 
 const none = { first: [], count: 0 };
-const noProblems = { unread: none, faults: none, leftovers: none };
+const noProblems = { unread: none, faults: none, rulers: none, leftovers: none };

@@ -64,6 +64,8 @@ export interface Walked {
   readonly objectBytes: number;
   /** The owners of its directory before, where they seem to have been renamed; the first one first. */
   readonly formerOwners: readonly FormerOwner[];
+  /** Why the file system did not give the unit's size, so that it is in `bytes` as it was known. */
+  readonly rulerFault?: string;
 }
 
 export type WalkOutcome =

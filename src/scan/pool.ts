@@ -253,13 +253,17 @@ export class Pool {
         if (entry === at) entry.job.done({ outcome: 'hung', path }, entry.start);
         else this.#put({ job: entry.job, again: entry.again });
       }
-      const device = this.#stuckAt(walker);
-      for (const urgency of urgencies) {
-        for (const { job } of this.#queue.clear(urgency, device))
-          job.done({ outcome: 'hung', path }, this.#start());
-      }
+      this.#tellHung(this.#stuckAt(walker), path);
     }
     this.#handOut();
+  }
+
+  /** Tells those who wait for a device that it does not answer. */
+  #tellHung(device: string, path: string): void {
+    for (const urgency of urgencies) {
+      for (const { job } of this.#queue.clear(urgency, device))
+        job.done({ outcome: 'hung', path }, this.#start());
+    }
   }
 
   #give(walker: WalkerHandle<Entry>, { urgency, device }: Next, entries: readonly Entry[]): void {
@@ -320,6 +324,7 @@ export class Pool {
           const entry = walker.batch.get(id);
           walker.batch.delete(id);
           entry?.job.done(result, entry.start);
+          if (result.outcome === 'hung') this.#tellHung(walker.device, result.path);
         }
         return;
       case 'idle': {

@@ -19,6 +19,8 @@ export interface WalkProblems<Entry> {
 export interface Problems {
   readonly unread: WalkProblems<UnreadInUnit>;
   readonly faults: WalkProblems<WalkFault>;
+  /** Units whose size the file system did not give (`[storage.*] RULER`). */
+  readonly rulers: WalkProblems<WalkFault>;
   readonly leftovers: WalkProblems<Leftover>;
   /** Units of which not all counts, since it waits for git to finish in them. */
   readonly held: WalkProblems<HeldRise>;

@@ -73,6 +73,7 @@ export class Run implements ScanRun {
   readonly problems = {
     unread: new CountedList<UnreadInUnit>(),
     faults: new CountedList<WalkFault>(),
+    rulers: new CountedList<WalkFault>(),
     leftovers: new CountedList<Leftover>(),
     held: new CountedList<HeldRise>(),
   };
@@ -137,7 +138,8 @@ export class Run implements ScanRun {
       this.problems.unread.add([{ path: result.path, error: 'ETIMEDOUT' }]);
     }
     if (!('bytes' in result)) return;
-    const { outcome, unread, unreadCount, leftovers, leftoverCount } = result;
+    const { outcome, unread, unreadCount, leftovers, leftoverCount, rulerFault } = result;
+    if (rulerFault !== undefined) this.problems.rulers.add([{ path, what: rulerFault }]);
     this.problems.unread.add(unread, unreadCount - unread.length);
     this.problems.leftovers.add(leftovers, leftoverCount - leftovers.length);
     if (outcome === 'too large') {

@@ -5,7 +5,8 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
-import type { Layout, Located, StorageKind } from '../layout/index.ts';
+import { type Layout, type Located, leavesOf, rulerText, type StorageKind } from '../layout/index.ts';
+import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import { Around } from './around.ts';
 import { openDisks, type WatchedDisk } from './disks.ts';
@@ -53,6 +54,8 @@ export interface Scanner {
   disks(deadlineMs: number): Promise<readonly WatchedDisk[]>;
   /** Where the directories are that the templates begin with; none before that was found out. */
   places(): readonly TemplatePlace[];
+  /** The kinds of data whose units are not walked, with their rulers as they are configured. */
+  rulers(): ReadonlyMap<Leaf, string>;
   /** Takes other settings: the sweep that runs is stopped, and the one that is given back begun. */
   reconfigure(settings: ScanSettings): ScanRun;
   status(): ScannerStatus;
@@ -218,7 +221,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       clearInterval(timer);
     }
     if (run.state === 'done' && run.owners === null) extent = run.extent();
-    const { unread, faults, leftovers, held } = run.problems;
+    const { unread, faults, rulers, leftovers, held } = run.problems;
     log.info(
       {
         run: run.id,
@@ -226,6 +229,7 @@ export function createScanner(options: ScannerOptions): Scanner {
         ...run.progress(),
         unread: unread.count,
         faults: faults.count,
+        rulers: rulers.count,
         leftovers: leftovers.count,
         held: held.count,
         drift: run.drift,
@@ -256,6 +260,7 @@ export function createScanner(options: ScannerOptions): Scanner {
       return isClosed || context === null ? 'stopped' : measuring.measure(path, 'change');
     },
     places: () => (context === null ? [] : placesIn(context.layout)),
+    rulers: () => (context === null ? new Map() : rulersIn(context.layout)),
     reconfigure: changed => {
       settings = changed;
       current?.abort.abort();
@@ -291,6 +296,14 @@ function placesIn({ roots, tracks }: Layout): readonly TemplatePlace[] {
     const root = roots[index];
     return root === undefined ? [] : [{ kind, path: root.path }];
   });
+}
+
+function rulersIn({ tracks }: Layout): ReadonlyMap<Leaf, string> {
+  return new Map(
+    tracks
+      .filter(({ ruler, isWalked }) => ruler.by !== 'walk' && isWalked)
+      .flatMap(track => leavesOf(track).map(leaf => [leaf, rulerText(track.ruler)])),
+  );
 }
 
 /** Tells whether a promise is fulfilled within the time. */

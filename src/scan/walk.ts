@@ -7,14 +7,11 @@
  * Synchronous, for worker threads.
  */
 
-import { lstatSync } from 'node:fs';
-import { systemCode } from '../errors.ts';
-import { encodePath, type Unit } from '../layout/index.ts';
 import { Arrivals } from './arrivals.ts';
 import type { Cache } from './cache.ts';
 import { mayHoldCopies } from './copies.ts';
-import type { FormerOwner } from './former-owners.ts';
 import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
+import { formerOwnersOf, type Identity, identityOf } from './identity.ts';
 import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
 import { isSignatureCurrent } from './signature.ts';
 import { carryOver, totalOfSums } from './sums.ts';
@@ -104,10 +101,6 @@ function bySignature(
   };
 }
 
-function formerOwnersOf({ path, owner }: Unit, { birth }: Identity, cache: Cache): readonly FormerOwner[] {
-  return birth === null || owner === null ? [] : cache.formerOwners(path, birth, owner);
-}
-
 /**
  * All that were at work at any time of the walk; those without another sign, since their packs can have been
  * begun.
@@ -151,24 +144,4 @@ function bytesOf(state: Walk, cache: Cache): number {
     sums.bytes[first.directory] = (sums.bytes[first.directory] ?? 0) + unseen;
   }
   return totalOfSums(sums);
-}
-
-interface Identity {
-  readonly name: string;
-  /** Tells it from all directories that ever were; null where the file system keeps no times of birth. */
-  readonly birth: string | null;
-}
-
-/** Which directory is there; null where none is. Where the system does not say, that is its name. */
-function identityOf(path: string): Identity | null {
-  try {
-    const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
-    if (stats?.isDirectory() !== true) return null;
-    const name = `${stats.dev}:${stats.ino}`;
-    return { name, birth: stats.birthtimeNs > 0n ? `${name}:${stats.birthtimeNs}` : null };
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === null) throw error;
-    return { name: code, birth: null };
-  }
 }

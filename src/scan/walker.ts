@@ -18,6 +18,7 @@ import type {
   WalkerRequest,
   WalkerStart,
 } from './messages.ts';
+import { BatchAttributes, isRuled, measureByAttribute } from './ruler.ts';
 import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
@@ -47,13 +48,14 @@ port.on('message', (request: WalkerRequest) => {
   }
   avoided = request.avoided;
   const last = request.tasks.at(-1);
+  const attributes = new BatchAttributes(request.tasks.flatMap(({ task }) => ('unit' in task ? [task] : [])));
   for (const task of request.tasks) {
     if (isSet(signal.stop) || isSet(signal.yield)) break;
     beginTask(view);
     counts[count.since] = monotonic();
     counts[count.task] = task.id;
     // Results are handed over during a walk too, so `pending` is another one after it.
-    const result = resultOf(task, request.context);
+    const result = resultOf(task, request.context, attributes);
     pending.push({ id: task.id, result });
     if (task !== last) handOver();
   }
@@ -84,10 +86,10 @@ function handOver(): void {
   sentAt = now;
 }
 
-function resultOf(numbered: NumberedTask, context: ScanContext): TaskResult {
+function resultOf(numbered: NumberedTask, context: ScanContext, attributes: BatchAttributes): TaskResult {
   try {
     const { task } = numbered;
-    if ('unit' in task) return walked(task, numbered, context, task.trustsSignature === true);
+    if ('unit' in task) return measured(task, numbered, context, attributes, task.trustsSignature === true);
     let { layout } = context;
     let located = inspect(layout, task.path);
     if (located.found === 'unread') {
@@ -96,7 +98,8 @@ function resultOf(numbered: NumberedTask, context: ScanContext): TaskResult {
       located = inspect(layout, task.path);
     }
     if (located.found === 'unread') return { outcome: 'unread', path: located.path, error: located.error };
-    return located.found === 'none' ? { outcome: 'none', layout } : walked(located, numbered, context, false);
+    if (located.found === 'none') return { outcome: 'none', layout };
+    return measured(located, numbered, context, new BatchAttributes([located]), false);
   } catch (error) {
     return {
       outcome: 'failed',
@@ -105,14 +108,19 @@ function resultOf(numbered: NumberedTask, context: ScanContext): TaskResult {
   }
 }
 
-function walked(
-  { unit, inner }: UnitTask,
+function measured(
+  task: UnitTask,
   { knownBytes }: NumberedTask,
   { exclude, measure }: ScanContext,
+  attributes: BatchAttributes,
   trustsSignature: boolean,
 ): TaskResult {
+  const { unit, inner } = task;
   const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes, trustsSignature };
-  const outcome = walk(request, cache, counting());
+  const outcome = isRuled(task)
+    ? measureByAttribute(request, () => attributes.of(task), cache, counting())
+    : walk(request, cache, counting());
+  if (outcome === null) return { outcome: 'hung', path: unit.path };
   return 'bytes' in outcome ? { ...outcome, unit, inner } : outcome;
 }
 

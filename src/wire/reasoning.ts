@@ -1,7 +1,7 @@
 /** Why decisions are as they are, what is odd about a policy, and what another one would change. */
 
 import { z } from 'zod';
-import { subjects } from '../quota/index.ts';
+import { leaves, subjects } from '../quota/index.ts';
 import { knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
@@ -49,6 +49,13 @@ export const explanation = z
       .array(z.object({ step, groups: z.array(explainedGroup).readonly() }))
       .readonly()
       .meta({ description: 'In the order in which they were asked; none when quotas are switched off.' }),
+    rulers: z
+      .array(z.object({ subject: z.enum(leaves), ruler: z.string() }))
+      .readonly()
+      .meta({
+        description:
+          'The kinds of data whose sizes this host does not find by walks, and `[storage.*] RULER`: the file system adds them up in its own way.',
+      }),
     decision: verdict.extend({
       by: z.enum(['disabled', 'rule', 'no_match']),
       step: step.nullable(),

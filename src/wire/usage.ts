@@ -65,7 +65,13 @@ export const unitRow = z
     }),
     subject: z.string(),
     bytes,
-    files: z.number().int().nullable().meta({ description: 'Null for a unit of another host.' }),
+    files: z.number().int().nullable().meta({
+      description: 'Null for a unit of another host, and for one whose size the file system keeps.',
+    }),
+    ruler: z.string().nullable().meta({
+      description:
+        '`[storage.*] RULER` of a unit that is not walked, such as `xattr:ceph.dir.rbytes`: its bytes are what the file system adds up, which may differ from what a walk counts. Null for all others.',
+    }),
     partial: z.boolean(),
     measured_at: z.string().nullable().meta({
       description: 'Of a unit of another host, when the oldest there was measured; null: it was reported.',

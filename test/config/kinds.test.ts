@@ -122,6 +122,19 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
       'path x',
     ],
   ],
+  'storage.repos.RULER': [
+    ['walk', 'Walk', 'xattr:ceph.dir.rbytes', 'XATTR: user.rbytes'],
+    [
+      '',
+      'xattr',
+      'xattr:',
+      'xattr:rbytes',
+      'xattr:user.',
+      'xattr:user.a b',
+      'xattr:user.a=b',
+      'quota:project',
+    ],
+  ],
   'users.CASE': [
     ['fold', 'keep'],
     ['', 'true'],
@@ -203,6 +216,7 @@ PATH = ../packages/{owner}
       templates: [`${dirname(folder)}/packages/{owner}`],
       owner: { by: 'path' },
       visibility: 'export-ok',
+      ruler: { by: 'walk' },
     },
   ]);
 });

@@ -19,6 +19,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     walking: [],
     unread: none,
     faults: none,
+    rulers: none,
     leftovers: none,
     renames: [],
     sweptAgoMs: 0,

@@ -55,7 +55,7 @@ function figureRoutes<Params extends z.ZodObject>(
       query: z.strictObject({ subject: askedSubject }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
       handle: ({ params: named, query: { subject } }, { caller }) =>
-        explanationShown(ledger.explain(owner(named, caller).name, subject)),
+        explanationShown(ledger.explain(owner(named, caller).name, subject), services.scanner.rulers()),
     }),
     route({
       ...common,
@@ -97,8 +97,9 @@ function figureRoutes<Params extends z.ZodObject>(
   ];
 }
 
-async function ownReportOf({ ledger, contact, scanner }: ApiServices, name: string): Promise<OwnReport> {
-  const { known, units, ...report } = await reportOf(ledger, name, mostUnits);
+async function ownReportOf(services: ApiServices, name: string): Promise<OwnReport> {
+  const { ledger, contact, scanner } = services;
+  const { known, units, ...report } = await reportOf(services, name, mostUnits);
   const { mode, warnAt } = ledger.settings;
   const roots = scanner.places().map(({ path }) => path);
   return {

@@ -3,6 +3,7 @@
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { asTree, subjects } from '../../quota/index.ts';
 import type { OwnerReport, OwnerRow, UnitRow } from '../../wire/index.ts';
+import type { ApiServices } from '../services.ts';
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   const decision = ledger.deciderFor(owner)('size:all');
@@ -25,25 +26,32 @@ export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
 }
 
 /** Tells the `most` largest units of each source. */
-export async function reportOf(ledger: Ledger, name: string, most: number): Promise<OwnerReport> {
+export async function reportOf(
+  { ledger, scanner, host }: Pick<ApiServices, 'ledger' | 'scanner' | 'host'>,
+  name: string,
+  most: number,
+): Promise<OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {
     const { allowed, used, limit, group, rule } = ledger.deciderFor(owner)(subject);
     return [subject, { allowed, used, limit, group, rule }];
   });
-  const units = (await ledger.shares.unitsOf(owner.name, { most })).map(
-    (unit): UnitRow => ({
+  const rulers = scanner.rulers();
+  const units = (await ledger.shares.unitsOf(owner.name, { most })).map((unit): UnitRow => {
+    const ruler = unit.kind === 'walked' && unit.host === host ? (rulers.get(unit.leaf) ?? null) : null;
+    return {
       host: unit.host,
       name: unit.name,
       kind: unit.kind,
       source: unit.source,
       subject: unit.leaf,
       bytes: unit.bytes,
-      files: unit.files,
+      files: ruler === null ? unit.files : null,
+      ruler,
       partial: unit.partial,
       measured_at: unit.measuredAt === null ? null : new Date(unit.measuredAt).toISOString(),
-    }),
-  );
+    };
+  });
   return {
     ...rowOf(ledger, owner),
     known: owner.id !== null,

@@ -8,6 +8,7 @@ import {
   asTree,
   type Group as HeldGroup,
   type Rule as HeldRule,
+  type Leaf,
   type Explanation as Reasoning,
 } from '../../quota/index.ts';
 import type { ScanRun } from '../../scan/index.ts';
@@ -67,13 +68,11 @@ export function editOf({ limit, subjects }: RuleEdit): policy.RuleEdit {
   };
 }
 
-export function explanationShown({
-  subject,
-  settings,
-  addingBytes,
-  steps,
-  decision,
-}: Reasoning): Explanation {
+/** `rulers`: the leaves that are not walked, with how they are measured. */
+export function explanationShown(
+  { subject, settings, addingBytes, steps, decision }: Reasoning,
+  rulers: ReadonlyMap<Leaf, string>,
+): Explanation {
   const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
   const { warnPercent, ...decided } = decision;
   return {
@@ -81,6 +80,7 @@ export function explanationShown({
     settings: { enabled, refuse_when: refuseWhen, uncovered, precise, mode, total_bytes: totalBytes },
     adding_bytes: addingBytes,
     steps,
+    rulers: [...rulers].map(([leaf, ruler]) => ({ subject: leaf, ruler })),
     decision: { ...decided, warn_percent: warnPercent },
   };
 }
@@ -97,7 +97,7 @@ export function scanShown(run: ScanRun): ScanReport {
     finished_at: isoOf(run.finishedAt),
     progress: progressShown(run.progress()),
     unread: shortened(problems.unread, ({ path, error: why }) => ({ path, why })),
-    faults: shortened(problems.faults, ({ path, what: why }) => ({ path, why })),
+    faults: shortened(faultsOf(problems), ({ path, what: why }) => ({ path, why })),
     held: shortened(problems.held, ({ path, bytes, why }) => ({
       path,
       why: `${formatBytes(bytes)} may exist twice: ${why}`,
@@ -105,6 +105,10 @@ export function scanShown(run: ScanRun): ScanReport {
     drift: drift === null ? null : { units: drift.units, bytes: drift.bytes },
     error,
   };
+}
+
+function faultsOf({ faults, rulers }: ScanRun['problems']): ScanRun['problems']['faults'] {
+  return { first: [...faults.first, ...rulers.first], count: faults.count + rulers.count };
 }
 
 function progressShown(progress: ReturnType<ScanRun['progress']>): ScanReport['progress'] {

@@ -33,7 +33,8 @@ const listQuery = z.strictObject({
   limit: z.coerce.number<string>().int().min(1).max(mostRows).default(50),
 });
 
-export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] {
+export function usageRoutes(services: ApiServices): readonly Route[] {
+  const { ledger, baseUrl, scanner } = services;
   return [
     route({
       id: 'listUsage',
@@ -72,7 +73,7 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       access: administrators.read,
       params: z.object({ owner: knownName }),
       answer: { status: 200, description: 'The owner', schema: ownerReport },
-      handle: ({ params }) => reportOf(ledger, params.owner, mostUnits),
+      handle: ({ params }) => reportOf(services, params.owner, mostUnits),
     }),
     route({
       id: 'explainDecision',
@@ -83,7 +84,7 @@ export function usageRoutes({ ledger, baseUrl }: ApiServices): readonly Route[] 
       access: administrators.read,
       query: z.strictObject({ user: knownName.min(1), subject: askedSubject }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: ({ query }) => explanationShown(ledger.explain(query.user, query.subject)),
+      handle: ({ query }) => explanationShown(ledger.explain(query.user, query.subject), scanner.rulers()),
     }),
   ];
 }

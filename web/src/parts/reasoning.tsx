@@ -25,7 +25,7 @@ export interface ReasoningProps {
 }
 
 export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
-  const { steps, decision, settings } = explanation;
+  const { steps, decision, settings, rulers } = explanation;
   return (
     <div class="stack">
       <p>
@@ -34,6 +34,12 @@ export function Reasoning({ explanation, hasLinks = true }: ReasoningProps) {
           !decision.allowed &&
           ' Report mode: the refusal is only recorded, and everything is allowed.'}
       </p>
+      {rulers.length > 0 && (
+        <p class="quiet-text">
+          The file system adds up these sizes itself:{' '}
+          {rulers.map(({ subject, ruler }) => `${subjectWords(subject)} (RULER = ${ruler})`).join(', ')}.
+        </p>
+      )}
       {steps.length > 0 && (
         <ol class="reasoning">
           {steps.map(step => (

@@ -45,9 +45,15 @@ export function Units({ units }: { readonly units: readonly UnitRow[] }) {
             key: 'bytes',
             title: 'Size',
             isNumber: true,
-            cell: ({ bytes, partial }) => (
+            cell: ({ bytes, partial, ruler }) => (
               <>
-                {partial && <span class="mark near">partly</span>} <Size bytes={bytes} />
+                {partial && <span class="mark near">partly</span>}{' '}
+                {ruler !== null && (
+                  <span class="quiet-text" title={`RULER = ${printable(ruler)}`}>
+                    sum of the file system
+                  </span>
+                )}{' '}
+                <Size bytes={bytes} />
               </>
             ),
           },
