@@ -210,6 +210,7 @@ PATH = ../packages/{owner}
       templates: [`${folder}/git/{owner}/{repo}.git`, '/srv/{owner}/{repo}'],
       owner: { by: 'git-config', key: 'gitweb.owner' },
       visibility: 'private',
+      ruler: { by: 'walk' },
     },
     {
       kind: 'packages',
