@@ -8,8 +8,9 @@
  */
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
-import { beforeLook, isOfNetwork, type Mount, type MountTable } from '../layout/index.ts';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { systemCode } from '../errors.ts';
+import { beforeLook, encodePath, isOfNetwork, type Mount, type MountTable } from '../layout/index.ts';
 
 const byUuid = '/dev/disk/by-uuid';
 
@@ -24,7 +25,7 @@ export function fileSystemAt(path: string, device: bigint, mountAt: MountTable):
   const mount = mountAt(path);
   const marks = [
     ['uuid', mount === null ? null : uuidOf(mount.source)],
-    ['fsid', fsidAt(path, device)],
+    ['fsid', fsidOf(path, device, mount)],
     ['source', mount === null ? null : remoteName(mount)],
   ] as const;
   const words = marks.flatMap(([kind, mark]) =>
@@ -61,6 +62,46 @@ function uuidOf(source: string): string | null {
       statSync(`${byUuid}/${name}`, { bigint: true, throwIfNoEntry: false })?.rdev === rdev;
     return readdirSync(byUuid).find(isIt) ?? null;
   } catch {
+    return null;
+  }
+}
+
+interface KnownFsid {
+  /** What was there when it was asked for. */
+  readonly evidence: string;
+  readonly fsid: string | null;
+}
+
+/** By path; a thread lives long, and asks before and after each sweep. */
+const knownFsids = new Map<string, KnownFsid>();
+/** One for each directory that a template begins with. */
+const mostKnown = 1000;
+
+/**
+ * Starting a program takes longer than to compare all of a thousand units: it is asked again only where the
+ * mount, its first directory or the directory at the path are others, or have changed at all.
+ */
+function fsidOf(path: string, device: bigint, mount: Mount | null): string | null {
+  const evidence = mount === null ? null : evidenceOf(path, mount);
+  const known = knownFsids.get(path);
+  if (known !== undefined && known.evidence === evidence) return known.fsid;
+  const fsid = fsidAt(path, device);
+  if (knownFsids.size >= mostKnown) knownFsids.clear();
+  if (evidence !== null) knownFsids.set(path, { evidence, fsid });
+  return fsid;
+}
+
+/** Null where the system does not say. */
+function evidenceOf(path: string, mount: Mount): string | null {
+  try {
+    const statuses = [mount.at, path].map(place => {
+      beforeLook(place);
+      const { dev, ino, birthtimeNs, mtimeNs, ctimeNs } = lstatSync(encodePath(place), { bigint: true });
+      return [dev, ino, birthtimeNs, mtimeNs, ctimeNs].join(' ');
+    });
+    return JSON.stringify([mount, statuses]);
+  } catch (error) {
+    if (systemCode(error) === null) throw error;
     return null;
   }
 }

@@ -32,7 +32,7 @@ import type {
 import { beginTask, monotonic, rest, shareLooks, viewOf } from './shared.ts';
 
 const port = parentPort;
-if (port === null) throw new Error('client.ts is run as a worker thread');
+if (port === null) throw new Error('io-worker.ts is run as a worker thread');
 
 // The one who starts this thread gives it nothing else.
 const { shared: buffer } = workerData as IoWorkerStart;

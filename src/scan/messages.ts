@@ -1,7 +1,7 @@
 /** The messages between the threads of this module. All of them are plain data. */
 
 import type { Discovered, Layout, Located, Root, StorageSettings, Unit } from '../layout/index.ts';
-import type { Measure, Walked } from './outcome.ts';
+import type { Measure, Unchanged, Walked } from './outcome.ts';
 
 /** The units to walk, and how: as configured, and as they are on the disk. */
 export interface ScanContext {
@@ -62,10 +62,13 @@ export type TaskResult =
   | { readonly outcome: 'hung'; readonly path: string }
   | { readonly outcome: 'stopped' };
 
+/** What a walker says of one task. Of a unit that is as it was, which most are, little is to be sent. */
+export type WalkerResult = TaskResult | Unchanged;
+
 export type WalkerReport =
   | {
       readonly type: 'results';
-      readonly results: readonly { readonly id: number; readonly result: TaskResult }[];
+      readonly results: readonly { readonly id: number; readonly result: WalkerResult }[];
     }
   /** The batch is over; what it gave no result for was handed back. */
   | { readonly type: 'idle' }

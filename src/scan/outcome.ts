@@ -15,8 +15,6 @@ export interface WalkRequest {
   readonly measure: Measure;
   /** The bytes that the unit is known with; null where it is new. */
   readonly knownBytes: number | null;
-  /** Tells whether the signature of an earlier walk may stand for this one. */
-  readonly trustsSignature?: boolean;
 }
 
 export interface UnreadInUnit {
@@ -66,6 +64,12 @@ export interface Walked {
   readonly formerOwners: readonly FormerOwner[];
   /** Why the file system did not give the unit's size, so that it is in `bytes` as it was known. */
   readonly rulerFault?: string;
+}
+
+/** Nothing has changed since an earlier walk, whose figures these are. */
+export interface Unchanged
+  extends Pick<Walked, 'bytes' | 'files' | 'directories' | 'objectBytes' | 'formerOwners'> {
+  readonly outcome: 'unchanged';
 }
 
 export type WalkOutcome =

@@ -17,6 +17,7 @@ import type { ScanContext, Task, TaskResult, WalkerReport } from './messages.ts'
 import { type Next, Queue, type Urgency, urgencies } from './queue.ts';
 import { beginTask, count, lookedAt, monotonic, signal, stuckMs } from './shared.ts';
 import { endThread } from './thread.ts';
+import { taskResult } from './unchanged.ts';
 import {
   type Counts,
   countsOf,
@@ -70,7 +71,8 @@ interface Entry {
   readonly again: boolean;
 }
 
-const mostInBatch = 32;
+/** Each batch is a message to a thread, and one back. */
+const mostInBatch = 128;
 /** A walker that has not got on for so long is not counted. */
 const slowMs = 1000;
 /** So many may be left uncounted at the same time. */
@@ -103,9 +105,8 @@ export class Pool {
   add(job: WalkJob): void {
     const path = pathOfTask(job.task);
     const device = this.#options.deviceOf(path);
-    const hung = [...this.#walkers].find(
-      walker => walker.release !== null && this.#stuckAt(walker) === device,
-    );
+    const isAt = (walker: WalkerHandle<Entry>) => walker.release !== null && this.#stuckAt(walker) === device;
+    const hung = [...this.#walkers].find(isAt);
     const at = hung === undefined ? this.#options.hangs.waitingAt(path) : lookedAt(hung.shared);
     if (at !== null) {
       job.done({ outcome: 'hung', path: at }, this.#start());
@@ -323,7 +324,7 @@ export class Pool {
         for (const { id, result } of report.results) {
           const entry = walker.batch.get(id);
           walker.batch.delete(id);
-          entry?.job.done(result, entry.start);
+          entry?.job.done(taskResult(entry.job.task, result), entry.start);
           if (result.outcome === 'hung') this.#tellHung(walker.device, result.path);
         }
         return;

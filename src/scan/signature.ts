@@ -12,18 +12,20 @@
  * same time, and files that somebody may still be writing.
  */
 
-import { type BigIntStats, lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, locationOf } from '../layout/index.ts';
 import type { WalkRequest } from './outcome.ts';
 import { StatusDigest } from './status-digest.ts';
 
-/** The result of a walk that read all of a unit. */
+/** The result of a walk that read all of a unit, as far as it is kept. */
 export interface FoundByWalk {
   readonly bytes: number;
   readonly files: number;
   readonly directories: number;
   readonly objectBytes: number;
+  /** How many former owners its directory has; where there are some, they are kept elsewhere. */
+  readonly formerOwners: number;
 }
 
 export interface Signature extends FoundByWalk {
@@ -35,7 +37,7 @@ export interface Signature extends FoundByWalk {
 }
 
 /** Signatures of another form than this one's are as good as none. */
-const version = 1;
+const version = 2;
 
 /** File systems keep times to two seconds at least. */
 const youngDirectoryMs = 2000;
@@ -45,6 +47,8 @@ const youngFileMs = 60_000;
 const youngBlocksMs = 600_000;
 
 const directoriesPerPulse = 512;
+
+const noThrow = { throwIfNoEntry: false } as const;
 
 /** A signature in the making, during a walk. */
 export class SignatureDraft {
@@ -64,13 +68,13 @@ export class SignatureDraft {
   }
 
   /** Adds a directory by its place in the sums; its status must have been asked for before it was read. */
-  addDirectory(directory: number, parent: number, name: string, status: BigIntStats): void {
+  addDirectory(directory: number, parent: number, name: string, status: Stats): void {
     if (this.#isDoubtful) return;
     this.#places.set(directory, this.#names.length);
     this.#parents.push(this.#places.get(parent) ?? -1);
     this.#names.push(name);
     this.#statuses.add(status);
-    const changedAt = Math.max(Number(status.mtimeMs), Number(status.ctimeMs));
+    const changedAt = Math.max(status.mtimeMs, status.ctimeMs);
     // Also where it lies ahead: the clock was set back, and comes by that time once more.
     if (changedAt > this.#startedAt - youngDirectoryMs) this.doubt();
   }
@@ -88,9 +92,8 @@ export class SignatureDraft {
   /** Null where none may be taken. */
   finish(found: FoundByWalk): Signature | null {
     if (this.#isDoubtful) return null;
-    const { bytes, files, directories, objectBytes } = found;
     const digest = this.#statuses.end(termsOf(this.#request, found));
-    return { digest, parents: this.#parents, names: this.#names, bytes, files, directories, objectBytes };
+    return { ...found, digest, parents: this.#parents, names: this.#names };
   }
 }
 
@@ -110,10 +113,7 @@ export function isSignatureCurrent(
       const path = above === undefined ? request.unit.path : `${above}/${name}`;
       paths.push(path);
       beforeLook(path);
-      const status = lstatSync(locationOf(path, !path.isWellFormed()), {
-        bigint: true,
-        throwIfNoEntry: false,
-      });
+      const status = lstatSync(locationOf(path, !path.isWellFormed()), noThrow);
       if (status?.isDirectory() !== true) return false;
       statuses.add(status);
     }
@@ -125,16 +125,19 @@ export function isSignatureCurrent(
   return statuses.end(termsOf(request, signature)) === digest;
 }
 
-/** The result, and how the unit was to be walked: a signature of other terms is another one. */
+/**
+ * The result, whose the unit is, and how it was to be walked: a signature of other terms is another one.
+ */
 function termsOf({ unit, inner, exclude, measure }: WalkRequest, found: FoundByWalk): string {
-  const { bytes, files, directories, objectBytes } = found;
+  const { bytes, files, directories, objectBytes, formerOwners } = found;
   const places = inner.map(path => path.slice(unit.path.length));
   return JSON.stringify([
     version,
     unit.kind,
+    unit.owner,
     measure,
     [...exclude],
     places,
-    [bytes, files, directories, objectBytes],
+    [bytes, files, directories, objectBytes, formerOwners],
   ]);
 }

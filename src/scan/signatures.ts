@@ -26,11 +26,12 @@ export function signaturesIn(database: DatabaseSync): Signatures {
       const row = rowOf.get(path);
       return row === undefined ? null : signatureOf(String(row.digest), String(row.tree), String(row.found));
     },
-    write: (path, { digest, parents, names, bytes, files, directories, objectBytes }) => {
+    write: (path, { digest, parents, names, bytes, files, directories, objectBytes, formerOwners }) => {
       if (digestOf.get(path)?.digest === digest) return;
       // Names that are not UTF-8 have lone surrogates, which JSON escapes and SQLite would not keep.
       const tree = JSON.stringify([parents, names]);
-      put.run(path, digest, tree, JSON.stringify([bytes, files, directories, objectBytes]));
+      const found = [bytes, files, directories, objectBytes, formerOwners];
+      put.run(path, digest, tree, JSON.stringify(found));
     },
   };
 }
@@ -39,10 +40,11 @@ export function signaturesIn(database: DatabaseSync): Signatures {
 function signatureOf(digest: string, tree: string, found: string): Signature | null {
   try {
     const [parents, names]: unknown[] = JSON.parse(tree);
-    const [bytes, files, directories, objectBytes]: unknown[] = JSON.parse(found);
+    const [bytes, files, directories, objectBytes, formerOwners]: unknown[] = JSON.parse(found);
     if (!isListOf(parents, isWhole) || !isListOf(names, isText)) return null;
-    if (!isWhole(bytes) || !isWhole(files) || !isWhole(directories) || !isWhole(objectBytes)) return null;
-    return { digest, parents, names, bytes, files, directories, objectBytes };
+    if (!isWhole(bytes) || !isWhole(files) || !isWhole(directories)) return null;
+    if (!isWhole(objectBytes) || !isWhole(formerOwners)) return null;
+    return { digest, parents, names, bytes, files, directories, objectBytes, formerOwners };
   } catch {
     return null;
   }

@@ -5,16 +5,7 @@
  * its paths is a limit.
  */
 
-import {
-  accessSync,
-  type BigIntStats,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  type Stats,
-} from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from 'node:fs';
 import { systemCode } from '../errors.ts';
 import { beforeLook, list, locationOf } from '../layout/index.ts';
 import type { Arrivals, ArrivedFile } from './arrivals.ts';
@@ -172,7 +163,7 @@ function takeEach(state: Walk): boolean {
 function visit(state: Walk, place: Place, directory: number): void {
   let { path, odd } = place;
   if (!path.startsWith(held)) beforeLook(path);
-  let stats: Stats | BigIntStats | undefined;
+  let stats: Stats | undefined;
   if (path.length > longestPath && process.platform === 'linux') {
     const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
     const directoryHeld = openSync(locationOf(path, odd), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -182,11 +173,10 @@ function visit(state: Walk, place: Place, directory: number): void {
     odd = false;
     stats = fstatSync(directoryHeld);
     state.signature.doubt();
-  } else if (place.isFanOut) {
-    stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
   } else {
-    stats = lstatSync(locationOf(path, odd), { bigint: true, throwIfNoEntry: false });
-    if (stats !== undefined) state.signature.addDirectory(directory, place.parent, place.name, stats);
+    stats = lstatSync(locationOf(path, odd), { throwIfNoEntry: false });
+    if (stats !== undefined && !place.isFanOut)
+      state.signature.addDirectory(directory, place.parent, place.name, stats);
   }
   // It is gone, or a link has taken its place.
   if (stats?.isDirectory() !== true) {
@@ -194,7 +184,7 @@ function visit(state: Walk, place: Place, directory: number): void {
     return;
   }
   countDirectory(state, place, directory, stats);
-  const listing = list(locationOf(path, odd), Number(stats.size));
+  const listing = list(locationOf(path, odd), stats.size);
   const stepsBefore = state.steps.length;
   for (const entry of listing.entries) {
     state.entries += 1;
@@ -217,14 +207,9 @@ function visit(state: Walk, place: Place, directory: number): void {
 }
 
 /** Adds the blocks that hold a directory's names; its length says nothing that file systems agree on. */
-function countDirectory(
-  state: Walk,
-  { leftover }: Place,
-  directory: number,
-  { blocks }: Stats | BigIntStats,
-): void {
+function countDirectory(state: Walk, { leftover }: Place, directory: number, { blocks }: Stats): void {
   if (state.request.measure === 'apparent') return;
-  const bytes = Number(blocks) * blockBytes;
+  const bytes = blocks * blockBytes;
   state.sums.bytes[directory] = (state.sums.bytes[directory] ?? 0) + bytes;
   state.bytes += bytes;
   if (leftover !== null) leftover.bytes += bytes;

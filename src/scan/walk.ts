@@ -11,9 +11,8 @@ import { Arrivals } from './arrivals.ts';
 import type { Cache } from './cache.ts';
 import { mayHoldCopies } from './copies.ts';
 import { type Collector, collectorsOf, type Packs, packsOf } from './gitfiles.ts';
-import { formerOwnersOf, type Identity, identityOf } from './identity.ts';
+import { formerOwnersOf, identityOf } from './identity.ts';
 import type { PacksDuringWalk, WalkOutcome, WalkRequest } from './outcome.ts';
-import { isSignatureCurrent } from './signature.ts';
 import { carryOver, totalOfSums } from './sums.ts';
 import { beginWalk, type Pulse, takeSteps, type Walk } from './visit.ts';
 
@@ -27,8 +26,6 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const { unit } = request;
   const identity = identityOf(unit.path);
   if (identity === null) return { outcome: 'vanished' };
-  const stands = request.trustsSignature === true ? bySignature(request, identity, cache, pulse) : null;
-  if (stands !== null) return stands;
   const isRepository = unit.kind === 'repos' || unit.kind === 'wiki';
   const startedAt = Date.now();
   const collectorsBefore = isRepository ? collectorsOf(unit.path, startedAt) : [];
@@ -46,13 +43,16 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
   const mostCopied = collectors.length === 0 ? 0 : arrivals.mostCopied(earliest(collectors, startedAt));
   const packs = before === null ? 'still' : packsNow(state, collectors, before, arrivals);
   const isSettled = isExact && state.unreadCount === 0 && packs === 'still';
-  const signature = isSettled ? state.signature.finish(state) : null;
+  const formerOwners = formerOwnersOf(unit, identity, cache);
+  const { files, directories, objectBytes } = state;
+  const found = { bytes, files, directories, objectBytes, formerOwners: formerOwners.length };
+  const signature = isSettled ? state.signature.finish(found) : null;
   if (signature !== null) cache.writeSignature(unit.path, signature);
   return {
     outcome: isExact ? 'measured' : 'too large',
     bytes: isExact ? bytes : 0,
-    files: state.files,
-    directories: state.directories,
+    files,
+    directories,
     partial: state.unreadCount > 0,
     unread: state.unread,
     unreadCount: state.unreadCount,
@@ -62,42 +62,8 @@ export function walk(request: WalkRequest, cache: Cache, pulse: Pulse): WalkOutc
     packsIdentity: before?.identity ?? '',
     collectors: collectors.map(({ id }) => id),
     certainBytes: isExact ? Math.max(0, bytes - mostCopied) : 0,
-    objectBytes: state.objectBytes,
-    formerOwners: formerOwnersOf(unit, identity, cache),
-  };
-}
-
-/** The result of the last walk, where the signature says that nothing has changed since; null elsewhere. */
-function bySignature(
-  request: WalkRequest,
-  identity: Identity,
-  cache: Cache,
-  pulse: Pulse,
-): WalkOutcome | null {
-  const { unit, knownBytes } = request;
-  const signature = cache.readSignature(unit.path);
-  if (signature === null || signature.bytes !== knownBytes) return null;
-  const nothing = { directories: 0, files: 0, bytes: 0 };
-  const holds = isSignatureCurrent(request, signature, () => pulse(nothing));
-  if (holds === false) return null;
-  const { bytes, files, directories, objectBytes } = signature;
-  if (holds === null || !pulse(signature)) return { outcome: 'stopped' };
-  return {
-    outcome: 'measured',
-    bytes,
-    files,
-    directories,
-    partial: false,
-    unread: [],
-    unreadCount: 0,
-    leftovers: [],
-    leftoverCount: 0,
-    packs: 'still',
-    packsIdentity: '',
-    collectors: [],
-    certainBytes: bytes,
     objectBytes,
-    formerOwners: formerOwnersOf(unit, identity, cache),
+    formerOwners,
   };
 }
 

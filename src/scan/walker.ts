@@ -12,14 +12,15 @@ import { gathering } from './gathered-writes.ts';
 import type {
   NumberedTask,
   ScanContext,
-  TaskResult,
   UnitTask,
   WalkerReport,
   WalkerRequest,
+  WalkerResult,
   WalkerStart,
 } from './messages.ts';
 import { BatchAttributes, isRuled, measureByAttribute } from './ruler.ts';
 import { beginTask, count, monotonic, move, rest, shareLooks, signal, viewOf } from './shared.ts';
+import { unchangedSince } from './unchanged.ts';
 import type { Pulse } from './visit.ts';
 import { walk } from './walk.ts';
 
@@ -37,7 +38,7 @@ const cache = gathering(
 );
 
 const millisecondsTogether = 50;
-let pending: { id: number; result: TaskResult }[] = [];
+let pending: { id: number; result: WalkerResult }[] = [];
 let sentAt = 0;
 
 port.on('message', (request: WalkerRequest) => {
@@ -86,7 +87,7 @@ function handOver(): void {
   sentAt = now;
 }
 
-function resultOf(numbered: NumberedTask, context: ScanContext, attributes: BatchAttributes): TaskResult {
+function resultOf(numbered: NumberedTask, context: ScanContext, attributes: BatchAttributes): WalkerResult {
   try {
     const { task } = numbered;
     if ('unit' in task) return measured(task, numbered, context, attributes, task.trustsSignature === true);
@@ -114,9 +115,11 @@ function measured(
   { exclude, measure }: ScanContext,
   attributes: BatchAttributes,
   trustsSignature: boolean,
-): TaskResult {
+): WalkerResult {
   const { unit, inner } = task;
-  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes, trustsSignature };
+  const request = { unit, inner, exclude: new Set(exclude), measure, knownBytes };
+  const unchanged = trustsSignature && !isRuled(task) ? unchangedSince(request, cache, counting()) : null;
+  if (unchanged !== null) return unchanged;
   const outcome = isRuled(task)
     ? measureByAttribute(request, () => attributes.of(task), cache, counting())
     : walk(request, cache, counting());

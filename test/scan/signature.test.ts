@@ -16,8 +16,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import type { WalkRequest } from '../../src/scan/outcome.ts';
-import { type CachedWalks, cachedWalks } from './cached-walks.ts';
+import { type CachedWalks, cachedWalks, type WalkTerms } from './cached-walks.ts';
 import { bareRepository, fill, independentCount, temporary, unitAt } from './world.ts';
 
 t.setTimeout(300_000);
@@ -25,7 +24,7 @@ t.setTimeout(300_000);
 interface World extends CachedWalks {
   readonly unit: string;
   /** Walks, and tells whether the signature stood for it; the bytes are those known from the last walk. */
-  stands(request?: Partial<WalkRequest>): boolean;
+  stands(request?: WalkTerms): boolean;
 }
 
 function world(t: Test, kind: 'repos' | 'lfs' = 'lfs'): World {

@@ -1,0 +1,56 @@
+/** Units that are as an earlier walk found them, which a signature tells without a walk. */
+
+import type { Cache } from './cache.ts';
+import { formerOwnersOf, identityOf } from './identity.ts';
+import type { Task, TaskResult, WalkerResult } from './messages.ts';
+import type { Unchanged, Walked, WalkRequest } from './outcome.ts';
+import { isSignatureCurrent } from './signature.ts';
+import type { Pulse } from './visit.ts';
+
+/** The result of the last walk, where the signature says that nothing has changed since; null elsewhere. */
+export function unchangedSince(
+  request: WalkRequest,
+  cache: Cache,
+  pulse: Pulse,
+): Unchanged | { readonly outcome: 'stopped' } | null {
+  const { unit, knownBytes } = request;
+  const signature = cache.readSignature(unit.path);
+  if (signature === null || signature.bytes !== knownBytes) return null;
+  const nothing = { directories: 0, files: 0, bytes: 0 };
+  const holds = isSignatureCurrent(request, signature, () => pulse(nothing));
+  if (holds === false) return null;
+  const { bytes, files, directories, objectBytes } = signature;
+  if (holds === null || !pulse(signature)) return { outcome: 'stopped' };
+  const identity = signature.formerOwners === 0 ? null : identityOf(unit.path);
+  const formerOwners = identity === null ? [] : formerOwnersOf(unit, identity, cache);
+  return { outcome: 'unchanged', bytes, files, directories, objectBytes, formerOwners };
+}
+
+/** What a walk would have found. */
+export function walkedAgain({ bytes, files, directories, objectBytes, formerOwners }: Unchanged): Walked {
+  return {
+    outcome: 'measured',
+    bytes,
+    files,
+    directories,
+    partial: false,
+    unread: [],
+    unreadCount: 0,
+    leftovers: [],
+    leftoverCount: 0,
+    packs: 'still',
+    packsIdentity: '',
+    collectors: [],
+    certainBytes: bytes,
+    objectBytes,
+    formerOwners,
+  };
+}
+
+/** The result for those who need not know that there was no walk. */
+export function taskResult(task: Task, result: WalkerResult): TaskResult {
+  if (result.outcome !== 'unchanged') return result;
+  // Only units that a sweep has found are compared.
+  if (!('unit' in task)) return { outcome: 'failed', why: `${task.path} was compared, and not walked` };
+  return { ...walkedAgain(result), unit: task.unit, inner: task.inner };
+}
