@@ -1,0 +1,353 @@
+/** What git and others do to a repository, and what catches each: its signature, or only a walk of VERIFY. */
+
+import { throws } from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Ground } from './git-ground.ts';
+import { fill } from './world.ts';
+
+/**
+ * `signature`: no sweep misses it. `VERIFY`: no directory shows it, so a sweep keeps the figure until the
+ * repository is pushed to, checked or verified. `nothing`: there is nothing to catch.
+ */
+export type Catcher = 'signature' | 'VERIFY' | 'nothing';
+
+export interface Operation {
+  readonly by: Catcher;
+  readonly prepare?: (ground: Ground) => void;
+  readonly run: (ground: Ground) => void;
+}
+
+const manyObjects = 150;
+
+const push: Operation['prepare'] = ({ work, commit, gitIn }) => {
+  commit(3);
+  gitIn(work, 'push', '-q', 'origin', 'HEAD:main');
+};
+
+/** Makes an object whose name begins with these digits, and gives the file that it is made of. */
+function contentNamed(ground: Ground, digits: string): string {
+  for (;;) {
+    const file = join(ground.work, '..', 'content');
+    writeFileSync(file, randomBytes(200).toString('hex'));
+    if (ground.git('hash-object', file).startsWith(digits)) return file;
+  }
+}
+
+/** Writes a file that is new in its directory, also where one of its name is there. */
+function fillAnew(path: string, bytes: number): void {
+  rmSync(path, { force: true });
+  fill(path, bytes);
+}
+
+function fanOutOf({ path }: Ground): string {
+  const [first = ''] = readdirSync(path('objects')).filter(name => /^[0-9a-f]{2}$/.test(name));
+  return first;
+}
+
+/** Two objects that nothing refers to in one directory, of which one is old. */
+function makeUnreachable(ground: Ground): void {
+  const directory = fanOutOf(ground);
+  const names = [0, 1].map(() => ground.git('hash-object', '-w', contentNamed(ground, directory)).trim());
+  const [old = ''] = names;
+  execFileSync('touch', ['-d', '1 year ago', ground.path('objects', directory, old.slice(2))]);
+}
+
+export const operations: Readonly<Record<string, Operation>> = {
+  'push of some objects': { by: 'signature', run: ground => push(ground) },
+  'push of some objects into directories that are all there': {
+    by: 'signature',
+    prepare: ({ path }) => {
+      for (let byte = 0; byte < 256; byte++)
+        mkdirSync(path('objects', byte.toString(16).padStart(2, '0')), { recursive: true });
+    },
+    run: ground => push(ground),
+  },
+  'push of a pack': {
+    by: 'signature',
+    run: ({ work, commit, gitIn }) => {
+      commit(manyObjects);
+      gitIn(work, 'push', '-q', 'origin', 'HEAD:main');
+    },
+  },
+  'forced push': {
+    by: 'signature',
+    run: ({ work, commit, gitIn }) => {
+      gitIn(work, 'reset', '-q', '--hard', 'HEAD~1');
+      commit(2);
+      gitIn(work, 'push', '-q', '--force', 'origin', 'HEAD:main');
+    },
+  },
+  'push of a branch at a commit that is there': {
+    by: 'signature',
+    run: ({ work, gitIn }) => gitIn(work, 'push', '-q', 'origin', 'HEAD:refs/heads/deep/er/branch'),
+  },
+  'push of a tag': {
+    by: 'signature',
+    run: ({ work, gitIn }) => {
+      gitIn(work, 'tag', '-a', '-m', 'a tag', 'v1');
+      gitIn(work, 'push', '-q', 'origin', 'v1');
+    },
+  },
+  'push that deletes a branch': {
+    by: 'signature',
+    run: ({ work, gitIn }) => gitIn(work, 'push', '-q', 'origin', ':refs/heads/deep/er/branch'),
+  },
+  'push that a hook refuses': {
+    by: 'signature',
+    prepare: ({ path }) => {
+      mkdirSync(path('hooks'), { recursive: true });
+      writeFileSync(path('hooks/pre-receive'), '#!/bin/sh\nexit 1\n');
+      chmodSync(path('hooks/pre-receive'), 0o755);
+    },
+    run: ({ work, commit, gitIn, path }) => {
+      commit(2);
+      throws(() => gitIn(work, 'push', '-q', 'origin', 'HEAD:main'));
+      gitIn(work, 'reset', '-q', '--hard', 'HEAD~1');
+      // What is left of it is what its quarantine did to `objects`.
+      chmodSync(path('hooks/pre-receive'), 0o644);
+    },
+  },
+  'clone and fetch from it': {
+    by: 'nothing',
+    run: ({ repository, work, gitIn }) => {
+      gitIn(work, 'clone', '-q', '--no-local', repository, join(work, '../clone'));
+      gitIn(work, 'fetch', '-q', 'origin');
+    },
+  },
+  fsck: { by: 'nothing', run: ({ git }) => git('fsck', '--no-dangling') },
+  'fetch of some objects': {
+    by: 'signature',
+    run: ({ other, git, commit, gitIn }) => {
+      commit(2, other);
+      git('fetch', '-q', other, '+main:from-other');
+      gitIn(other, 'status');
+    },
+  },
+  'fetch of a pack': {
+    by: 'signature',
+    run: ({ other, git, commit }) => {
+      commit(manyObjects, other);
+      git('fetch', '-q', other, '+main:from-other');
+    },
+  },
+  'fetch that brings nothing new, and looks whether there is something to maintain': {
+    by: 'signature',
+    run: ({ other, git }) => git('fetch', '-q', other, 'main', 'HEAD'),
+  },
+  'fetch that brings nothing new': {
+    by: 'VERIFY',
+    run: ({ other, git }) => git('-c', 'maintenance.auto=false', 'fetch', '-q', other, 'main'),
+  },
+  'hash-object -w into a new directory': {
+    by: 'signature',
+    prepare: ground => rmSync(ground.path('objects', 'ff'), { recursive: true, force: true }),
+    run: ground => ground.git('hash-object', '-w', contentNamed(ground, 'ff')),
+  },
+  'hash-object -w into a directory that is there': {
+    by: 'VERIFY',
+    run: ground => ground.git('hash-object', '-w', contentNamed(ground, fanOutOf(ground))),
+  },
+  'unpack-objects into directories that are there': {
+    by: 'VERIFY',
+    prepare: ground => {
+      ground.commit(2);
+      for (let byte = 0; byte < 256; byte++)
+        mkdirSync(ground.path('objects', byte.toString(16).padStart(2, '0')), { recursive: true });
+    },
+    run: ({ repository, work, gitIn }) => {
+      const pack = 'git -C "$1" pack-objects --all --stdout -q </dev/null | git -C "$2" unpack-objects -q';
+      execFileSync('sh', ['-c', pack, 'sh', work, repository]);
+      gitIn(work, 'push', '-q', '--dry-run', 'origin', 'HEAD:main');
+    },
+  },
+  'prune that leaves its directory': {
+    by: 'VERIFY',
+    prepare: ground => {
+      // Takes away what is empty, too.
+      ground.git('prune', '--expire=1.month.ago');
+      makeUnreachable(ground);
+    },
+    run: ({ git }) => git('prune', '--expire=1.month.ago'),
+  },
+  'prune that empties a directory': {
+    by: 'signature',
+    prepare: ground => ground.git('hash-object', '-w', contentNamed(ground, 'fe')),
+    run: ({ git }) => git('prune', '--expire=now'),
+  },
+  'update-ref: a new ref': {
+    by: 'signature',
+    run: ({ git }) => git('update-ref', 'refs/heads/new', 'refs/heads/main'),
+  },
+  'update-ref: one that moves': {
+    by: 'signature',
+    run: ({ git }) => git('update-ref', 'refs/heads/new', 'refs/heads/main~1'),
+  },
+  'update-ref: a deep one that moves': {
+    by: 'signature',
+    prepare: ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main'),
+    run: ({ git }) => git('update-ref', 'refs/a/b/c/d', 'refs/heads/main~1'),
+  },
+  'update-ref: one that goes': {
+    by: 'signature',
+    run: ({ git }) => git('update-ref', '-d', 'refs/heads/new'),
+  },
+  'symbolic-ref': { by: 'signature', run: ({ git }) => git('symbolic-ref', 'HEAD', 'refs/heads/other') },
+  'branch -m': {
+    by: 'signature',
+    prepare: ({ git }) => git('branch', 'one', 'main'),
+    run: ({ git }) => git('branch', '-m', 'one', 'two'),
+  },
+  'notes add': { by: 'signature', run: ({ git }) => git('notes', 'add', '-m', 'a note', 'main') },
+  replace: { by: 'signature', run: ({ git }) => git('replace', 'main', 'main~1') },
+  'pack-refs': { by: 'signature', run: ({ git }) => git('pack-refs', '--all') },
+  'an entry of a reflog, with its ref': {
+    by: 'signature',
+    prepare: ({ git }) => {
+      git('config', 'core.logAllRefUpdates', 'always');
+      git('update-ref', 'refs/heads/logged', 'main');
+    },
+    run: ({ git }) => git('update-ref', 'refs/heads/logged', 'main~1'),
+  },
+  'an entry that is only appended to a reflog': {
+    by: 'VERIFY',
+    run: ({ path }) => appendFileSync(path('logs/refs/heads/logged'), 'one more line\n'),
+  },
+  'reflog expire': { by: 'signature', run: ({ git }) => git('reflog', 'expire', '--expire=now', '--all') },
+  'repack of what is loose': { by: 'signature', run: ({ git }) => git('repack', '-d', '-q') },
+  'repack of all': { by: 'signature', prepare: push, run: ({ git }) => git('repack', '-a', '-d', '-q') },
+  'repack that loosens what nothing refers to': {
+    by: 'signature',
+    prepare: ({ git }) => git('update-ref', '-d', 'refs/heads/from-other'),
+    run: ({ git }) => git('repack', '-A', '-d', '-q', '--unpack-unreachable=1.year.ago'),
+  },
+  'repack with a bitmap': { by: 'signature', run: ({ git }) => git('repack', '-a', '-d', '-b', '-q') },
+  'prune-packed': {
+    by: 'signature',
+    prepare: ground => {
+      push(ground);
+      ground.git('repack', '-q');
+    },
+    run: ({ git }) => git('prune-packed', '-q'),
+  },
+  'multi-pack-index write': { by: 'signature', run: ({ git }) => git('multi-pack-index', 'write') },
+  'multi-pack-index repack': {
+    by: 'signature',
+    prepare: ground => {
+      ground.commit(manyObjects);
+      ground.gitIn(ground.work, 'push', '-q', 'origin', 'HEAD:main');
+      ground.git('multi-pack-index', 'write');
+    },
+    run: ({ git }) => git('multi-pack-index', 'repack', '--batch-size=0'),
+  },
+  'commit-graph write': { by: 'signature', run: ({ git }) => git('commit-graph', 'write', '--reachable') },
+  gc: { by: 'signature', prepare: push, run: ({ git }) => git('gc', '-q') },
+  'gc of all that nothing refers to': {
+    by: 'signature',
+    prepare: makeUnreachableAnywhere,
+    run: ({ git }) => git('gc', '-q', '--prune=now'),
+  },
+  'gc --auto that has nothing to do': { by: 'nothing', run: ({ git }) => git('gc', '--auto', '-q') },
+  'maintenance run': {
+    by: 'signature',
+    prepare: push,
+    run: ({ git }) =>
+      git('maintenance', 'run', '--task=loose-objects', '--task=incremental-repack', '--quiet'),
+  },
+  'update-server-info': {
+    by: 'signature',
+    prepare: push,
+    run: ({ git }) => git('update-server-info'),
+  },
+  'worktree add': {
+    by: 'signature',
+    run: ({ git, work }) => git('worktree', 'add', '-q', '-b', 'tree', join(work, '../tree'), 'main'),
+  },
+  'commit in a worktree': {
+    by: 'signature',
+    run: ({ work, commit }) => commit(1, join(work, '../tree')),
+  },
+  'worktree remove': {
+    by: 'signature',
+    run: ({ git, work }) => git('worktree', 'remove', '--force', join(work, '../tree')),
+  },
+  'bundle create': {
+    by: 'nothing',
+    run: ({ git, work }) => git('bundle', 'create', '-q', join(work, '../bundle'), 'main'),
+  },
+  'bundle unbundle': {
+    by: 'signature',
+    prepare: ({ commit, work, gitIn }) => {
+      commit(3);
+      gitIn(work, 'bundle', 'create', '-q', join(work, '../new-bundle'), 'HEAD');
+    },
+    run: ({ git, work }) => git('bundle', 'unbundle', join(work, '../new-bundle')),
+  },
+  'index-pack --stdin': {
+    by: 'signature',
+    prepare: ({ commit }) => commit(3),
+    run: ({ repository, work }) => {
+      const pack = 'git -C "$1" pack-objects --all --stdout -q </dev/null | git -C "$2" index-pack --stdin';
+      execFileSync('sh', ['-c', pack, 'sh', work, repository]);
+    },
+  },
+  'alternates: a new file': {
+    by: 'signature',
+    run: ({ path, other }) => {
+      rmSync(path('objects/info/alternates'), { force: true });
+      writeFileSync(path('objects/info/alternates'), `${other}/.git/objects\n`);
+    },
+  },
+  'alternates: another line in the file': {
+    by: 'VERIFY',
+    run: ({ path, other }) => appendFileSync(path('objects/info/alternates'), `${other}/.git/objects\n`),
+  },
+  'new objects of an alternate': {
+    by: 'nothing',
+    run: ({ commit, other }) => commit(2, other),
+  },
+  'git config': { by: 'signature', run: ({ git }) => git('config', 'receive.denyDeletes', 'false') },
+  'config, written in place': {
+    by: 'VERIFY',
+    run: ({ path }) => appendFileSync(path('config'), '# edited\n'),
+  },
+  'description, written in place': {
+    by: 'VERIFY',
+    run: ({ path }) => writeFileSync(path('description'), 'a repository of some length\n'),
+  },
+  'a new hook': {
+    by: 'signature',
+    run: ({ path }) => fillAnew(path('hooks/post-update'), 20),
+  },
+  'a hook, written in place': {
+    by: 'VERIFY',
+    run: ({ path }) => appendFileSync(path('hooks/post-update'), '# edited\n'),
+  },
+  'an LFS upload': {
+    by: 'signature',
+    run: ({ path, git }) => {
+      fill(path('lfs/tmp/upload'), 3000);
+      mkdirSync(path('lfs/objects/ab/cd'), { recursive: true });
+      git('--version');
+      execFileSync('mv', [path('lfs/tmp/upload'), path('lfs/objects/ab/cd/abcd01')]);
+    },
+  },
+  'an LFS upload into directories that are there': {
+    by: 'signature',
+    run: ({ path }) => fillAnew(path('lfs/objects/ab/cd/abcd02'), 2000),
+  },
+  'an LFS upload that begins': { by: 'signature', run: ({ path }) => fillAnew(path('lfs/tmp/partial'), 100) },
+  'an LFS upload that goes on': {
+    by: 'VERIFY',
+    run: ({ path }) => appendFileSync(path('lfs/tmp/partial'), 'x'.repeat(1000)),
+  },
+};
+
+/** Objects that nothing refers to, in a pack and loose. */
+function makeUnreachableAnywhere(ground: Ground): void {
+  makeUnreachable(ground);
+  ground.git('update-ref', '-d', 'refs/notes/commits');
+  ground.git('reflog', 'expire', '--expire=now', '--all');
+}

@@ -1,0 +1,280 @@
+/**
+ * Random operations of git and of others, with sweeps by signature between them, by several walkers. Whatever a
+ * sweep leaves wrong was done by an operation that no signature can see, as the table of operations says, and
+ * nothing is wrong after a verify.
+ *
+ * The steps come from a seed that is printed; `SOFTQUOTA_SEED` plays the same ones again, but git's names and
+ * the order in which threads get on are others each time.
+ */
+
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { type Ground, makeGround } from './git-ground.ts';
+import { type Catcher, operations } from './git-operations.ts';
+import { passTick } from './late.ts';
+import type { Book } from './world.ts';
+import { fill, independentCount, scanning, storage, temporary } from './world.ts';
+
+const isLong = process.env.SOFTQUOTA_LONG === '1';
+const rounds = isLong ? 400 : 12;
+const stepsEach = 4;
+/** Of so many rounds the last one ends with a verify. */
+const roundsPerVerify = 4;
+const seed = Number(process.env.SOFTQUOTA_SEED ?? Date.now() % 2 ** 31);
+
+t.setTimeout(isLong ? 3_600_000 : 300_000);
+
+/** These take away what others of the table need later. */
+const destructive: ReadonlySet<string> = new Set(['hash-object -w into a new directory']);
+
+interface Place {
+  readonly unit: string;
+  /** A unit inside that an operation may reach into. */
+  readonly inner?: Place;
+  bytes(): number;
+}
+
+interface Step {
+  readonly name: string;
+  readonly by: Catcher;
+  run(): void;
+}
+
+/** Numbers from 0 to below a bound, the same ones for the same seed (mulberry32). */
+function randomFrom(start: number): (below: number) => number {
+  let state = start;
+  return below => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
+  };
+}
+
+type Random = ReturnType<typeof randomFrom>;
+
+function oneOf<Item>(items: readonly Item[], random: Random): Item {
+  const item = items[random(items.length)];
+  if (item === undefined) throw new Error('nothing to choose from');
+  return item;
+}
+
+/** What a table's operation does first may be of either kind, so nothing is said of it. */
+function gitStep(ground: Ground, random: Random): readonly Step[] {
+  const names = Object.keys(operations).filter(name => !destructive.has(name));
+  const name = oneOf(names, random);
+  const operation = operations[name];
+  if (operation === undefined) throw new Error(`there is no ${name}`);
+  const { prepare, by, run } = operation;
+  return [
+    ...(prepare === undefined
+      ? []
+      : [{ name: `before ${name}`, by: 'VERIFY' as const, run: () => prepare(ground) }]),
+    { name, by, run: () => run(ground) },
+  ];
+}
+
+/**
+ * The regular files below a directory. No link is followed: what is found here is cut, renamed and removed, and
+ * `readdirSync` with `recursive` goes through links to directories.
+ */
+function filesIn(directory: string): readonly string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap(entry => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return filesIn(path);
+    return entry.isFile() ? [path] : [];
+  });
+}
+
+/** What somebody does to a directory of files. */
+function fileSteps(directory: string, random: Random): readonly Step[] {
+  const inside = (): string => join(directory, `${random(4)}`, `${random(4)}`, `file-${random(30)}`);
+  const there = (): string => {
+    const file = oneOf(filesIn(directory), random);
+    if (!realpathSync(file).startsWith(`${directory}/`)) throw new Error(`${file} lies outside`);
+    return file;
+  };
+  const unused = (): string => `${inside()}-${random(2 ** 31)}`;
+  const steps: readonly Step[] = [
+    { name: 'a new file', by: 'signature', run: () => fill(unused(), random(5000)) },
+    { name: 'a file goes', by: 'signature', run: () => rmSync(there()) },
+    {
+      name: 'a file is renamed',
+      by: 'signature',
+      run: () => renameSync(there(), join(directory, `r${random(9)}`)),
+    },
+    { name: 'a file gets a second name', by: 'signature', run: () => linkSync(there(), unused()) },
+    {
+      name: 'a file is replaced',
+      by: 'signature',
+      run: () => {
+        const file = there();
+        fill(`${file}.new`, random(5000));
+        renameSync(`${file}.new`, file);
+      },
+    },
+    {
+      name: 'a link',
+      by: 'nothing',
+      run: () => symlinkSync('nowhere', join(directory, `l${random(2 ** 31)}`)),
+    },
+    { name: 'a directory', by: 'nothing', run: () => mkdirSync(join(directory, `d${random(2 ** 31)}`)) },
+    {
+      name: 'a file grows in place',
+      by: 'VERIFY',
+      run: () => appendFileSync(there(), 'x'.repeat(1 + random(99))),
+    },
+    { name: 'a file is cut in place', by: 'VERIFY', run: () => truncateSync(there(), random(9)) },
+  ];
+  return [oneOf(steps, random)];
+}
+
+interface World {
+  readonly book: Book;
+  readonly places: readonly Place[];
+  /** The next operation: of which place, and its steps. */
+  next(): { readonly place: Place; readonly steps: readonly Step[] };
+  sweep(kind: 'sweep' | 'verify'): Promise<{ readonly units: number; readonly bytes: number } | null>;
+  measure(place: Place): Promise<unknown>;
+}
+
+function makeWorld(t: Test, random: Random): World {
+  const grounds = [1, 2, 3].map(() => makeGround(t));
+  const stores = temporary(t);
+  for (const owner of ['alice', 'bob'])
+    for (let each = 0; each < 40; each++)
+      fill(join(stores, owner, `${each % 4}`, `${each % 3}`, `${each}`), each);
+  const roots = grounds.map(({ repository }) => join(repository, '../..'));
+  const storages = [
+    storage('repos', ...roots.map(root => `${root}/{owner}/{repo}.git`)),
+    storage('lfs', ...roots.map(root => `${root}/{owner}/{repo}.git/lfs`), `${stores}/{owner}`),
+  ];
+  const { scanner, book } = scanning(t, storages, {
+    workers: 3,
+    code: { walker: new URL('late-walker.ts', import.meta.url) },
+  });
+  const inner = grounds.map(ground => placeAt(ground.path('lfs')));
+  for (const { unit } of inner) fill(join(unit, 'first'), 10);
+  const repositories = grounds.map((ground, index) => ({
+    ground,
+    place: {
+      unit: ground.repository,
+      ...(inner[index] === undefined ? {} : { inner: inner[index] }),
+      bytes: () => independentCount(ground.repository, '-path', ground.path('lfs'), '-prune', '-o').bytes,
+    },
+  }));
+  const directories = ['alice', 'bob'].map(owner => placeAt(join(stores, owner)));
+  return {
+    book,
+    places: [...repositories.map(({ place }) => place), ...directories, ...inner],
+    next: () => {
+      if (random(3) > 0) {
+        const { ground, place } = oneOf(repositories, random);
+        return { place, steps: gitStep(ground, random) };
+      }
+      const place = oneOf([...directories, ...inner], random);
+      return { place, steps: fileSteps(place.unit, random) };
+    },
+    sweep: async kind => {
+      const run = scanner.sweep({ kind });
+      await run.done;
+      if (run.state !== 'done') throw new Error(`the sweep ended ${run.state}: ${run.error}`);
+      return run.drift;
+    },
+    measure: ({ unit }) => scanner.measureSoon(unit),
+  };
+}
+
+function placeAt(unit: string): Place {
+  return { unit, bytes: () => independentCount(unit).bytes };
+}
+
+t.test(
+  `over ${rounds} rounds, only what the table names is wrong before a verify, and nothing after`,
+  async t => {
+    t.comment(`SOFTQUOTA_SEED=${seed}`);
+    const random = randomFrom(seed);
+    const ticks = temporary(t);
+    process.env.SOFTQUOTA_TEST_READ = join(temporary(t), 'read');
+    const { book, places, next, sweep, measure } = makeWorld(t, random);
+    const known = new Map(places.map(place => [place, place.bytes()]));
+    const isExact = (place: Place): boolean => book.bytes(place.unit) === place.bytes();
+    /** The operations since the last walk that no signature need have seen, and which may have changed bytes. */
+    const unseen = new Map<Place, string[]>();
+    let done = 0;
+    let failed = 0;
+    let drifted = 0;
+
+    const take = (place: Place, { name, by, run }: Step, seen: Set<Place>): void => {
+      try {
+        run();
+        done += 1;
+      } catch {
+        // What it needs is not there any more; what it did all the same is found below.
+        failed += 1;
+      }
+      // An operation may reach into the LFS store that lies in its repository.
+      for (const each of [place, ...(place.inner === undefined ? [] : [place.inner])]) {
+        const before = known.get(each);
+        const after = each.bytes();
+        if (before === after) continue;
+        known.set(each, after);
+        t.not(by, 'nothing', `${name} changes no bytes`);
+        if (by === 'signature') seen.add(each);
+        else unseen.set(each, [...(unseen.get(each) ?? []), name]);
+      }
+    };
+
+    await sweep('verify');
+    for (let round = 1; round <= rounds; round++) {
+      passTick(ticks);
+      const seen = new Set<Place>();
+      const names: string[] = [];
+      for (let step = 0; step < stepsEach; step++) {
+        const { place, steps } = next();
+        for (const each of steps) {
+          take(place, each, seen);
+          names.push(each.name);
+        }
+      }
+      passTick(ticks);
+      const told = `after ${names.join(', ')} (SOFTQUOTA_SEED=${seed})`;
+      await sweep('sweep');
+      for (const place of places) {
+        if (isExact(place)) continue;
+        drifted += 1;
+        t.notOk(seen.has(place), `${place.unit} was read, so it is exact ${told}`);
+        t.ok(unseen.has(place), `${place.unit} has changed without a trace ${told}`);
+      }
+      if (random(3) === 0) {
+        const place = oneOf(places, random);
+        await measure(place);
+        t.ok(isExact(place), `the walk of one unit is exact ${told}`);
+      }
+      if (round % roundsPerVerify !== 0) continue;
+      const wrong = places.map(place => Math.abs((book.bytes(place.unit) ?? 0) - place.bytes()));
+      const drift = await sweep('verify');
+      t.match(drift, {
+        units: wrong.filter(bytes => bytes > 0).length,
+        bytes: wrong.reduce((sum, bytes) => sum + bytes, 0),
+      });
+      for (const place of places) t.ok(isExact(place), `${place.unit} is exact after a verify ${told}`);
+      unseen.clear();
+    }
+    t.comment(
+      `${done} operations, ${failed} that could not be done, ${drifted} figures that a sweep left wrong`,
+    );
+    t.ok(done > failed, 'most operations were done');
+  },
+);
