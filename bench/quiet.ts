@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Server, startDaemon, sweep } from './daemon.ts';
 import { count, type Figure, print, ratioOf, seconds, spread, tell } from './figures.ts';
 import { Made, makeGround, makeLfsStore, makeRepository, numbers, writeConfig } from './ground.ts';
+import { pduVersion, timedPdu } from './pdu.ts';
 import { processorMs, timedProcessor } from './processes.ts';
 
 const owners = 60;
@@ -35,6 +36,10 @@ interface World {
   readonly unchanged: Side;
   readonly changed: Side;
   readonly walked: Side;
+  /** By parallel-disk-usage; empty where it is not installed. */
+  readonly walkedByMany: Side;
+  /** How many times quicker than parallel-disk-usage a sweep is to be, with and without a change. */
+  readonly goals: { readonly unchanged: number; readonly changed: number };
 }
 
 const directory = makeGround();
@@ -49,6 +54,11 @@ for (let round = 0; round < rounds; round++) {
     const du = await timedProcessor('du', ['-s', world.root]);
     world.walked.ms.push(du.ms);
     world.walked.processorMs.push(du.processorMs);
+    if (pduVersion !== null) {
+      const pdu = await timedPdu([world.root], workers);
+      world.walkedByMany.ms.push(pdu.ms);
+      world.walkedByMany.processorMs.push(pdu.processorMs);
+    }
     tell(`${world.what} unchanged: ${seconds(world.unchanged.ms.at(-1) ?? 0)}, du ${seconds(du.ms)}`);
   }
 }
@@ -67,21 +77,33 @@ for (const { daemon } of worlds) await daemon.stop();
 
 print({
   title: 'A sweep in which little has changed',
-  how: `${count(owners * repositoriesEach)} repositories, and the LFS stores of ${owners} owners. The daemon, with ${workers} walkers, is asked by \`softquota scan\`; its own time counts, from the beginning of the sweep until all sizes are kept. du is one thread. Caches are warm; all had been at rest for a minute. ${rounds} rounds in turn without a change, then ${changedRounds} in which a unit in a hundred had changed.`,
-  figures: worlds.flatMap(({ what, unchanged, changed, walked }) => [
-    ...beside(`${what}, nothing changed`, unchanged, walked),
-    ...beside(`${what}, 1 % changed`, changed, walked),
+  how: `${count(owners * repositoriesEach)} repositories, and the LFS stores of ${owners} owners. The daemon, with ${workers} walkers, is asked by \`softquota scan\`; its own time counts, from the beginning of the sweep until all sizes are kept. du is one thread${pduVersion === null ? '' : `, ${pduVersion} has ${workers}`}. Caches are warm; all had been at rest for a minute. ${rounds} rounds in turn without a change, then ${changedRounds} in which a unit in a hundred had changed.`,
+  figures: worlds.flatMap(({ what, unchanged, changed, walked, walkedByMany, goals }) => [
+    ...beside(`${what}, nothing changed`, unchanged, '`du -s`', walked),
+    ...besideMany(`${what}, nothing changed`, unchanged, walkedByMany, goals.unchanged),
+    ...beside(`${what}, 1 % changed`, changed, '`du -s`', walked),
+    ...besideMany(`${what}, 1 % changed`, changed, walkedByMany, goals.changed),
   ]),
 });
 
-function beside(what: string, ours: Side, du: Side): Figure[] {
+function beside(what: string, ours: Side, program: string, theirs: Side): Figure[] {
   return (['ms', 'processorMs'] as const).map(key => ({
     what: `${what}: ${key === 'ms' ? 'time' : 'processor time'}`,
     ours: spread(ours[key], seconds),
-    instead: `\`du -s\` ${spread(du[key], seconds)}`,
-    ratio: ratioOf(ours[key], du[key]),
+    instead: `${program} ${spread(theirs[key], seconds)}`,
+    ratio: ratioOf(ours[key], theirs[key]),
     goal: null,
   }));
+}
+
+function besideMany(what: string, ours: Side, pdu: Side, times: number): Figure[] {
+  if (pduVersion === null) return [];
+  const reason =
+    'finding the units, a thread that answers, and a store that keeps all figures take longer than comparing what there is.';
+  return beside(what, ours, '`pdu`', pdu).map((figure, index) => {
+    const goal = { words: `${times} times quicker`, met: (figure.ratio ?? 1) <= 1 / times, reason };
+    return index === 0 ? { ...figure, goal } : figure;
+  });
 }
 
 async function sweepInto({ config, units, daemon }: World, side: Side): Promise<void> {
@@ -100,7 +122,7 @@ async function begin(what: string, ini: (root: string) => string, make: (made: M
   tell(`${what}: ${count(made.entries)} entries made`);
   const config = writeConfig(folder, `WORKERS = ${workers}\n\n${ini(root)}\n[server]\nHTTP_PORT = 0\n`);
   const side = (): Side => ({ ms: [], processorMs: [] });
-  const sides = { unchanged: side(), changed: side(), walked: side() };
+  const sides = { unchanged: side(), changed: side(), walked: side(), walkedByMany: side() };
   return { what, root, config, daemon: await startDaemon(config), ...sides };
 }
 
@@ -125,7 +147,7 @@ async function makeRepositories(): Promise<World> {
     writeFileSync(`${repository}/objects/${fanOut}/${each.toString(16).padStart(38, '0')}`, 'x');
     rmdirSync(quarantine);
   };
-  return { ...begun, units: owners * repositoriesEach, change };
+  return { ...begun, units: owners * repositoriesEach, change, goals: { unchanged: 20, changed: 8 } };
 }
 
 async function makeStores(): Promise<World> {
@@ -139,5 +161,5 @@ async function makeStores(): Promise<World> {
   );
   const change = (each: number): void =>
     writeFileSync(`${begun.root}/owner-${each % owners}/new-${each}`, 'x');
-  return { ...begun, units: owners, change };
+  return { ...begun, units: owners, change, goals: { unchanged: 4, changed: 4 } };
 }

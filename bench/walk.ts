@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { scan, startDaemon } from './daemon.ts';
 import { count, type Figure, print, ratioOf, seconds, spread, tell } from './figures.ts';
 import { Made, makeGround, makeLfsStore, makeRepository, numbers, writeConfig } from './ground.ts';
+import { pduVersion, timedPdu } from './pdu.ts';
 import { processorMs, timed, timedProcessor } from './processes.ts';
 
 const owners = 400;
@@ -40,6 +41,8 @@ const sweepsProcessor: number[] = [];
 const blocks: number[] = [];
 const blocksProcessor: number[] = [];
 const lengths: number[] = [];
+const many: number[] = [];
+const manyProcessor: number[] = [];
 for (let round = 0; round < rounds; round++) {
   const sweep = await sweepOnce();
   sweeps.push(sweep.ms);
@@ -48,6 +51,11 @@ for (let round = 0; round < rounds; round++) {
   blocks.push(du.ms);
   blocksProcessor.push(du.processorMs);
   lengths.push((await timed('du', ['-s', '--apparent-size', ...roots])).ms);
+  if (pduVersion !== null) {
+    const pdu = await timedPdu(roots, workers);
+    many.push(pdu.ms);
+    manyProcessor.push(pdu.processorMs);
+  }
   tell(`walk ${round + 1}: ${seconds(sweep.ms)}, du ${seconds(du.ms)}`);
 }
 await daemon.stop();
@@ -65,13 +73,23 @@ const asFast = (figure: Figure): Figure => ({
 });
 print({
   title: 'A full walk',
-  how: `${count(made.entries)} entries: ${count(owners * repositoriesEach)} repositories and ${owners} LFS stores. The daemon, with ${workers} walkers, is asked by \`softquota scan --verify\`; its own time counts, from the beginning of the sweep until all sizes are kept. du is one thread. Caches are warm, ${rounds} rounds in turn. Both saw every entry: the daemon's sum was that of the files made, to the byte.`,
+  how: `${count(made.entries)} entries: ${count(owners * repositoriesEach)} repositories and ${owners} LFS stores. The daemon, with ${workers} walkers, is asked by \`softquota scan --verify\`; its own time counts, from the beginning of the sweep until all sizes are kept. du is one thread${pduVersion === null ? '' : `, ${pduVersion} has ${workers}`}. Caches are warm, ${rounds} rounds in turn. Both saw every entry: the daemon's sum was that of the files made, to the byte.`,
   figures: [
     asFast(beside('time', sweeps, '`du -s`', blocks)),
     asFast(beside('time', sweeps, '`du -s --apparent-size`', lengths)),
     beside('processor time of all threads', sweepsProcessor, '`du -s`', blocksProcessor),
+    ...(pduVersion === null ? [] : besideMany()),
   ],
 });
+
+function besideMany(): Figure[] {
+  const time = beside('time', sweeps, '`pdu`', many);
+  const words = 'at most 1.05 times as long';
+  return [
+    { ...time, goal: { words, met: (time.ratio ?? Number.NaN) <= 1.05, reason } },
+    beside('processor time of all threads', sweepsProcessor, '`pdu`', manyProcessor),
+  ];
+}
 
 function makeServer(): Made {
   const all = new Made();
