@@ -1,5 +1,6 @@
 /** Batches of requests with a few bytes, headers and borders changed, the same ones for the same seed. */
 
+import { type Numbers, numbersFrom, oneOf } from '../numbers.ts';
 import { clientForms, decisionCases, otherRequests } from './lane-questions.ts';
 
 export interface Mutated {
@@ -7,25 +8,6 @@ export interface Mutated {
   readonly pieces: readonly Buffer[];
   /** What was changed. */
   readonly what: string;
-}
-
-type Numbers = (below: number) => number;
-
-/** Whole numbers from 0 to below a bound (mulberry32). */
-function numbersFrom(start: number): Numbers {
-  let state = start;
-  return below => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
-
-function oneOf<T>(list: readonly T[], random: Numbers): T {
-  const found = list[random(list.length)];
-  if (found === undefined) throw new Error('the list is empty');
-  return found;
 }
 
 const headers = [

@@ -20,6 +20,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { type Numbers, numbersFrom, oneOf } from '../numbers.ts';
 import { type Ground, makeGround } from './git-ground.ts';
 import { type Catcher, operations } from './git-operations.ts';
 import { passTick } from './late.ts';
@@ -51,27 +52,8 @@ interface Step {
   run(): void;
 }
 
-/** Numbers from 0 to below a bound, the same ones for the same seed (mulberry32). */
-function randomFrom(start: number): (below: number) => number {
-  let state = start;
-  return below => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
-
-type Random = ReturnType<typeof randomFrom>;
-
-function oneOf<Item>(items: readonly Item[], random: Random): Item {
-  const item = items[random(items.length)];
-  if (item === undefined) throw new Error('nothing to choose from');
-  return item;
-}
-
 /** What a table's operation does first may be of either kind, so nothing is said of it. */
-function gitStep(ground: Ground, random: Random): readonly Step[] {
+function gitStep(ground: Ground, random: Numbers): readonly Step[] {
   const names = Object.keys(operations).filter(name => !destructive.has(name));
   const name = oneOf(names, random);
   const operation = operations[name];
@@ -98,7 +80,7 @@ function filesIn(directory: string): readonly string[] {
 }
 
 /** What somebody does to a directory of files. */
-function fileSteps(directory: string, random: Random): readonly Step[] {
+function fileSteps(directory: string, random: Numbers): readonly Step[] {
   const inside = (): string => join(directory, `${random(4)}`, `${random(4)}`, `file-${random(30)}`);
   const there = (): string => {
     const file = oneOf(filesIn(directory), random);
@@ -149,7 +131,7 @@ interface World {
   measure(place: Place): Promise<unknown>;
 }
 
-function makeWorld(t: Test, random: Random): World {
+function makeWorld(t: Test, random: Numbers): World {
   const grounds = [1, 2, 3].map(() => makeGround(t));
   const stores = temporary(t);
   for (const owner of ['alice', 'bob'])
@@ -204,7 +186,7 @@ t.test(
   `over ${rounds} rounds, only what the table names is wrong before a verify, and nothing after`,
   async t => {
     t.comment(`SOFTQUOTA_SEED=${seed}`);
-    const random = randomFrom(seed);
+    const random = numbersFrom(seed);
     const ticks = temporary(t);
     process.env.SOFTQUOTA_TEST_READ = join(temporary(t), 'read');
     const { book, places, next, sweep, measure } = makeWorld(t, random);
