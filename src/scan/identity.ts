@@ -6,14 +6,14 @@ import { encodePath, type Unit } from '../layout/index.ts';
 import type { Cache } from './cache.ts';
 import type { FormerOwner } from './former-owners.ts';
 
-export interface Identity {
+export interface DirectoryIdentity {
   readonly name: string;
   /** Tells it from all directories that ever were; null where the file system keeps no times of birth. */
   readonly birth: string | null;
 }
 
 /** Which directory is there; null where none is. Where the system does not say, that is its name. */
-export function identityOf(path: string): Identity | null {
+export function identityOf(path: string): DirectoryIdentity | null {
   try {
     const stats = lstatSync(encodePath(path), { bigint: true, throwIfNoEntry: false });
     if (stats?.isDirectory() !== true) return null;
@@ -28,7 +28,7 @@ export function identityOf(path: string): Identity | null {
 
 export function formerOwnersOf(
   { path, owner }: Unit,
-  { birth }: Identity,
+  { birth }: DirectoryIdentity,
   cache: Pick<Cache, 'formerOwners'>,
 ): readonly FormerOwner[] {
   return birth === null || owner === null ? [] : cache.formerOwners(path, birth, owner);
