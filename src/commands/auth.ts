@@ -8,9 +8,10 @@ import { type Source, type Synchronization, source, synchronization } from '../w
 import { type ApiCall, adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { readWhole } from './files.ts';
-import { printJson, table } from './output.ts';
+import { printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print, tell } from './streams.ts';
+import { table } from './table.ts';
 
 interface JsonOption extends ConfigOption {
   readonly json?: boolean;

@@ -7,10 +7,11 @@ import { type Group, group, user, type WholePolicy } from '../wire/index.ts';
 import { type ApiCall, adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitShown, ruleText } from './limits.ts';
-import { printJson, table } from './output.ts';
+import { printJson } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
+import { table } from './table.ts';
 
 interface JsonOption extends ConfigOption {
   readonly json?: boolean;

@@ -20,7 +20,7 @@ import {
   type WithdrawReport,
 } from '../githooks/index.ts';
 import { counted, printable } from '../text/index.ts';
-import { table } from './output.ts';
+import { table } from './table.ts';
 
 export function isFault(result: { readonly repository: string }): result is RepositoryFault {
   return 'fault' in result;

@@ -7,9 +7,10 @@ import { type FleetHost, fleetHost } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import { confirmed } from './confirm.ts';
 import type { Exit } from './exit.ts';
-import { formatDuration, printJson, table } from './output.ts';
+import { formatDuration, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
+import { table } from './table.ts';
 
 interface ListOptions extends ConfigOption {
   readonly json?: boolean;

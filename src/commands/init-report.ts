@@ -6,8 +6,8 @@
 import type { FoundStore, RecognisedLayout } from '../survey/index.ts';
 import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
-import { table } from './output.ts';
 import { scanSummary } from './progress.ts';
+import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
 
 /** Shell commands. */

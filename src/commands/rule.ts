@@ -9,10 +9,11 @@ import { rule, type WholePolicy } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
 import { gathered, limitOf, limitShown, ruleText, subjectsOf } from './limits.ts';
-import { printJson, table } from './output.ts';
+import { printJson } from './output.ts';
 import { policyInForce } from './policy-asked.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
+import { table } from './table.ts';
 
 interface JsonOption extends ConfigOption {
   readonly json?: boolean;

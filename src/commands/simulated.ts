@@ -3,7 +3,7 @@
 import { leafMask, subjectsWithin } from '../quota/index.ts';
 import { counted, formatCount, formatUse, printable } from '../text/index.ts';
 import type { ChangedOwner, Simulation, Verdict } from '../wire/index.ts';
-import { table } from './output.ts';
+import { table } from './table.ts';
 
 /** Whole lines. */
 export function simulationText({ owners, refused, allowed }: Simulation): string {

@@ -9,9 +9,10 @@ import { printable } from '../text/index.ts';
 import { createdToken, type Token, token, user } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { formatTime, jsonText, printJson, table } from './output.ts';
+import { formatTime, jsonText, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print, printKept, tell } from './streams.ts';
+import { table } from './table.ts';
 
 interface UserOption extends ConfigOption {
   readonly user: string;

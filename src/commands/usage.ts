@@ -14,9 +14,10 @@ import {
 } from '../wire/index.ts';
 import { adminClient } from './client.ts';
 import type { Exit } from './exit.ts';
-import { formatTime, printJson, table } from './output.ts';
+import { formatTime, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
+import { table } from './table.ts';
 
 interface UsageOptions extends ConfigOption {
   readonly top: string;

@@ -16,9 +16,10 @@ import {
 } from '../wire/index.ts';
 import { adminClient, type DaemonClient, pathStep } from './client.ts';
 import type { Exit } from './exit.ts';
-import { formatTime, printJson, table } from './output.ts';
+import { formatTime, printJson } from './output.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { print } from './streams.ts';
+import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
 
 interface JsonOption extends ConfigOption {
