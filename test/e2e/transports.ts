@@ -145,7 +145,8 @@ function happens(event: 'connect' | 'data', socket: Socket): Promise<true | null
       socket.destroy();
       resolve(true);
     });
-    socket.once('error', () => resolve(null));
+    // A server may also hang up without a word.
+    socket.once('error', () => {}).once('close', () => resolve(null));
   });
 }
 
