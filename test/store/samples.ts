@@ -34,7 +34,7 @@ export async function sample(t: Test, left: Left = 'closed'): Promise<string> {
 
 const closed = once(async directory => {
   const store = await open(join(directory, 'store.db'));
-  // The log of the killed holds other pages, and so mends none of these.
+  // So many that what damages overwrite lies in other pages than what the killed one wrote.
   const roots = Array.from({ length: 3000 }, (_, index) => ({
     path: `/srv/${index}`,
     device: 1n,
@@ -46,10 +46,27 @@ const closed = once(async directory => {
   await store.close();
 });
 
+/** The pages that damages overwrite; what the log holds of them would mend the file. */
+const damagedPages = [1, 10];
+
+/** A writer that is killed late may have written anything, the file's first page among it: then it is made anew. */
 const killed = once(async directory => {
-  fs.cpSync(await closed(), directory, { recursive: true });
-  await killAfter(1, startWriter(join(directory, 'store.db')));
+  const file = join(directory, 'store.db');
+  do {
+    fs.rmSync(directory, { recursive: true });
+    fs.cpSync(await closed(), directory, { recursive: true });
+    await killAfter(1, startWriter(file));
+  } while (damagedPages.some(page => pagesInLog(`${file}-wal`).has(page)));
 });
+
+/** The numbers of the pages that a log of SQLite's holds: after its head come frames, each a head and a page. */
+function pagesInLog(file: string): ReadonlySet<number> {
+  const log = fs.readFileSync(file);
+  const frameBytes = 24 + log.readUInt32BE(8);
+  const pages = new Set<number>();
+  for (let at = 32; at + frameBytes <= log.length; at += frameBytes) pages.add(log.readUInt32BE(at));
+  return pages;
+}
 
 /** Makes a directory's content when it is asked for first; samples are copied from it. */
 function once(make: (directory: string) => Promise<void>): () => Promise<string> {
