@@ -11,7 +11,7 @@ export const ruler: ValueType<Ruler> = valueTypeOf(
   z.string().transform((text, context): Ruler => {
     const written = text.trim();
     if (written.toLowerCase() === 'walk') return { by: 'walk' };
-    const [, name] = /^xattr:\s*(.*)$/i.exec(written) ?? [];
+    const name = /^xattr:(.*)$/i.exec(written)?.[1]?.trim();
     if (name !== undefined && attribute.test(name)) return { by: 'xattr', name };
     context.addIssue(name === undefined ? 'not a known way to measure' : 'not the name of an attribute');
     return z.NEVER;
