@@ -172,7 +172,7 @@ function sweeps({ ledger, storages, sweptAgoMs, sweepEveryMs, sweepError, now }:
     const minutes = Math.round(sweptAgoMs / 60_000);
     found.push(finding('sweep_overdue', `the last sweep ended ${minutes} minutes ago`, scan));
   }
-  const ahead = [...ledger.units.units].filter(({ measuredAt }) => measuredAt > now + aheadMs);
+  const ahead = ledger.units.measuredAfter(now + aheadMs);
   const [first] = ahead;
   if (first !== undefined) {
     const others = ahead.length === 1 ? '' : ` and ${ahead.length - 1} more`;

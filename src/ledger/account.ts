@@ -73,6 +73,18 @@ export class Account {
     return { [Symbol.iterator]: () => this.#book.table.recordsOf(this.#firstUnit, this.#number) };
   }
 
+  /** The owner's name as directories and reports spell it. */
+  get spellings(): ReadonlySet<string> {
+    const spelled = new Set<string>();
+    let last: string | null = null;
+    for (const row of this.#book.table.chain(this.#firstUnit)) {
+      const name = this.#book.table.owner(row);
+      if (name !== null && name !== last) spelled.add(name);
+      last = name;
+    }
+    return spelled;
+  }
+
   get isEmpty(): boolean {
     return (
       this.#units === 0 && this.#deltas.size === 0 && this.#shares.size === 0 && this.#sources.length === 0

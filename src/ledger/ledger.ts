@@ -196,11 +196,11 @@ export class Ledger {
     for (const owner of found.changed) this.#writeBehind.owner(owner);
     for (const owner of found.owners) owners.add(owner);
     this.walks.load(kept.roots, kept.sweep);
+    const renamed = new Map<string, string>();
     await this.#store.units(units => {
-      for (const unit of units) this.#loadUnit(unit);
+      for (const unit of units) this.#loadUnit(unit, renamed);
     });
-    // What has another id by now is written before anybody can report it anew.
-    await this.#writeBehind.kept();
+    await this.#writeRenamed(renamed);
     for (const share of kept.shares) {
       const owner = owners.byKey(share.ownerKey);
       if (owner !== undefined) this.#usage.open(owner).putShare(share);
@@ -214,15 +214,26 @@ export class Ledger {
   }
 
   /** Of two reported units that are the same by now, the later report counts. */
-  #loadUnit(kept: UnitRecord): void {
+  #loadUnit(kept: UnitRecord, renamed: Map<string, string>): void {
     this.#seq = Math.max(this.#seq, kept.seq);
     const unit = rekeyedUnit(kept, name => this.#usage.owners.keyOf(name));
-    const isRekeyed = unit.id !== kept.id;
-    if (isRekeyed) this.#writeBehind.unitGone(kept.id);
+    if (unit.id !== kept.id) renamed.set(kept.id, unit.id);
     const other = unit.kind === 'reported' ? this.#usage.unit(unit.id) : undefined;
     if (other !== undefined && other.seq >= unit.seq) return;
     this.walks.put(this.walks.loaded(unit));
-    if (isRekeyed || other !== undefined) this.#writeBehind.unit(unit);
+  }
+
+  /**
+   * Units that have another id by now are written once all were read, for one that is still to be read may be
+   * the same by now; and before anybody can report it anew.
+   */
+  async #writeRenamed(renamed: ReadonlyMap<string, string>): Promise<void> {
+    for (const [before, now] of renamed) {
+      const unit = this.#usage.unit(now);
+      this.#writeBehind.unitGone(before);
+      if (unit !== undefined) this.#writeBehind.unit(unit);
+    }
+    await this.#writeBehind.kept();
   }
 
   #onApplied(applied: Applied): void {

@@ -29,6 +29,7 @@ export interface LedgerOptions {
 export type ReadableUnits = Pick<
   UsageIndex,
   | 'hasWalked'
+  | 'measuredAfter'
   | 'ownersTooLarge'
   | 'pathsBelow'
   | 'spellings'

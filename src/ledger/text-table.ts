@@ -65,8 +65,8 @@ export class TextTable {
    * read once for all of them.
    */
   findAbove(path: string, isWanted: (row: number) => boolean): number {
-    const bytes = this.#asked;
     const length = this.#encode(path);
+    const bytes = this.#asked;
     const ends: number[] = [];
     const hashes: number[] = [];
     let state = this.#seed;

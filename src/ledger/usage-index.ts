@@ -101,6 +101,12 @@ export class UsageIndex {
     }
   }
 
+  /** The units that were measured after this time, in milliseconds since 1970. */
+  measuredAfter(time: number): readonly UnitRecord[] {
+    const rows = [...this.#units.rows()].filter(row => this.#units.measuredAt(row) > time);
+    return rows.map(row => this.#units.record(row));
+  }
+
   /** The owners whose units together pass 2^53 - 1 bytes. */
   ownersTooLarge(): readonly string[] {
     return [...this.#accounts.values()]
@@ -111,8 +117,9 @@ export class UsageIndex {
   /** Names that are the same owner's, though directories spell them differently. */
   spellings(): readonly (readonly string[])[] {
     return [...this.#accounts.values()]
-      .map(account => [...new Set([...account.units].flatMap(unit => unit.owner ?? []))].sort())
-      .filter(names => names.length > 1);
+      .map(({ spellings }) => spellings)
+      .filter(({ size }) => size > 1)
+      .map(names => [...names].sort());
   }
 
   /** The owner's account, opened if there is none; the owner is put on record unless one of that key is. */

@@ -42,8 +42,15 @@ export function readAttributes(
   options: ReadingOptions = {},
 ): readonly AttributeReading[] {
   const readings: AttributeReading[] = [];
-  for (let at = 0; at < paths.length; at += mostAtOnce)
-    readings.push(...readTogether(name, paths.slice(at, at + mostAtOnce), options));
+  let isHung = false;
+  for (let at = 0; at < paths.length; at += mostAtOnce) {
+    const some = paths.slice(at, at + mostAtOnce);
+    // A disk that hangs is asked once.
+    readings.push(
+      ...(isHung ? some.map(() => ({ isHung: true }) as const) : readTogether(name, some, options)),
+    );
+    isHung ||= readings.some(reading => 'isHung' in reading);
+  }
   return readings;
 }
 

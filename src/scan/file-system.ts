@@ -87,8 +87,8 @@ function fsidOf(path: string, device: bigint, mount: Mount | null): string | nul
   if (known !== undefined && known.evidence === evidence) return known.fsid;
   const fsid = fsidAt(path, device);
   if (knownFsids.size >= mostKnown) knownFsids.clear();
-  if (evidence !== null) knownFsids.set(path, { evidence, fsid });
-  return fsid;
+  if (evidence !== null && fsid !== undefined) knownFsids.set(path, { evidence, fsid });
+  return fsid ?? null;
 }
 
 /** Null where the system does not say. */
@@ -106,8 +106,11 @@ function evidenceOf(path: string, mount: Mount): string | null {
   }
 }
 
-/** Returns `f_fsid` of statfs(2); null if it is 0, or only another form of the device number. */
-function fsidAt(path: string, device: bigint): string | null {
+/**
+ * Returns `f_fsid` of statfs(2); null if it is 0, or only another form of the device number; undefined where
+ * nobody said it this time.
+ */
+function fsidAt(path: string, device: bigint): string | null | undefined {
   try {
     const output = execFileSync('stat', ['-f', '-c', '%i', '--', path], {
       env: { PATH: process.env.PATH, LC_ALL: 'C' },
@@ -121,7 +124,7 @@ function fsidAt(path: string, device: bigint): string | null {
     const isKnown = /^[0-9a-f]{1,16}$/.test(fsid) && digits !== '';
     return isKnown && digits !== device.toString(16).replaceAll('0', '') ? fsid : null;
   } catch {
-    return null;
+    return undefined;
   }
 }
 

@@ -10,7 +10,7 @@ import type { Hangs } from './hangs.ts';
 import type { IoWorkers } from './io-workers.ts';
 import type { SweptRoot } from './measurement.ts';
 import type { ScanContext } from './messages.ts';
-import { type KnownRoots, sweptRoots } from './roots.ts';
+import { type KnownRoots, knownByRoot, sweptRoots } from './roots.ts';
 import { monotonic } from './shared.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -71,9 +71,8 @@ export class RootCheck {
     const avoided = hangs.avoidedInHaste();
     const { storages, exclude } = context();
     const roots = walkedRoots(await client.ask({ ask: 'resolve', storages, exclude }, { avoided }));
-    const samples = new Map(
-      roots.map(({ path }) => [path, spread([...knownUnits.knownBelow(path)], mostLookedFor)]),
-    );
+    const known = await knownByRoot(roots, knownUnits.knownBelow);
+    const samples = new Map([...known].map(([path, units]) => [path, spread(units, mostLookedFor)]));
     const paths = [...new Set([...samples.values()].flat())];
     const absent = new Set(await client.ask({ ask: 'absent', paths }, { avoided }));
     const seen = new Set(paths.filter(path => !absent.has(path)));

@@ -8,6 +8,7 @@
  */
 
 import { isWithin, type Root } from '../layout/index.ts';
+import { inSlices } from '../slices.ts';
 import { areSame } from './file-system.ts';
 import type { SweptRoot, UnitStanding } from './measurement.ts';
 
@@ -31,6 +32,20 @@ export interface Sight {
   readonly seen: ReadonlySet<string>;
   /** The known ones with nothing at all at their paths. */
   readonly absent: ReadonlySet<string>;
+}
+
+/** The known units below each of these roots, by its path; the ledger is asked a slice at a time. */
+export async function knownByRoot(
+  roots: readonly Pick<Root, 'path'>[],
+  knownBelow: KnownRoots['knownBelow'],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const known = new Map<string, readonly string[]>();
+  for (const { path } of roots) {
+    const below: string[] = [];
+    await inSlices(knownBelow(path), unit => below.push(unit));
+    known.set(path, below);
+  }
+  return known;
 }
 
 /** The roots, from what they were before and after a sweep. */

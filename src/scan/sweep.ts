@@ -7,11 +7,12 @@
 
 import { messageOf } from '../errors.ts';
 import { type Discovered, type Layout, walkedRoots } from '../layout/index.ts';
+import { inSlices } from '../slices.ts';
 import type { Around } from './around.ts';
 import { Backlog } from './backlog.ts';
 import type { UnitMeasuring } from './measuring.ts';
 import type { ScannerOptions, ScanSettings } from './options.ts';
-import { sweptRoots, unitStandingAfter } from './roots.ts';
+import { knownByRoot, sweptRoots, unitStandingAfter } from './roots.ts';
 import type { Run } from './run.ts';
 
 export interface SweepOptions {
@@ -90,11 +91,11 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
 
   const { roots: rootsAfter } = await clients.ask(resolve);
   const before = walkedRoots(layout);
-  const unseen = new Set(
-    before.flatMap(({ path }) => [...scanner.knownBelow(path)]).filter(path => !seen.has(path)),
-  );
+  const known = await knownByRoot(before, scanner.knownBelow);
+  const unseen = new Set([...known.values()].flat().filter(path => !seen.has(path)));
   const absent = new Set(await clients.ask({ ask: 'absent', paths: [...unseen] }));
-  const roots = sweptRoots(before, rootsAfter, { seen, absent }, scanner, run.acceptMoved);
+  const lists = { ...scanner, knownBelow: (path: string) => known.get(path) ?? [] };
+  const roots = sweptRoots(before, rootsAfter, { seen, absent }, lists, run.acceptMoved);
   measuring.swept(roots);
   for (const { path, away } of roots) {
     if (away === null) continue;
@@ -120,7 +121,8 @@ async function survey(options: SweepOptions, clients: Around): Promise<void> {
   const mayPrune = measuring.takeGone() || unseen.size > 0 || run.kind === 'verify';
   if (file === null || !mayPrune) return;
   try {
-    const keep = [...seen, ...scanner.knownBelow('/')];
+    const keep = [...seen];
+    await inSlices(scanner.knownBelow('/'), path => keep.push(path));
     await clients.ask({ ask: 'prune cache', file, keep });
   } catch (error) {
     if (!signal.aborted) scanner.log.warn({ err: error }, 'the scan cache could not be pruned');
@@ -167,17 +169,17 @@ async function walk(
 ): Promise<void> {
   const { path } = unit;
   const knownBytes = scanner.knownBytes(path);
-  let isHung = false;
+  let isUnread = false;
   // Of one that is held, packs come and go.
   const trustsSignature = run.kind === 'sweep' && measuring.heldAt(path) === undefined;
   const outcome = await measuring.sweep({ unit, inner, trustsSignature }, result => {
-    isHung = result.outcome === 'hung';
+    isUnread = result.outcome === 'hung' || result.outcome === 'failed';
     run.record(path, result);
   });
   if (signal.aborted) return;
   run.units += 1;
   if (outcome === 'gone' || outcome === 'none') seen.delete(path);
-  if (isHung) {
+  if (isUnread || outcome === 'unread') {
     seen.delete(path);
     unread.add(path);
   }

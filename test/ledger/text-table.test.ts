@@ -62,6 +62,7 @@ t.test('it finds the innermost text that a path is or lies in', async t => {
     0,
   );
   t.equal(found('/ü/\udcff/x'), 2);
+  t.equal(found(`/a/b/c/${'long/'.repeat(1000)}`), 1, 'a path longer than any before');
 });
 
 t.test('the room of texts that went is given up, though some between them stay', async t => {

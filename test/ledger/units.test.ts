@@ -1,6 +1,7 @@
 /** What walks and programs say of units, and whose bytes they are. */
 
 import t from 'tap';
+import type { Leaf } from '../../src/quota/index.ts';
 import type { Changes } from '../../src/store/index.ts';
 import { emptyModel, storeOn } from '../store/model.ts';
 import { lfs, openOn, repos, SetClock, used, World, walk } from './world.ts';
@@ -167,6 +168,20 @@ t.test(
     await ledger.close();
   },
 );
+
+t.test('of many reports the later one counts, wherever in the store the same name is read', async t => {
+  const world = new World(t);
+  const artifacts: Leaf = 'size:assets:artifacts';
+  let ledger = await world.open({ foldCase: false });
+  await ledger.reports.reportUnit('Alice', artifacts, 'ci', 111);
+  for (let each = 0; each < 2500; each += 1) await ledger.reports.reportUnit('Bob', artifacts, `${each}`, 1);
+  await ledger.reports.reportUnit('alice', artifacts, 'ci', 999);
+  for (const opened of ['first', 'again']) {
+    ledger = await world.open({ foldCase: true });
+    t.equal(used(ledger, 'alice', artifacts), 999, opened);
+    t.equal(used(ledger, 'bob', artifacts), 2500, opened);
+  }
+});
 
 t.test('what cannot be read keeps its bytes and makes its owner partial until it is read again', async t => {
   const world = new World(t);

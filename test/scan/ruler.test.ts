@@ -1,7 +1,7 @@
 /** Units whose size is an extended attribute of their directories, on a real file system. */
 
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { encodePath } from '../../src/layout/index.ts';
@@ -185,9 +185,12 @@ t.test('without getfattr, or with one that does not end, all keep their last kno
     writeFileSync(program, `#!/bin/sh\n${script}\n`);
     chmodSync(program, 0o755);
   };
-  written('exec sleep 60');
-  const slow = readAttributes(attribute, paths, { program, timeoutMs: 50 });
-  t.same(slow, [{ isHung: true }, { isHung: true }]);
+  const asked = join(tools, 'asked');
+  written(`echo >>'${asked}'; exec sleep 60`);
+  const many = Array.from({ length: 200 }, (_, each) => paths[each % 2] ?? '');
+  const slow = readAttributes(attribute, many, { program, timeoutMs: 500 });
+  t.ok(slow.length === 200 && slow.every(reading => 'isHung' in reading));
+  t.equal(readFileSync(asked, 'utf8'), '\n', 'a disk that hangs is asked once');
   written('kill -9 $$');
   t.match(readAttributes(attribute, paths, { program }), [{ fault: /failed: SIGKILL$/ }, {}]);
   written('yes');

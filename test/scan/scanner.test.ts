@@ -341,7 +341,7 @@ t.test('a unit whose walk ends its thread is named, and no other one is lost', a
     count: 1,
     first: [{ path: join(root, 'poison'), what: 'it could not be walked: the thread ended with code 3' }],
   });
-  t.equal(book.sweeps[0]?.standing(join(root, 'poison')), 'seen', 'it is not dropped');
+  t.equal(book.sweeps[0]?.standing(join(root, 'poison')), 'unread', 'it keeps its last known bytes');
 });
 
 t.test('a scanner that closes stops walking within a second', async t => {
