@@ -135,6 +135,7 @@ export function writeConfig(directory: string, lines: string, total = '1P'): str
   // The only sweeps are the one at the start and those that are asked for.
   const text = `[server]
 DATA_PATH = ${join(directory, 'data')}
+HTTP_PORT = 0
 
 [quota]
 ENABLED = true

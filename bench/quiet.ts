@@ -120,7 +120,7 @@ async function begin(what: string, ini: (root: string) => string, make: (made: M
   const made = new Made();
   make(made, root);
   tell(`${what}: ${count(made.entries)} entries made`);
-  const config = writeConfig(folder, `WORKERS = ${workers}\n\n${ini(root)}\n[server]\nHTTP_PORT = 0\n`);
+  const config = writeConfig(folder, `WORKERS = ${workers}\n\n${ini(root)}\n`);
   const side = (): Side => ({ ms: [], processorMs: [] });
   const sides = { unchanged: side(), changed: side(), walked: side(), walkedByMany: side() };
   return { what, root, config, daemon: await startDaemon(config), ...sides };

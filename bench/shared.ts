@@ -154,7 +154,7 @@ function folderOf(name: string): string {
 function configFor(folder: string, host: string): string {
   return writeConfig(
     folder,
-    `[store]\nADAPTER = redis\nHOST = redis://127.0.0.1:${redis.port}/0\n\n[security]\nSECRET_KEY = the same on all hosts of this bench\n\n[server]\nHOST_ID = ${host}\nHTTP_PORT = 0\n`,
+    `[store]\nADAPTER = redis\nHOST = redis://127.0.0.1:${redis.port}/0\n\n[security]\nSECRET_KEY = the same on all hosts of this bench\n\n[server]\nHOST_ID = ${host}\n`,
   );
 }
 

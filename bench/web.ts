@@ -41,7 +41,7 @@ const shown = 50;
 const goals = { bytes: 150_000, keyMs: 200 };
 
 const directory = makeGround();
-const config = writeConfig(directory, '[server]\nHTTP_PORT = 0\n');
+const config = writeConfig(directory, '');
 await timed(fileURLToPath(new URL('../scripts/build', import.meta.url)), []);
 tell(`a store of ${count(size.owners)} owners is made`);
 await makeStore(directory, config);
