@@ -1,4 +1,4 @@
-/** What commands print: JSON, moments and durations. */
+/** Prints JSON, moments and durations for commands. */
 
 import { printableJson } from '../text/index.ts';
 import { print } from './streams.ts';

@@ -24,7 +24,7 @@ export function checkUnmanaged(installation: Installation, { unmanaged, roots }:
     checked: [`${counted(roots.length, 'storage root', 'storage roots')}`],
   };
 
-  /** The hooks that gitolite links into all of its repositories, its own such as gitolite-admin among them. */
+  /** The hooks that gitolite links into all of its repositories, gitolite-admin included. */
   function isMeantToAsk(path: string): boolean {
     const { is, isLink } = hookFileAt(`${path}/hooks/pre-receive`, 'pre-receive');
     if (is !== 'current' && is !== 'outdated') return false;

@@ -78,7 +78,7 @@ export class Walkers {
     return this.#own.has(name);
   }
 
-  /** The storage that this host does not walk, and the host that does; null: none, as far as that is known. */
+  /** The storage that this host does not walk, and the host that does; null where none is known. */
   get elsewhere(): readonly { readonly name: string; readonly walker: string | null }[] {
     return [...this.#mounted.keys()]
       .filter(name => !this.#own.has(name))

@@ -67,7 +67,7 @@ function uuidOf(source: string): string | null {
 }
 
 interface KnownFsid {
-  /** What was there when it was asked for. */
+  /** The statuses of the places, as they were when `stat` was asked. */
   readonly evidence: string;
   readonly fsid: string | null;
 }

@@ -62,7 +62,7 @@ export type TaskResult =
   | { readonly outcome: 'hung'; readonly path: string }
   | { readonly outcome: 'stopped' };
 
-/** What a walker says of one task. Of a unit that is as it was, which most are, little is to be sent. */
+/** The result of one task. Most units are as they were, and then the message is small. */
 export type WalkerResult = TaskResult | Unchanged;
 
 export type WalkerReport =

@@ -2,8 +2,8 @@
  * Measures units whose size the file system keeps itself, in an extended attribute of their directories
  * (`[storage.*] RULER = xattr:NAME`): one call takes the place of a walk.
  *
- * What lies in a unit and belongs to others is taken off by their own attribute. A unit whose attribute gives
- * no figure keeps the bytes that it was known with, and the result is marked partial and says why.
+ * The bytes of units inside a unit are taken off, by their own attributes. A unit whose attribute gives no
+ * figure keeps the bytes that it was known with, and the result is marked partial and says why.
  */
 
 import { type AttributeReading, type ReadingOptions, readAttributes } from './attributes.ts';

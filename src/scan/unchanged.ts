@@ -26,7 +26,7 @@ export function unchangedSince(
   return { outcome: 'unchanged', bytes, files, directories, objectBytes, formerOwners };
 }
 
-/** What a walk would have found. */
+/** The result that a walk would have had. */
 export function walkedAgain({ bytes, files, directories, objectBytes, formerOwners }: Unchanged): Walked {
   return {
     outcome: 'measured',

@@ -43,16 +43,15 @@ export function unitReader(db: DatabaseSync, file: string): (after: string | nul
   statement.setReturnArrays(true);
   return after => {
     try {
-      const rows = statement.all(after === null ? '' : encodeWtf8(after), unitsAtOnce);
-      // As `setReturnArrays` says.
-      return columnsOf(rows as unknown as SQLOutputValue[][]);
+      return columnsOf(statement.all(after === null ? '' : encodeWtf8(after), unitsAtOnce));
     } catch (error) {
       throw unreadable(file, 'units', error);
     }
   };
 }
 
-function columnsOf(rows: readonly SQLOutputValue[][]): UnitColumns {
+/** Rows are lists here, whose places are their keys. */
+function columnsOf(rows: readonly Readonly<Record<number, SQLOutputValue>>[]): UnitColumns {
   const wholes = (place: number, column: string) => rows.map(row => wholeValue(row[place], column));
   return {
     ids: rows.map(row => textValue(row[0], 'id')),
