@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type Ruler, rulerText } from '../layout/index.ts';
 import { type ValueType, valueTypeOf } from './kinds.ts';
 
-/** A name with its namespace (xattr(7)): at most 255 bytes, and no `=`, since getfattr prints one behind it. */
+/** A name with its namespace (xattr(7)): at most 255 bytes, and no `=`, which getfattr prints behind it. */
 const attribute = /^[a-z]+\.[\x21-\x3c\x3e-\x7e]{1,240}$/;
 
 export const ruler: ValueType<Ruler> = valueTypeOf(

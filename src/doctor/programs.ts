@@ -1,4 +1,4 @@
-/** Checks the programs that are needed: curl and git, as the hooks find them; getfattr where a ruler needs it. */
+/** Checks the programs that are needed: curl and git, as hooks find them; getfattr where a ruler needs it. */
 
 import { runProgram } from '../bounded/index.ts';
 import { findProgram, programFolders } from '../githooks/index.ts';

@@ -2,8 +2,8 @@
  * Answers that are ready: a check that was allowed is put into words once, and sent again as it is for as long
  * as all that it rests on is the same.
  *
- * Each time, the owner's usage is read from the ledger's memory anew and compared, and so are policy, settings
- * and, where units have come, gone or changed hands meanwhile, the unit. Nothing has to be told of a change, so no old decision is ever given. What is refused is
+ * Each time, the owner's usage is read from the ledger's memory anew and compared, and so are policy and
+ * settings; the unit, too, where units have come, gone or changed hands meanwhile. Nothing has to be told of a change, so no old decision is ever given. What is refused is
  * never kept: each refusal is recorded, and its words depend on more.
  */
 
