@@ -193,7 +193,7 @@ t.test('who is renamed on the disk alone is told, until the groups are where the
   const told = async (from: string) => {
     await until(
       () => renamesTold(world).find(one => one.from === from) ?? null,
-      () => `that ${from} was renamed was never told`,
+      () => `that ${from} was renamed was never told\n${world.log.join('')}`,
     );
     return renamesTold(world);
   };
