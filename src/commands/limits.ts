@@ -8,11 +8,11 @@ import type { Rule } from '../wire/index.ts';
 
 export const sizeExpected = 'write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit';
 
-/** Bytes, or -1. Throws `usage`. */
-export function limitOf(text: string): number {
+/** Bytes, or -1. Throws `usage`, naming the option. */
+export function limitOf(text: string, option = '--limit'): number {
   const size = parseSize(text);
   if (size.ok) return size.bytes;
-  throw new SoftquotaError('usage', `--limit ${text}: ${size.reason}; ${sizeExpected}`);
+  throw new SoftquotaError('usage', `${option} ${text}: ${size.reason}; ${sizeExpected}`);
 }
 
 /**

@@ -1,5 +1,5 @@
 /**
- * `softquota policy import`: what a file would change is shown, and then exactly that is changed, or nothing.
+ * `softquota policy import`: what a policy would change is shown, and then exactly that is changed, or nothing.
  */
 
 import { exitCodes, SoftquotaError } from '../errors.ts';
@@ -7,6 +7,7 @@ import { printable } from '../text/index.ts';
 import type { NewWholePolicy, ReplacedPolicy, Simulation, WholePolicy } from '../wire/index.ts';
 import type { DaemonClient } from './client.ts';
 import { confirmed } from './confirm.ts';
+import type { Forgejo } from './forgejo.ts';
 import { printJson } from './output.ts';
 import { policyInForce, sendPolicy, simulatedPolicy } from './policy-asked.ts';
 import { type Difference, differenceOf, differenceText } from './policy-difference.ts';
@@ -21,6 +22,16 @@ export interface ImportOptions {
   readonly createUsers?: boolean;
 }
 
+/** The policy of a Forgejo: its rules, its groups, and their members. */
+export async function policyOf(forgejo: Forgejo): Promise<NewWholePolicy> {
+  const groups: NewWholePolicy['groups'][number][] = [];
+  for (const { name, rules } of await forgejo.groups()) {
+    const users = [...(await forgejo.members(name))];
+    groups.push({ name, rules: rules.map(rule => rule.name), users });
+  }
+  return { rules: [...(await forgejo.rules())], groups };
+}
+
 interface Prospect {
   /** Null, as the trial: nothing would change. */
   readonly difference: Difference | null;
@@ -31,11 +42,10 @@ interface Prospect {
 /** Resolves with the exit status. */
 export async function importPolicy(
   client: DaemonClient,
-  file: string,
+  wanted: NewWholePolicy,
   options: ImportOptions,
 ): Promise<number> {
   const { json = false, dryRun = false, yes = false, createUsers = false } = options;
-  const wanted = importable(file);
   const before = await policyInForce(client);
   // Of what was looked at, so that nothing is changed that nobody has seen.
   const body = { ...wanted, version: before.version };
@@ -55,8 +65,8 @@ export async function importPolicy(
   return exitCodes.done;
 }
 
-/** Throws `invalid` where it is not all of a policy. */
-function importable(file: string): NewWholePolicy {
+/** The policy in a file. Throws `invalid` where it is not all of a policy. */
+export function policyInFile(file: string): NewWholePolicy {
   const { rules, groups, settings } = readPolicyFile(file);
   const fault = (words: string) => new SoftquotaError('invalid', `${file}: ${words}`);
   if (settings !== undefined) {

@@ -3,16 +3,19 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { exitCodes } from '../errors.ts';
+import { exitCodes, SoftquotaError } from '../errors.ts';
 import { formatCount, printable } from '../text/index.ts';
-import { policyFault } from '../wire/index.ts';
+import { type NewWholePolicy, policyFault } from '../wire/index.ts';
 import { adminClient, type DaemonClient } from './client.ts';
 import type { Exit } from './exit.ts';
 import { writeWhole } from './files.ts';
+import { Forgejo, type ForgejoOption } from './forgejo.ts';
+import { limitOf } from './limits.ts';
 import { printJson } from './output.ts';
 import { policyInForce, simulatedPolicy } from './policy-asked.ts';
+import { type CompareOptions, comparePolicies } from './policy-compare.ts';
 import { draftOf, policyText, readPolicyFile } from './policy-file.ts';
-import { type ImportOptions, importPolicy } from './policy-import.ts';
+import { type ImportOptions, importPolicy, policyInFile, policyOf } from './policy-import.ts';
 import { type ConfigOption, configFrom, withConfigOption, withJsonOption } from './settings.ts';
 import { faultsText, simulationText } from './simulated.ts';
 import { print, printKept, tell } from './streams.ts';
@@ -25,6 +28,8 @@ interface ExportOptions extends ConfigOption {
   readonly users: boolean;
 }
 
+const tokenFileHelp =
+  'a file with a token of an administrator there, with the scopes read:admin, read:user and read:organization; - is standard input';
 const fileHelp = 'the policy as JSON; - is standard input';
 
 export function addPolicy(program: Command, exit: Exit): void {
@@ -58,13 +63,17 @@ export function addPolicy(program: Command, exit: Exit): void {
     });
 
   withJsonOption(withConfigOption(policy.command('import')))
-    .summary('replace the policy by the policy in a file')
+    .summary('replace the policy by the policy in a file, or by that of a Forgejo')
     .description(
       'Shows the changes and the owners who would be newly refused, then replaces all rules and groups in one ' +
         'step. On a terminal it asks before. If somebody else changes the policy after the changes were shown, ' +
-        'nothing is imported. A group without users in the file keeps its members.',
+        'nothing is imported. A group without users in the file keeps its members. With --from, it takes the rules, ' +
+        'groups and members of a Forgejo server from its API; [quota] of its app.ini has no route, so set ' +
+        'DEFAULT_GROUPS and [quota.default] TOTAL here as there.',
     )
-    .argument('<file>', `${fileHelp}. Limits are bytes, or sizes such as "10G"`)
+    .argument('[file]', `${fileHelp}. Limits are bytes, or sizes such as "10G"`)
+    .option('--from <url>', 'instead of a file: the address of a Forgejo server')
+    .option('--token-file <file>', tokenFileHelp)
     .option('--dry-run', 'only show the changes')
     .option('--yes', 'do not ask')
     .option('--create-users', 'create unknown users; [users] AUTO_CREATE = true has the same effect')
@@ -72,8 +81,25 @@ export function addPolicy(program: Command, exit: Exit): void {
       'after',
       '\nExit status: 0 imported, or nothing to do, 1 you did not agree, 2 the file cannot be used.',
     )
-    .action(async (file: string, options: ImportOptions & ConfigOption) =>
-      exit(await importPolicy(clientOf(options), file, options)),
+    .action(async (file: string | undefined, options: ImportOptions & ForgejoOption & ConfigOption) =>
+      exit(await importPolicy(clientOf(options), await importable(file, options), options)),
+    );
+
+  withJsonOption(withConfigOption(policy.command('compare')))
+    .summary('compare the quotas of a Forgejo with these')
+    .description(
+      'Asks a Forgejo server and this daemon about all owners and all kinds of data, and lists where figures or ' +
+        'answers differ, with the reason. It changes nothing. It asks both some 15 questions for each owner.',
+    )
+    .requiredOption('--from <url>', 'the address of the Forgejo server')
+    .requiredOption('--token-file <file>', tokenFileHelp)
+    .option('--owner <name...>', 'only these owners')
+    .option('--total <size>', '[quota.default] TOTAL of that server; default: -1, unlimited', text =>
+      limitOf(text, '--total'),
+    )
+    .addHelpText('after', '\nExit status: 0 no difference, or each has a known reason; 1 some have none.')
+    .action(async (options: CompareOptions & ConfigOption) =>
+      exit(await comparePolicies(clientOf(options), options)),
     );
 
   withJsonOption(withConfigOption(policy.command('lint')))
@@ -109,6 +135,13 @@ export function addPolicy(program: Command, exit: Exit): void {
       if (options.json === true) printJson(told);
       else print(`${simulationText(told)}${told.lint.length === 0 ? '' : `\n${faultsText(told.lint)}`}`);
     });
+}
+
+/** Throws `usage` where both or neither of a file and a server are named. */
+async function importable(file: string | undefined, options: ForgejoOption): Promise<NewWholePolicy> {
+  if (file !== undefined && options.from === undefined) return policyInFile(file);
+  if (file === undefined && options.from !== undefined) return policyOf(new Forgejo(options));
+  throw new SoftquotaError('usage', 'expected either a file, or --from with the address of a Forgejo server');
 }
 
 function clientOf(options: ConfigOption): DaemonClient {
