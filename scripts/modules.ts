@@ -14,7 +14,8 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   claims: [],
   sockets: ['bounded'],
   layout: ['bounded', 'quota'],
-  config: ['bounded', 'text', 'quota', 'layout'],
+  uploads: ['quota'],
+  config: ['bounded', 'text', 'quota', 'layout', 'uploads'],
   wire: ['quota', 'claims'],
   service: ['bounded', 'text'],
   scan: ['bounded', 'text', 'quota', 'layout'],
@@ -29,7 +30,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   overview: ['quota', 'wire', 'store', 'documents', 'ledger', 'events'],
   backup: ['text', 'quota', 'wire', 'store', 'ledger'],
   health: ['text', 'quota', 'layout', 'wire', 'store', 'policy', 'ledger', 'fleet'],
-  gate: ['bounded', 'text', 'quota', 'claims', 'sockets', 'layout', 'store', 'ledger', 'oauth'],
+  gate: ['bounded', 'text', 'quota', 'claims', 'sockets', 'layout', 'uploads', 'store', 'ledger', 'oauth'],
   measuring: [
     'text',
     'quota',
@@ -83,6 +84,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   daemon: [
     'sockets',
     'config',
+    'uploads',
     'service',
     'store',
     'ledger',

@@ -1,6 +1,6 @@
 /** docs/configuration.md: every section and key, from the configuration's definition. */
 
-import { type Key, type Section, sections, variableOf } from '../../src/config/index.ts';
+import { type Key, routeSections, type Section, sections, variableOf } from '../../src/config/index.ts';
 
 const opening = `\
 # Configuration: app.ini
@@ -77,6 +77,7 @@ export function configurationReference(): string {
   const [repos, ...others] = sections.filter(section => section.name.startsWith('storage.'));
   const blocks = sections.flatMap(section => {
     if (section === repos) return [chapter(section), otherStorages(others)];
+    if (section.name === 'gate') return [chapter(section), chapter(routeSections)];
     return others.includes(section) ? [] : [chapter(section)];
   });
   return [opening, ...blocks].join('\n');

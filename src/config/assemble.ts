@@ -2,9 +2,11 @@
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
+import { inAskingOrder, type UploadRoute } from '../uploads/index.ts';
 import type { Config } from './config.ts';
 import type { ConfigEntry, ConfigFault } from './fault.ts';
 import type { Key } from './key.ts';
+import { gate, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
@@ -70,6 +72,14 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       exclude: take(scan.exclude),
     },
     hooks: { contact: take(hooks.contact) },
+    gate: {
+      presets: take(gate.preset),
+      base: take(gate.base),
+      isEarly: take(gate.early),
+      headers: take(gate.headers),
+      onError: take(gate.onError),
+      routes: ownRoutes(entries, values),
+    },
     events: { keepMs: take(events.keep) },
     security: { secretKeys: take(security.secretKeys) },
     log: { level: take(log.level), format: take(log.format) },
@@ -83,6 +93,36 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
     faults: values.faults,
     notes: notesOn(config, values),
   };
+}
+
+/** The routes of the `[gate.NAME]` sections, in the order in which they are asked. */
+function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly UploadRoute[] {
+  const sections = new Set(
+    entries.map(({ section }) => section).filter(section => routeSection.test(section)),
+  );
+  const routes = [...sections].map((section): UploadRoute => {
+    const keys = routeKeys(section);
+    const templates = values.take(keys.url);
+    const subject = values.take(keys.subject);
+    const owner = values.take(keys.owner);
+    const hasOwner = owner !== null || templates.every(({ text }) => text.includes('{owner}'));
+    if (templates.length === 0) values.refuse(keys.url, `is missing. ${keys.url.expected}.`);
+    if (subject === null) values.refuse(keys.subject, `is missing. ${keys.subject.expected}.`);
+    else if (subject !== 'none' && !hasOwner) {
+      values.refuse(keys.url, 'a template has no {owner}. Add it, or write OWNER.');
+    }
+    return {
+      name: section.slice('gate.'.length),
+      order: values.take(keys.order),
+      templates,
+      methods: values.take(keys.methods),
+      subject: subject ?? 'none',
+      owner,
+      notOwners: new Set(),
+      client: 'any',
+    };
+  });
+  return inAskingOrder(routes);
 }
 
 /** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */

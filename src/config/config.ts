@@ -2,6 +2,7 @@
 
 import type { StorageSettings } from '../layout/index.ts';
 import type { QuotaSettings } from '../quota/index.ts';
+import type { PresetName, UploadRoute } from '../uploads/index.ts';
 
 export interface Config {
   /** Absolute; null where only the environment spoke. */
@@ -48,6 +49,17 @@ export interface Config {
   };
   /** `contact` is one line. */
   readonly hooks: { readonly contact: string | null };
+  /** What a reverse proxy asks. */
+  readonly gate: {
+    readonly presets: readonly PresetName[];
+    /** Begins with a slash. */
+    readonly base: string;
+    readonly isEarly: boolean;
+    readonly headers: 'original' | 'forwarded';
+    readonly onError: 'allow' | 'deny';
+    /** The `[gate.NAME]` sections, in the order in which they are asked. */
+    readonly routes: readonly UploadRoute[];
+  };
   readonly events: { readonly keepMs: number };
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };

@@ -6,7 +6,9 @@
  * names all come from here, so that none of them can know something else.
  */
 
+import type { Config } from './config.ts';
 import type { Key } from './key.ts';
+import { gate, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
@@ -42,6 +44,7 @@ export const sections: readonly Section[] = [
   })),
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
   { name: 'hooks', doc: 'The messages to pushers.', keys: Object.values(hooks) },
+  { name: 'gate', doc: 'What a reverse proxy asks before an upload.', keys: Object.values(gate) },
   { name: 'server', doc: 'The daemon: its directory, sockets and address.', keys: Object.values(server) },
   { name: 'users', doc: 'How names of owners are treated.', keys: Object.values(users) },
   { name: 'store', doc: 'Where policy and usage are stored.', keys: Object.values(store) },
@@ -54,7 +57,27 @@ export const allKeys: readonly Key<unknown>[] = sections.flatMap(section => sect
 
 /** The section of a name in lower case, or null. */
 export function findSection(name: string): Section | null {
-  return sections.find(section => section.name === name) ?? null;
+  return sections.find(section => section.name === name) ?? ownSection(name);
+}
+
+/** A section whose name an administrator chooses; null where it is none. */
+function ownSection(name: string): Section | null {
+  if (!routeSection.test(name)) return null;
+  return { name, doc: routeDoc, keys: Object.values(routeKeys(name)) };
+}
+
+const routeDoc = 'A route of your own, with any name: uploads to these addresses are asked about.';
+
+/** What stands for all sections whose names an administrator chooses. */
+export const routeSections: Section = {
+  name: 'gate.NAME',
+  doc: routeDoc,
+  keys: Object.values(routeKeys('gate.name')),
+};
+
+/** The sections of a configuration: those that always are, and an administrator's own. */
+export function sectionsIn({ gate: { routes } }: Config): readonly Section[] {
+  return [...sections, ...routes.flatMap(({ name }) => ownSection(`gate.${name}`) ?? [])];
 }
 
 /** The key of a section and a name in capitals, or null. */

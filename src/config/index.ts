@@ -8,7 +8,7 @@
 
 export { isStoreAddress, maskBeforeAt, maskPassword } from './addresses.ts';
 export { type Config, type LogLevel, logLevels } from './config.ts';
-export { type Section, sections } from './definition.ts';
+export { routeSections, type Section, sections } from './definition.ts';
 export { variableOf } from './environment.ts';
 export { type ConfigEntry, type ConfigFault, type ConfigOrigin, formatFaults } from './fault.ts';
 export type { Where } from './find.ts';

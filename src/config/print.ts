@@ -1,7 +1,7 @@
 /** The configuration in force, as an app.ini that says of each value where it came from. */
 
 import { printable } from '../text/index.ts';
-import { sections } from './definition.ts';
+import { sectionsIn } from './definition.ts';
 import type { ConfigEntry, ConfigOrigin } from './fault.ts';
 import type { Key } from './key.ts';
 import type { LoadedConfig } from './load.ts';
@@ -13,7 +13,7 @@ import { encodeValue } from './value.ts';
  */
 export function printConfig(loaded: LoadedConfig): string {
   const origins = new Map(loaded.given.map(entry => [`${entry.section}\0${entry.name}`, entry]));
-  const blocks = sections
+  const blocks = sectionsIn(loaded.config)
     .map(section => {
       const lines = section.keys.flatMap(key =>
         printKey(key, loaded, origins.get(`${key.section}\0${key.name}`)),

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from './config.ts';
-import { allKeys } from './definition.ts';
+import { sectionsIn } from './definition.ts';
 
 export interface ConfigChange {
   readonly section: string;
@@ -12,7 +12,9 @@ export interface ConfigChange {
 }
 
 export function compareConfigs(old: Config, next: Config): { readonly changed: readonly ConfigChange[] } {
-  const changed = allKeys
+  const sections = new Map([...sectionsIn(old), ...sectionsIn(next)].map(section => [section.name, section]));
+  const changed = [...sections.values()]
+    .flatMap(({ keys }) => keys)
     .filter(({ of }) => !isDeepStrictEqual(of(old).value, of(next).value))
     .map(({ section, name, reloads }) => ({ section, key: name, reloadable: reloads }));
   return { changed };
@@ -26,6 +28,7 @@ export function merged(old: Config, next: Config): Config {
     storages: next.storages,
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
     hooks: next.hooks,
+    gate: next.gate,
     events: next.events,
     log: Object.freeze({ ...old.log, level: next.log.level }),
   });

@@ -15,6 +15,7 @@ import {
   watchDescriptors,
 } from '../sockets/index.ts';
 import { openApi, type ServedParts } from './api.ts';
+import { nowAndThen, uploadSettings } from './uploads.ts';
 
 export interface ServersOptions extends ServedParts {
   /** Says which sockets the service manager hands over. */
@@ -137,6 +138,10 @@ function gateServices({
     measureSoon: path => measuring.measureSoon(path),
     letThrough: path => measuring.letThrough(path),
     contact: () => current.config.hooks.contact,
+    uploads: uploadSettings(() => current.config),
+    notUnderstood: nowAndThen(why =>
+      log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),
+    ),
     refused: refusal => {
       events.refused(refusal);
       const { decision, ...record } = refusal;

@@ -21,6 +21,7 @@ import { faultReply, type Reply, sendAnswer } from './answer.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { FastLane, takeConnections } from './fast-lane.ts';
+import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
 import { recordOfflineDecisions } from './offline-decisions.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
@@ -159,7 +160,12 @@ export class Gate {
       giveToHttp &&
       new FastLane({ server, giveToHttp, connections, services, headersMs, idleMs, checkEveryMs });
     server.on('request', (request, response) => {
-      if (trust === 'trusted' && isSource(requestAddress(request))) {
+      const address = requestAddress(request);
+      if (address === forwardAuthAddress || address === refusalAddress) {
+        answerForwardAuth(services, request, response);
+        return;
+      }
+      if (trust === 'trusted' && isSource(address)) {
         serveSource(services, request, response);
         return;
       }
@@ -273,7 +279,7 @@ function routeOf(
     }
     throw new SoftquotaError(
       'not_found',
-      'no such address; the addresses are /v1/check, /v1/changed, /v1/offline-decisions, /healthz and /readyz',
+      'no such address; the addresses are /v1/check, /v1/changed, /v1/forward-auth, /v1/offline-decisions, /healthz and /readyz',
     );
   }
   const method = request.method ?? '';

@@ -11,4 +11,11 @@
 
 export { Gate, type GateLimits } from './gate.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
-export type { GateServices, Health, LocatedUnit, OfflineReport, RefusalRecord } from './services.ts';
+export type {
+  GateServices,
+  Health,
+  LocatedUnit,
+  OfflineReport,
+  RefusalRecord,
+  UploadSettings,
+} from './services.ts';

@@ -4,6 +4,7 @@ import type { Synchronization } from '../claims/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Claimed } from '../oauth/index.ts';
 import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
+import type { Upload, UploadRoute } from '../uploads/index.ts';
 
 /** A unit that is known, or was found on the disk, or is about to be made. */
 export interface LocatedUnit {
@@ -52,6 +53,15 @@ export interface Health {
   readonly notes: readonly string[];
 }
 
+export interface UploadSettings {
+  /** In the order in which they are asked. */
+  readonly routes: readonly UploadRoute[];
+  readonly headers: 'original' | 'forwarded';
+  readonly onError: 'allow' | 'deny';
+  /** Where the storage templates expect the repository of an upload. */
+  repositoryPathsOf(upload: Upload): readonly string[];
+}
+
 export interface GateServices {
   readonly ledger: Pick<
     Ledger,
@@ -77,6 +87,10 @@ export interface GateServices {
   synchronize(claimed: Claimed): Promise<Synchronization>;
   /** `[hooks] CONTACT`. */
   contact(): string | null;
+  /** What a reverse proxy may ask about, as configured now. */
+  uploads(): UploadSettings;
+  /** A proxy asks in a way that cannot be answered. */
+  notUnderstood(why: string): void;
   /** For the record. */
   refused(record: RefusalRecord): void;
   /** Records a report; false if it is not accepted because that unit, or too many units, sent one just now. */

@@ -46,7 +46,7 @@ function nextStep(decision: RefusalWords['decision'], isPush: boolean): string[]
 }
 
 /** An address without a space gets an introduction; a sentence is shown as it is. */
-function contactLine(contact: string): string {
+export function contactLine(contact: string): string {
   return /^\S+$/.test(contact) ? `To ask for more space: ${contact}` : contact;
 }
 

@@ -152,7 +152,7 @@ t.test('no control or reading-direction character of a name reaches a terminal',
 
 t.test('unknown addresses are 404, and what only trusted programs may say is 403 on the gate', async t => {
   const { ask, askTrusted, ledger } = await openWorld(t);
-  for (const path of ['/', '/v1', '/v1/check/', '/V1/check', '//v1/check', '/v1/forward-auth', '*']) {
+  for (const path of ['/', '/v1', '/v1/check/', '/V1/check', '//v1/check', '/v1/forward-auth/', '*']) {
     t.match(
       await ask(`${path}?${good}`),
       { status: 404, headers: { 'x-softquota-decision': undefined } },

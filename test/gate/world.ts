@@ -14,6 +14,7 @@ import {
   type GateServices,
   type OfflineReport,
   type RefusalRecord,
+  type UploadSettings,
 } from '../../src/gate/index.ts';
 import { Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import { openStore, openUnitSources } from '../../src/store/index.ts';
@@ -21,6 +22,8 @@ import { settings, silentLog } from '../ledger/world.ts';
 
 export interface Answer {
   readonly status: number;
+  /** The phrase of the status. */
+  readonly phrase: string;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
@@ -44,6 +47,8 @@ export interface Told {
   readonly measured: string[];
   readonly letThrough: string[];
   readonly unforeseen: unknown[];
+  uploads: UploadSettings;
+  readonly notUnderstood: string[];
 }
 
 export interface World {
@@ -86,6 +91,8 @@ export async function openWorld(
     measured: [],
     letThrough: [],
     unforeseen: [],
+    uploads: { routes: [], headers: 'original', onError: 'allow', repositoryPathsOf: () => [] },
+    notUnderstood: [],
   };
   const services: GateServices = {
     ledger,
@@ -96,6 +103,8 @@ export async function openWorld(
     measureSoon: path => told.measured.push(path),
     letThrough: path => told.letThrough.push(path),
     contact: () => told.contact,
+    uploads: () => told.uploads,
+    notUnderstood: why => told.notUnderstood.push(why),
     refused: record => told.refused.push(record),
     recordOfflineDecisions: report => {
       if (told.takesOffline) told.offlineDecisions.push(report);
@@ -151,8 +160,8 @@ export async function ask(
   const isChunked = headers['Transfer-Encoding'] !== undefined;
   if (body !== undefined && !isChunked) headers['Content-Length'] ??= String(Buffer.byteLength(body));
   const sent = request({ socketPath, path, method, headers, agent: agent ?? false }, response => {
-    const { statusCode: status = 0, headers } = response;
-    textOf(response).then(text => resolve({ status, headers, text }), reject);
+    const { statusCode: status = 0, statusMessage: phrase = '', headers } = response;
+    textOf(response).then(text => resolve({ status, phrase, headers, text }), reject);
   });
   sent.once('error', reject).end(body);
   return promise;

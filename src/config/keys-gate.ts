@@ -1,0 +1,156 @@
+/** The keys of what a reverse proxy asks before it lets an upload through. */
+
+import { z } from 'zod';
+import {
+  type PresetName,
+  parseUrlTemplate,
+  presetNames,
+  routeSubject,
+  type UrlTemplate,
+} from '../uploads/index.ts';
+import type { Config } from './config.ts';
+import { type Key, keysOfSection } from './key.ts';
+import * as kind from './kinds.ts';
+
+const gateKey = keysOfSection('gate');
+
+const preset: kind.ValueType<PresetName> = kind.oneOf(presetNames);
+
+const base = kind.textKind(
+  z
+    .string()
+    .trim()
+    .regex(/^\/[^\s{}?#*]*$/, 'not a path of a URL'),
+  'Write the path below which the server is, such as /git, or / for none',
+);
+
+export const gate = {
+  preset: gateKey(
+    'PRESET',
+    kind.listOf(preset, `Write some of ${presetNames.join(', ')}, separated by commas`),
+    {
+      words: 'none',
+      doc: `The servers behind the proxy, whose routes that grow storage are known: ${presetNames.join(', ')}.`,
+      example: 'gitea',
+      reloads: true,
+      of: config => config.gate.presets,
+    },
+  ),
+  base: gateKey('BASE', base, {
+    text: '/',
+    doc: 'The path of the URL below which the servers of PRESET are.',
+    reloads: true,
+    of: config => config.gate.base,
+  }),
+  early: gateKey('EARLY', kind.flag, {
+    text: 'false',
+    doc: 'With `true`, a push by http is refused before it sends anything. Then an owner over the limit cannot delete branches by http either.',
+    reloads: true,
+    of: config => config.gate.isEarly,
+  }),
+  headers: gateKey('HEADERS', kind.oneOf(['original', 'forwarded']), {
+    text: 'original',
+    doc: 'The headers in which the proxy sends the address and the method: `original` (X-Original-URI and X-Original-Method, as nginx is configured to) or `forwarded` (X-Forwarded-Uri and X-Forwarded-Method, as Caddy and Traefik send them). The others are ignored.',
+    reloads: true,
+    of: config => config.gate.headers,
+  }),
+  onError: gateKey('ON_ERROR', kind.oneOf(['allow', 'deny']), {
+    text: 'allow',
+    doc: 'What a proxy is told about an upload if it cannot be decided: `allow` or `deny`.',
+    reloads: true,
+    of: config => config.gate.onError,
+  }),
+};
+
+const url: kind.ValueType<UrlTemplate> = {
+  expected: 'Write paths of URLs such as /upload/{owner}/**, separated by commas',
+  parse: text => {
+    const parsed = parseUrlTemplate(text);
+    return parsed.ok ? { ok: true, value: parsed.template } : parsed;
+  },
+  print: ({ text }) => text,
+};
+
+const method = kind.textKind(
+  z
+    .string()
+    .trim()
+    .toUpperCase()
+    .regex(/^[A-Z]{3,20}$/, 'not a method'),
+  'Write methods such as POST, PUT, separated by commas',
+);
+
+const subject = kind.valueTypeOf(
+  z
+    .string()
+    .trim()
+    .transform((text, context) => {
+      const found = routeSubject(text);
+      if (found !== null) return found;
+      context.addIssue('not a subject');
+      return z.NEVER;
+    }),
+  'Write a subject such as size:assets:packages:all, or repository, or none',
+  String,
+);
+
+const mostOrder = 999_999;
+
+export interface RouteKeys {
+  readonly order: Key<number>;
+  readonly url: Key<readonly UrlTemplate[]>;
+  readonly methods: Key<readonly string[]>;
+  readonly subject: Key<ReturnType<typeof routeSubject>>;
+  readonly owner: Key<string | null>;
+}
+
+/** A section of an administrator's own route. */
+export const routeSection = /^gate\.[a-z0-9_-]{1,40}$/;
+
+const known = new Map<string, RouteKeys>();
+
+/** The keys of `[gate.NAME]`; the same ones each time. */
+export function routeKeys(section: string): RouteKeys {
+  const before = known.get(section);
+  if (before !== undefined) return before;
+  const key = keysOfSection(section);
+  const name = section.slice('gate.'.length);
+  const routeIn = ({ gate }: Config) => gate.routes.find(one => one.name === name);
+  const keys: RouteKeys = {
+    url: key('URL', kind.listOf(url, url.expected), {
+      doc: 'The addresses: `{owner}` is whose usage grows, `{repo}` a repository, `{size}` the bytes that come, `*` any name, `**` any number of names; separate several by commas.',
+      words: 'none',
+      example: '/upload/{owner}/**',
+      reloads: true,
+      of: config => routeIn(config)?.templates ?? [],
+    }),
+    subject: key('SUBJECT', kind.optional(subject), {
+      doc: 'What grows: a subject, `repository` (the kind that the repository of the address is), or `none` (nothing grows; later routes are not asked).',
+      words: 'none',
+      example: 'size:assets:packages:all',
+      reloads: true,
+      of: config => routeIn(config)?.subject ?? null,
+    }),
+    methods: key('METHODS', kind.listOf(method, method.expected), {
+      text: 'POST, PUT, PATCH',
+      doc: 'The methods of the requests that are asked about.',
+      reloads: true,
+      of: config => routeIn(config)?.methods ?? ['POST', 'PUT', 'PATCH'],
+    }),
+    owner: key('OWNER', kind.optional(kind.line), {
+      words: 'none',
+      doc: 'Whose usage grows where the address has no `{owner}`.',
+      example: 'registry',
+      reloads: true,
+      of: config => routeIn(config)?.owner ?? null,
+    }),
+    order: key('ORDER', kind.wholeNumber(0, mostOrder), {
+      text: '0',
+      doc: 'Routes are asked from the smallest number on; those of PRESET begin at 1000.',
+      reloads: true,
+      of: config => routeIn(config)?.order ?? 0,
+    }),
+  };
+  known.set(section, keys);
+  return keys;
+}

@@ -1,0 +1,40 @@
+/** What a reverse proxy may ask about, from the configuration in force. */
+
+import type { Config } from '../config/index.ts';
+import type { UploadSettings } from '../gate/index.ts';
+import { inAskingOrder, repositoryPaths, routesOf } from '../uploads/index.ts';
+
+/** Gives the settings of a configuration; made once for each. */
+export function uploadSettings(current: () => Config): () => UploadSettings {
+  let made: { readonly of: Config; readonly settings: UploadSettings } | null = null;
+  return () => {
+    const config = current();
+    if (made?.of !== config) made = { of: config, settings: settingsOf(config) };
+    return made.settings;
+  };
+}
+
+function settingsOf({ gate, storages }: Config): UploadSettings {
+  const { presets, base, isEarly, headers, onError } = gate;
+  const templates = storages.find(({ kind }) => kind === 'repos')?.templates ?? [];
+  return {
+    routes: inAskingOrder([...gate.routes, ...routesOf(presets, base, isEarly)]),
+    headers,
+    onError,
+    repositoryPathsOf: ({ owner, repository }) =>
+      repository === null ? [] : repositoryPaths(templates, owner, repository),
+  };
+}
+
+const betweenMs = 60_000;
+
+/** Calls `tell` at most once a minute. */
+export function nowAndThen(tell: (text: string) => void): (text: string) => void {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return text => {
+    const now = performance.now();
+    if (now - toldAt < betweenMs) return;
+    toldAt = now;
+    tell(text);
+  };
+}

@@ -1,0 +1,166 @@
+/**
+ * `/v1/forward-auth`: a reverse proxy asks about each request before it lets it through.
+ *
+ * What starts no upload is let through with an empty 200. A refusal is a 403 in one form that git-lfs, npm,
+ * twine and container clients show: the reason in a header, as the phrase of the status, and in JSON; git gets
+ * plain text. Where nothing can be decided, `[gate] ON_ERROR` says what the proxy is told, so that a fault here
+ * stops nobody who is not meant to be stopped.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { OwnerDecision } from '../ledger/index.ts';
+import { type Refusal, refusal, type Subject } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
+import { type Upload, uploadsOf } from '../uploads/index.ts';
+import { requestAddress } from './request.ts';
+import type { GateServices } from './services.ts';
+import { contactLine, refusalText } from './words.ts';
+
+export const forwardAuthAddress = '/v1/forward-auth';
+/** The same question once more, for a proxy that does not pass on what it was answered: nginx. */
+export const refusalAddress = '/v1/forward-auth/refusal';
+
+const headerNames = {
+  original: ['x-original-uri', 'x-original-method'],
+  forwarded: ['x-forwarded-uri', 'x-forwarded-method'],
+} as const;
+
+/** Answers; never throws. The body of the request, which a proxy should not send, is not read. */
+export function answerForwardAuth(
+  services: GateServices,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  request.resume();
+  const isPage = requestAddress(request) === refusalAddress;
+  try {
+    const { routes, headers } = services.uploads();
+    const asked = askedIn(request, headers);
+    if (typeof asked === 'string') {
+      services.notUnderstood(asked);
+      undecided(services, response, isPage, asked);
+      return;
+    }
+    for (const upload of uploadsOf(routes, asked.method, asked.target)) {
+      const refused = refusalOf(services, upload, isPage);
+      if (refused === null) continue;
+      refuse(services, response, upload, refused);
+      return;
+    }
+    if (isPage) sendJson(response, 503, notRefused);
+    else allow(response);
+  } catch (error) {
+    services.unforeseen(error);
+    undecided(services, response, isPage, 'internal error; the log of softquota has details');
+  }
+}
+
+/** What the proxy asks about; a text: why that cannot be told. */
+function askedIn(
+  { headers }: IncomingMessage,
+  family: keyof typeof headerNames,
+): { readonly target: string; readonly method: string } | string {
+  const [uri, verb] = headerNames[family];
+  const target = headers[uri];
+  const method = headers[verb];
+  if (typeof target === 'string' && typeof method === 'string') return { target, method };
+  return `the proxy sends no ${uri} or no ${verb}; [gate] HEADERS says which headers are read`;
+}
+
+interface Refused extends OwnerDecision {
+  readonly subject: Subject;
+  readonly decision: Refusal;
+}
+
+/** Who asked a moment ago was refused, and is not any more: the client has to begin anew. */
+const notRefused = 'The quota does not refuse this any more: try again.';
+
+/** Null: let through. A refusal is recorded, as that of a check is, but not with its page once more. */
+function refusalOf(services: GateServices, upload: Upload, isPage: boolean): Refused | null {
+  const { ledger } = services;
+  const path = services
+    .uploads()
+    .repositoryPathsOf(upload)
+    .find(each => ledger.units.unitAt(each) !== null);
+  const unit = path === undefined ? null : ledger.units.unitAt(path);
+  const answers = subjectsOf(upload, unit?.leaf ?? null).map(subject => ({
+    subject,
+    ...ledger.decide(upload.owner, subject, upload.sizeBytes),
+  }));
+  // A repository that is not known may become public or private.
+  const refused = answers.flatMap(({ decision, ...answer }) =>
+    decision.allowed ? [] : [{ ...answer, decision }],
+  );
+  const [first] = refused;
+  if (first === undefined || refused.length < answers.length) {
+    if (unit !== null && !isPage) services.letThrough(unit.name);
+    return null;
+  }
+  const { mode } = ledger.settings;
+  if (!isPage)
+    services.refused({
+      owner: first.owner.name,
+      subject: first.subject,
+      actor: '',
+      decision: first.decision,
+      mode,
+    });
+  return mode === 'report' ? null : first;
+}
+
+function subjectsOf({ subject }: Upload, leaf: Subject | null): readonly Subject[] {
+  if (subject !== 'repository') return [subject];
+  return leaf === null ? ['size:repos:private', 'size:repos:public'] : [leaf];
+}
+
+function allow(response: ServerResponse): void {
+  response.writeHead(200, { 'Content-Length': '0' }).end();
+}
+
+function refuse(
+  services: GateServices,
+  response: ServerResponse,
+  upload: Upload,
+  { owner, subject, decision }: Refused,
+): void {
+  const message = refusal(owner.name, subject, decision);
+  const contact = services.contact();
+  if (upload.client === 'git') {
+    const words = { ownerName: owner.name, subject, decision, isPush: false, repositoryBytes: null, contact };
+    send(response, 403, message, refusalText(words), 'text/plain; charset=utf-8');
+    return;
+  }
+  const help = contact === null ? '' : ` ${contactLine(contact)}`;
+  sendJson(response, 403, message, help);
+}
+
+function undecided({ uploads }: GateServices, response: ServerResponse, isPage: boolean, why: string): void {
+  if (response.headersSent) return;
+  if (uploads().onError === 'allow' && !isPage) allow(response);
+  else sendJson(response, 403, `The quota cannot be asked: ${why}`);
+}
+
+/** npm reads `error`, git-lfs `message`, container clients `errors`. */
+function sendJson(response: ServerResponse, status: number, phrase: string, help = ''): void {
+  const message = printable(phrase + help);
+  const json = { message, error: message, errors: [{ code: 'DENIED', message }] };
+  send(response, status, phrase, JSON.stringify(json), 'application/json');
+}
+
+/** A phrase of a status has no other letters. */
+function plainAscii(text: string): string {
+  return text.replace(/[^ -~]/gu, '?');
+}
+
+function send(response: ServerResponse, status: number, message: string, text: string, type: string): void {
+  // With a text, Node would write the header's bytes as UTF-8 once more.
+  const body = Buffer.from(text);
+  response.writeHead(status, plainAscii(message), {
+    'Content-Type': type,
+    'Content-Length': String(body.length),
+    ...(status === 403 ? { 'X-Softquota-Decision': 'refused' } : {}),
+    // Bytes of UTF-8, one character each.
+    'X-Quota-Message': Buffer.from(printable(message)).toString('latin1'),
+  });
+  response.end(body);
+}

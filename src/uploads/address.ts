@@ -1,0 +1,53 @@
+/**
+ * The address of a request, in each way in which a server may read it.
+ *
+ * A proxy asks about an address as the client wrote it, and the server behind it may read that in its own way:
+ * some resolve dots, some take an encoded slash for a slash. So an address has up to four readings, and what
+ * one of them grows is asked about.
+ */
+
+export interface RequestAddress {
+  /** Decoded names between slashes, without empty ones; at least one reading. */
+  readonly readings: readonly (readonly string[])[];
+  readonly query: URLSearchParams;
+}
+
+/** Reads a request's target, absolute or not; never throws: what is not understood stands as it is written. */
+export function readAddress(target: string): RequestAddress {
+  const [withoutFragment = ''] = target.split('#', 1);
+  const end = withoutFragment.indexOf('?');
+  const path = (end === -1 ? withoutFragment : withoutFragment.slice(0, end)).replace(
+    /^https?:\/\/[^/]*/i,
+    '',
+  );
+  const query = new URLSearchParams(end === -1 ? '' : withoutFragment.slice(end + 1));
+  const written = path.split('/').map(decoded);
+  const split = written.flatMap(name => name.split('/'));
+  const all = [written, split].flatMap(names => {
+    const present = names.filter(name => name !== '');
+    return [present, withoutDots(present)];
+  });
+  const readings = [...new Map(all.map(names => [names.join('\0'), names])).values()];
+  return { readings, query };
+}
+
+/** Bytes that are no UTF-8 become U+FFFD, and a percent sign without two digits stays. */
+function decoded(name: string): string {
+  if (!name.includes('%')) return name;
+  const bytes = Buffer.from(
+    Buffer.from(name)
+      .toString('latin1')
+      .replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16))),
+    'latin1',
+  );
+  return bytes.toString();
+}
+
+function withoutDots(names: readonly string[]): readonly string[] {
+  const kept: string[] = [];
+  for (const name of names) {
+    if (name === '..') kept.pop();
+    else if (name !== '.') kept.push(name);
+  }
+  return kept;
+}

@@ -1,0 +1,188 @@
+/**
+ * Ready-made routes: the requests by which storage grows at servers that are in use, from their route tables.
+ *
+ * What a hook asks about at a push, an edit in the browser included, is not here, so that nobody is asked
+ * twice; git's own routes are asked only with EARLY. What names no owner in its address (new repositories,
+ * forks, transfers, artifacts) cannot be asked here; docs/uploads.md lists it for each server.
+ */
+
+import type { RouteSubject, UploadRoute } from './routes.ts';
+import { parseUrlTemplate, type UrlTemplate } from './template.ts';
+
+interface PresetRoute {
+  readonly methods: readonly string[];
+  readonly urls: readonly string[];
+  readonly subject: RouteSubject;
+  /** It is at the root of the host, whatever path the server has. */
+  readonly isAtRoot?: boolean;
+}
+
+const issues = 'size:assets:attachments:issues';
+const releases = 'size:assets:attachments:releases';
+const lfs = 'size:git:lfs';
+const packages = 'size:assets:packages:all';
+
+/** A container registry: an upload of a layer begins, or a layer of another image is taken over. */
+const containers: PresetRoute = {
+  methods: ['POST'],
+  urls: ['/v2/{owner}/**/blobs/uploads'],
+  subject: packages,
+  isAtRoot: true,
+};
+
+const giteaPackagesThatGrowNothing: PresetRoute = {
+  methods: ['PUT', 'POST'],
+  urls: [
+    '/api/packages/{owner}/conan/v1/**/upload_urls',
+    '/api/packages/{owner}/conan/**/packages/delete',
+    '/api/packages/{owner}/npm/-/package/**/dist-tags/*',
+    '/api/packages/{owner}/npm/**/-rev/*',
+    '/api/packages/{owner}/swift',
+    '/api/packages/{owner}/swift/login',
+    '/api/packages/{owner}/terraform/state/*/lock',
+  ],
+  subject: 'none',
+};
+
+const gitea: readonly PresetRoute[] = [
+  { methods: ['PUT'], urls: ['/{owner}/{repo}/info/lfs/objects/*/{size}'], subject: lfs },
+  { methods: ['POST'], urls: ['/{owner}/{repo}/settings/lfs/pointers/associate'], subject: lfs },
+  giteaPackagesThatGrowNothing,
+  { methods: ['PUT', 'POST'], urls: ['/api/packages/{owner}/**'], subject: packages },
+  containers,
+  {
+    methods: ['POST'],
+    urls: [
+      '/{owner}/{repo}/issues/attachments',
+      '/{owner}/{repo}/pulls/attachments',
+      '/api/v1/repos/{owner}/{repo}/issues/*/assets',
+      '/api/v1/repos/{owner}/{repo}/issues/comments/*/assets',
+    ],
+    subject: issues,
+  },
+  {
+    methods: ['POST'],
+    urls: ['/{owner}/{repo}/releases/attachments', '/api/v1/repos/{owner}/{repo}/releases/*/assets'],
+    subject: releases,
+  },
+  { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository' },
+  {
+    methods: ['POST'],
+    urls: [
+      '/api/v1/orgs/{owner}/repos',
+      '/api/v1/org/{owner}/repos',
+      '/api/v1/admin/users/{owner}/repos',
+      '/api/v1/repos/{owner}/{repo}/mirror-sync',
+      '/api/v1/admin/unadopted/{owner}/{repo}',
+    ],
+    subject: 'repository',
+  },
+  { methods: ['POST'], urls: ['/{owner}/{repo}/settings/migrate/retry'], subject: 'size:all' },
+];
+
+const git: readonly PresetRoute[] = [
+  {
+    methods: ['GET'],
+    urls: [
+      '/{owner}/{repo}/info/refs?service=git-receive-pack',
+      '/{owner}/**/{repo}/info/refs?service=git-receive-pack',
+    ],
+    subject: 'repository',
+  },
+];
+
+const presetRoutes = {
+  'git-http': [],
+  lfs: [
+    {
+      methods: ['PUT'],
+      urls: [
+        '/{owner}/**/{repo}/info/lfs/objects/*/{size}',
+        '/{owner}/**/{repo}/info/lfs/objects/*',
+        '/{owner}/**/{repo}/info/lfs/objects/basic/*',
+      ],
+      subject: lfs,
+    },
+  ],
+  gitea,
+  forgejo: gitea,
+  gitlab: [
+    { methods: ['PUT'], urls: ['/{owner}/**/gitlab-lfs/objects/*/{size}'], subject: lfs },
+    {
+      methods: ['PUT', 'POST'],
+      // The project as a path; as a number it names no owner.
+      urls: ['/api/v4/projects/{owner}/**/packages/**', '/api/v4/groups/{owner}/**/-/packages/**'],
+      subject: packages,
+    },
+    containers,
+    {
+      methods: ['POST'],
+      urls: [
+        '/api/v4/projects/{owner}/**/uploads',
+        '/api/v4/projects/{owner}/**/wikis/attachments',
+        '/{owner}/**/-/uploads',
+        '/{owner}/**/uploads',
+      ],
+      subject: issues,
+    },
+  ],
+  gogs: [
+    { methods: ['PUT'], urls: ['/{owner}/{repo}/info/lfs/objects/basic/*'], subject: lfs },
+    { methods: ['POST'], urls: ['/{owner}/{repo}/upload-file'], subject: 'repository' },
+    {
+      methods: ['POST'],
+      urls: ['/api/v1/org/{owner}/repos', '/api/v1/admin/users/{owner}/repos'],
+      subject: 'repository',
+    },
+  ],
+  verdaccio: [{ methods: ['PUT'], urls: ['/@{owner}/*'], subject: packages }],
+  distribution: [containers],
+} as const satisfies Readonly<Record<string, readonly PresetRoute[]>>;
+
+export type PresetName = keyof typeof presetRoutes;
+
+export const presetNames = Object.keys(presetRoutes) as readonly PresetName[]; // the keys of a constant
+
+/** The beginnings of GitLab's own addresses, where a group would stand. */
+const gitlabNames: ReadonlySet<string> = new Set(['-', 'admin', 'api', 'dashboard', 'groups', 'users', 'v2']);
+const noNames: ReadonlySet<string> = new Set();
+
+const gitPresets: ReadonlySet<PresetName> = new Set(['git-http', 'gitea', 'forgejo', 'gitlab', 'gogs']);
+
+/** Where presets stand among an administrator's own routes. */
+const presetOrder = 1000;
+
+/**
+ * The routes of some presets, below a path of the server such as `/git`; with `isEarly` also git's, so that a
+ * push is refused before it sends anything.
+ */
+export function routesOf(
+  presets: readonly PresetName[],
+  base: string,
+  isEarly: boolean,
+): readonly UploadRoute[] {
+  const own = presets.flatMap(preset => presetRoutes[preset].map(route => made(preset, route, base, 'any')));
+  const early = isEarly && presets.some(preset => gitPresets.has(preset));
+  return [...own, ...(early ? git.map(route => made('git-http', route, base, 'git')) : [])].map(
+    (route, index) => ({ ...route, order: presetOrder + index }),
+  );
+}
+
+function made(
+  preset: PresetName,
+  { methods, urls, subject, isAtRoot = false }: PresetRoute,
+  base: string,
+  client: UploadRoute['client'],
+): UploadRoute {
+  const prefix = isAtRoot ? '' : base.replace(/\/$/, '');
+  const templates = urls.map(url => known(`${prefix}${url}`));
+  const notOwners = preset === 'gitlab' ? gitlabNames : noNames;
+  return { name: preset, order: presetOrder, templates, methods, subject, owner: null, notOwners, client };
+}
+
+/** A template of ours that cannot be parsed is a mistake of ours. */
+function known(url: string): UrlTemplate {
+  const parsed = parseUrlTemplate(url);
+  if (parsed.ok) return parsed.template;
+  throw new TypeError(`${url} is ${parsed.problem}`);
+}

@@ -1,0 +1,90 @@
+/** `[gate]` and an administrator's own routes. */
+
+import t from 'tap';
+import { compareConfigs, merged, printConfig } from '../../src/config/index.ts';
+import { configOf, faultsOf, load } from './written.ts';
+
+const route = '[gate.uploads]\nURL = /upload/{owner}/**\nSUBJECT = size:assets:packages:all\n';
+
+t.test('presets and routes are taken in the order in which they are asked', t => {
+  const { gate } = configOf(
+    t,
+    `[gate]\nPRESET = gitea, Distribution\nEARLY = yes\nHEADERS = forwarded\nON_ERROR = deny\nBASE = /git\n${route}ORDER = 7\n` +
+      '[gate.tus]\nURL = /files, /files/*\nSUBJECT = size:git:lfs\nMETHODS = post, Patch\nOWNER = Shared Files\n' +
+      '[gate.health]\nURL = /upload/health\nSUBJECT = none\n',
+  );
+  t.match(gate, {
+    presets: ['gitea', 'distribution'],
+    isEarly: true,
+    headers: 'forwarded',
+    onError: 'deny',
+    base: '/git',
+  });
+  t.match(gate.routes, [
+    { name: 'health', subject: 'none', methods: ['POST', 'PUT', 'PATCH'] },
+    { name: 'tus', owner: 'Shared Files', methods: ['POST', 'PATCH'], order: 0 },
+    { name: 'uploads', owner: null, order: 7 },
+  ]);
+  t.match(configOf(t, '').gate, {
+    presets: [],
+    isEarly: false,
+    headers: 'original',
+    onError: 'allow',
+    base: '/',
+    routes: [],
+  });
+  t.end();
+});
+
+t.test('each fault of a route is named with what is expected', t => {
+  const faults = (ini: string) => faultsOf(t, ini).join('\n');
+  t.match(
+    faults('[gate]\nPRESET = github\n'),
+    /PRESET = "github": "github" is not one of .* Write some of git-http, lfs/,
+  );
+  t.match(faults('[gate]\nBASE = git\n'), /BASE = "git": not a path of a URL/);
+  t.match(faults('[gate.x]\n'), /^$/, 'a heading alone is nothing');
+  t.match(faults('[gate.x]\nSUBJECT = size:all\n'), /\[gate\.x\] URL: is missing\. Write paths of URLs/);
+  t.match(faults('[gate.x]\nURL = /{owner}\n'), /\[gate\.x\] SUBJECT: is missing\. Write a subject such as/);
+  t.match(faults(`${route}METHODS = P\n`), /METHODS = "P": "P" is not a method/);
+  t.match(
+    faults('[gate.x]\nURL = /a\nSUBJECT = size:all\n'),
+    /a template has no \{owner\}\. Add it, or write OWNER/,
+  );
+  t.match(faults('[gate.x]\nURL = upload\nSUBJECT = none\n'), /not a path: it does not begin with \//);
+  t.match(
+    faults('[gate.x]\nURL = /{user}\nSUBJECT = none\n'),
+    /not understood at "\{user\}": known are \{owner\}, \{repo\}/,
+  );
+  t.match(faults('[gate.x]\nURL = /{owner}/{owner}\nSUBJECT = none\n'), /a placeholder twice/);
+  t.match(faults(`[gate.x]\nURL = ${'/a'.repeat(21)}\nSUBJECT = none\n`), /longer than 20 names/);
+  t.match(faults('[gate.x]\nURL = /{owner}\nSUBJECT = size:lfs\n'), /SUBJECT = "size:lfs": not a subject/);
+  t.match(faults(`${route}URI = /x\n`), /URI: this version does not know this key\. Did you mean URL\?/);
+  t.match(faults('[gate.a b]\nURL = /x\n'), /\[gate\.a b\]: this version does not know this section/);
+  t.end();
+});
+
+t.test('routes come from the environment too, are printed, and are read anew on a reload', t => {
+  const env = {
+    SOFTQUOTA__GATE_0X2E_TUS__URL: '/files/{owner}',
+    SOFTQUOTA__GATE_0X2E_TUS__SUBJECT: 'size:git:lfs',
+  };
+  const loaded = load(t, route, env);
+  t.strictSame(
+    loaded.config.gate.routes.map(({ name }) => name),
+    ['tus', 'uploads'],
+  );
+  const printed = printConfig(loaded);
+  t.match(printed, /\[gate\.uploads\]\nURL = \/upload\/\{owner\}\/\*\* {2}# .*app\.ini:2\n/);
+  t.match(printed, /\[gate\.tus\]\nURL = \/files\/\{owner\} {2}# SOFTQUOTA__GATE_0X2E_TUS__URL\n/);
+  const before = configOf(t, '');
+  t.strictSame(
+    compareConfigs(before, loaded.config).changed.filter(({ section }) => section === 'gate.tus'),
+    [
+      { section: 'gate.tus', key: 'URL', reloadable: true },
+      { section: 'gate.tus', key: 'SUBJECT', reloadable: true },
+    ],
+  );
+  t.equal(merged(before, loaded.config).gate, loaded.config.gate);
+  t.end();
+});

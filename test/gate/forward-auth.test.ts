@@ -1,0 +1,169 @@
+/** What a reverse proxy is told about the requests that it lets through, or does not. */
+
+import t from 'tap';
+import type { UploadSettings } from '../../src/gate/index.ts';
+import { assign, createGroup } from '../../src/policy/index.ts';
+import type { RuleSubject } from '../../src/quota/index.ts';
+import { repositoryPaths, routesOf } from '../../src/uploads/index.ts';
+import { type Asked, openWorld, type World } from './world.ts';
+
+const uploads: UploadSettings = {
+  routes: routesOf(['gitea'], '/', true),
+  headers: 'original',
+  onError: 'allow',
+  repositoryPathsOf: ({ owner, repository }) =>
+    repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository ?? ''),
+};
+
+const packageUrl = '/api/packages/alice/generic/tool/1.0/file';
+const pushUrl = '/alice/App.git/info/refs?service=git-receive-pack';
+
+function asking(uri: string, method = 'PUT', more: Asked = {}): Asked {
+  return { ...more, headers: { 'X-Original-URI': uri, 'X-Original-Method': method, ...more.headers } };
+}
+
+/** Limits a subject of alice's, who must be known. */
+async function limited({ ledger }: World, subject: RuleSubject, limitBytes: number): Promise<void> {
+  await ledger.documents.transact(transaction => {
+    createGroup(transaction.changes, { name: 'g', rules: [{ name: 'r', limitBytes, subjects: [subject] }] });
+    assign(transaction.changes, transaction.mustBeOwner('alice').id, 'g');
+  });
+}
+
+t.test('an upload over the limit is refused in the form that all clients show, and is on record', async t => {
+  const world = await openWorld(t, { totalBytes: 1_000_000 });
+  const { ask, told, walk } = world;
+  told.uploads = uploads;
+  walk('/srv/git/alice/app.git', 'alice', 900_000);
+  const allowed = await ask('/v1/forward-auth', asking(packageUrl));
+  t.match(allowed, { status: 200, text: '' });
+  t.equal(allowed.headers['x-softquota-decision'], undefined);
+
+  walk('/srv/git/alice/app.git', 'alice', 1_200_000);
+  told.contact = 'https://git.example/quota';
+  const { status, phrase, headers, text } = await ask('/v1/forward-auth', asking(packageUrl));
+  const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
+  t.equal(status, 403);
+  t.equal(phrase, words);
+  t.match(headers, {
+    'content-type': 'application/json',
+    'x-quota-message': words,
+    'x-softquota-decision': 'refused',
+  });
+  const message = `${words} To ask for more space: https://git.example/quota`;
+  t.strictSame(JSON.parse(text), { message, error: message, errors: [{ code: 'DENIED', message }] });
+  t.match(told.refused, [{ owner: 'alice', subject: 'size:assets:packages:all', mode: 'enforce' }]);
+
+  for (const [uri, method] of [
+    [packageUrl, 'GET'],
+    [packageUrl, 'DELETE'],
+    ['/alice/app/issues/1', 'POST'],
+    ['/api/packages/bob/generic/tool/1.0/file', 'PUT'],
+    ['/alice/app.git/git-receive-pack', 'POST'],
+  ] as const) {
+    t.match(
+      await ask('/v1/forward-auth', asking(uri, method)),
+      { status: 200, text: '' },
+      `${method} ${uri}`,
+    );
+  }
+  t.equal(told.refused.length, 1);
+  for (const method of ['HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS'])
+    t.equal((await ask('/v1/forward-auth', asking(packageUrl, 'PUT', { method }))).status, 403, method);
+});
+
+t.test('for a proxy that passes no answer on, the page of a refusal is never taken for success', async t => {
+  const { ask, told, walk } = await openWorld(t, { totalBytes: 1_000_000 });
+  told.uploads = uploads;
+  walk('/srv/git/alice/app.git', 'alice', 1_200_000);
+  const page = () => ask('/v1/forward-auth/refusal', asking(packageUrl));
+  t.match(await page(), { status: 403, phrase: /^Quota exceeded: alice/ });
+  t.same(told.refused, [], 'it was on record before');
+  walk('/srv/git/alice/app.git', 'alice', 1);
+  t.match(await page(), { status: 503, phrase: /try again/ });
+});
+
+t.test('a push is refused early with lines that git shows', async t => {
+  const world = await openWorld(t, { totalBytes: 1_000_000 });
+  world.told.uploads = uploads;
+  world.walk('/srv/git/alice/app.git', 'alice', 1_200_000);
+  const { status, headers, text } = await world.ask('/v1/forward-auth', asking(pushUrl, 'GET'));
+  t.equal(status, 403);
+  t.equal(headers['content-type'], 'text/plain; charset=utf-8');
+  t.match(
+    text,
+    /^Quota exceeded: alice uses 1\.2 MB of 1 MB \(120 %\)\.\n[\s\S]*Nothing from this upload was stored/,
+  );
+  t.match(await world.ask('/v1/forward-auth', asking(pushUrl.replace('receive', 'upload'), 'GET')), {
+    status: 200,
+  });
+});
+
+t.test('of a repository its own kind is asked about; of one that is not known yet, both', async t => {
+  const world = await openWorld(t);
+  const { ask, told, walk } = world;
+  told.uploads = uploads;
+  walk('/srv/git/alice/app.git', 'alice', 1000, { leaf: 'size:repos:private' });
+  walk('/srv/git/alice/site.git', 'alice', 1000, { leaf: 'size:repos:public' });
+  await limited(world, 'size:repos:public', 1);
+  const status = async (name: string) =>
+    (await ask('/v1/forward-auth', asking(`/alice/${name}.git/info/refs?service=git-receive-pack`, 'GET')))
+      .status;
+  t.strictSame([await status('App'), await status('Site'), await status('new')], [200, 403, 200]);
+  t.strictSame(told.letThrough, ['/srv/git/alice/app.git'], 'what was let through is measured soon');
+});
+
+t.test('in report mode nothing is refused, and it is on record all the same', async t => {
+  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000, mode: 'report' });
+  told.uploads = uploads;
+  walk('/srv/git/alice/app.git', 'alice', 1200);
+  t.match(await ask('/v1/forward-auth', asking(packageUrl)), { status: 200, text: '' });
+  t.match(told.refused, [{ owner: 'alice', mode: 'report' }]);
+});
+
+t.test('the size in an address counts where sizes count', async t => {
+  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000, precise: true });
+  told.uploads = uploads;
+  walk('/srv/git/alice/app.git', 'alice', 500);
+  const put = (size: number) =>
+    ask('/v1/forward-auth', asking(`/alice/app.git/info/lfs/objects/0a1b/${size}`));
+  t.match(
+    [await put(500), await put(501)],
+    [{ status: 200 }, { status: 403, phrase: /^Not enough quota left/ }],
+  );
+});
+
+t.test('only the headers of one family count, and without them ON_ERROR does', async t => {
+  const { ask, askTrusted, told, walk } = await openWorld(t, { totalBytes: 1000 });
+  told.uploads = uploads;
+  walk('/srv/git/alice/app.git', 'alice', 1200);
+  const forwarded = { headers: { 'X-Forwarded-Uri': packageUrl, 'X-Forwarded-Method': 'PUT' } };
+  t.equal((await ask('/v1/forward-auth', forwarded)).status, 200, 'the other family');
+  t.match(told.notUnderstood, [
+    /the proxy sends no x-original-uri or no x-original-method; \[gate\] HEADERS/,
+  ]);
+  told.uploads = { ...uploads, onError: 'deny' };
+  t.match(await ask('/v1/forward-auth', forwarded), {
+    status: 403,
+    phrase: /^The quota cannot be asked: the proxy/,
+  });
+  told.uploads = { ...uploads, headers: 'forwarded' };
+  t.equal((await askTrusted('/v1/forward-auth', forwarded)).status, 403);
+  t.equal((await ask('/v1/forward-auth', asking(packageUrl))).status, 200);
+});
+
+t.test('a name in other letters reaches the header as it is, and the phrase without them', async t => {
+  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000 });
+  told.uploads = uploads;
+  walk('/srv/git/jörg/app.git', 'jörg', 1200);
+  const { phrase, headers } = await ask('/v1/forward-auth', asking('/api/packages/j%C3%B6rg/generic/x'));
+  t.equal(phrase, 'Quota exceeded: j?rg uses 1.2 kB of 1 kB (120 %).');
+  t.match(Buffer.from(String(headers['x-quota-message']), 'latin1').toString(), /: jörg uses/);
+});
+
+t.test('a body is not read, however long it is', async t => {
+  const { ask, told } = await openWorld(t);
+  told.uploads = uploads;
+  const body = Buffer.alloc(1_000_000);
+  t.equal((await ask('/v1/forward-auth', asking(packageUrl, 'PUT', { method: 'POST', body }))).status, 200);
+});
