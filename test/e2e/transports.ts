@@ -278,10 +278,10 @@ async function openNginx(t: Test, server: Server, { programs }: TransportOptions
 }
 
 /**
- * An nginx on a loopback port, which it gives: `server` says what is served there, and all of its files are
- * in the folder.
+ * An nginx on a loopback port, which it gives: `server` says what is served there, `http` what stands above
+ * it, and all of its files are in the folder.
  */
-export async function startNginx(t: Test, folder: string, server: string): Promise<number> {
+export async function startNginx(t: Test, folder: string, server: string, http = ''): Promise<number> {
   await mkdir(folder, { recursive: true });
   const port = await freePort();
   const temporary = ['client_body', 'fastcgi', 'proxy', 'scgi', 'uwsgi'];
@@ -290,6 +290,7 @@ export async function startNginx(t: Test, folder: string, server: string): Promi
     events {}
     http {
       access_log off;
+      ${http}
       ${temporary.map(name => `${name}_temp_path ${folder}/${name};`).join(' ')}
       server {
         listen 127.0.0.1:${port};
@@ -302,5 +303,19 @@ export async function startNginx(t: Test, folder: string, server: string): Promi
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   await isUp(t, 'nginx', web, () => happens('connect', connect(port, '127.0.0.1')));
+  return port;
+}
+
+/** A Caddy on a loopback port, which it gives: `site` says what is served there. */
+export async function startCaddy(t: Test, folder: string, site: string): Promise<number> {
+  await mkdir(folder, { recursive: true });
+  const port = await freePort();
+  const settings = `{\n\tadmin off\n\tauto_https off\n}\nhttp://127.0.0.1:${port} {\n${site}\n}\n`;
+  await writeFile(join(folder, 'Caddyfile'), settings);
+  const web = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', join(folder, 'Caddyfile')], {
+    env: { ...plainEnvironment, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  await isUp(t, 'caddy', web, () => happens('connect', connect(port, '127.0.0.1')));
   return port;
 }

@@ -1,0 +1,238 @@
+/**
+ * Uploads through real proxies, configured as docs/uploads.md has it: what is refused sends no byte, every
+ * client says why, and without a daemon everything goes on.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { Clone } from './clone.ts';
+import { readGuide } from './guide.ts';
+import { identity, type Run, run } from './run.ts';
+import { Server } from './server.ts';
+import { startCaddy, startNginx, transports } from './transports.ts';
+
+t.setTimeout(600_000);
+
+const guide = await readGuide('uploads.md');
+const blocksOf = (kind: string) => guide.filter(block => block.kind === kind).map(block => block.text);
+const limit = 1_000_000;
+const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
+
+/** A forge: takes packages and LFS objects, and counts what comes. */
+class Forge {
+  readonly came: { readonly method: string; readonly url: string; readonly bytes: number }[] = [];
+  #git = '';
+
+  static async open(t: Test, server: Server): Promise<{ readonly forge: Forge; readonly port: number }> {
+    const forge = new Forge();
+    const { url } = await transports.http(t, server);
+    forge.#git = url(join(server.folder, 'git'));
+    const web = createServer((request, response) => void forge.#take(request, response));
+    web.listen(0, '127.0.0.1');
+    await once(web, 'listening');
+    t.teardown(() => {
+      web.closeAllConnections();
+      web.close();
+    });
+    return { forge, port: (web.address() as AddressInfo).port }; // as it is of every TCP server that listens
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = '', url = '', headers } = request;
+    const body = await text(request.setEncoding('latin1'));
+    this.came.push({ method, url, bytes: body.length });
+    if (url.endsWith('/info/lfs/objects/batch')) {
+      const wanted = batch.parse(JSON.parse(body));
+      const base = `http://${headers.host}${url.replace(/\/batch$/, '')}`;
+      const objects = wanted.objects.map(({ oid, size }) => ({
+        oid,
+        size,
+        ...(wanted.operation === 'upload' ? { actions: { upload: { href: `${base}/${oid}/${size}` } } } : {}),
+      }));
+      response.setHeader('Content-Type', 'application/vnd.git-lfs+json');
+      response.end(JSON.stringify({ transfer: 'basic', objects }));
+    } else if (/\/(?:info\/refs|git-receive-pack|git-upload-pack)/.test(url)) {
+      const sent = ['content-type', 'accept', 'git-protocol', 'content-encoding'].flatMap(name =>
+        typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [],
+      );
+      const answer = await fetch(this.#git + url, {
+        method,
+        headers: Object.fromEntries(sent),
+        ...(method === 'POST' ? { body: Buffer.from(body, 'latin1') } : {}),
+      });
+      response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' });
+      response.end(Buffer.from(await answer.arrayBuffer()));
+    } else response.writeHead(method === 'PUT' ? 201 : 200).end('{}');
+  }
+}
+
+/** Go's servers have no phrases of their own. */
+const refused = { nginx: `403 ${words}`, caddy: '403 Forbidden' } as const;
+
+const batch = z.object({
+  operation: z.enum(['upload', 'download']),
+  objects: z.array(z.object({ oid: z.string(), size: z.number() })),
+});
+
+const proxies = {
+  nginx: {
+    headers: 'original',
+    open: (t: Test, server: Server, forgePort: number) => {
+      const [upstream = '', locations = '', lines = ''] = blocksOf('nginx').map(block =>
+        block.replaceAll('/run/softquota/gate.sock', server.socket('gate')),
+      );
+      const protectedPlace = `client_max_body_size 0; location / { ${lines} proxy_pass http://127.0.0.1:${forgePort}; proxy_set_header Host $http_host; }`;
+      return startNginx(t, join(server.folder, 'nginx'), `${locations}\n${protectedPlace}`, upstream);
+    },
+  },
+  caddy: {
+    headers: 'forwarded',
+    open: (t: Test, server: Server, forgePort: number) => {
+      const site = blocksOf('caddy')
+        .join('\n')
+        .replaceAll('/run/softquota/gate.sock', server.socket('gate'))
+        .replaceAll('127.0.0.1:3000', `127.0.0.1:${forgePort}`);
+      return startCaddy(t, join(server.folder, 'caddy'), site);
+    },
+  },
+} as const;
+
+async function open(t: Test, name: keyof typeof proxies, early = false) {
+  const { headers, open } = proxies[name];
+  const server = await Server.open(t, {
+    ini: {
+      'quota.default': { TOTAL: String(limit) },
+      gate: { PRESET: 'gitea', HEADERS: headers, EARLY: String(early) },
+    },
+    repositories: ['alice/app'],
+  });
+  const { forge, port: forgePort } = await Forge.open(t, server);
+  const url = `http://127.0.0.1:${await open(t, server, forgePort)}`;
+  /** Makes alice use so many bytes. */
+  const uses = async (bytes: number): Promise<void> => {
+    const before = (await server.usageByLeaf('alice'))['size:assets:attachments:issues'] ?? 0;
+    const rest = (await server.usage('alice')) - before;
+    const body = {
+      owner: 'alice',
+      subject: 'size:assets:attachments:issues',
+      unit: 'x',
+      bytes: bytes - rest,
+    };
+    t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+  };
+  const file = join(server.folder, 'upload');
+  await writeFile(file, randomBytes(300_000));
+  /** The status line, the headers and the text that curl got. */
+  const curl = async (path: string, ...args: readonly string[]): Promise<string> =>
+    (await run('curl', ['-q', '-s', '-i', ...args, url + path])).stdout;
+  const upload = (path: string) => curl(path, '-T', file);
+  return { server, forge, url, uses, curl, upload };
+}
+
+/** git in a working copy, whatever comes of it. */
+function tried({ folder }: Clone, args: readonly string[]): Promise<Run> {
+  return run('git', args, { cwd: folder, env: identity });
+}
+
+const packagePath = '/api/packages/alice/generic/tool/1.0/file';
+
+for (const name of Object.keys(proxies) as (keyof typeof proxies)[] /* a constant's own keys */) {
+  t.test(`${name}: packages are refused before their first byte, and the client is told why`, async t => {
+    const { server, forge, uses, curl, upload, url } = await open(t, name);
+    await uses(900_000);
+    t.match(await upload(packagePath), /^HTTP\/1\.1 (?:100[\s\S]*HTTP\/1\.1 )?201/);
+    t.match(forge.came, [{ method: 'PUT', url: packagePath, bytes: 300_000 }]);
+
+    await uses(1_200_000);
+    forge.came.length = 0;
+    for (const path of [
+      packagePath,
+      packagePath.replaceAll('/', '//'),
+      packagePath.replace('packages', './packages'),
+    ]) {
+      const answer = await upload(path);
+      t.match(answer, refused[name], path);
+      t.match(answer, `"message":"${words} To ask for more space: https://git.example/quota"`, path);
+    }
+    t.same(forge.came, [], 'not one byte came');
+    t.match(await curl(packagePath, '-X', 'DELETE'), /^HTTP\/1\.1 200/);
+    t.match(await curl(packagePath), /^HTTP\/1\.1 200/);
+    t.match(await upload(packagePath.replace('alice', 'bob')), / 201 /);
+
+    const tool = join(server.folder, 'tool');
+    await mkdir(tool);
+    await writeFile(join(tool, 'package.json'), JSON.stringify({ name: 'tool', version: '1.0.0' }));
+    const registry = `${url}/api/packages/alice/npm/`;
+    await writeFile(
+      join(tool, '.npmrc'),
+      `registry=${registry}\n${registry.replace('http:', '')}:_authToken=x\nfetch-retries=0\nupdate-notifier=false\n`,
+    );
+    const npm = await run('npm', ['publish', '--cache', join(server.folder, 'npm')], { cwd: tool });
+    t.not(npm.code, 0);
+    t.match(npm.stderr, words, 'npm says who, how much, of what');
+  });
+
+  t.test(`${name}: git lfs push uploads no object over the limit, and says why`, async t => {
+    const { server, forge, uses, url } = await open(t, name);
+    const clone = await Clone.of(server, server.path('alice/app'));
+    await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
+    for (const setting of ['install --local', 'track *.bin']) await clone.git('lfs', ...setting.split(' '));
+    await clone.git('config', 'lfs.locksverify', 'false');
+    await clone.git('config', 'lfs.transfer.maxretries', '1');
+    const commit = async (file: string) => {
+      await writeFile(join(clone.folder, file), randomBytes(200_000));
+      await clone.git('add', '-A');
+      await clone.git('commit', '-q', '-m', file);
+    };
+    await uses(900_000);
+    await commit('a.bin');
+    t.match(await tried(clone, ['lfs', 'push', 'origin', 'main']), { code: 0 });
+    t.equal(forge.came.filter(({ method }) => method === 'PUT').length, 1);
+    await uses(1_200_000);
+    await commit('b.bin');
+    forge.came.length = 0;
+    const answer = await tried(clone, ['lfs', 'push', 'origin', 'main']);
+    t.not(answer.code, 0);
+    t.match(answer.stderr, words);
+    t.notMatch(answer.stderr, 'Authorization error');
+    t.same(
+      forge.came.filter(({ method }) => method === 'PUT'),
+      [],
+    );
+  });
+
+  t.test(`${name}: with EARLY a push is refused before it sends anything`, async t => {
+    const { server, forge, uses, url } = await open(t, name, true);
+    const clone = await Clone.of(server, server.path('alice/app'));
+    await clone.commit(1000);
+    await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
+    t.match(await clone.push(), { code: 0 });
+    await server.usageIs('alice', bytes => bytes > 1000);
+    await uses(1_200_000);
+    await clone.commit(100_000);
+    forge.came.length = 0;
+    const push = await clone.push();
+    t.equal(push.code, 128);
+    t.match(push.stderr, `remote: ${words}`);
+    t.same(forge.came, [], 'nothing came to the server');
+    t.match(await tried(clone, ['ls-remote', 'origin']), { code: 0 }, 'reading goes on');
+  });
+
+  t.test(`${name}: without a daemon everything goes on`, async t => {
+    const { server, forge, uses, upload } = await open(t, name);
+    await uses(1_200_000);
+    t.match(await upload(packagePath), refused[name]);
+    await server.stop('SIGKILL');
+    t.match(await upload(packagePath), / 201 /);
+    t.match(forge.came, [{ method: 'PUT', bytes: 300_000 }]);
+    await server.start();
+    t.match(await upload(packagePath), refused[name]);
+  });
+}
