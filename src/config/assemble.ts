@@ -6,7 +6,7 @@ import { inAskingOrder, type UploadRoute } from '../uploads/index.ts';
 import type { Config } from './config.ts';
 import type { ConfigEntry, ConfigFault } from './fault.ts';
 import type { Key } from './key.ts';
-import { gate, routeKeys, routeSection } from './keys-gate.ts';
+import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
@@ -80,6 +80,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       onError: take(gate.onError),
       routes: ownRoutes(entries, values),
     },
+    lfs: { upstream: take(lfs.upstream) },
     events: { keepMs: take(events.keep) },
     security: { secretKeys: take(security.secretKeys) },
     log: { level: take(log.level), format: take(log.format) },

@@ -60,6 +60,8 @@ export interface Config {
     /** The `[gate.NAME]` sections, in the order in which they are asked. */
     readonly routes: readonly UploadRoute[];
   };
+  /** The address of an LFS server. */
+  readonly lfs: { readonly upstream: string | null };
   readonly events: { readonly keepMs: number };
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };

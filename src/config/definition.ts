@@ -8,7 +8,7 @@
 
 import type { Config } from './config.ts';
 import type { Key } from './key.ts';
-import { gate, routeKeys, routeSection } from './keys-gate.ts';
+import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
@@ -45,6 +45,11 @@ export const sections: readonly Section[] = [
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
   { name: 'hooks', doc: 'The messages to pushers.', keys: Object.values(hooks) },
   { name: 'gate', doc: 'What a reverse proxy asks before an upload.', keys: Object.values(gate) },
+  {
+    name: 'lfs',
+    doc: 'The batch endpoint of an LFS server, with softquota in front.',
+    keys: Object.values(lfs),
+  },
   { name: 'server', doc: 'The daemon: its directory, sockets and address.', keys: Object.values(server) },
   { name: 'users', doc: 'How names of owners are treated.', keys: Object.values(users) },
   { name: 'store', doc: 'Where policy and usage are stored.', keys: Object.values(store) },

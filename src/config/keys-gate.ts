@@ -62,6 +62,25 @@ export const gate = {
   }),
 };
 
+const address = kind.textKind(
+  z
+    .string()
+    .trim()
+    .refine(text => /^https?:/.test(URL.parse(text)?.protocol ?? ''), 'not an address'),
+  'Write the address of the server, such as http://127.0.0.1:3000/',
+);
+
+export const lfs = {
+  upstream: keysOfSection('lfs')('UPSTREAM', kind.optional(address), {
+    words: 'none',
+    doc: 'The LFS server that `/v1/lfs/` on the gate passes batch requests on to, once the quota allows them.',
+    example: 'http://127.0.0.1:3000/',
+    secret: 'password',
+    reloads: true,
+    of: config => config.lfs.upstream,
+  }),
+};
+
 const url: kind.ValueType<UrlTemplate> = {
   expected: 'Write paths of URLs such as /upload/{owner}/**, separated by commas',
   parse: text => {

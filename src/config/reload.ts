@@ -29,6 +29,7 @@ export function merged(old: Config, next: Config): Config {
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
     hooks: next.hooks,
     gate: next.gate,
+    lfs: next.lfs,
     events: next.events,
     log: Object.freeze({ ...old.log, level: next.log.level }),
   });

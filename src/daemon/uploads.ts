@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/index.ts';
 import type { UploadSettings } from '../gate/index.ts';
-import { inAskingOrder, repositoryPaths, routesOf } from '../uploads/index.ts';
+import { inAskingOrder, lfsBatchRoutes, repositoryPaths, routesOf } from '../uploads/index.ts';
 
 /** Gives the settings of a configuration; made once for each. */
 export function uploadSettings(current: () => Config): () => UploadSettings {
@@ -14,13 +14,17 @@ export function uploadSettings(current: () => Config): () => UploadSettings {
   };
 }
 
-function settingsOf({ gate, storages }: Config): UploadSettings {
+function settingsOf({ gate, lfs, storages }: Config): UploadSettings {
   const { presets, base, isEarly, headers, onError } = gate;
   const templates = storages.find(({ kind }) => kind === 'repos')?.templates ?? [];
   return {
     routes: inAskingOrder([...gate.routes, ...routesOf(presets, base, isEarly)]),
     headers,
     onError,
+    lfs: {
+      upstream: lfs.upstream === null ? null : new URL(lfs.upstream),
+      batchRoutes: lfsBatchRoutes(base),
+    },
     repositoryPathsOf: ({ owner, repository }) =>
       repository === null ? [] : repositoryPaths(templates, owner, repository),
   };

@@ -22,6 +22,7 @@ import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';
 import { FastLane, takeConnections } from './fast-lane.ts';
 import { answerForwardAuth, forwardAuthAddress, refusalAddress } from './forward-auth.ts';
+import { answerLfsBatch, lfsPrefix } from './lfs-batch.ts';
 import { recordOfflineDecisions } from './offline-decisions.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';
 import { changed, changedTrusted, units, usage } from './reports.ts';
@@ -163,6 +164,10 @@ export class Gate {
       const address = requestAddress(request);
       if (address === forwardAuthAddress || address === refusalAddress) {
         answerForwardAuth(services, request, response);
+        return;
+      }
+      if (address.startsWith(lfsPrefix)) {
+        void answerLfsBatch(services, request, response);
         return;
       }
       if (trust === 'trusted' && isSource(address)) {

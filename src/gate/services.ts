@@ -58,6 +58,12 @@ export interface UploadSettings {
   readonly routes: readonly UploadRoute[];
   readonly headers: 'original' | 'forwarded';
   readonly onError: 'allow' | 'deny';
+  readonly lfs: {
+    /** The server whose batch endpoint is asked; null: none. */
+    readonly upstream: URL | null;
+    /** The addresses of batch endpoints. */
+    readonly batchRoutes: readonly UploadRoute[];
+  };
   /** Where the storage templates expect the repository of an upload. */
   repositoryPathsOf(upload: Upload): readonly string[];
 }

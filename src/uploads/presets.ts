@@ -147,6 +147,12 @@ export const presetNames = Object.keys(presetRoutes) as readonly PresetName[]; /
 const gitlabNames: ReadonlySet<string> = new Set(['-', 'admin', 'api', 'dashboard', 'groups', 'users', 'v2']);
 const noNames: ReadonlySet<string> = new Set();
 
+/** The batch endpoints of LFS servers, below a path of the server. */
+export function lfsBatchRoutes(base: string): readonly UploadRoute[] {
+  const urls = ['/{owner}/**/info/lfs/objects/batch'];
+  return [made('lfs', { methods: ['POST'], urls, subject: lfs }, base, 'any')];
+}
+
 const gitPresets: ReadonlySet<PresetName> = new Set(['git-http', 'gitea', 'forgejo', 'gitlab', 'gogs']);
 
 /** Where presets stand among an administrator's own routes. */

@@ -91,7 +91,6 @@ t.test('what a later version has is not known to this one', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
   t.match(message('[quota]\nPRECISE = true\n'), /PRECISE: this version does not know this key\./);
   t.match(message('[metrics]\nENABLED = true\n'), /^app\.ini:1: \[metrics\]: this version does not know/);
-  t.match(message('[lfs]\nUPSTREAM = x\n'), /^app\.ini:1: \[lfs\]: this version does not know/);
 });
 
 t.test('a host that shares its store has to have a name', async t => {

@@ -44,6 +44,11 @@ class Forge {
     return { forge, port: (web.address() as AddressInfo).port }; // as it is of every TCP server that listens
   }
 
+  /** How many objects and packages came. */
+  puts(): number {
+    return this.came.filter(({ method }) => method === 'PUT').length;
+  }
+
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = '', url = '', headers } = request;
     const body = await text(request.setEncoding('latin1'));
@@ -84,27 +89,32 @@ const batch = z.object({
 const proxies = {
   nginx: {
     headers: 'original',
-    open: (t: Test, server: Server, forgePort: number) => {
-      const [upstream = '', locations = '', lines = ''] = blocksOf('nginx').map(block =>
-        block.replaceAll('/run/softquota/gate.sock', server.socket('gate')),
+    open: (t: Test, server: Server, forgePort: number, withBatch: boolean) => {
+      const [upstream = '', locations = '', lines = '', lfs = ''] = blocksOf('nginx').map(block =>
+        placed(block, server, forgePort),
       );
       const protectedPlace = `client_max_body_size 0; location / { ${lines} proxy_pass http://127.0.0.1:${forgePort}; proxy_set_header Host $http_host; }`;
-      return startNginx(t, join(server.folder, 'nginx'), `${locations}\n${protectedPlace}`, upstream);
+      const all = [locations, ...(withBatch ? [lfs] : []), protectedPlace].join('\n');
+      return startNginx(t, join(server.folder, 'nginx'), all, upstream);
     },
   },
   caddy: {
     headers: 'forwarded',
     open: (t: Test, server: Server, forgePort: number) => {
-      const site = blocksOf('caddy')
-        .join('\n')
-        .replaceAll('/run/softquota/gate.sock', server.socket('gate'))
-        .replaceAll('127.0.0.1:3000', `127.0.0.1:${forgePort}`);
+      const site = placed(blocksOf('caddy').join('\n'), server, forgePort);
       return startCaddy(t, join(server.folder, 'caddy'), site);
     },
   },
 } as const;
 
-async function open(t: Test, name: keyof typeof proxies, early = false) {
+/** A configuration of the manual, with the sockets and ports that are here. */
+function placed(block: string, server: Server, forgePort: number): string {
+  return block
+    .replaceAll('/run/softquota/gate.sock', server.socket('gate'))
+    .replaceAll('127.0.0.1:3000', `127.0.0.1:${forgePort}`);
+}
+
+async function open(t: Test, name: keyof typeof proxies, { early = false, withBatch = false } = {}) {
   const { headers, open } = proxies[name];
   const server = await Server.open(t, {
     ini: {
@@ -114,7 +124,12 @@ async function open(t: Test, name: keyof typeof proxies, early = false) {
     repositories: ['alice/app'],
   });
   const { forge, port: forgePort } = await Forge.open(t, server);
-  const url = `http://127.0.0.1:${await open(t, server, forgePort)}`;
+  if (withBatch) {
+    await server.stop();
+    await server.configure({ lfs: { UPSTREAM: `http://127.0.0.1:${forgePort}/` } });
+    await server.start();
+  }
+  const url = `http://127.0.0.1:${await open(t, server, forgePort, withBatch)}`;
   /** Makes alice use so many bytes. */
   const uses = async (bytes: number): Promise<void> => {
     const before = (await server.usageByLeaf('alice'))['size:assets:attachments:issues'] ?? 0;
@@ -134,6 +149,24 @@ async function open(t: Test, name: keyof typeof proxies, early = false) {
     (await run('curl', ['-q', '-s', '-i', ...args, url + path])).stdout;
   const upload = (path: string) => curl(path, '-T', file);
   return { server, forge, url, uses, curl, upload };
+}
+
+/** A working copy with git-lfs, which pushes to the proxy. */
+async function lfsDesk(server: Server, url: string) {
+  const clone = await Clone.of(server, server.path('alice/app'));
+  await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
+  for (const setting of ['install --local', 'track *.bin']) await clone.git('lfs', ...setting.split(' '));
+  await clone.git('config', 'lfs.locksverify', 'false');
+  await clone.git('config', 'lfs.transfer.maxretries', '1');
+  return {
+    /** Commits a file and pushes its objects. */
+    push: async (file: string): Promise<Run> => {
+      await writeFile(join(clone.folder, file), randomBytes(200_000));
+      await clone.git('add', '-A');
+      await clone.git('commit', '-q', '-m', file);
+      return tried(clone, ['lfs', 'push', 'origin', 'main']);
+    },
+  };
 }
 
 /** git in a working copy, whatever comes of it. */
@@ -181,35 +214,20 @@ for (const name of Object.keys(proxies) as (keyof typeof proxies)[] /* a constan
 
   t.test(`${name}: git lfs push uploads no object over the limit, and says why`, async t => {
     const { server, forge, uses, url } = await open(t, name);
-    const clone = await Clone.of(server, server.path('alice/app'));
-    await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
-    for (const setting of ['install --local', 'track *.bin']) await clone.git('lfs', ...setting.split(' '));
-    await clone.git('config', 'lfs.locksverify', 'false');
-    await clone.git('config', 'lfs.transfer.maxretries', '1');
-    const commit = async (file: string) => {
-      await writeFile(join(clone.folder, file), randomBytes(200_000));
-      await clone.git('add', '-A');
-      await clone.git('commit', '-q', '-m', file);
-    };
+    const desk = await lfsDesk(server, url);
     await uses(900_000);
-    await commit('a.bin');
-    t.match(await tried(clone, ['lfs', 'push', 'origin', 'main']), { code: 0 });
-    t.equal(forge.came.filter(({ method }) => method === 'PUT').length, 1);
+    t.match(await desk.push('a.bin'), { code: 0 });
+    t.equal(forge.puts(), 1);
     await uses(1_200_000);
-    await commit('b.bin');
-    forge.came.length = 0;
-    const answer = await tried(clone, ['lfs', 'push', 'origin', 'main']);
+    const answer = await desk.push('b.bin');
     t.not(answer.code, 0);
     t.match(answer.stderr, words);
     t.notMatch(answer.stderr, 'Authorization error');
-    t.same(
-      forge.came.filter(({ method }) => method === 'PUT'),
-      [],
-    );
+    t.equal(forge.puts(), 1);
   });
 
   t.test(`${name}: with EARLY a push is refused before it sends anything`, async t => {
-    const { server, forge, uses, url } = await open(t, name, true);
+    const { server, forge, uses, url } = await open(t, name, { early: true });
     const clone = await Clone.of(server, server.path('alice/app'));
     await clone.commit(1000);
     await clone.git('remote', 'set-url', 'origin', `${url}/alice/app.git`);
@@ -236,3 +254,23 @@ for (const name of Object.keys(proxies) as (keyof typeof proxies)[] /* a constan
     t.match(await upload(packagePath), refused[name]);
   });
 }
+
+t.test('with the batch endpoint behind softquota, git-lfs is refused before it sends any object', async t => {
+  const { server, forge, uses, url } = await open(t, 'nginx', { withBatch: true });
+  const desk = await lfsDesk(server, url);
+  await uses(900_000);
+  t.match(await desk.push('a.bin'), { code: 0 });
+  t.equal(forge.puts(), 1);
+
+  await uses(1_200_000);
+  forge.came.length = 0;
+  const refused = await desk.push('b.bin');
+  t.not(refused.code, 0);
+  t.match(refused.stderr, words, 'the reason is shown');
+  t.equal(refused.stderr.split(words).length, 2, 'and only once');
+  t.equal(forge.puts(), 0, 'and no object is sent');
+  t.equal(forge.came.filter(({ url }) => url.endsWith('/batch')).length, 1, 'the server is asked once');
+
+  await server.stop('SIGKILL');
+  t.match(await desk.push('c.bin'), { code: 0 }, 'without a daemon the server is asked alone');
+});

@@ -11,6 +11,7 @@ const uploads: UploadSettings = {
   routes: routesOf(['gitea'], '/', true),
   headers: 'original',
   onError: 'allow',
+  lfs: { upstream: null, batchRoutes: [] },
   repositoryPathsOf: ({ owner, repository }) =>
     repositoryPaths(['/srv/git/{owner}/{repo}.git'], owner, repository ?? ''),
 };

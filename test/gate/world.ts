@@ -91,7 +91,13 @@ export async function openWorld(
     measured: [],
     letThrough: [],
     unforeseen: [],
-    uploads: { routes: [], headers: 'original', onError: 'allow', repositoryPathsOf: () => [] },
+    uploads: {
+      routes: [],
+      headers: 'original',
+      onError: 'allow',
+      lfs: { upstream: null, batchRoutes: [] },
+      repositoryPathsOf: () => [],
+    },
     notUnderstood: [],
   };
   const services: GateServices = {

@@ -1,0 +1,166 @@
+/**
+ * `/v1/lfs/…/info/lfs/objects/batch`: stands in front of an LFS server's batch endpoint.
+ *
+ * A client tells there what it wants to upload before it sends anything. The question goes on to the server,
+ * which knows who asks and what it has already; only if the server would take something, the owner's quota is
+ * asked about that. A refusal is an error of git-lfs's own, so that `git lfs push` shows the reason, and sends
+ * no object. Every other answer of the server is passed on as it is. The objects themselves do not come here.
+ */
+
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as requestHttp,
+  type ServerResponse,
+} from 'node:http';
+import { z } from 'zod';
+import { messageOf, SoftquotaError } from '../errors.ts';
+import { refusal } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
+import { uploadsOf } from '../uploads/index.ts';
+import { bodyOf } from './request.ts';
+import type { GateServices } from './services.ts';
+import { contactLine } from './words.ts';
+
+export const lfsPrefix = '/v1/lfs/';
+
+/** git-lfs asks about a hundred objects at a time, of some 90 bytes each; servers answer with a link each. */
+const longestBatchBytes = 1024 * 1024;
+const longestAnswerBytes = 16 * 1024 * 1024;
+const answerMs = 30_000;
+const lfsType = 'application/vnd.git-lfs+json';
+
+const offered = z.object({
+  objects: z.array(
+    z.object({ size: z.number().int().min(0).default(0), actions: z.looseObject({}).nullish() }),
+  ),
+});
+
+/** An answer of the LFS server, whole. */
+interface Passed {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Answers; never rejects. */
+export async function answerLfsBatch(
+  services: GateServices,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const { upstream, batchRoutes } = services.uploads().lfs;
+    const target = (request.url ?? '').slice(lfsPrefix.length - 1);
+    const uploads = uploadsOf(batchRoutes, request.method ?? '', target);
+    const body = await bodyOf(request, longestBatchBytes);
+    if (upstream === null) return fail(response, 404, '[lfs] UPSTREAM is not set');
+    if (uploads.length === 0) {
+      return fail(response, 404, 'only POST to …/info/lfs/objects/batch is served here');
+    }
+    const passed = await passedOn(upstream, target, request, body);
+    const bytes = bytesToUpload(passed);
+    const owners = bytes === null ? [] : uploads.map(({ owner }) => owner);
+    const [refused] = owners.flatMap(owner => refusalOf(services, owner, bytes ?? 0) ?? []);
+    if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
+    else fail(response, 507, refused);
+  } catch (error) {
+    if (error instanceof SoftquotaError) fail(response, error.status, error.message);
+    else fail(response, 502, `the LFS server does not answer: ${messageOf(error)}`);
+  }
+}
+
+/**
+ * The bytes of the objects that the server would take; null: nothing is about to be uploaded. Its answer tells
+ * it, whatever the client wrote.
+ */
+function bytesToUpload({ status, body }: Passed): number | null {
+  if (status !== 200) return null;
+  const objects = offered.safeParse(jsonOf(body)).data?.objects ?? [];
+  const wanted = objects.filter(({ actions }) => actions?.upload !== undefined);
+  return wanted.length === 0 ? null : wanted.reduce((sum, { size }) => sum + size, 0);
+}
+
+/** Null: let through. A refusal is on record, as that of a check is. */
+function refusalOf(services: GateServices, ownerName: string, bytes: number): string | null {
+  const { ledger } = services;
+  const subject = 'size:git:lfs';
+  const { owner, decision } = ledger.decide(ownerName, subject, Math.min(bytes, Number.MAX_SAFE_INTEGER));
+  if (decision.allowed) return null;
+  const { mode } = ledger.settings;
+  services.refused({ owner: owner.name, subject, actor: '', decision, mode });
+  if (mode === 'report') return null;
+  const contact = services.contact();
+  return `${refusal(owner.name, subject, decision)}${contact === null ? '' : ` ${contactLine(contact)}`}`;
+}
+
+/** Asks the LFS server the same; rejects where it does not answer in time, or with too much. */
+async function passedOn(
+  upstream: URL,
+  target: string,
+  { headers }: IncomingMessage,
+  body: Buffer,
+): Promise<Passed> {
+  // TLS takes memory that nobody needs who has no such server.
+  const begin = upstream.protocol === 'https:' ? (await import('node:https')).request : requestHttp;
+  return new Promise((resolve, reject) => {
+    const asking = begin(
+      {
+        protocol: upstream.protocol,
+        hostname: upstream.hostname.replace(/^\[|\]$/g, ''),
+        port: upstream.port,
+        path: upstream.pathname.replace(/\/$/, '') + target,
+        method: 'POST',
+        headers: { ...kept(headers), 'content-length': String(body.length) },
+        signal: AbortSignal.timeout(answerMs),
+      },
+      answer => {
+        bodyOf(answer, longestAnswerBytes).then(
+          text =>
+            resolve({
+              status: answer.statusCode ?? 502,
+              headers: { ...kept(answer.headers), 'content-length': String(text.length) },
+              body: text,
+            }),
+          () => reject(new Error('its answer breaks off, or is too long')),
+        );
+      },
+    );
+    asking.on('error', reject);
+    asking.end(body);
+  });
+}
+
+/** Headers of one connection only, the length, which is written anew, and what would compress the answer. */
+const ofConnection = [
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+function kept(headers: IncomingMessage['headers']): OutgoingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name)));
+}
+
+function jsonOf(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function fail(response: ServerResponse, status: number, words: string): void {
+  if (response.headersSent) return;
+  const message = printable(words);
+  const body = Buffer.from(JSON.stringify({ message }));
+  response.writeHead(status, { 'Content-Type': lfsType, 'Content-Length': String(body.length) }).end(body);
+}

@@ -1,0 +1,136 @@
+/** The batch endpoint of an LFS server, with the quota in front. */
+
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import t, { type Test } from 'tap';
+import { lfsBatchRoutes } from '../../src/uploads/index.ts';
+import { type Answer, openWorld, type World } from './world.ts';
+
+interface Upstream {
+  readonly url: URL;
+  readonly asked: { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }[];
+  /** Its next answers. */
+  status: number;
+  answer: string;
+}
+
+/** An LFS server that takes one object of a thousand bytes and has another. */
+async function openUpstream(t: Test): Promise<Upstream> {
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    upstream.asked.push({ url: request.url ?? '', headers: request.headers, body });
+    response.writeHead(upstream.status, { 'Content-Type': 'application/vnd.git-lfs+json', 'X-Own': 'yes' });
+    response.end(upstream.answer);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo; // as it is of every TCP server that listens
+  const taken = { oid: '0a', size: 1000, actions: { upload: { href: 'http://git.example/0a' } } };
+  const upstream: Upstream = {
+    url: new URL(`http://127.0.0.1:${port}/git/`),
+    asked: [],
+    status: 200,
+    answer: JSON.stringify({ objects: [taken, { oid: '0b', size: 5000 }] }),
+  };
+  return upstream;
+}
+
+async function open(t: Test, settings: Parameters<typeof openWorld>[1] = {}) {
+  const upstream = await openUpstream(t);
+  const world = await openWorld(t, { totalBytes: 10_000, ...settings });
+  world.told.uploads = {
+    ...world.told.uploads,
+    lfs: { upstream: upstream.url, batchRoutes: lfsBatchRoutes('/') },
+  };
+  return { ...world, upstream };
+}
+
+const body = JSON.stringify({ operation: 'upload', objects: [{ oid: '0a', size: 1000 }] });
+const batchPath = '/v1/lfs/alice/app.git/info/lfs/objects/batch';
+
+function batch({ ask }: Pick<World, 'ask'>, path = batchPath, sent: string | Buffer = body): Promise<Answer> {
+  const headers = {
+    Host: 'git.example',
+    Authorization: 'Basic x',
+    'Accept-Encoding': 'gzip',
+    'Content-Type': 'application/vnd.git-lfs+json',
+  };
+  return ask(path, { method: 'POST', headers, body: sent });
+}
+
+t.test('what is allowed is answered by the server, which hears all that the client said', async t => {
+  const world = await open(t);
+  const { status, headers, text } = await batch(world);
+  t.equal(status, 200);
+  t.match(headers, { 'x-own': 'yes', 'content-type': 'application/vnd.git-lfs+json' });
+  t.equal(text, world.upstream.answer);
+  t.match(world.upstream.asked, [
+    {
+      url: '/git/alice/app.git/info/lfs/objects/batch',
+      headers: { host: 'git.example', authorization: 'Basic x', 'accept-encoding': undefined },
+      body,
+    },
+  ]);
+});
+
+t.test('an upload over the limit is refused in the form of git-lfs, and is on record', async t => {
+  const world = await open(t);
+  const { told, walk } = world;
+  walk('/srv/git/alice/app.git', 'alice', 12_000);
+  told.contact = 'https://git.example/quota';
+  const { status, headers, text } = await batch(world);
+  t.equal(status, 507);
+  t.equal(headers['content-type'], 'application/vnd.git-lfs+json');
+  t.strictSame(JSON.parse(text), {
+    message:
+      'Quota exceeded: alice uses 12 kB of 10 kB (120 %). To ask for more space: https://git.example/quota',
+  });
+  t.match(told.refused, [{ owner: 'alice', subject: 'size:git:lfs' }]);
+
+  const sly = '/v1/lfs/bob/../alice/app.git/info/lfs/objects/batch';
+  t.equal((await batch(world, sly)).status, 507, 'by another reading it is alice who uploads');
+  t.equal((await batch(world, batchPath.replace('alice', 'bob'))).status, 200);
+
+  world.upstream.answer = JSON.stringify({ objects: [{ oid: '0b', size: 5000 }] });
+  t.equal((await batch(world)).status, 200, 'what the server has already is not uploaded');
+  world.upstream.status = 401;
+  t.equal((await batch(world)).status, 401, 'the server decides who may ask');
+});
+
+t.test('where sizes count, those of the objects that the server would take do', async t => {
+  const world = await open(t, { precise: true });
+  world.walk('/srv/git/alice/app.git', 'alice', 9_000);
+  t.equal((await batch(world)).status, 200);
+  world.walk('/srv/git/alice/app.git', 'alice', 9_001);
+  t.match(await batch(world), { status: 507, text: /Not enough quota left/ });
+});
+
+t.test('in report mode everything passes', async t => {
+  const world = await open(t, { mode: 'report' });
+  world.walk('/srv/git/alice/app.git', 'alice', 12_000);
+  t.equal((await batch(world)).status, 200);
+  t.match(world.told.refused, [{ mode: 'report' }]);
+});
+
+t.test('what cannot be served is told in the form of git-lfs', async t => {
+  const world = await open(t);
+  t.match(await batch(world, '/v1/lfs/alice/app.git/info/lfs/locks'), { status: 404, text: /only POST to/ });
+  t.match(await batch(world, batchPath, Buffer.alloc(1024 * 1024 + 1)), {
+    status: 400,
+    text: /the body has more than 1048576 bytes/,
+  });
+  const { lfs } = world.told.uploads;
+  world.told.uploads = { ...world.told.uploads, lfs: { ...lfs, upstream: new URL('http://127.0.0.1:1/') } };
+  t.match(await batch(world), { status: 502, text: /the LFS server does not answer: .*ECONNREFUSED/ });
+  world.told.uploads = { ...world.told.uploads, lfs: { ...lfs, upstream: null } };
+  t.match(await batch(world), { status: 404, text: /\[lfs\] UPSTREAM is not set/ });
+  world.told.uploads = { ...world.told.uploads, lfs };
+  world.upstream.answer = 'no JSON';
+  t.match(await batch(world), { status: 200, text: 'no JSON' }, "a strange answer is the client's matter");
+});
