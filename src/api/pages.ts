@@ -31,20 +31,46 @@ export function forgivingPage({ usual, most }: { readonly usual: number; readonl
   };
 }
 
-/** A page that ends behind so many is found by sorting all entries. */
+/** A page that ends behind so many, from either end of the list, is found by sorting all entries. */
 const mostPicked = 2000;
+
+type Compare<Entry> = (a: Entry, b: Entry) => number;
 
 /**
  * The entries on one page of a list that stands in this order. Only as much is sorted as has to be: of
- * 100,000 entries the first fifty take one look at each. Pushes get their turn meanwhile; what changes then
- * may be seen as it was or as it is.
+ * 100,000 entries the first fifty take one look at each, and so do the last. Pushes get their turn meanwhile;
+ * what changes then may be seen as it was or as it is.
  */
 export async function pageOf<Entry extends object>(
   entries: Iterable<Entry>,
   { page, limit }: Page,
-  compare: (a: Entry, b: Entry) => number,
+  compare: Compare<Entry>,
 ): Promise<{ readonly entries: readonly Entry[]; readonly total: number }> {
   const end = page * limit;
+  if (end <= mostPicked) {
+    const { picked, total } = await pick(entries, end, compare);
+    return { entries: picked.slice(end - limit), total };
+  }
+  const all: Entry[] = [];
+  await inSlices(entries, entry => all.push(entry));
+  const total = all.length;
+  const fromEnd = total - (end - limit);
+  if (fromEnd <= 0) return { entries: [], total };
+  if (fromEnd > mostPicked) {
+    const inOrder = await workInSlices(sorted(all, compare));
+    return { entries: inOrder.slice(end - limit, end), total };
+  }
+  // Backwards in both ways, so that equal entries stay in their order.
+  const { picked } = await pick(all.reverse(), fromEnd, (a, b) => compare(b, a));
+  return { entries: picked.toReversed().slice(0, limit), total };
+}
+
+/** The first so many entries in this order, and how many there are in all. */
+async function pick<Entry extends object>(
+  entries: Iterable<Entry>,
+  count: number,
+  compare: Compare<Entry>,
+): Promise<{ readonly picked: readonly Entry[]; readonly total: number }> {
   let kept: Entry[] = [];
   let last: Entry | undefined;
   let total = 0;
@@ -52,12 +78,12 @@ export async function pageOf<Entry extends object>(
     total += 1;
     if (last !== undefined && compare(entry, last) >= 0) return;
     kept.push(entry);
-    if (end > mostPicked || kept.length < 2 * end) return;
-    kept = kept.sort(compare).slice(0, end);
-    last = kept[end - 1];
+    if (kept.length < 2 * count) return;
+    kept = kept.sort(compare).slice(0, count);
+    last = kept[count - 1];
   });
   const inOrder = await workInSlices(sorted(kept, compare));
-  return { entries: inOrder.slice(end - limit, end), total };
+  return { picked: inOrder.slice(0, count), total };
 }
 
 export const pagingHeaders = {

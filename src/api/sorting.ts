@@ -3,7 +3,7 @@
 import type { Work } from '../slices.ts';
 
 /** So many are sorted, or merged, in one step. */
-const atOnce = 64;
+const atOnce = 128;
 
 type Compare<Entry> = (a: Entry, b: Entry) => number;
 
@@ -14,7 +14,7 @@ export function* sorted<Entry extends object>(
 ): Work<readonly Entry[]> {
   let runs: Entry[] = [];
   for (let at = 0; at < entries.length; at += atOnce) {
-    runs.push(...entries.slice(at, at + atOnce).sort(compare));
+    for (const entry of entries.slice(at, at + atOnce).sort(compare)) runs.push(entry);
     yield;
   }
   for (let length = atOnce; length < entries.length; length *= 2) {
@@ -36,16 +36,27 @@ function* merge<Entry extends object>(
   const middle = Math.min(at + length, runs.length);
   const end = Math.min(middle + length, runs.length);
   let [left, right] = [at, middle];
-  while (left < middle || right < end) {
-    const one = left < middle ? runs[left] : undefined;
-    const other = right < end ? runs[right] : undefined;
-    if (one !== undefined && (other === undefined || compare(one, other) <= 0)) {
+  let one = runs[left];
+  let other = right < end ? runs[right] : undefined;
+  while (one !== undefined && other !== undefined) {
+    if (compare(one, other) <= 0) {
       merged.push(one);
       left += 1;
-    } else if (other !== undefined) {
+      one = left < middle ? runs[left] : undefined;
+    } else {
       merged.push(other);
       right += 1;
+      other = right < end ? runs[right] : undefined;
     }
     if (merged.length % atOnce === 0) yield;
+  }
+  for (const rest of [
+    [left, middle],
+    [right, end],
+  ] as const) {
+    for (let from = rest[0]; from < rest[1]; from += atOnce) {
+      for (const entry of runs.slice(from, Math.min(from + atOnce, rest[1]))) merged.push(entry);
+      yield;
+    }
   }
 }

@@ -35,9 +35,35 @@ t.test('a page is that part of the sorted list, near its beginning and far from 
     [200, 50],
     [10, 1000],
     [400, 50],
+    [143, 70],
+    [9999, 1],
+    [201, 50],
+    [1000, 50],
   ] as const) {
     const found = await pageOf(all, { page, limit }, byRank);
     t.strictSame(found, { entries: inOrder.slice((page - 1) * limit, page * limit), total: all.length });
+  }
+});
+
+t.test('equal entries stay in their order on every page', async t => {
+  const all = Array.from({ length: 6000 }, (_, index) => ({ rank: index % 3, index }));
+  const pages = Array.from({ length: 60 }, (_, index) => index + 1);
+  const found = await Promise.all(pages.map(page => pageOf(all, { page, limit: 100 }, byRank)));
+  t.strictSame(
+    found.flatMap(({ entries }) => entries),
+    all.toSorted(byRank),
+  );
+});
+
+t.test('the last page takes few looks at each entry, as the first does', async t => {
+  const all = Array.from({ length: 100_000 }, (_, index) => ({ rank: (index * 7919) % 100_003, index }));
+  for (const page of [1, 1999, 2000]) {
+    let compared = 0;
+    await pageOf(all, { page, limit: 50 }, (a, b) => {
+      compared += 1;
+      return byRank(a, b);
+    });
+    t.ok(compared < 2 * all.length, `${compared} comparisons for page ${page}`);
   }
 });
 
