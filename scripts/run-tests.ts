@@ -13,12 +13,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { inOrder } from './test-order.ts';
 import { coverageDirectory, forgetCoverage, unitCoverage, unitTests } from './unit-tests.ts';
 
-/** How many files run at a time: many wait for events. */
+/** How many files run at a time, and one more that only waits: many wait for events. */
 const jobs = 4;
-/** Folders of `test/` whose files take long, the longest first: they start many programs, or wait for many events. */
-const slowFolders = ['e2e', 'faults', 'fleet', 'web', 'store', 'scan', 'hooks', 'api', 'oauth'];
 const isLong = process.env.SOFTQUOTA_LONG === '1';
 /** Seconds that one file may take, unless it gives itself longer; it looks after that itself. */
 const timeout = isLong ? 1800 : 240;
@@ -52,18 +51,19 @@ process.stdout.write(`${passed} passed, ${failed} failed\n`);
 process.exitCode = passed > 0 && failed === 0 ? 0 : 1;
 
 /**
- * Runs each file by itself, some at a time: those of the slow folders first, so that no long one is left alone at the
- * end. Node notes what those in `covered` cover.
+ * Runs each file by itself, some at a time, the long ones first, so that none of them is left alone at the end.
+ * Node notes what those in `covered` cover.
  */
 async function runAll(paths: readonly string[], covered: ReadonlySet<string>): Promise<void> {
-  const ranked = slowFolders.toReversed();
-  const rank = (path: string) => -ranked.indexOf(path.split('/')[1] ?? '');
-  const waiting = paths.toSorted().sort((a, b) => rank(a) - rank(b));
-  const worker = async () => {
-    for (let path = waiting.shift(); path !== undefined; path = waiting.shift())
-      await runOne(path, covered.has(path));
+  const { busy, waiting } = inOrder(paths);
+  const queues = { busy: [...busy], waiting: [...waiting] };
+  const run = async (next: () => string | undefined) => {
+    for (let path = next(); path !== undefined; path = next()) await runOne(path, covered.has(path));
   };
-  await Promise.all(Array.from({ length: jobs }, worker));
+  await Promise.all([
+    run(() => queues.waiting.shift()),
+    ...Array.from({ length: jobs }, () => run(() => queues.busy.shift() ?? queues.waiting.shift())),
+  ]);
 }
 
 async function runOne(path: string, isCovered: boolean): Promise<void> {

@@ -9,8 +9,8 @@ import { launcher } from '../e2e/daemon.ts';
 import { type Run, run } from '../e2e/run.ts';
 
 t.setTimeout(400_000);
-// They do nothing but wait.
-t.jobs = 6;
+// They do nothing but wait, all of them at once.
+t.jobs = 15;
 
 /** Something that listens where the daemon would, and does this with each connection. */
 async function listening(t: Test, serve: (socket: Socket) => void): Promise<string> {

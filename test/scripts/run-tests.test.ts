@@ -1,8 +1,10 @@
 /** The runner of the tests: a file in which anything goes wrong has failed, wherever it went wrong. */
 
+import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { inOrder, waitingFiles } from '../../scripts/test-order.ts';
 import { type Run, run } from '../e2e/run.ts';
 
 const runner = fileURLToPath(new URL('../../scripts/run-tests.ts', import.meta.url));
@@ -32,6 +34,15 @@ const runFile = (name: string): Promise<Run> =>
   run(process.execPath, [runner, join(folder, name)], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
   });
+
+t.test('every file runs once, those that mostly wait beside the others', async t => {
+  const paths = globSync('test/**/*.test.ts', { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+  const { busy, waiting } = inOrder(paths);
+  t.strictSame([...busy, ...waiting].sort(), paths.toSorted());
+  t.strictSame(waiting, waitingFiles, 'each of these is there');
+  t.match(busy[0], /^test\/e2e\//, 'long ones begin');
+  t.match(inOrder(['test/text/sizes.test.ts']), { busy: ['test/text/sizes.test.ts'], waiting: [] });
+});
 
 t.test('a file that passes is counted', async t => {
   const { code, stdout } = await runFile('good.test.js');
