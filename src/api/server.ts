@@ -10,7 +10,7 @@ import {
   closeServer,
   listen,
   type SocketPlace,
-} from '../sockets/index.ts';
+} from '../service/index.ts';
 import { peersBehind } from './address.ts';
 import type { ApplicationOptions } from './application.ts';
 import { Built, builtFolder } from './built.ts';

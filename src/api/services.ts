@@ -2,12 +2,11 @@
 
 import type { Backup } from '../backup/index.ts';
 import type { Documents } from '../documents/index.ts';
-import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { SecretKeys, SignInFlow, SynchronizingLog } from '../oauth/index.ts';
-import type { History, Totals } from '../overview/index.ts';
+import type { Events, History, Totals } from '../overview/index.ts';
 import type { Scanner } from '../scan/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';

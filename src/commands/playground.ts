@@ -3,10 +3,10 @@
 import type { Command } from 'commander';
 import { exitCodes, SoftquotaError } from '../errors.ts';
 import { isCheckout } from '../package.ts';
-import type { World } from '../playground/index.ts';
 import { signInLink } from '../wire/index.ts';
 import { localAdminClient } from './client.ts';
 import type { Exit } from './exit.ts';
+import type { World } from './playground-world.ts';
 import { withUnreadConfigOption } from './settings.ts';
 import { print, tell } from './streams.ts';
 
@@ -34,7 +34,12 @@ export function addPlayground(program: Command, exit: Exit): void {
 }
 
 async function run({ dir, exit }: PlaygroundOptions): Promise<number> {
-  const { makeWorld, play, startDaemon, story } = await import('../playground/index.ts');
+  const [{ startDaemon }, { play }, { story }, { makeWorld }] = await Promise.all([
+    import('./playground-daemon.ts'),
+    import('./playground-run.ts'),
+    import('./playground-story.ts'),
+    import('./playground-world.ts'),
+  ]);
   print(`Creating a small world in ${dir} …\n`);
   const world = await makeWorld(dir);
   const daemon = await startDaemon(world);

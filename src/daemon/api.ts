@@ -2,7 +2,6 @@
 
 import { ApiServer, type ApiServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
-import type { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Refusals } from '../gate/index.ts';
 import { findings, type ObservedFleet } from '../health/index.ts';
@@ -10,9 +9,8 @@ import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Measuring } from '../measuring/index.ts';
 import { type SecretKeys, SignInFlow, sourcesWithLostSecrets } from '../oauth/index.ts';
-import type { History, Totals } from '../overview/index.ts';
-import type { Logger } from '../service/index.ts';
-import type { ConnectionShares, SocketPlace } from '../sockets/index.ts';
+import type { Events, History, Totals } from '../overview/index.ts';
+import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { Current } from './current.ts';
 import type { OfflineDecisions } from './offline-decisions.ts';
 

@@ -13,14 +13,13 @@ import {
   merged,
   type RefusedConfig,
 } from '../config/index.ts';
-import { Events } from '../events/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import { Refusals } from '../gate/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { Measuring } from '../measuring/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
-import { History, Totals } from '../overview/index.ts';
+import { Events, History, Totals } from '../overview/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore, openUnitSources } from '../store/index.ts';
 import { version } from '../version.ts';

@@ -13,7 +13,7 @@ import {
   type SocketName,
   type SocketPlace,
   watchDescriptors,
-} from '../sockets/index.ts';
+} from '../service/index.ts';
 import { openApi, type ServedParts } from './api.ts';
 import { nowAndThen, uploadSettings } from './uploads.ts';
 

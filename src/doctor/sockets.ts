@@ -7,7 +7,7 @@ import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { commandLine } from '../health/index.ts';
 import { beforeLook } from '../layout/index.ts';
-import { exposureOf } from '../sockets/index.ts';
+import { exposureOf } from '../service/index.ts';
 import { printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type CheckResult, findingOf } from './check-result.ts';

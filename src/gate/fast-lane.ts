@@ -8,7 +8,7 @@
 
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Connections } from '../sockets/index.ts';
+import type { Connections } from '../service/index.ts';
 import { answerNow, headEnd, lastAnswerNow, type PlainRequest, plainRequestAt } from './plain-request.ts';
 import { PreparedAnswers } from './prepared-answers.ts';
 import { OverdueError, rejectClient } from './rejecting.ts';

@@ -16,7 +16,7 @@ import {
   listen,
   type SocketPlace,
   usualShares,
-} from '../sockets/index.ts';
+} from '../service/index.ts';
 import { faultReply, type Reply, sendAnswer } from './answer.ts';
 import { answerCheck } from './check.ts';
 import { claims, claimsNested, longestClaimsBytes } from './claims.ts';

@@ -1,10 +1,10 @@
 /** Sums over all owners, each taken out and put in again when it has become another. */
 
 import { SoftquotaError } from '../errors.ts';
-import { atLimit, belowAll, nextLevel } from '../events/index.ts';
 import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
+import { atLimit, belowAll, nextLevel } from './levels.ts';
 
 export interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;

@@ -1,10 +1,27 @@
 /**
- * The daemon as a service of its host: its log, and its messages to the service manager.
+ * The daemon as a service of its host: its log, its messages to the service manager, its Unix sockets, and
+ * limits for the connections of every server.
  *
  * The service manager is only told what was checked: before it hears that the daemon is ready, the gate has
- * answered a request over a connection of its own.
+ * answered a request over a connection of its own. Sockets come from the service manager, or are created as
+ * configured. A socket file of a dead daemon is replaced, a socket that a living process uses is not. A socket
+ * that everybody could replace is refused. Errors of a path, a mode or a group are reported before the first
+ * request.
  */
 
+export { closeServer } from './closing.ts';
+export { type ConnectionLimits, Connections, hasBody } from './connections.ts';
+export {
+  type ConnectionShares,
+  connectionShares,
+  enoughDescriptors,
+  openFilesLimit,
+  usualShares,
+  watchDescriptors,
+} from './descriptors.ts';
+export { type Exposure, exposureOf } from './exposure.ts';
 export { keepHeapSmall } from './heap.ts';
+export { inheritedSockets, type SocketName } from './inherited.ts';
+export { type Listening, listen, longestPathBytes, type SocketPlace } from './listen.ts';
 export { createLogger, type Logger } from './logger.ts';
 export { type Supervision, type SupervisionOptions, supervise } from './supervision.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { defaultSocket } from '../../src/githooks/index.ts';
-import { enoughDescriptors } from '../../src/sockets/index.ts';
+import { enoughDescriptors } from '../../src/service/index.ts';
 import { must, run } from '../e2e/run.ts';
 
 const systemd = fileURLToPath(new URL('../../systemd', import.meta.url));

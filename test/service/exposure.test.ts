@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { exposureOf as exposure, listen } from '../../src/sockets/index.ts';
+import { exposureOf as exposure, listen } from '../../src/service/index.ts';
 
 const stranger = 4711;
 

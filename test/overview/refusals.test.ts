@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { Tally } from '../../src/events/tally.ts';
+import { Tally } from '../../src/overview/tally.ts';
 import { assign, createGroup } from '../../src/policy/index.ts';
 import { type Decision, leaves } from '../../src/quota/index.ts';
 import { lfs, settings, walk } from '../ledger/world.ts';

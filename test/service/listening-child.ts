@@ -4,7 +4,7 @@
  */
 
 import { createServer } from 'node:net';
-import { inheritedSockets, listen } from '../../src/sockets/index.ts';
+import { inheritedSockets, listen } from '../../src/service/index.ts';
 
 const sockets = inheritedSockets(process.env, process.pid);
 const descriptor = sockets.get('gate');

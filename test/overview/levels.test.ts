@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { atLimit, belowAll, inForce, levelsIn, levelText, nextLevel } from '../../src/events/levels.ts';
+import { atLimit, belowAll, inForce, levelsIn, levelText, nextLevel } from '../../src/overview/levels.ts';
 import { decide, leaves } from '../../src/quota/index.ts';
 import * as any from '../quota/arbitraries.ts';
 

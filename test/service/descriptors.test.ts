@@ -9,7 +9,7 @@ import {
   openFilesLimit,
   usualShares,
   watchDescriptors,
-} from '../../src/sockets/index.ts';
+} from '../../src/service/index.ts';
 
 t.test('the limit is what the system says of this process, as far as it says it', async t => {
   const limit = openFilesLimit();

@@ -2,7 +2,7 @@
 
 import { relative } from 'node:path';
 import { shellQuoted } from '../text/index.ts';
-import type { World } from './world.ts';
+import type { World } from './playground-world.ts';
 
 export interface Scene {
   /** What is shown, in a line. */

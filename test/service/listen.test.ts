@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { listen, longestPathBytes, type SocketPlace } from '../../src/sockets/index.ts';
+import { listen, longestPathBytes, type SocketPlace } from '../../src/service/index.ts';
 
 function directoryFor(t: Test): string {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { runProgram } from '../bounded/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import { installHooks } from '../githooks/index.ts';
-import { longestPathBytes } from '../sockets/index.ts';
+import { longestPathBytes } from '../service/index.ts';
 
 export interface World {
   readonly directory: string;

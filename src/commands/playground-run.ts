@@ -2,7 +2,7 @@
 
 import { runProgram } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
-import type { Scene } from './story.ts';
+import type { Scene } from './playground-story.ts';
 
 /** A line pushes some kilobytes, or measures a few files. */
 const timeoutMs = 60_000;

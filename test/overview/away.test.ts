@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { SoftquotaError } from '../../src/errors.ts';
-import { Events } from '../../src/events/index.ts';
+import { Events } from '../../src/overview/index.ts';
 import { leaves } from '../../src/quota/index.ts';
 import { silentLog, World, walk } from '../ledger/world.ts';
 

@@ -7,7 +7,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { inheritedSockets, listen } from '../../src/sockets/index.ts';
+import { inheritedSockets, listen } from '../../src/service/index.ts';
 
 const child = join(import.meta.dirname, 'listening-child.ts');
 

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { SoftquotaError } from '../errors.ts';
 import { packageDirectory } from '../package.ts';
-import type { World } from './world.ts';
+import type { World } from './playground-world.ts';
 
 export interface PlaygroundDaemon {
   /** Resolves when it ends, whoever ended it. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { type ConnectionLimits, Connections } from '../../src/sockets/index.ts';
+import { type ConnectionLimits, Connections } from '../../src/service/index.ts';
 
 const question = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const beginning = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf';
