@@ -11,7 +11,6 @@ import { fileURLToPath } from 'node:url';
 
 const modules: Readonly<Record<string, readonly string[]>> = {
   bounded: ['file'],
-  claims: [],
   config: [],
   daemon: [],
   documents: [],
@@ -19,6 +18,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   layout: ['gitconfig', 'unreadable'],
   ledger: ['full-disk'],
   measuring: [],
+  oauth: ['attacks', 'keys', 'pushed', 'sign-in', 'sign-out', 'used-once'],
   overview: [],
   policy: [],
   quota: [],

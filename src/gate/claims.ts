@@ -1,8 +1,8 @@
 /** `/v1/claims`: what a provider says of a user, told by a forge's own login, an SSO proxy or a job. */
 
 import { JsonFault, readJsonInSlices } from '../bounded/index.ts';
-import type { Claims } from '../claims/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { Claims } from '../oauth/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';

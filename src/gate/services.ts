@@ -1,8 +1,7 @@
 /** The parts of the daemon that the gate needs. */
 
-import type { Synchronization } from '../claims/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { Claimed } from '../oauth/index.ts';
+import type { Claimed, Synchronization } from '../oauth/index.ts';
 import type { Decision, Leaf, QuotaSettings, Subject } from '../quota/index.ts';
 import type { Upload, UploadRoute } from '../uploads/index.ts';
 

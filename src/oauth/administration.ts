@@ -6,9 +6,9 @@
  * ADMIN_SOCKET.
  */
 
-import { type Claims, namesInClaim } from '../claims/index.ts';
 import type { Transaction } from '../documents/index.ts';
 import { editUser, type LinkDocument, profileOf, setAdministrationBy } from '../identity/index.ts';
+import { type Claims, namesInClaim } from './claim-names.ts';
 import type { SourceDocument } from './kinds.ts';
 
 export type Administration = 'given' | 'ended' | 'unchanged';

@@ -1,6 +1,6 @@
 /** The claims of an ID token and of userinfo together. */
 
-import type { Claims } from '../claims/index.ts';
+import type { Claims } from './claim-names.ts';
 
 /** Userinfo goes before; that a claim is elsewhere (`_claim_names`) holds if either says so. */
 export function mergedClaims(idToken: Claims, userinfo: Claims): Claims {

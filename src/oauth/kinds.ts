@@ -1,8 +1,8 @@
 /** The documents of OAuth2 sources. */
 
 import { z } from 'zod';
-import { missingClaims } from '../claims/index.ts';
 import type { Kind } from '../documents/index.ts';
+import { missingClaims } from './claimed-groups.ts';
 
 const whole = z.number().int();
 const texts = z.array(z.string()).readonly();

@@ -7,7 +7,6 @@
  * or of one with tokens.
  */
 
-import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';
 import type { Transaction } from '../documents/index.ts';
 import {
   createUser,
@@ -22,6 +21,8 @@ import {
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { applyAdministration } from './administration.ts';
+import { type Claims, textClaim } from './claim-names.ts';
+import type { Synchronization } from './claimed-groups.ts';
 import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
 import { applyClaims, factsOf, type SignInFacts, signInKind } from './synchronization.ts';

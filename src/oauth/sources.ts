@@ -1,13 +1,13 @@
 /** OAuth2 sources, read and changed in a changes. */
 
 import { randomInt } from 'node:crypto';
-import { type Mapping, quotaGroupsIn } from '../claims/index.ts';
 import type { ChangeSet, Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
 import { endSessions, linksAt, removeLink, setAdministrationBy } from '../identity/index.ts';
 import { groupNamed } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { type Mapping, quotaGroupsIn } from '../wire/index.ts';
 import { endAdministration } from './administration.ts';
 import { addressFault, issuerOf } from './issuer.ts';
 import type { SecretKeys } from './keys.ts';

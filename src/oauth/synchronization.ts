@@ -1,13 +1,15 @@
 /** Applies claims to a user's quota groups, as one change with one event that names the source. */
 
-import { type Claims, type Synchronization, synchronize, unmappedIn } from '../claims/index.ts';
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
+import { unmappedIn } from '../wire/index.ts';
 import type { Administration } from './administration.ts';
+import type { Claims } from './claim-names.ts';
+import { type Synchronization, synchronize } from './claimed-groups.ts';
 import type { SourceDocument } from './kinds.ts';
 import { sourceNamed } from './sources.ts';
 

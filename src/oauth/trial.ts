@@ -1,10 +1,11 @@
 /** "Try it": what claims would change, without changing it. */
 
-import { type Claims, type Synchronization, textClaim } from '../claims/index.ts';
 import type { Documents, Snapshot } from '../documents/index.ts';
 import { linkAt, linkOf, profileOf } from '../identity/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { type Administration, administrationBy } from './administration.ts';
+import { type Claims, textClaim } from './claim-names.ts';
+import type { Synchronization } from './claimed-groups.ts';
 import { issuerOf } from './issuer.ts';
 import type { SourceDocument } from './kinds.ts';
 import { draftedSource, type NewSource, sourceNamed, unknownQuotaGroups } from './sources.ts';

@@ -5,8 +5,8 @@
  */
 
 import { z } from 'zod';
-import { longestMappedName, longestMappingText, mostMapped } from '../claims/index.ts';
 import { text as anyText, mostOf } from './bounds.ts';
+import { longestMappedName, longestMappingText, mostMapped } from './mapping.ts';
 import { newName } from './policy.ts';
 
 const text = anyText.nullish();

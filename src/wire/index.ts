@@ -63,6 +63,7 @@ export {
   type SharedStore,
   sharedStore,
 } from './fleet.ts';
+export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
 export { addressOf, type PageId, type Place, pages, placeAt } from './pages.ts';
 export {
   askedSubject,

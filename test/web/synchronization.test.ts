@@ -4,9 +4,9 @@
 
 import t from 'tap';
 import { groupsOf, userOf } from '../api/people.ts';
-import { vectors } from '../claims/shared.ts';
 import type { Tab } from '../e2e/browser.ts';
 import { realProvider } from '../oauth/provider.ts';
+import { vectors } from '../oauth/vectors.ts';
 import { groups, SignInWorld } from '../oauth/world.ts';
 import { Web } from './world.ts';
 

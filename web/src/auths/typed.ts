@@ -1,7 +1,7 @@
 /** A source as it is typed, and as it is sent. */
 
-import { mappingIn, quotaGroupsIn } from '../../../src/claims/index.ts';
 import type { NewSource, Source } from '../../../src/wire/index.ts';
+import { mappingIn, quotaGroupsIn } from '../../../src/wire/mapping.ts';
 
 export interface TypedSource {
   readonly name: string;

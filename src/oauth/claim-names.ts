@@ -1,6 +1,6 @@
 /** Names in a claim: one text with commas between them, or a list. */
 
-import { claimKind } from './mapping.ts';
+import { claimKind } from '../wire/index.ts';
 
 /** As a provider gives them: the payload of an ID token, with what the userinfo endpoint adds. */
 export type Claims = Readonly<Record<string, unknown>>;

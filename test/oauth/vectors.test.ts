@@ -1,6 +1,7 @@
 import t from 'tap';
-import { mappingIn, synchronize } from '../../src/claims/index.ts';
-import { vectors } from './shared.ts';
+import { synchronize } from '../../src/oauth/claimed-groups.ts';
+import { mappingIn } from '../../src/wire/index.ts';
+import { vectors } from './vectors.ts';
 
 for (const one of vectors.cases) {
   t.test(`${one.note}, removal ${one.removal ? 'on' : 'off'}`, async t => {

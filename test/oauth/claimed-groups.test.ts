@@ -1,12 +1,8 @@
 import fc from 'fast-check';
 import t from 'tap';
-import {
-  type ClaimRules,
-  type Claims,
-  mappingIn,
-  namesInClaim,
-  synchronize,
-} from '../../src/claims/index.ts';
+import { type Claims, namesInClaim } from '../../src/oauth/claim-names.ts';
+import { type ClaimRules, synchronize } from '../../src/oauth/claimed-groups.ts';
+import { mappingIn } from '../../src/wire/index.ts';
 
 const rules: ClaimRules = {
   groupClaim: 'groups',

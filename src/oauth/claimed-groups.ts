@@ -1,7 +1,7 @@
 /** From claims to what becomes of somebody's quota groups. */
 
-import { type Mapping, quotaGroupsIn } from './mapping.ts';
-import { type Claims, namesInClaim } from './names.ts';
+import { type Mapping, quotaGroupsIn } from '../wire/index.ts';
+import { type Claims, namesInClaim } from './claim-names.ts';
 
 export const missingClaims = ['remove', 'keep'] as const;
 
