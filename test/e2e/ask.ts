@@ -51,9 +51,9 @@ export function ask(socketPath: string, path: string, question: Question = {}): 
 }
 
 const askAgainMs = 25;
-const patienceMs = 30_000;
+const patienceMs = 60_000;
 
-/** Looks again and again until there is something; rejects with what `last` says after half a minute. */
+/** Looks again and again until there is something; rejects with what `last` says after a minute. */
 export async function until<Seen>(
   look: () => Promise<Seen | null> | Seen | null,
   last: () => string = () => 'what was waited for did not come',

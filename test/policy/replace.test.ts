@@ -230,9 +230,10 @@ t.test('ten thousand rules in a thousand groups of a hundred thousand owners tak
   }));
   const store = shelfWith({ rules, groups });
   const changes = store.changeSet();
-  const started = performance.now();
+  const before = process.cpuUsage();
   put(changes, { rules, groups });
   t.ok(changes.isEmpty);
   // A look at all for each would take minutes.
-  t.ok(performance.now() - started < 10_000);
+  const { user } = process.cpuUsage(before);
+  t.ok(user < 10_000_000, `${user} µs`);
 });
