@@ -5,7 +5,8 @@ import type { Documents } from '../documents/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
-import type { SecretKeys, SignInFlow, SynchronizingLog } from '../oauth/index.ts';
+import type { Log } from '../log.ts';
+import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { Scanner } from '../scan/index.ts';
 import type { Finding } from '../wire/index.ts';
@@ -23,7 +24,7 @@ export interface ApiServices extends FaultServices {
   contact(): string | null;
   readonly secretKeys: SecretKeys;
   readonly signIn: SignInFlow;
-  readonly log: SynchronizingLog;
+  readonly log: Pick<Log, 'warn'>;
   /** Null: the quota is this host's own. */
   readonly fleet: Pick<Fleet, 'forgetHost' | 'hosts' | 'repair' | 'state' | 'walkers'> | null;
   /** This host's name. */

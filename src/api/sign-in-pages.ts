@@ -6,6 +6,7 @@
 
 import { type RequestHandler, type Response, Router } from 'express';
 import type { Identity } from '../identity/index.ts';
+import type { Log } from '../log.ts';
 import { SignInFault, type SignInFlow } from '../oauth/index.ts';
 import { sessionCookie } from './cookie.ts';
 
@@ -14,7 +15,7 @@ export interface SignInPagesOptions {
   readonly identity: Pick<Identity, 'authenticateSession' | 'session'>;
   /** Ends with a slash. */
   baseUrl(): string;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: Pick<Log, 'warn'>;
 }
 
 export function signInPages({ signIn, identity, baseUrl, log }: SignInPagesOptions): Router {

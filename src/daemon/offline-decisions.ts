@@ -8,9 +8,10 @@
 
 import type { OfflineReport } from '../gate/index.ts';
 import type { OfflineTally } from '../health/index.ts';
+import type { Log } from '../log.ts';
 
 export interface OfflineDecisionsOptions {
-  readonly log: { info(details: object, message: string): void };
+  readonly log: Pick<Log, 'info'>;
   /** Milliseconds since 1970. */
   now(): number;
 }

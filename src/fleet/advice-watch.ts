@@ -1,13 +1,11 @@
 /** Tells the administrator of the shared store's server in the log what to change, when that becomes so. */
 
+import type { Log } from '../log.ts';
 import type { ServerAdvice, SharedStore } from '../store/index.ts';
 
 export interface AdvisedOptions {
   readonly store: Pick<SharedStore, 'advice'>;
-  readonly log: {
-    warn(details: object, message: string): void;
-    info(details: object, message: string): void;
-  };
+  readonly log: Pick<Log, 'info' | 'warn'>;
   /** Milliseconds between two looks. */
   readonly everyMs: number;
 }

@@ -3,6 +3,7 @@
 import type { EventStore, SharedDocuments } from '../documents/index.ts';
 import { messageOf, SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import type {
   Away,
   Basis,
@@ -38,11 +39,7 @@ export interface FleetOptions {
   readonly version: string;
   /** The storage that other hosts mount, too; none unless given. */
   readonly mounted?: Mounted;
-  readonly log: {
-    error(details: object, message: string): void;
-    warn(details: object, message: string): void;
-    info(details: object, message: string): void;
-  };
+  readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
   /** Milliseconds between two looks at the store; a second unless given. */

@@ -9,6 +9,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Ledger } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import type { SharedStore } from '../store/index.ts';
 import type { Tell } from './messages.ts';
 
@@ -16,7 +17,7 @@ export interface MarksOptions {
   readonly shares: Pick<Ledger['shares'], 'sharesOfOthers'>;
   readonly store: Pick<SharedStore, 'hosts' | 'isMarked' | 'mark' | 'restoreShares'>;
   readonly host: string;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: Pick<Log, 'warn'>;
   readonly tell: Tell;
   /** Milliseconds between two looks. */
   readonly everyMs?: number;

@@ -5,6 +5,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import type { HostRecord, SharedStore } from '../store/index.ts';
 import { Hosts } from './hosts.ts';
 import { Lease } from './lease.ts';
@@ -21,10 +22,7 @@ export interface MembershipOptions {
   /** The version of softquota. */
   readonly version: string;
   readonly mounted: Mounted;
-  readonly log: {
-    error(details: object, message: string): void;
-    info(details: object, message: string): void;
-  };
+  readonly log: Pick<Log, 'error' | 'info'>;
   /** Milliseconds since 1970. */
   now(): number;
   /** Milliseconds between two claims of the name. */

@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { ClaimOutcome, SharedStore } from '../store/index.ts';
 import type { Tell } from './messages.ts';
 
@@ -19,10 +20,7 @@ export interface HostNameOptions {
   readonly token: string;
   /** The version of softquota. */
   readonly version: string;
-  readonly log: {
-    error(details: object, message: string): void;
-    info(details: object, message: string): void;
-  };
+  readonly log: Pick<Log, 'error' | 'info'>;
   /** Milliseconds since 1970. */
   now(): number;
   /** Milliseconds of a clock that nobody sets; the system's unless given. */

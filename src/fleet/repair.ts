@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import { newGeneration, type SharedPolicy, type SharedStore } from '../store/index.ts';
 import type { DocumentFollower } from './document-follower.ts';
 import type { LogFollower } from './following.ts';
@@ -13,7 +14,7 @@ export interface RepairParts {
   readonly store: Pick<SharedStore, 'hosts' | 'policy' | 'replace' | 'write'>;
   readonly documents: Pick<DocumentFollower, 'divergence' | 'divergedPosition'>;
   readonly following: Pick<LogFollower, 'sync'>;
-  readonly log: { info(details: object, message: string): void };
+  readonly log: Pick<Log, 'info'>;
 }
 
 /** As `Fleet.repair`. */

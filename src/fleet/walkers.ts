@@ -8,6 +8,7 @@
  */
 
 import type { Ledger } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import type { Leaf } from '../quota/index.ts';
 import type { SharedStore } from '../store/index.ts';
 import { ChangeHints } from './change-hints.ts';
@@ -24,7 +25,7 @@ export interface WalkersOptions {
   readonly store: Pick<SharedStore, 'hosts' | 'leaveWalk' | 'listen' | 'say' | 'takeWalk' | 'walkers'>;
   readonly host: string;
   readonly mounted: Mounted;
-  readonly log: { info(details: object, message: string): void };
+  readonly log: Pick<Log, 'info'>;
 }
 
 export interface WalkersHooks {

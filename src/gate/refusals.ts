@@ -2,6 +2,7 @@
 
 import { messageOf } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import type { Away } from '../store/index.ts';
 import { headerLine, isRefused, type RefusalLedger, refusedLines } from './refusal-lines.ts';
 import { doubtAbout, publishFile, rightsOf } from './refused-file.ts';
@@ -14,7 +15,7 @@ export interface RefusalsOptions {
   readonly socketMode: number;
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
-  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void };
+  readonly log: Pick<Log, 'error' | 'info'>;
   /** Between two writings, at least; a second unless given. */
   readonly pauseMs?: number;
   /** Before it is tried again what could not be done; ten seconds unless given. */

@@ -8,6 +8,7 @@
 
 import type { Documents } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { type Caller, callerWith } from './caller.ts';
 import { type SessionDocument, sessionKind, tokenKind } from './kinds.ts';
 import {
@@ -31,7 +32,7 @@ export interface SignedInOptions {
   readonly documents: Pick<Documents, 'catchUp' | 'owners' | 'snapshot' | 'takeLease' | 'transact'>;
   /** Milliseconds since 1970. */
   now(): number;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: Pick<Log, 'warn'>;
   readonly uses: Uses;
 }
 

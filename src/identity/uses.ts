@@ -4,11 +4,12 @@
  */
 
 import type { ChangeSet, Documents, Snapshot } from '../documents/index.ts';
+import type { Log } from '../log.ts';
 import { sessionKind, tokenKind, useKind } from './kinds.ts';
 
 export interface UsesOptions {
   readonly documents: Pick<Documents, 'transact'>;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: Pick<Log, 'warn'>;
   /** Milliseconds between two writes, at least. */
   readonly everyMs: number;
 }

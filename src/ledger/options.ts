@@ -1,8 +1,9 @@
 /** The options of a ledger, and the part of its units that others may read. */
 
 import type { Kind } from '../documents/index.ts';
+import type { Log } from '../log.ts';
 import type { QuotaSettings } from '../quota/index.ts';
-import type { Store, UnitSourceStore, WriteBehindLog } from '../store/index.ts';
+import type { Store, UnitSourceStore } from '../store/index.ts';
 import type { Clock } from './clock.ts';
 import type { UsageIndex } from './usage-index.ts';
 
@@ -20,7 +21,7 @@ export interface LedgerOptions {
   readonly kinds?: readonly Kind<unknown>[];
   /** Owners' names compare without the case of ASCII letters. */
   readonly foldCase: boolean;
-  readonly log: WriteBehindLog;
+  readonly log: Log;
   /** The system's unless given. */
   readonly clock?: Clock;
 }

@@ -7,16 +7,10 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { addBytes, bytesUnder, type Leaf, leafIndex, leafMask, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
-import type {
-  LargeUnit,
-  LostSet,
-  UnitSetRecord,
-  UnitSourceStore,
-  UnitSum,
-  WriteBehindLog,
-} from '../store/index.ts';
+import type { LargeUnit, LostSet, UnitSetRecord, UnitSourceStore, UnitSum } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import type { Account } from './account.ts';
 import type { Clock } from './clock.ts';
@@ -43,7 +37,7 @@ export interface UnitSourcesOptions {
   /** Undefined: no program can put anything. */
   readonly store: UnitSourceStore | undefined;
   readonly clock: Clock;
-  readonly log: WriteBehindLog;
+  readonly log: Log;
   /** The owner's account; where there is none it is opened, and kept. */
   accountFor(ownerName: string): Account;
 }

@@ -10,13 +10,14 @@
 import type { ObservedRename } from '../health/index.ts';
 import { isOnlyFound } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import { assignedGroups } from '../policy/index.ts';
 import type { FormerOwner } from '../scan/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 
 export interface RenamesOptions {
   readonly ledger: Pick<Ledger, 'documents' | 'units'>;
-  readonly log: { warn(details: object, message: string): void };
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** Where more came to others at once, templates or owners were changed, and it is no matter of names. */

@@ -14,6 +14,7 @@ import {
   startSession,
   type Via,
 } from '../identity/index.ts';
+import type { Log } from '../log.ts';
 import { printable } from '../text/index.ts';
 import { type OfferedSource, placeAt } from '../wire/index.ts';
 import { Authorizations } from './authorization.ts';
@@ -27,13 +28,13 @@ import { type LoginOutcome, type LoginResult, logIn } from './login.ts';
 import { causesOf, lostSecret, Providers } from './providers.ts';
 import { endSessionAddress, isSignOutOf, signOutHref } from './sign-out.ts';
 import { clientSecretOf, sourceById, sourcesIn } from './sources.ts';
-import { type SynchronizingLog, warn } from './synchronization.ts';
+import { warn } from './synchronization.ts';
 import { UsedOnce } from './used-once.ts';
 
 export interface SignInFlowOptions {
   readonly documents: Pick<Documents, 'snapshot' | 'transact'>;
   readonly keys: SecretKeys;
-  readonly log: SynchronizingLog;
+  readonly log: Pick<Log, 'warn'>;
   /** Ends with a slash. */
   baseUrl(): string;
   /** Milliseconds since 1970. */

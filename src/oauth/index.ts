@@ -27,5 +27,5 @@ export {
   unknownQuotaGroups,
   unlink,
 } from './sources.ts';
-export { type Claimed, type SynchronizingLog, synchronizeClaimed } from './synchronization.ts';
+export { type Claimed, synchronizeClaimed } from './synchronization.ts';
 export { tryClaims } from './trial.ts';

@@ -2,6 +2,7 @@
 
 import type { Author, Documents, Snapshot, Transaction } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { assignedGroups, groupNamed, setGroups } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
@@ -12,10 +13,6 @@ import type { Claims } from './claim-names.ts';
 import { type Synchronization, synchronize } from './claimed-groups.ts';
 import type { SourceDocument } from './kinds.ts';
 import { sourceNamed } from './sources.ts';
-
-export interface SynchronizingLog {
-  warn(details: object, message: string): void;
-}
 
 /** The claims that a program sends about a user. */
 export interface Claimed {
@@ -31,7 +28,7 @@ export interface ClaimedOptions {
   readonly documents: Pick<Documents, 'dryRun' | 'snapshot' | 'transact'>;
   /** `[users] AUTO_CREATE` */
   readonly autoCreate: boolean;
-  readonly log: SynchronizingLog;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 /** The content of a sign-in event besides the user and the changes. */
@@ -130,7 +127,10 @@ export async function synchronizeClaimed(
 }
 
 /** Tells what of the claims could not be followed. */
-export function warn(log: SynchronizingLog, { owner, source, outcome, skipped, ignored }: SignInFacts): void {
+export function warn(
+  log: Pick<Log, 'warn'>,
+  { owner, source, outcome, skipped, ignored }: SignInFacts,
+): void {
   const what = { owner, source: source.name };
   if (outcome === 'overage') {
     log.warn(what, 'the provider has too many groups of this user to name them: quota groups do not change');

@@ -11,6 +11,7 @@
 import { EventIds } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, ReconcileLoop } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import { type Decision, type Leaf, leaves } from '../quota/index.ts';
 import type { EventRecord, OwnerRecord } from '../store/index.ts';
 import type { ThresholdEvent } from '../wire/index.ts';
@@ -38,7 +39,7 @@ export interface CrossingsOptions {
     Ledger,
     'deciderFor' | 'documents' | 'eventLog' | 'kept' | 'ownerUsage' | 'settings' | 'watch'
   >;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
   now(): number;
   /** Milliseconds between two rounds, at least; a second unless given. */

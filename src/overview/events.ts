@@ -2,6 +2,7 @@
 
 import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import type { EventQuery, EventRecord } from '../store/index.ts';
 import { type Event, type EventKind, eventKinds, type RefusalsOfDay } from '../wire/index.ts';
 import { Crossings, type CrossingsOptions, type Telling } from './crossings.ts';
@@ -16,7 +17,7 @@ export interface EventsOptions {
   readonly host: string;
   /** `[events] KEEP`, in milliseconds. */
   readonly keepMs: number;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
   now(): number;
   /** Milliseconds for which refusals are added up before they are written; a second unless given. */

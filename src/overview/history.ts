@@ -2,6 +2,7 @@
 
 import type { Owners } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import type { Usage } from '../quota/index.ts';
 import type { HistoryStore, OwnerUsageRecord } from '../store/index.ts';
 import { type Growth, growthOf } from './growth.ts';
@@ -23,7 +24,7 @@ export interface HistoryOptions {
   readonly store: HistoryStore;
   readonly owners: Pick<Owners, 'byId'>;
   readonly totals: Pick<Totals, 'settled' | 'figures' | 'takeMoved' | 'putBack'>;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: Pick<Log, 'error'>;
   /** Milliseconds since 1970. */
   now(): number;
 }

@@ -2,13 +2,14 @@
 
 import { SoftquotaError } from '../errors.ts';
 import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts';
+import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
 import { atLimit, belowAll, nextLevel } from './levels.ts';
 
 export interface TotalsOptions {
   readonly ledger: Pick<Ledger, 'deciderFor' | 'documents' | 'ownerUsage' | 'settings' | 'watch'>;
-  readonly log: { error(fields: object, message: string): void };
+  readonly log: Pick<Log, 'error'>;
 }
 
 export interface TotalFigures {

@@ -7,8 +7,8 @@
  */
 
 import { isWithin } from '../layout/index.ts';
+import type { Log } from '../log.ts';
 import type { Mounts } from './mounts.ts';
-import type { ScanLog } from './options.ts';
 import { monotonic } from './shared.ts';
 import type { WorkerClient } from './worker-client.ts';
 
@@ -25,7 +25,7 @@ export interface HangsOptions {
   readonly mounts: Mounts;
   /** After this time a disk is taken not to answer. */
   readonly hungAfterMs: number;
-  readonly log: ScanLog;
+  readonly log: Log;
   /** Called when a disk answers that was told not to. */
   readonly onAnswer: () => void;
 }

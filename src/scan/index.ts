@@ -18,7 +18,7 @@ export type {
   SweptRoot,
   UnitStanding,
 } from './measurement.ts';
-export type { ScanLog, ScannerOptions, ScanSettings } from './options.ts';
+export type { ScannerOptions, ScanSettings } from './options.ts';
 export type { Leftover, Measure, UnreadInUnit } from './outcome.ts';
 export type { Busy } from './pool.ts';
 export type { Problems, WalkFault, WalkProblems } from './problems.ts';

@@ -1,6 +1,7 @@
 /** The options of a scanner. */
 
 import type { StorageSettings } from '../layout/index.ts';
+import type { Log } from '../log.ts';
 import type { Measurement, Sweep } from './measurement.ts';
 import type { Measure } from './outcome.ts';
 import type { RootIdentity } from './roots.ts';
@@ -11,12 +12,6 @@ export interface ScanSettings {
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
   readonly measure: Measure;
-}
-
-export interface ScanLog {
-  info(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  error(details: object, message: string): void;
 }
 
 export interface ScannerOptions extends ScanSettings {
@@ -38,7 +33,7 @@ export interface ScannerOptions extends ScanSettings {
   readonly report: (measurement: Measurement) => void;
   /** Called at the end of a sweep that got to its end. */
   readonly swept: (sweep: Sweep) => void | Promise<void>;
-  readonly log: ScanLog;
+  readonly log: Log;
   /** Tells whether units that are made, removed or renamed are noticed between sweeps. */
   readonly isWatched?: boolean;
   /** After how long a disk is taken not to answer, where that is not half a minute. */

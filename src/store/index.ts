@@ -37,7 +37,6 @@ export type {
   ShareRecord,
 } from './record-store.ts';
 export { ownerIdBits } from './record-store.ts';
-export type { SharedStoreLog } from './redis/connection.ts';
 export type { RedisSettings } from './redis/context.ts';
 export { documentShape, ownerShape, whole } from './shapes.ts';
 export {
@@ -59,7 +58,7 @@ export {
   type SharesPage,
   type VolatileChange,
 } from './shared.ts';
-export { openSqliteStore, type SqliteSettings, type StoreLog } from './sqlite/store.ts';
+export { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 export type {
   Changes,
   DeltaRecord,
@@ -82,7 +81,7 @@ export type {
 } from './unit-sources.ts';
 export { mostUnitsInSet } from './unit-sources.ts';
 export { openUnitSources } from './units/store.ts';
-export { type Away, WriteBehind, type WriteBehindLog } from './write-behind.ts';
+export { type Away, WriteBehind } from './write-behind.ts';
 export { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;

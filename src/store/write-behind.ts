@@ -8,6 +8,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf, SoftquotaError } from '../errors.ts';
+import type { Log } from '../log.ts';
 import { mostEvents, type PendingEvents, type PendingReplica, PendingWrites } from './pending-writes.ts';
 import type { OwnerRecord } from './record-store.ts';
 import type { Changes, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
@@ -19,15 +20,9 @@ export interface Away {
   readonly reason: string;
 }
 
-export interface WriteBehindLog {
-  error(details: object, message: string): void;
-  warn(details: object, message: string): void;
-  info(details: object, message: string): void;
-}
-
 export interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;
-  readonly log: WriteBehindLog;
+  readonly log: Log;
   /** Milliseconds since 1970. */
   now(): number;
   /** Something that is kept already: writing it again shows whether the store takes anything. */

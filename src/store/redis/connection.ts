@@ -8,7 +8,7 @@
 
 import { Cluster } from 'ioredis';
 import { SoftquotaError } from '../../errors.ts';
-import type { StoreLog } from '../sqlite/store.ts';
+import type { Log } from '../../log.ts';
 import { addressName, clientFor, type RedisAddress, type RedisClient } from './address.ts';
 import { away, failureOf, withoutSecret } from './faults.ts';
 
@@ -16,14 +16,9 @@ export const patienceMs = 1500;
 /** How long a connection may take from its beginning until it can be used, in milliseconds. */
 const greetingMs = 3000;
 
-/** The log of a shared store; pino's loggers are such. */
-export interface SharedStoreLog extends StoreLog {
-  info(details: object, message: string): void;
-}
-
 export interface ConnectionSettings {
   readonly address: RedisAddress;
-  readonly log?: SharedStoreLog | undefined;
+  readonly log?: Pick<Log, 'info' | 'warn'> | undefined;
   /**
    * Asked on every new connection, before anything else; throws `store_refused` where nothing must be
    * touched.

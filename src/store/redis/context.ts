@@ -1,8 +1,9 @@
 /** Where one store lies, and how it is kept there: the first argument of the functions of this folder. */
 
 import { SoftquotaError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import { type RedisAddress, redisAddressOf } from './address.ts';
-import { Connection, type SharedStoreLog } from './connection.ts';
+import { Connection } from './connection.ts';
 import { examineServer } from './examine.ts';
 import { type Keys, redisKeys } from './keys.ts';
 
@@ -13,7 +14,7 @@ export interface RedisSettings {
   readonly prefix: string;
   /** Replicas that must have a change of policy before it is acknowledged; 0 by default. */
   readonly waitReplicas?: number;
-  readonly log?: SharedStoreLog;
+  readonly log?: Pick<Log, 'info' | 'warn'>;
   /** For how long a host that is not heard of keeps its name, in milliseconds; 10 s by default. */
   readonly aliveMs?: number;
   /**

@@ -9,6 +9,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { SoftquotaError } from '../../errors.ts';
+import type { Log } from '../../log.ts';
 import type {
   HistoryQuery,
   HistoryStore,
@@ -23,15 +24,10 @@ import type { Changes, Store, StoredRecords, UnitRecord } from '../store.ts';
 import { Connection } from './connection.ts';
 import { away, inUse } from './faults.ts';
 
-/** The log of a store; pino's loggers are such. */
-export interface StoreLog {
-  warn(details: object, message: string): void;
-}
-
 export interface SqliteSettings {
   /** Made, readable by its owner only, where it does not exist; its directory must exist. */
   readonly file: string;
-  readonly log?: StoreLog;
+  readonly log?: Pick<Log, 'warn'>;
 }
 
 /**
@@ -66,17 +62,17 @@ function physical(path: string): string {
 
 class SqliteStore implements Store, HistoryStore {
   readonly #file: string;
-  readonly #log: StoreLog | undefined;
+  readonly #log: Pick<Log, 'warn'> | undefined;
   /** Null when a thread has ended, until the next request. */
   #connection: Promise<Connection> | null = null;
   #closed: Promise<void> | null = null;
 
-  private constructor(file: string, log: StoreLog | undefined) {
+  private constructor(file: string, log: Pick<Log, 'warn'> | undefined) {
     this.#file = file;
     this.#log = log;
   }
 
-  static async open(file: string, log: StoreLog | undefined): Promise<SqliteStore> {
+  static async open(file: string, log: Pick<Log, 'warn'> | undefined): Promise<SqliteStore> {
     const store = new SqliteStore(file, log);
     store.#connection = store.#connect('create');
     await store.#connection;
