@@ -1,6 +1,15 @@
 /** Files that a command reads or leaves behind: whole, or not at all. */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { messageOf, SoftquotaError, systemCode } from '../errors.ts';
 import { printable } from '../text/index.ts';
@@ -15,12 +24,16 @@ export function readWhole(file: string): string {
 }
 
 /**
- * Under another name first, then in one step under its own; on the disk when this returns. Throws
- * `input_output` or `not_permitted`.
+ * Under another name first, then in one step under its own; on the disk when this returns. A device or a pipe
+ * is written to, and never replaced. Throws `input_output` or `not_permitted`.
  */
 export function writeWhole(file: string, text: string, mode: number): void {
   const draft = join(dirname(file), `.${basename(file)}.${process.pid}`);
   try {
+    if (isSpecial(file)) {
+      writeFileSync(file, text);
+      return;
+    }
     const descriptor = openSync(draft, 'wx', mode);
     try {
       // Unlike writeSync, which on a disk that fills up writes a part and says nothing.
@@ -37,6 +50,11 @@ export function writeWhole(file: string, text: string, mode: number): void {
   } catch (error) {
     throw fileFault(file, error);
   }
+}
+
+function isSpecial(file: string): boolean {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  return stats !== undefined && !stats.isFile() && !stats.isDirectory();
 }
 
 function syncDirectory(path: string): void {

@@ -8,7 +8,7 @@ import { stripVTControlCharacters } from 'node:util';
 import t, { type Test } from 'tap';
 import { Clone } from './clone.ts';
 import { launcher } from './daemon.ts';
-import { plainEnvironment } from './run.ts';
+import { must, plainEnvironment } from './run.ts';
 import { Server, type ServerOptions } from './server.ts';
 
 t.setTimeout(600_000);
@@ -283,6 +283,11 @@ t.test('what one installation exports, an empty one imports, users and all', asy
   });
   t.equal((await stat(file)).mode & 0o111, 0);
   t.equal(await one.done('policy', 'export', '-'), text);
+  const pipe = join(one.server.folder, 'pipe');
+  await must('mkfifo', [pipe]);
+  const [piped] = await Promise.all([readFile(pipe, 'utf8'), one.done('policy', 'export', pipe)]);
+  t.equal(piped, text);
+  t.ok((await stat(pipe)).isFIFO(), 'a pipe or a device is written to, and not replaced by a file');
   t.notMatch(await one.done('policy', 'export', '--no-users'), /users|alice/);
 
   const other = await open(t);
