@@ -1,18 +1,19 @@
 /** The part of a daemon that takes part in a shared quota, from its start to its end. */
 
 import type { EventStore, SharedDocuments } from '../documents/index.ts';
-import { messageOf, SoftquotaError } from '../errors.ts';
+import { SoftquotaError } from '../errors.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
-import type {
-  Away,
-  Basis,
-  HostRecord,
-  PolicyChange,
-  Position,
-  ServerAdvice,
-  SharedStore,
-  VolatileChange,
+import {
+  type Away,
+  AwayState,
+  type Basis,
+  type HostRecord,
+  type PolicyChange,
+  type Position,
+  type ServerAdvice,
+  type SharedStore,
+  type VolatileChange,
 } from '../store/index.ts';
 import { AdviceWatch } from './advice-watch.ts';
 import type { Divergence } from './divergence.ts';
@@ -81,7 +82,7 @@ export class Fleet implements SharedDocuments {
   readonly #adviceWatch: AdviceWatch;
   /** Null: none was told, or that it is over. */
   #loggedDivergence: string | null = null;
-  #away: Away | null = null;
+  readonly #away: AwayState;
   #timer: NodeJS.Timeout | null = null;
   #unfollow: (() => void) | null = null;
   #syncing: Promise<void> = Promise.resolve();
@@ -98,6 +99,12 @@ export class Fleet implements SharedDocuments {
       settleMs = usualSettleMs,
       everyMs = usualMs,
     } = options;
+    this.#away = new AwayState({
+      log,
+      now,
+      awayWords: 'the shared store cannot be used at the moment, so the last known data is used',
+      backWords: 'the shared store can be used again',
+    });
     const { replica, shares } = ledger;
     const tell = (message: FleetMessage) => this.#on(message);
     const asMember = { ledger, store, host, token, version, mounted, log, now, everyMs, tell };
@@ -157,7 +164,7 @@ export class Fleet implements SharedDocuments {
         this.#outbox.reconcile(message.shares);
         break;
       case 'telling failed':
-        this.#failed(message.error);
+        this.#away.failed(message.error);
     }
   }
 
@@ -170,7 +177,7 @@ export class Fleet implements SharedDocuments {
     const { documents, eventLog, shares } = options.ledger;
     documents.shareWith(fleet);
     eventLog.shareWith(fleet.#events());
-    shares.shareWith({ isStale: () => fleet.#away !== null || !fleet.#following.isComplete });
+    shares.shareWith({ isStale: () => fleet.#away.current !== null || !fleet.#following.isComplete });
     try {
       await fleet.#membership.begin();
     } catch (error) {
@@ -204,7 +211,7 @@ export class Fleet implements SharedDocuments {
 
   get state(): FleetState {
     return {
-      away: this.#away,
+      away: this.#away.current,
       divergence: this.#documents.divergence,
       nameTaken: this.#membership.nameTaken,
     };
@@ -286,7 +293,7 @@ export class Fleet implements SharedDocuments {
     await this.#outbox.close();
     this.walkers.close();
     await this.#options.ledger.eventLog.close();
-    if (this.#away === null) {
+    if (this.#away.current === null) {
       await this.#membership.leave();
     }
     await store.close();
@@ -306,7 +313,7 @@ export class Fleet implements SharedDocuments {
         await this.#marks.look();
       }
     } catch (error) {
-      this.#failed(error);
+      this.#away.failed(error);
     }
     await this.#adviceWatch.look();
   }
@@ -324,7 +331,7 @@ export class Fleet implements SharedDocuments {
   #next(): void {
     if (this.#isClosed) return;
     const { everyMs = usualMs } = this.#options;
-    const waitMs = this.#following.isReading && this.#away === null ? 0 : everyMs;
+    const waitMs = this.#following.isReading && this.#away.current === null ? 0 : everyMs;
     this.#timer = setTimeout(() => void this.#lookAgain().then(() => this.#next()), waitMs).unref();
   }
 
@@ -357,23 +364,8 @@ export class Fleet implements SharedDocuments {
     if (divergence !== null) throw new SoftquotaError('store_away', divergence.message);
   }
 
-  #failed(error: unknown): void {
-    const { log, now } = this.#options;
-    const reason = messageOf(error);
-    if (this.#away?.reason !== reason) {
-      log.warn(
-        { err: error },
-        `the shared store cannot be used at the moment, so the last known data is used: ${reason}`,
-      );
-    }
-    this.#away = { since: this.#away?.since ?? now(), reason };
-  }
-
   #back(): void {
-    if (this.#away === null) return;
-    const awaySince = new Date(this.#away.since).toISOString();
-    this.#options.log.info({ awaySince }, 'the shared store can be used again');
-    this.#away = null;
+    if (!this.#away.succeeded()) return;
     // Another server may answer in its place, which had not heard everything.
     this.#outbox.tellEverything();
     this.#adviceWatch.anew();

@@ -1,10 +1,11 @@
 /** Tells the log of walks that take long and get on: once when that is seen, and once when they are over. */
 
 import { longWalks, type Observed } from '../health/index.ts';
+import type { Log } from '../log.ts';
 
 export interface LongWalksOptions {
   readonly status: () => Pick<Observed, 'hangs' | 'walking'>;
-  readonly log: Record<'info' | 'warn', (details: object, message: string) => void>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
   readonly everyMs?: number;
 }
 

@@ -5,6 +5,7 @@ import { type Ledger, type OwnerUsage, ReconcileLoop } from '../ledger/index.ts'
 import type { Log } from '../log.ts';
 import { leaves, noUsage, type Usage } from '../quota/index.ts';
 import { inSlices } from '../slices.ts';
+import { within } from '../within.ts';
 import { atLimit, belowAll, nextLevel } from './levels.ts';
 
 export interface TotalsOptions {
@@ -84,11 +85,8 @@ export class Totals {
    * moment before. Of before all were counted once there are none.
    */
   async lately(mostMs: number): Promise<TotalFigures> {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const deadline = setTimeout(resolve, mostMs);
     const settled = this.settled();
-    await (this.#isCounted ? Promise.race([settled, late]) : settled);
-    clearTimeout(deadline);
+    await (this.#isCounted ? within(settled, mostMs, undefined) : settled);
     return this.figures;
   }
 

@@ -7,6 +7,7 @@
 
 import { isWithin, type Layout, leavesOf } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
+import { within } from '../within.ts';
 import type { Hangs } from './hangs.ts';
 import type { IoWorkers } from './io-workers.ts';
 import type { DiskSpace } from './messages.ts';
@@ -46,11 +47,8 @@ export function openDisks(hangs: Hangs, ioWorkers: Pick<IoWorkers, 'take'>): Dis
   async function spaceAt(path: string, deadlineMs: number): Promise<DiskSpace | null> {
     if (isClosed || hanging.has(path) || isBesideHanging(path) || hanging.size >= mostHanging) return null;
     const client = ioWorkers.take();
-    const { promise: late, resolve } = Promise.withResolvers<'late'>();
-    const deadline = setTimeout(resolve, deadlineMs, 'late');
     const asked = client.ask({ ask: 'disk', path }, { avoided: hangs.avoided() }).catch(() => null);
-    const answer = await Promise.race([asked, late]);
-    clearTimeout(deadline);
+    const answer = await within(asked, deadlineMs, 'late' as const);
     if (answer !== 'late') {
       void client.close(0);
       return answer;

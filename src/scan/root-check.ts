@@ -6,6 +6,7 @@
  */
 
 import { walkedRoots } from '../layout/index.ts';
+import { within } from '../within.ts';
 import type { Hangs } from './hangs.ts';
 import type { IoWorkers } from './io-workers.ts';
 import type { SweptRoot } from './measurement.ts';
@@ -57,10 +58,8 @@ export class RootCheck {
     void client.ended.then(() => {
       this.#client = null;
     });
-    const { promise: late, resolve } = Promise.withResolvers<null>();
-    const deadline = setTimeout(resolve, deadlineMs, null);
-    const roots = await Promise.race([this.#ask(client).catch(() => null), late]);
-    clearTimeout(deadline);
+    const asked = this.#ask(client).catch(() => null);
+    const roots = await within(asked, deadlineMs, null);
     if (roots === null) this.#options.hangs.leave(client);
     else await client.close(deadlineMs);
     return roots;

@@ -11,6 +11,7 @@ import type { SharedStore } from './shared.ts';
 import { openSqliteStore, type SqliteSettings } from './sqlite/store.ts';
 import type { Store } from './store.ts';
 
+export { type Away, AwayState } from './away.ts';
 export { newGeneration, newMark } from './generation.ts';
 export type {
   HistoryQuery,
@@ -81,7 +82,7 @@ export type {
 } from './unit-sources.ts';
 export { mostUnitsInSet } from './unit-sources.ts';
 export { openUnitSources } from './units/store.ts';
-export { type Away, WriteBehind } from './write-behind.ts';
+export { WriteBehind } from './write-behind.ts';
 export { decodeWtf8, encodeWtf8 } from './wtf8.ts';
 
 export type StoreSettings = { readonly adapter: 'sqlite' } & SqliteSettings;

@@ -7,18 +7,12 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf, SoftquotaError } from '../errors.ts';
+import { SoftquotaError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { type Away, AwayState } from './away.ts';
 import { mostEvents, type PendingEvents, type PendingReplica, PendingWrites } from './pending-writes.ts';
 import type { OwnerRecord } from './record-store.ts';
 import type { Changes, RootRecord, Store, SweepRecord, UnitRecord } from './store.ts';
-
-/** Why the store takes nothing at the moment. */
-export interface Away {
-  /** Milliseconds since 1970. */
-  readonly since: number;
-  readonly reason: string;
-}
 
 export interface WriteBehindOptions {
   readonly store: Pick<Store, 'write'>;
@@ -38,7 +32,7 @@ export class WriteBehind {
   readonly #options: WriteBehindOptions;
   readonly #pending = new PendingWrites();
   readonly #waiters = new Set<() => void>();
-  #away: Away | null = null;
+  readonly #away: AwayState;
   #running = false;
   #run: Promise<void> = Promise.resolve();
   /** Ends the pause before the next try. */
@@ -48,11 +42,17 @@ export class WriteBehind {
 
   constructor(options: WriteBehindOptions) {
     this.#options = options;
+    this.#away = new AwayState({
+      log: options.log,
+      now: () => options.now(),
+      awayWords: 'the store takes nothing at the moment, it will be tried again',
+      backWords: 'the store takes writes again',
+    });
   }
 
   /** Null while the store takes what is written. */
   get away(): Away | null {
-    return this.#away;
+    return this.#away.current;
   }
 
   unit(record: UnitRecord): void {
@@ -98,7 +98,7 @@ export class WriteBehind {
     const isFull = this.#pending.addEvents(pending) > 0;
     if (isFull && !this.#isFull) {
       const message = `more than ${mostEvents} events wait for the store: those that come now are lost`;
-      this.#options.log.error({ err: this.#away?.reason }, message);
+      this.#options.log.error({ err: this.#away.current?.reason }, message);
     }
     this.#isFull = isFull;
     this.#start();
@@ -119,15 +119,15 @@ export class WriteBehind {
     // Where the same unit waits, that is older.
     for (const id of changes.goneUnits ?? []) this.#pending.units.delete(id);
     for (const { id } of changes.units ?? []) this.#pending.units.delete(id);
-    if (this.#away !== null) this.#wake.abort();
+    if (this.#away.current !== null) this.#wake.abort();
   }
 
   /** Resolves once all that waits is in the store (true), or the store is found away (false). */
   async kept(): Promise<boolean> {
-    while (this.#running && this.#away === null) {
+    while (this.#running && this.#away.current === null) {
       await new Promise<void>(resolve => this.#waiters.add(resolve));
     }
-    return this.#away === null;
+    return this.#away.current === null;
   }
 
   /** Tries once more to write what waits. */
@@ -148,8 +148,8 @@ export class WriteBehind {
     // Everything that is enqueued in the same turn goes into the same write.
     await Promise.resolve();
     let retryMs = firstRetryMs;
-    while (this.#pending.size > 0 || this.#away !== null) {
-      if (this.#away === null) {
+    while (this.#pending.size > 0 || this.#away.current !== null) {
+      if (this.#away.current === null) {
         retryMs = firstRetryMs;
       } else {
         await this.#pause(retryMs);
@@ -157,7 +157,7 @@ export class WriteBehind {
       }
       await this.#writeSome();
       this.#tell();
-      if (this.#away !== null && this.#closing) break;
+      if (this.#away.current !== null && this.#closing) break;
     }
     this.#running = false;
     this.#tell();
@@ -174,7 +174,7 @@ export class WriteBehind {
     try {
       if (batch.size > 0) await this.#write(batch);
       else await this.#options.store.write(this.#options.probe());
-      this.#back();
+      this.#away.succeeded();
     } catch (error) {
       this.#pending.putBack(batch);
       this.#failed(error);
@@ -206,20 +206,8 @@ export class WriteBehind {
   }
 
   #failed(error: unknown): void {
-    const reason = messageOf(error);
-    if (this.#away?.reason !== reason) {
-      const message = `the store takes nothing at the moment, it will be tried again: ${reason}`;
-      this.#options.log.warn({ err: error }, message);
-    }
-    this.#away = { since: this.#away?.since ?? this.#options.now(), reason };
+    this.#away.failed(error);
     this.#tell();
-  }
-
-  #back(): void {
-    if (this.#away === null) return;
-    const awaySince = new Date(this.#away.since).toISOString();
-    this.#options.log.info({ awaySince }, 'the store takes writes again');
-    this.#away = null;
   }
 
   /** Lets those who wait look again. */
