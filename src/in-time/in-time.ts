@@ -3,6 +3,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { SoftquotaError } from '../errors.ts';
+import { within } from '../within.ts';
 import { descriptor, type Report, type TaskOrder } from './messages.ts';
 import { hangWords, type Wait, waitAt } from './waits.ts';
 
@@ -132,7 +133,7 @@ async function listen<Result>(
   const stopForwarding = forwardSignals(child);
   try {
     const outcome = await promise;
-    if ('result' in outcome) await within(ended, graceMs);
+    if ('result' in outcome) await within(ended, graceMs, undefined);
     return outcome;
   } finally {
     clearInterval(timer);
@@ -143,13 +144,6 @@ async function listen<Result>(
 
 /** In this time a process that is done ends by itself, unless one of its threads waits for a disk. */
 const graceMs = 1000;
-
-async function within(event: Promise<void>, milliseconds: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, milliseconds);
-  await Promise.race([event, promise]);
-  clearTimeout(timer);
-}
 
 /** Whoever ends this process means the work: the one that does it is in a group of its own. */
 function forwardSignals(child: ChildProcess): () => void {

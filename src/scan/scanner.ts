@@ -8,6 +8,7 @@ import { SoftquotaError } from '../errors.ts';
 import { type Layout, type Located, leavesOf, rulerText, type StorageKind } from '../layout/index.ts';
 import type { Leaf } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { within } from '../within.ts';
 import { Around } from './around.ts';
 import { openDisks, type WatchedDisk } from './disks.ts';
 import { type Hang, Hangs } from './hangs.ts';
@@ -240,7 +241,7 @@ export function createScanner(options: ScannerOptions): Scanner {
 
   async function locate(path: string, deadlineMs: number): Promise<Located> {
     const begun = performance.now();
-    const isReady = await within(ready, deadlineMs);
+    const isReady = await isFulfilled(ready, deadlineMs);
     if (!isReady || context === null) {
       throw new SoftquotaError(
         'not_ready',
@@ -307,18 +308,10 @@ function rulersIn({ tracks }: Layout): ReadonlyMap<Leaf, string> {
 }
 
 /** Tells whether a promise is fulfilled within the time. */
-async function within(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<false>();
-  const timer = setTimeout(resolve, milliseconds, false);
-  try {
-    return await Promise.race([
-      promise.then(
-        () => true,
-        () => false,
-      ),
-      late,
-    ]);
-  } finally {
-    clearTimeout(timer);
-  }
+function isFulfilled(promise: Promise<unknown>, withinMs: number): Promise<boolean> {
+  const fulfilled = promise.then(
+    () => true,
+    () => false,
+  );
+  return within(fulfilled, withinMs, false);
 }

@@ -1,6 +1,7 @@
 /** Starting and ending the threads of this module. */
 
 import { Worker } from 'node:worker_threads';
+import { within } from '../within.ts';
 
 /**
  * A unit's directories are all in memory until it is walked: a million take some 200 MB. Past the limit the
@@ -14,17 +15,11 @@ export function startThread(code: URL, name: string, workerData?: unknown): Work
 }
 
 /** Ends a thread; says whether it had ended within the time. A call to a hung disk cannot be ended. */
-export async function endThread(thread: Worker, withinMs: number): Promise<boolean> {
+export function endThread(thread: Worker, withinMs: number): Promise<boolean> {
   thread.unref();
-  const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(resolve, withinMs, false);
-  thread.terminate().then(
-    () => resolve(true),
-    () => resolve(true),
+  const hasEnded = thread.terminate().then(
+    () => true,
+    () => true,
   );
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-  }
+  return within(hasEnded, withinMs, false);
 }
