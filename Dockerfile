@@ -32,7 +32,8 @@ COPY bin ./bin
 COPY hooks ./hooks
 COPY --from=build /build/dist ./dist
 WORKDIR /
-ENV NODE_ENV=production
+# Stubs would name a file of this container, which the git server does not see.
+ENV NODE_ENV=production SOFTQUOTA_SHARED_HOOKS=none
 USER 10001:10001
 VOLUME /var/lib/softquota
 STOPSIGNAL SIGTERM

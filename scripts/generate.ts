@@ -7,7 +7,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { systemCode } from '../src/errors.ts';
-import { assembledHook, assembledHooks } from './hooks/assemble.ts';
+import { assembledHook, assembledHooks, assembledStub, stubbedHooks } from './hooks/assemble.ts';
 import { commandReference } from './reference/commands.ts';
 import { configurationReference } from './reference/configuration.ts';
 import { doctorReference } from './reference/doctor.ts';
@@ -26,6 +26,7 @@ const generated: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/errors.md': errorReference,
   'docs/openapi.json': openApi,
   ...Object.fromEntries(assembledHooks.map(name => [`hooks/${name}`, () => assembledHook(name)])),
+  ...Object.fromEntries(stubbedHooks.map(name => [`hooks/stubs/${name}`, () => assembledStub(name)])),
 };
 
 const root = new URL('../', import.meta.url);

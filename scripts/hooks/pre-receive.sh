@@ -12,8 +12,8 @@
 #       nobody could tell and onError is deny, or because the name of a ref is too deep; else the first
 #       status other than 0 of the hooks after this one.
 #
-# `softquota hooks install` replaces this file. Hooks of your own go into the repository's
-# hooks/pre-receive.d/; they run after this one.
+# git runs it, or a stub in the repository reads it. `softquota hooks install` replaces both. Hooks of your own go
+# into the repository's hooks/pre-receive.d/; they run after this one.
 
 set -u
 name=pre-receive
@@ -150,29 +150,34 @@ leave() {
 	exit "$1"
 }
 
-# With --early, receive-pack/git asks before the objects of a push have arrived: no other hook runs, and an
+# Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it notices
+# that. With --early, receive-pack/git asks before the objects of a push have arrived: no other hook runs, and an
 # allowed push is not recorded, because this hook then runs again.
-early=no
-[ "${1-}" != --early ] || early=yes
+main() {
+	trap - EXIT
+	early=no
+	[ "${1-}" != --early ] || early=yes
 
-if [ "$early" = no ]; then
-	read_refs
-	refuse_deep
-fi
-if [ "$early" = yes ] || may_grow; then
-	read_conf || read_repository
-	actor
-	cd -P . || exit 1
-	ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"}
-	verdict=$?
-	if [ -n "$offline" ]; then
-		[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
-	elif [ "$verdict" -ne 0 ]; then
-		# After a push that goes on, post-receive tells it.
-		(let_go && tell_record) &
+	if [ "$early" = no ]; then
+		read_refs
+		refuse_deep
 	fi
-	[ "$verdict" -eq 0 ] || leave 1
-fi
-[ "$early" = no ] || exit 0
-run_others "$@"
-leave $?
+	if [ "$early" = yes ] || may_grow; then
+		read_conf || read_repository
+		actor
+		cd -P . || exit 1
+		ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"}
+		verdict=$?
+		if [ -n "$offline" ]; then
+			[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
+		elif [ "$verdict" -ne 0 ]; then
+			# After a push that goes on, post-receive tells it.
+			(let_go && tell_record) &
+		fi
+		[ "$verdict" -eq 0 ] || leave 1
+	fi
+	[ "$early" = no ] || exit 0
+	run_others "$@"
+	leave $?
+}
+main "$@"

@@ -12,11 +12,20 @@ import type {
   WithdrawReport,
 } from '../githooks/index.ts';
 
-export function installJson({ repositories, hookConf, client, future }: InstallReport): object {
+export function installJson({
+  repositories,
+  hookConf,
+  client,
+  shared,
+  wholeBecause,
+  future,
+}: InstallReport): object {
   return {
     repositories: repositories.map(installedJson),
     hook_conf: hookConf,
     client,
+    shared,
+    whole_because: wholeBecause,
     future: {
       template_dir: future.templateDir,
       hook_conf: future.hookConf,

@@ -11,6 +11,7 @@ export interface TargetOptions {
 export interface InstallTaskOptions extends ConfigOption, TargetOptions {
   readonly onError?: string;
   readonly lastFor?: string;
+  readonly shared?: string;
 }
 
 export const rootsHelp = 'repositories, or directories that contain repositories at any depth';

@@ -63,7 +63,8 @@ export function distributeText({ gitolite, hooks, repositories: report }: Distri
   ]);
 }
 
-function installedLines({ repositories, hookConf, client }: InstallReport): string[] {
+function installedLines(report: InstallReport): string[] {
+  const { repositories, hookConf, client } = report;
   const told = repositories.flatMap(result => {
     if (isFault(result)) return [faultLine(result)];
     const did = hookNames.map(name => didWords(name, result.hooks[name]));
@@ -85,6 +86,9 @@ function installedLines({ repositories, hookConf, client }: InstallReport): stri
     ...told,
     `${counted(repositories.length, 'repository', 'repositories')}${faults === 0 ? '' : `, ${faults} of them failed`}.`,
     ...(hookConf === null ? [`The hooks ask by ${client}.`] : conf),
+    ...(report.wholeBecause === null
+      ? []
+      : [`Repositories have whole hooks instead of stubs: ${report.wholeBecause} (see --shared).`]),
   ];
 }
 
@@ -190,5 +194,8 @@ export function asksElsewhere(
 function stateWords(hook: HookState): string {
   if (hook.state === 'absent') return 'missing';
   if (hook.state === 'other') return 'another hook';
-  return hook.current ? 'installed' : 'outdated or not executable';
+  if (hook.current) return 'installed';
+  return hook.stub?.current === true
+    ? `${hook.stub.runs} is outdated or missing`
+    : 'outdated or not executable';
 }

@@ -17,7 +17,9 @@ import {
   type RemoveDone,
   type RepositoryStatus,
   removeHooks,
+  type SharedPlace,
   withdrawHooks,
+  writeShared,
 } from '../githooks/index.ts';
 import type { Parts } from '../in-time/index.ts';
 import { printable } from '../text/index.ts';
@@ -74,8 +76,9 @@ async function install(
   const { server } = configFrom(options, note);
   const onError = options.onError === undefined ? {} : { onError: parseOnError(options.onError) };
   const lastFor = options.lastFor === undefined ? {} : { lastFor: parseLastFor(options.lastFor) };
-  const wanted = { socket: server.socket, ...onError, ...lastFor, parts };
   const target = await targetOf(roots, options, note);
+  const shared = options.shared === undefined ? {} : { shared: await sharedIn(options.shared) };
+  const wanted = { socket: server.socket, ...onError, ...lastFor, ...shared, parts };
   if ('gitolite' in target) {
     const report = await distributeHooks(target.gitolite, wanted);
     return {
@@ -88,6 +91,10 @@ async function install(
     output: options.json === true ? jsonText(installJson(report)) : installText(report),
     status: report.repositories.every(isReached) ? exitCodes.done : exitCodes.refused,
   };
+}
+
+async function sharedIn(place: string): Promise<SharedPlace> {
+  return place === 'none' ? place : writeShared(place);
 }
 
 async function status(

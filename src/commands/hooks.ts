@@ -1,6 +1,6 @@
 /** `softquota hooks`: installs the git hooks, shows their status, removes them. */
 
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Exit } from './exit.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
 import { runJob } from './job.ts';
@@ -25,6 +25,8 @@ export function addHooks(program: Command, exit: Exit): void {
     .description(
       'Installs or updates the hooks, and writes the path of the gate into the config of each repository. An\n' +
         'existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic link.\n' +
+        'A repository gets stubs of some hundred bytes that run one shared file; if its owner cannot read that file,\n' +
+        'or others may change it, the repository gets whole hooks.\n' +
         'GitLab repositories get no hooks, because GitLab does not run them. With --gitolite the hooks are installed\n' +
         'once for gitolite, which links them into every present and future repository.',
     )
@@ -36,6 +38,13 @@ export function addHooks(program: Command, exit: Exit): void {
     .option(
       '--last-for <age>',
       'how long the last published list is valid: hours or days, such as 24h (the default)',
+    )
+    .addOption(
+      new Option(
+        '--shared <dir>',
+        'directory of the one file that the stubs in the repositories run, as the git server sees it; written there,\n' +
+          "and the package's own unless given. none: every repository has whole hooks",
+      ).env('SOFTQUOTA_SHARED_HOOKS'),
     )
     .action(async (roots: readonly string[], options: InstallTaskOptions) =>
       exit(await hooksJob({ act: 'install', roots, options })),

@@ -110,6 +110,12 @@ export const doctorFindings = {
     meaning: 'A hook is from another version of softquota.',
     mend: '`softquota hooks install REPOSITORY`',
   },
+  hook_shared: {
+    severity: 'wrong',
+    meaning:
+      'The file that the stub in a repository runs is missing, or either is from another version. Pushes pass unchecked if it is missing.',
+    mend: '`softquota hooks install REPOSITORY`; with `--shared DIRECTORY` if the file lies elsewhere than in the package',
+  },
   hook_not_executable: {
     severity: 'wrong',
     meaning: 'A hook is not executable, so git skips it without a message.',

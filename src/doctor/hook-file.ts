@@ -1,8 +1,8 @@
 /** One file that git may run as a hook, wherever it lies and whatever link leads to it. */
 
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { readBounded } from '../bounded/index.ts';
-import { type HookName, hooksDirectory } from '../githooks/index.ts';
+import { type HookName, isThisVersion } from '../githooks/index.ts';
 import { beforeLook, encodePath } from '../layout/index.ts';
 
 export interface HookFile {
@@ -23,7 +23,7 @@ export function hookFileAt(path: string, name: HookName): HookFile {
     const isExecutable = (stats.mode & 0o111) !== 0;
     const isOurs = bytes.toString('latin1').split('\n')[1] === `# softquota hook: ${name}`;
     if (!isOurs) return { is: 'other', isLink, isExecutable };
-    const isCurrent = bytes.equals(readFileSync(new URL(name, hooksDirectory)));
+    const isCurrent = isThisVersion(name, bytes);
     return { is: isCurrent ? 'current' : 'outdated', isLink, isExecutable };
   } catch {
     return { is: 'absent', isLink, isExecutable: false };

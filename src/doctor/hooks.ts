@@ -136,6 +136,11 @@ function faultsOf(context: HostContext, repository: Repository, status: Reposito
       return fault('hook_foreign', `another hook has the name ${name}, and the softquota hook does not run`);
     if (state.current) continue;
     const file = hookFileAt(`${repository.path}/${state.file}`, name);
+    if (state.stub?.current === true && file.isExecutable)
+      return fault(
+        'hook_shared',
+        `${state.file} runs ${printable(state.stub.runs)}, which is missing or from another version`,
+      );
     return file.isExecutable
       ? fault('hook_outdated', `${state.file} is from another version`)
       : fault('hook_not_executable', `${state.file} is not executable, so git skips it`);

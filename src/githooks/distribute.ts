@@ -19,6 +19,7 @@ import {
   installIn,
 } from './install.ts';
 import { type RemoveDone, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
+import { wholeHooks } from './shared.ts';
 
 export interface DistributeReport {
   readonly gitolite: Gitolite;
@@ -50,7 +51,8 @@ export async function distributeHooks(
         await place.folder?.close();
       }
     }
-    const hooks = await installIn(folder);
+    // There is one folder: a stub would save nothing.
+    const hooks = await installIn(folder, wholeHooks);
     await gitolite.link();
     return { gitolite, hooks, repositories: await installHooks(repositories, options) };
   } finally {
@@ -74,7 +76,7 @@ export async function commonStatus(gitolite: Gitolite): Promise<CommonStatus> {
   try {
     for (const name of hookNames) {
       const place = await inspectPlace(folder, name);
-      hooks[name] = await stateOf(place);
+      hooks[name] = stateOf(place);
       await place.folder?.close();
     }
     return { gitolite, hooks };

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { shellQuoted } from '../text/index.ts';
 import { hookNames, hooksDirectory } from './hook.ts';
 import { hookConfPath } from './settings.ts';
+import { placeMark, type SharedPlace } from './shared.ts';
 
 export interface FutureRepositories {
   /**
@@ -26,7 +27,10 @@ export interface HookSettings {
   readonly client: string | null;
 }
 
-export function futureRepositories({ socket, onError, lastFor, client }: HookSettings): FutureRepositories {
+export function futureRepositories(
+  { socket, onError, lastFor, client }: HookSettings,
+  shared: SharedPlace,
+): FutureRepositories {
   const template = '/etc/softquota/template';
   const more = Object.entries({ onError, lastFor, client }).filter(
     ([, value]) => value !== undefined && value !== null,
@@ -37,11 +41,10 @@ export function futureRepositories({ socket, onError, lastFor, client }: HookSet
     `printf '${format}\\n' ${shellQuoted(socket)} >${hookConfPath}`,
     `chmod 644 ${hookConfPath}`,
   ];
-  const hooks = hookNames.map(name => shellQuoted(fileURLToPath(new URL(name, hooksDirectory)))).join(' ');
   return {
     templateDir: [
       `install -d ${template}/hooks`,
-      `install -m 755 ${hooks} ${template}/hooks`,
+      ...templateHooks(shared, `${template}/hooks`),
       `git config --file ${template}/config softquota.socket ${shellQuoted(socket)}`,
       ...more.map(([name, value]) => `git config --file ${template}/config softquota.${name} ${value}`),
       `git config --system init.templateDir ${template}`,
@@ -53,4 +56,17 @@ export function futureRepositories({ socket, onError, lastFor, client }: HookSet
       ...more.map(([name, value]) => `    config softquota.${name} = ${value}`),
     ],
   };
+}
+
+/** Shell commands that put the hooks, or stubs that run the shared ones, into a directory. */
+function templateHooks(shared: SharedPlace, directory: string): readonly string[] {
+  const packaged = (file: string): string => shellQuoted(fileURLToPath(new URL(file, hooksDirectory)));
+  if (shared === 'none') {
+    return [`install -m 755 ${hookNames.map(packaged).join(' ')} ${directory}`];
+  }
+  const stubs = hookNames.map(name => {
+    const edit = shellQuoted(`s|${placeMark}|${shared}/${name}|`);
+    return `sed ${edit} ${packaged(`stubs/${name}`)} >${directory}/${name}`;
+  });
+  return [...stubs, `chmod 755 ${hookNames.map(name => `${directory}/${name}`).join(' ')}`];
 }

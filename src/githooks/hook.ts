@@ -1,6 +1,6 @@
 /** The hooks of this package, and telling them from other people's. */
 
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { packageDirectory } from '../package.ts';
 
 export const hookNames = ['pre-receive', 'post-receive'] as const;
@@ -10,8 +10,8 @@ export type HookName = (typeof hookNames)[number];
 export const hooksDirectory = new URL('hooks/', packageDirectory);
 
 /** The hook as this version of the package has it. */
-export function packagedHook(name: HookName): Promise<Buffer> {
-  return readFile(new URL(name, hooksDirectory));
+export function packagedHook(name: HookName): Buffer {
+  return readFileSync(new URL(name, hooksDirectory));
 }
 
 /** Where a hook that was there before ours goes on, below `hooks/NAME.d`. */

@@ -46,8 +46,8 @@ export function hooksPathFinder(passwd = '/etc/passwd'): HooksPathFinder {
     if (found === null) return null;
     const directory = await directoryOf(found.path, repository, passwd);
     if (directory === join(repository.path, 'hooks')) return null;
-    const ours = await Promise.all(hookNames.map(name => isCurrentAt(name, join(directory, name))));
-    return { ...found, directory, ours: ours.every(each => each) };
+    const ours = hookNames.every(name => isCurrentAt(name, join(directory, name)));
+    return { ...found, directory, ours };
   };
 }
 
@@ -58,10 +58,10 @@ async function directoryOf(path: string, repository: Folder, passwd: string): Pr
   return resolve(home, path.slice(2));
 }
 
-async function isCurrentAt(name: HookName, path: string): Promise<boolean> {
+function isCurrentAt(name: HookName, path: string): boolean {
   try {
     beforeFollow(path);
-    return await isCurrent(name, readBounded(encodePath(path), { follow: true }));
+    return isCurrent(name, readBounded(encodePath(path), { follow: true }));
   } catch {
     return false;
   }

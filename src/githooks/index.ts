@@ -28,7 +28,7 @@ export type { FutureRepositories } from './future.ts';
 export { findGitolite, type Gitolite } from './gitolite.ts';
 export { type HookName, hookNames, hooksDirectory } from './hook.ts';
 export type { HooksPath } from './hooks-path.ts';
-export type { HookState } from './inspect.ts';
+export { type HookState, isThisVersion } from './inspect.ts';
 export {
   type InstallDone,
   type InstalledHook,
@@ -49,5 +49,6 @@ export {
   type RepositorySettings,
   withoutBlanks,
 } from './settings.ts';
+export { packageShared, type SharedPlace, stub, writeShared } from './shared.ts';
 export { configAsksForSignedPushes } from './signed-pushes.ts';
 export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './status.ts';

@@ -4,6 +4,7 @@ import type { BoundedFile } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { Folder } from './folder.ts';
 import { folderFile, type HookName, isOurs, packagedHook, previousFile, runsFolder } from './hook.ts';
+import { isCurrentStub, stubIn } from './shared.ts';
 
 export type HookState =
   /** The repository has no such hook. */
@@ -14,8 +15,13 @@ export type HookState =
       readonly state: 'installed';
       /** Where ours lies, below the repository. */
       readonly file: string;
-      /** Tells whether it is this version's, and executable: git passes over one that is not. */
+      /**
+       * Tells whether it is this version's, and executable: git passes over one that is not. Of a stub, also
+       * whether the file that it runs is there and this version's.
+       */
       readonly current: boolean;
+      /** The file that it runs, if it is a stub, and whether the stub itself is this version's. */
+      readonly stub: { readonly runs: string; readonly current: boolean } | null;
       /** Tells whether a hook that was there before goes on as `hooks/NAME.d/50-previous`. */
       readonly previous: boolean;
     };
@@ -61,7 +67,7 @@ function mustBeFile(entry: BoundedFile, path: string): void {
 export async function stateThrough(hooks: Folder, name: HookName): Promise<HookState> {
   const place = await placeThrough(hooks, name);
   try {
-    return await stateOf(place);
+    return stateOf(place);
   } finally {
     await place.folder?.close();
   }
@@ -103,12 +109,13 @@ function runsItself(name: HookName, main: BoundedFile): boolean {
   );
 }
 
-export async function stateOf(place: HookPlace): Promise<HookState> {
+export function stateOf(place: HookPlace): HookState {
   const { name, main, delegates, inFolder, previous } = place;
-  const installed = async (file: string, entry: BoundedFile): Promise<HookState> => ({
+  const installed = (file: string, entry: BoundedFile): HookState => ({
     state: 'installed',
     file,
-    current: await isCurrent(name, entry),
+    current: isCurrent(name, entry),
+    stub: entry.kind === 'file' ? stubIn(name, entry.bytes) : null,
     previous: previous.kind === 'file' && !delegates,
   });
   if (isOurEntry(name, main)) return installed(`hooks/${name}`, main);
@@ -120,14 +127,19 @@ export function isOurEntry(name: HookName, entry: BoundedFile): boolean {
   return entry.kind === 'file' && isOurs(name, entry.bytes);
 }
 
-/** Tells whether it is this version's hook, byte by byte, and git would run it. */
-export async function isCurrent(name: HookName, entry: BoundedFile): Promise<boolean> {
-  return (
-    entry.kind === 'file' &&
-    entry.whole &&
-    isExecutable(entry) &&
-    entry.bytes.equals(await packagedHook(name))
-  );
+/** Tells whether it is this version's hook or stub, byte by byte, and git would run it. */
+export function isCurrent(name: HookName, entry: BoundedFile): boolean {
+  return entry.kind === 'file' && entry.whole && isExecutable(entry) && isThisVersion(name, entry.bytes);
+}
+
+/** Tells whether these are the bytes of this version's hook, or of a stub that runs it. */
+export function isThisVersion(name: HookName, content: Buffer): boolean {
+  return content.equals(packagedHook(name)) || isCurrentStub(name, content);
+}
+
+/** Tells whether it has these bytes, and git would run it. */
+export function isInPlace(content: Buffer, entry: BoundedFile): boolean {
+  return entry.kind === 'file' && entry.whole && isExecutable(entry) && entry.bytes.equals(content);
 }
 
 function isExecutable(entry: BoundedFile & { kind: 'file' }): boolean {

@@ -1,5 +1,6 @@
 /** Putting the hooks into repositories. */
 
+import type { BoundedFile } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import type { Parts } from '../in-time/index.ts';
 import { type Client, findClient } from './client.ts';
@@ -7,9 +8,9 @@ import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
 import { type FutureRepositories, futureRepositories } from './future.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
-import { folderFile, type HookName, hookNames, packagedHook, previousFile } from './hook.ts';
+import { folderFile, type HookName, hookNames, previousFile } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { type HookPlace, inspectPlace, isCurrent, isOurEntry, stateThrough } from './inspect.ts';
+import { type HookPlace, inspectPlace, isCurrent, isInPlace, isOurEntry, stateThrough } from './inspect.ts';
 import {
   type HookConf,
   hookConfPath,
@@ -18,6 +19,7 @@ import {
   readSettings,
   writeSettings,
 } from './settings.ts';
+import { type HookContents, isCurrentStub, packageShared, type SharedPlace, StubChoice } from './shared.ts';
 
 const onErrors = ['allow', 'deny', 'last'] as const;
 
@@ -35,6 +37,8 @@ export interface InstallOptions {
   readonly lastFor?: string;
   /** The program by which the hooks ask; the quickest that works unless given. */
   readonly client?: Client;
+  /** Where the stubs find the hooks, which are there; the package's own directory unless given. */
+  readonly shared?: SharedPlace;
   /** Instead of /etc/softquota/hook.conf. */
   readonly hookConf?: string;
   /** The parts that an earlier process at the same work has done. */
@@ -66,6 +70,10 @@ export interface InstallReport {
   readonly hookConf: HookConf | null;
   /** The program by which the hooks can ask most quickly. */
   readonly client: Client;
+  /** The directory of the hooks that stubs run, or `none`. */
+  readonly shared: SharedPlace;
+  /** Why some repositories got whole hooks all the same; null where none did. */
+  readonly wholeBecause: string | null;
   readonly future: FutureRepositories;
 }
 
@@ -89,9 +97,9 @@ export function parseLastFor(text: string): string {
  * Puts both hooks into each repository, and the socket's path where they look for it. Doing it
  * again changes nothing; an older version of ours is replaced in its place.
  *
- * The hooks are copies, not links to the package: one that git cannot reach is passed over
- * without a word, and the package may be moved, updated half-way, or lie where git's user may not
- * look. A fault of one repository keeps none of the others from getting them.
+ * A repository gets stubs that run one shared file, where nobody else may change that file and its owner can read
+ * it; else whole hooks. They are no links: one that git cannot reach is passed over without a word, while a stub
+ * says so, and runs the hooks after it. A fault of one repository keeps none of the others from getting them.
  */
 export async function installHooks(
   repositories: readonly string[],
@@ -108,6 +116,8 @@ export async function installHooks(
     ...(lastFor && { lastFor }),
   };
   const findHooksPath = hooksPathFinder();
+  const shared = options.shared ?? packageShared();
+  const choice = new StubChoice(options.shared);
   const results = await inEach(
     repositories,
     options.parts,
@@ -115,7 +125,7 @@ export async function installHooks(
       const settings = await readSettings(repository);
       const gitlab = gitlabEvidence(path, settings);
       if (gitlab !== null) throw new SoftquotaError('conflict', gitlabWords(gitlab));
-      const hooks = await installInto(repository);
+      const hooks = await installInto(repository, await choice.contentsFor(repository.stats.uid));
       const asWanted =
         settings.socket === wanted.socket &&
         settings.client === wanted.client &&
@@ -134,18 +144,23 @@ export async function installHooks(
     repositories: results,
     hookConf,
     client,
-    future: futureRepositories(wanted),
+    shared,
+    wholeBecause: choice.wholeBecause,
+    future: futureRepositories(wanted, shared),
   };
 }
 
 /** Looks at all that is there before anything of it is changed. */
-async function installInto(repository: Folder): Promise<Record<HookName, InstalledHook>> {
+async function installInto(
+  repository: Folder,
+  contents: HookContents,
+): Promise<Record<HookName, InstalledHook>> {
   const { uid, gid } = repository.stats;
   const mode = repository.stats.mode & 0o7777;
   const hooks =
     (await repository.directory('hooks')) ?? (await repository.makeDirectory('hooks', { mode, uid, gid }));
   try {
-    return (await linkedIn(hooks)) ?? (await installIn(hooks));
+    return (await linkedIn(hooks)) ?? (await installIn(hooks, contents));
   } finally {
     await hooks.close();
   }
@@ -166,7 +181,10 @@ async function linkedIn(hooks: Folder): Promise<Record<HookName, InstalledHook> 
 }
 
 /** Puts both hooks into a folder of hooks, a repository's or one that is linked into repositories. */
-export async function installIn(hooks: Folder): Promise<Record<HookName, InstalledHook>> {
+export async function installIn(
+  hooks: Folder,
+  contents: HookContents,
+): Promise<Record<HookName, InstalledHook>> {
   const places: HookPlace[] = [];
   try {
     for (const name of hookNames) {
@@ -176,7 +194,10 @@ export async function installIn(hooks: Folder): Promise<Record<HookName, Install
     }
     const [pre, post] = places;
     if (pre === undefined || post === undefined) throw new Error('a hook has no place');
-    return { 'pre-receive': await installAt(hooks, pre), 'post-receive': await installAt(hooks, post) };
+    return {
+      'pre-receive': await installAt(hooks, pre, contents),
+      'post-receive': await installAt(hooks, post, contents),
+    };
   } finally {
     await Promise.all(places.map(place => place.folder?.close()));
   }
@@ -206,21 +227,23 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
   );
 }
 
-async function installAt(hooks: Folder, place: HookPlace): Promise<InstalledHook> {
+async function installAt(hooks: Folder, place: HookPlace, contents: HookContents): Promise<InstalledHook> {
   const { name, main, delegates, inFolder, previous } = place;
   const belonging = ownedLike(hooks);
-  const content = await packagedHook(name);
+  const content = contents.bytes(name);
+  const isWanted = (entry: BoundedFile): boolean =>
+    isInPlace(content, entry) || (contents.keepsStubs && isRunningStub(name, entry));
   if (delegates && place.folder !== null) {
     const file = `hooks/${name}.d/${folderFile}`;
     const done = (did: InstalledHook['did']): InstalledHook => ({ did, file, previous: null });
-    if (await isCurrent(name, inFolder)) return done('unchanged');
+    if (isWanted(inFolder)) return done('unchanged');
     await place.folder.write(folderFile, content, belonging);
     return done(isOurEntry(name, inFolder) ? 'updated' : 'installed');
   }
   const file = `hooks/${name}`;
   const keepsPrevious = previous.kind === 'file' || givesWay(place);
   const kept = keepsPrevious ? `hooks/${name}.d/${previousFile}` : null;
-  const unchanged = await isCurrent(name, main);
+  const unchanged = isWanted(main);
   if (main.kind === 'file' && givesWay(place)) {
     await keepPrevious(hooks, place, main);
   }
@@ -229,6 +252,11 @@ async function installAt(hooks: Folder, place: HookPlace): Promise<InstalledHook
   if (isOurEntry(name, inFolder)) await place.folder?.remove(folderFile);
   const did = unchanged ? 'unchanged' : isOurEntry(name, main) ? 'updated' : 'installed';
   return { did, file, previous: kept };
+}
+
+/** Tells whether it is a stub of this version, and runs this version's hook. */
+function isRunningStub(name: HookName, entry: BoundedFile): boolean {
+  return entry.kind === 'file' && isCurrentStub(name, entry.bytes) && isCurrent(name, entry);
 }
 
 /**

@@ -61,6 +61,12 @@ export const hookFaults: readonly Fault[] = [
     names: `${app}: hooks/pre-receive`,
   },
   {
+    what: 'the file that a stub runs is gone',
+    break: `softquota hooks install --shared /opt/hooks ${app} && rm /opt/hooks/pre-receive`,
+    found: ['hook_shared'],
+    names: '/opt/hooks/pre-receive',
+  },
+  {
     what: 'a hook belongs to root, and only root may run it',
     break: `chown root ${app}/hooks/pre-receive && chmod 700 ${app}/hooks/pre-receive`,
     found: ['hook_blocked'],

@@ -4,20 +4,22 @@ import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import {
+  type HookName,
   hooksStatus,
   type InstallOptions,
   installHooks,
   isProtected,
+  packageShared,
   parseLastFor,
   parseOnError,
   removeHooks,
+  stub,
 } from '../../src/githooks/index.ts';
 import { Gate, refused } from '../hooks/gate.ts';
-import { hooksDirectory } from '../hooks/world.ts';
 import { Server, snapshot } from './server.ts';
 
 const socket = '/run/softquota/gate.sock';
-const packaged = (name: string) => readFile(new URL(name, hooksDirectory), 'utf8');
+const stubbed = (name: HookName) => stub(name, packageShared()).toString();
 const theirs = '#!/bin/sh\n# a hook of the admin\nexit 0\n';
 const delegate = `#!/usr/bin/env bash
 hookname=$(basename $0)
@@ -46,8 +48,8 @@ t.test('both hooks and the socket’s path are put in, and doing it again change
     },
   ];
   t.same(await install(), result('installed', 'written'));
-  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), await packaged('pre-receive'));
-  t.equal(await readFile(at('hooks/post-receive'), 'utf8'), await packaged('post-receive'));
+  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), stubbed('pre-receive'));
+  t.equal(await readFile(at('hooks/post-receive'), 'utf8'), stubbed('post-receive'));
   t.equal((await stat(at('hooks/pre-receive'))).mode & 0o7777, 0o755);
   t.equal(await server.config(repository, 'softquota.socket'), socket);
   t.equal(await server.config(repository, 'core.bare'), 'true');
@@ -132,7 +134,7 @@ t.test('a forge’s hook that runs pre-receive.d itself stays, and gets one more
     },
   ]);
   t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), delegate);
-  t.equal(await readFile(at('hooks/pre-receive.d/00-softquota'), 'utf8'), await packaged('pre-receive'));
+  t.equal(await readFile(at('hooks/pre-receive.d/00-softquota'), 'utf8'), stubbed('pre-receive'));
   t.match(await install(), [
     { hooks: { 'pre-receive': { did: 'unchanged' }, 'post-receive': { did: 'unchanged' } } },
   ]);
@@ -156,7 +158,7 @@ t.test('a forge’s hook that is not executable runs nothing, so ours does not r
 t.test('an older version of ours is replaced in its place, also one that lost its mode', async t => {
   const { server, repository, install, at } = await installed(t);
   await server.file(at('hooks/pre-receive'), '#!/bin/sh\n# softquota hook: pre-receive\nexit 0\n');
-  await server.file(at('hooks/post-receive'), await packaged('post-receive'), 0o644);
+  await server.file(at('hooks/post-receive'), stubbed('post-receive'), 0o644);
   const state = { state: 'installed', current: false, previous: false };
   t.match(await hooksStatus([repository], { hookConf: server.noConf }), {
     repositories: [{ hooks: { 'pre-receive': state, 'post-receive': state } }],
@@ -164,7 +166,7 @@ t.test('an older version of ours is replaced in its place, also one that lost it
   t.match(await install(), [
     { hooks: { 'pre-receive': { did: 'updated' }, 'post-receive': { did: 'updated' } } },
   ]);
-  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), await packaged('pre-receive'));
+  t.equal(await readFile(at('hooks/pre-receive'), 'utf8'), stubbed('pre-receive'));
   t.notOk((await readdir(at('hooks'))).includes('pre-receive.d'));
 });
 
