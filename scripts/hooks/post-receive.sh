@@ -31,6 +31,10 @@ nl='
 # that.
 main() {
 	trap - EXIT
+	if is_doubled; then
+		run_others "$@"
+		exit $?
+	fi
 	# Nobody waits for this: it goes on behind the push, and ends by itself. Settings that cannot be taken were told
 	# before the push. What was decided without the daemon is told where it takes this.
 	(

@@ -51,8 +51,8 @@ brings_objects() {
 
 # Reads what becomes of the refs, and sets $created and $updated to how many; $characters, which the
 # names of the created ones have together; $nested to yes where one of these has more than ten levels;
-# and $deep to a name of more than 50 levels that is to be written. No program runs for a ref, and
-# no pattern is matched that could try one way after the other.
+# $deep to a name of more than 50 levels that is to be written; and $pulls to yes where all are refs/pull/NUMBER/head.
+# No program runs for a ref, and no pattern is matched that could try one way after the other.
 read_refs() {
 	read_input
 	zeros=0000000000000000000000000000000000000000
@@ -61,12 +61,19 @@ read_refs() {
 	characters=0
 	nested=no
 	deep=
+	pulls=yes
+	[ "$lines" -gt 0 ] || pulls=no
 	set -f
 	IFS=$nl
 	for line in $input; do
 		IFS=' /'
 		# shellcheck disable=SC2086 # split on purpose: OLD, NEW, and the name's levels
 		set -- $line
+		case ${3-}/${4-}/${6-}/$#,${5-} in
+		refs/pull/head/6,*[!0-9]* | refs/pull/head/6,) pulls=no ;;
+		refs/pull/head/6,*) ;;
+		*) pulls=no ;;
+		esac
 		case ${2-} in
 		"$zeros"*) continue ;;
 		esac
@@ -107,6 +114,28 @@ may_grow() {
 		[ $((created + updated)) -eq 0 ] || return 0
 	fi
 	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ]
+}
+
+# Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes refs/pull/NUMBER/head
+# into the repository, and whoever opens it stores nothing of their own there. Neither the refs nor the variable are
+# enough alone, and the variable counts only where the forge's hook runs this one.
+is_internal() {
+	[ "$pulls" = yes ] && [ "${GITEA_INTERNAL_PUSH-}" = true ] && is_in_folder
+}
+
+# Asks for the owner by the path of the project in GitLab, whose repositories have no owner in their path. Gitaly
+# sets the variables, and nobody who pushes can. It runs this hook by a path that is not in the repository.
+ask_gitlab() {
+	case $0 in
+	"$PWD"/* | [!/]*) return 0 ;;
+	esac
+	[ -n "${GL_REPOSITORY-}" ] && [ -n "${GL_PROJECT_PATH-}" ] || return 0
+	case $GL_REPOSITORY in
+	*wiki*) subject=size:assets:wiki ;;
+	*) subject=size:repos:private ;;
+	esac
+	owner=${GL_PROJECT_PATH%%/*}
+	ask 'this push' "owner$tab$owner$tab$subject$tab" "owner=$owner" "subject=$subject" ${who:+"actor=$who"}
 }
 
 # Sets $who to the user who pushes, for the record; no decision depends on it. sshd sets LOGNAME and SSH_CONNECTION
@@ -157,17 +186,26 @@ main() {
 	trap - EXIT
 	early=no
 	[ "${1-}" != --early ] || early=yes
+	[ -z "${GL_REPOSITORY-}" ] || prefix='GL-HOOK-ERR: '
 
 	if [ "$early" = no ]; then
+		if is_doubled; then
+			run_others "$@"
+			leave $?
+		fi
 		read_refs
 		refuse_deep
 	fi
-	if [ "$early" = yes ] || may_grow; then
+	if [ "$early" = yes ] || { may_grow && ! is_internal; }; then
 		read_conf || read_repository
 		actor
 		cd -P . || exit 1
 		ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"}
 		verdict=$?
+		if [ "$status,$decision" = 404,none ]; then
+			ask_gitlab
+			verdict=$?
+		fi
 		if [ -n "$offline" ]; then
 			[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
 		elif [ "$verdict" -ne 0 ]; then

@@ -3,6 +3,7 @@
 import type {
   CommonStatus,
   DistributeReport,
+  ForgeTemplate,
   Gitolite,
   InstallReport,
   InstallResult,
@@ -12,14 +13,11 @@ import type {
   WithdrawReport,
 } from '../githooks/index.ts';
 
-export function installJson({
-  repositories,
-  hookConf,
-  client,
-  shared,
-  wholeBecause,
-  future,
-}: InstallReport): object {
+/** `forges`: the templates that were written for forges. */
+export function installJson(
+  { repositories, hookConf, client, shared, wholeBecause, future }: InstallReport,
+  forges: readonly ForgeTemplate[] = [],
+): object {
   return {
     repositories: repositories.map(installedJson),
     hook_conf: hookConf,
@@ -30,6 +28,7 @@ export function installJson({
       template_dir: future.templateDir,
       hook_conf: future.hookConf,
       gitolite_conf: future.gitoliteConf,
+      forges,
     },
   };
 }

@@ -12,6 +12,7 @@ export interface InstallTaskOptions extends ConfigOption, TargetOptions {
   readonly onError?: string;
   readonly lastFor?: string;
   readonly shared?: string;
+  readonly template?: string;
 }
 
 export const rootsHelp = 'repositories, or directories that contain repositories at any depth';

@@ -4,6 +4,7 @@ import {
   type CommonStatus,
   type DistributeReport,
   defaultSocket,
+  type ForgeTemplate,
   type HookConf,
   type HookName,
   type HookState,
@@ -35,14 +36,25 @@ function faultLine({ repository, fault }: RepositoryFault): string {
   return `${repository}: ${fault}`;
 }
 
-export function installText(report: InstallReport): string {
+export function installText(report: InstallReport, forges: readonly ForgeTemplate[]): string {
   const { future } = report;
+  if (forges.length > 0) return lines([...installedLines(report), ...forges.flatMap(forgeLines)]);
   return lines([
     ...installedLines(report),
     '',
     'To make git copy the hooks into each new repository, run:',
     ...future.templateDir.map(line => `    ${line}`),
   ]);
+}
+
+function forgeLines({ root, template, fault, lines: settings, where }: ForgeTemplate): string[] {
+  if (fault !== null)
+    return ['', `${template}: the template for new repositories could not be written: ${fault}`];
+  return [
+    '',
+    `New repositories in ${root} get the hooks from ${template}. ${where}:`,
+    ...settings.map(line => `    ${line}`),
+  ];
 }
 
 export function distributeText({ gitolite, hooks, repositories: report }: DistributeReport): string {

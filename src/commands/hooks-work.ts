@@ -19,6 +19,7 @@ import {
   removeHooks,
   type SharedPlace,
   withdrawHooks,
+  writeForgeTemplates,
   writeShared,
 } from '../githooks/index.ts';
 import type { Parts } from '../in-time/index.ts';
@@ -87,8 +88,14 @@ async function install(
     };
   }
   const report = await installHooks(target.repositories, wanted);
+  const template = options.template === undefined ? {} : { directory: resolve(options.template) };
+  const forges = await writeForgeTemplates(
+    roots.map(root => resolve(root)),
+    report,
+    template,
+  );
   return {
-    output: options.json === true ? jsonText(installJson(report)) : installText(report),
+    output: options.json === true ? jsonText(installJson(report, forges)) : installText(report, forges),
     status: report.repositories.every(isReached) ? exitCodes.done : exitCodes.refused,
   };
 }

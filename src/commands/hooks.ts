@@ -27,6 +27,8 @@ export function addHooks(program: Command, exit: Exit): void {
         'existing hook keeps running as pre-receive.d/50-previous. Nothing is written through a symbolic link.\n' +
         'A repository gets stubs of some hundred bytes that run one shared file; if its owner cannot read that file,\n' +
         'or others may change it, the repository gets whole hooks.\n' +
+        "In repositories of Gitea, Forgejo and Gogs the hooks lie where the forge's own hooks run them and where it never\n" +
+        'replaces them; a template directory for new repositories is written, with the setting that makes the forge use it.\n' +
         'GitLab repositories get no hooks, because GitLab does not run them. With --gitolite the hooks are installed\n' +
         'once for gitolite, which links them into every present and future repository.',
     )
@@ -45,6 +47,10 @@ export function addHooks(program: Command, exit: Exit): void {
         'directory of the one file that the stubs in the repositories run, as the git server sees it; written there,\n' +
           "and the package's own unless given. none: every repository has whole hooks",
       ).env('SOFTQUOTA_SHARED_HOOKS'),
+    )
+    .option(
+      '--template <dir>',
+      "directory that a forge copies into its new repositories; .softquota/template in the forge's root unless given",
     )
     .action(async (roots: readonly string[], options: InstallTaskOptions) =>
       exit(await hooksJob({ act: 'install', roots, options })),

@@ -20,6 +20,15 @@ export const previousFile = '50-previous';
 /** Where ours lies, below `hooks/NAME.d`, when another hook runs that folder: before all others. */
 export const folderFile = '00-softquota';
 
+/** Where Gogs, whose own hooks replace those in `hooks`, looks for hooks of others. */
+export const customFolder = 'custom_hooks';
+
+/** Tells whether this is a hook that Gogs puts into repositories, and that runs `custom_hooks/NAME`. */
+export function isOfGogs(name: HookName, content: Uint8Array): boolean {
+  const found = text(content);
+  return !isOurs(name, content) && /\bhook --config=/.test(found) && !runsFolder(name, content);
+}
+
 /** Tells whether this is a hook of ours, of any version. */
 export function isOurs(name: HookName, content: Uint8Array): boolean {
   const found = text(content);

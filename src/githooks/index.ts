@@ -52,3 +52,4 @@ export {
 export { packageShared, type SharedPlace, stub, writeShared } from './shared.ts';
 export { configAsksForSignedPushes } from './signed-pushes.ts';
 export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './status.ts';
+export { type ForgeTemplate, writeForgeTemplates } from './template.ts';

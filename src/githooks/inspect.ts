@@ -3,8 +3,19 @@
 import type { BoundedFile } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { Folder } from './folder.ts';
-import { folderFile, type HookName, isOurs, packagedHook, previousFile, runsFolder } from './hook.ts';
+import {
+  customFolder,
+  folderFile,
+  type HookName,
+  isOfGogs,
+  isOurs,
+  packagedHook,
+  previousFile,
+  runsFolder,
+} from './hook.ts';
 import { isCurrentStub, stubIn } from './shared.ts';
+
+type InstalledState = Extract<HookState, { readonly state: 'installed' }>;
 
 export type HookState =
   /** The repository has no such hook. */
@@ -29,18 +40,28 @@ export type HookState =
 /** The files in `hooks` under one hook's names. */
 export interface HookPlace {
   readonly name: HookName;
+  /** The name of the directory: `hooks`, or `custom_hooks`. */
+  readonly below: string;
   /** hooks/NAME */
   readonly main: BoundedFile;
   /** Tells whether hooks/NAME is another's, and runs hooks/NAME.d itself. */
   readonly delegates: boolean;
+  /** Tells whether the repository is Gitea's or Forgejo's, whose hook replaces hooks/NAME and runs hooks/NAME.d. */
+  readonly isForge: boolean;
   /** hooks/NAME.d, held open; null where it is not. */
   readonly folder: Folder | null;
   readonly inFolder: BoundedFile;
   readonly previous: BoundedFile;
 }
 
-/** Throws `conflict` where a link or something that is no hook is in the way. */
-export async function inspectPlace(hooks: Folder, name: HookName): Promise<HookPlace> {
+/** A file of Gitea or Forgejo in hooks/NAME.d. */
+const forgeFile = 'gitea';
+
+/**
+ * Throws `conflict` where a link or something that is no hook is in the way. `isForge`: the repository is known to
+ * be a forge's, also where nothing in it says so yet.
+ */
+export async function inspectPlace(hooks: Folder, name: HookName, isForge = false): Promise<HookPlace> {
   const main = hooks.entry(name);
   mustBeFile(main, `${hooks.path}/${name}`);
   const folder = await hooks.directory(`${name}.d`);
@@ -49,11 +70,43 @@ export async function inspectPlace(hooks: Folder, name: HookName): Promise<HookP
     const previous = folder?.entry(previousFile) ?? { kind: 'absent' };
     mustBeFile(inFolder, `${hooks.path}/${name}.d/${folderFile}`);
     mustBeFile(previous, `${hooks.path}/${name}.d/${previousFile}`);
-    return { name, main, delegates: runsItself(name, main), folder, inFolder, previous };
+    const seen = { main, folder, inFolder, previous };
+    return {
+      name,
+      below: belowOf(hooks),
+      ...seen,
+      delegates: runsItself(name, main),
+      isForge: isOfForge(name, seen, isForge),
+    };
   } catch (error) {
     await folder?.close();
     throw error;
   }
+}
+
+/**
+ * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where another hook
+ * is in the place of the forge's, nothing replaces it.
+ */
+function isOfForge(
+  name: HookName,
+  seen: Pick<HookPlace, 'main' | 'folder' | 'inFolder'>,
+  isKnown = false,
+): boolean {
+  const { main, folder, inFolder } = seen;
+  if (main.kind === 'file' && !isOurEntry(name, main)) return runsItself(name, main);
+  return isKnown || isOurEntry(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
+}
+
+/** The directory of hooks below a repository, also where gitolite links it there. */
+function belowOf(hooks: Folder): string {
+  return hooks.path.endsWith(`/${customFolder}`) ? customFolder : 'hooks';
+}
+
+/** Tells whether the hooks there are those of Gogs, which runs ours out of `custom_hooks`. For looking only. */
+export function isGogs(hooks: Folder): boolean {
+  const entry = hooks.entry('pre-receive');
+  return entry.kind === 'file' && isOfGogs('pre-receive', entry.bytes);
 }
 
 function mustBeFile(entry: BoundedFile, path: string): void {
@@ -87,7 +140,14 @@ async function placeThrough(hooks: Folder, name: HookName): Promise<HookPlace> {
     const main = await entryOf(hooks, name);
     const inFolder = await entryOf(folder, folderFile);
     const previous = await entryOf(folder, previousFile);
-    return { name, main, delegates: runsItself(name, main), folder, inFolder, previous };
+    const seen = { main, folder, inFolder, previous };
+    return {
+      name,
+      below: belowOf(hooks),
+      ...seen,
+      delegates: runsItself(name, main),
+      isForge: isOfForge(name, seen),
+    };
   } catch (error) {
     await folder?.close();
     throw error;
@@ -111,15 +171,19 @@ function runsItself(name: HookName, main: BoundedFile): boolean {
 
 export function stateOf(place: HookPlace): HookState {
   const { name, main, delegates, inFolder, previous } = place;
-  const installed = (file: string, entry: BoundedFile): HookState => ({
+  const installed = (file: string, entry: BoundedFile): InstalledState => ({
     state: 'installed',
     file,
     current: isCurrent(name, entry),
     stub: entry.kind === 'file' ? stubIn(name, entry.bytes) : null,
     previous: previous.kind === 'file' && !delegates,
   });
-  if (isOurEntry(name, main)) return installed(`hooks/${name}`, main);
-  if (delegates && isOurEntry(name, inFolder)) return installed(`hooks/${name}.d/${folderFile}`, inFolder);
+  const runsFolderFile = delegates || isOurEntry(name, main);
+  if (runsFolderFile && isOurEntry(name, inFolder)) {
+    const state = installed(`${place.below}/${name}.d/${folderFile}`, inFolder);
+    return delegates ? state : { ...state, current: state.current && isCurrent(name, main) };
+  }
+  if (isOurEntry(name, main)) return installed(`${place.below}/${name}`, main);
   return { state: main.kind === 'file' ? 'other' : 'absent' };
 }
 

@@ -6,11 +6,19 @@ import type { Parts } from '../in-time/index.ts';
 import { type Client, findClient } from './client.ts';
 import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
-import { type FutureRepositories, futureRepositories } from './future.ts';
+import { type FutureRepositories, futureRepositories, type HookSettings } from './future.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
-import { folderFile, type HookName, hookNames, previousFile } from './hook.ts';
+import { customFolder, folderFile, type HookName, hookNames, previousFile } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { type HookPlace, inspectPlace, isCurrent, isInPlace, isOurEntry, stateThrough } from './inspect.ts';
+import {
+  type HookPlace,
+  inspectPlace,
+  isCurrent,
+  isGogs,
+  isInPlace,
+  isOurEntry,
+  stateThrough,
+} from './inspect.ts';
 import {
   type HookConf,
   hookConfPath,
@@ -74,6 +82,8 @@ export interface InstallReport {
   readonly shared: SharedPlace;
   /** Why some repositories got whole hooks all the same; null where none did. */
   readonly wholeBecause: string | null;
+  /** The settings that repositories got, or would where there is no hook.conf. */
+  readonly settings: HookSettings;
   readonly future: FutureRepositories;
 }
 
@@ -108,7 +118,7 @@ export async function installHooks(
   const hookConf = readHookConf(options.hookConf ?? hookConfPath);
   const { socket, onError, lastFor } = options;
   const client = options.client ?? (await findClient());
-  const wanted = {
+  const wanted: HookSettings = {
     socket,
     // By curl they ask without being told.
     client: client === 'curl' ? null : client,
@@ -146,24 +156,35 @@ export async function installHooks(
     client,
     shared,
     wholeBecause: choice.wholeBecause,
+    settings: wanted,
     future: futureRepositories(wanted, shared),
   };
 }
 
-/** Looks at all that is there before anything of it is changed. */
-async function installInto(
+/** Looks at all that is there before anything of it is changed. `isForge`: it is known to be a forge's. */
+export async function installInto(
   repository: Folder,
   contents: HookContents,
+  isForge = false,
 ): Promise<Record<HookName, InstalledHook>> {
-  const { uid, gid } = repository.stats;
-  const mode = repository.stats.mode & 0o7777;
-  const hooks =
-    (await repository.directory('hooks')) ?? (await repository.makeDirectory('hooks', { mode, uid, gid }));
+  const hooks = await folderIn(repository, 'hooks');
   try {
-    return (await linkedIn(hooks)) ?? (await installIn(hooks, contents));
+    if (!isGogs(hooks)) return (await linkedIn(hooks)) ?? (await installIn(hooks, contents, isForge));
   } finally {
     await hooks.close();
   }
+  const custom = await folderIn(repository, customFolder);
+  try {
+    return await installIn(custom, contents);
+  } finally {
+    await custom.close();
+  }
+}
+
+async function folderIn(repository: Folder, name: string): Promise<Folder> {
+  const { uid, gid } = repository.stats;
+  const mode = repository.stats.mode & 0o7777;
+  return (await repository.directory(name)) ?? (await repository.makeDirectory(name, { mode, uid, gid }));
 }
 
 /** The hooks that are there already where links lead to this version's; null where not both do. */
@@ -184,11 +205,12 @@ async function linkedIn(hooks: Folder): Promise<Record<HookName, InstalledHook> 
 export async function installIn(
   hooks: Folder,
   contents: HookContents,
+  isForge = false,
 ): Promise<Record<HookName, InstalledHook>> {
   const places: HookPlace[] = [];
   try {
     for (const name of hookNames) {
-      const place = await inspectPlace(hooks, name);
+      const place = await inspectPlace(hooks, name, isForge);
       places.push(place);
       mustHaveRoomForPrevious(hooks, place);
     }
@@ -228,30 +250,44 @@ function mustHaveRoomForPrevious(hooks: Folder, place: HookPlace): void {
 }
 
 async function installAt(hooks: Folder, place: HookPlace, contents: HookContents): Promise<InstalledHook> {
-  const { name, main, delegates, inFolder, previous } = place;
+  const { name, below, main, delegates, inFolder, previous } = place;
   const belonging = ownedLike(hooks);
   const content = contents.bytes(name);
   const isWanted = (entry: BoundedFile): boolean =>
     isInPlace(content, entry) || (contents.keepsStubs && isRunningStub(name, entry));
-  if (delegates && place.folder !== null) {
-    const file = `hooks/${name}.d/${folderFile}`;
-    const done = (did: InstalledHook['did']): InstalledHook => ({ did, file, previous: null });
-    if (isWanted(inFolder)) return done('unchanged');
-    await place.folder.write(folderFile, content, belonging);
-    return done(isOurEntry(name, inFolder) ? 'updated' : 'installed');
-  }
-  const file = `hooks/${name}`;
+  const inForge = place.isForge ? await installInFolder(hooks, place, content, isWanted(inFolder)) : null;
+  if (inForge !== null && delegates) return inForge;
+  const file = `${below}/${name}`;
   const keepsPrevious = previous.kind === 'file' || givesWay(place);
-  const kept = keepsPrevious ? `hooks/${name}.d/${previousFile}` : null;
+  const kept = keepsPrevious ? `${below}/${name}.d/${previousFile}` : null;
   const unchanged = isWanted(main);
   if (main.kind === 'file' && givesWay(place)) {
     await keepPrevious(hooks, place, main);
   }
   if (!unchanged) await hooks.write(name, content, belonging);
-  // Left from a time when another hook ran the folder; it would ask a second time.
-  if (isOurEntry(name, inFolder)) await place.folder?.remove(folderFile);
+  // Left from a time when another hook ran the folder.
+  if (inForge === null && isOurEntry(name, inFolder)) await place.folder?.remove(folderFile);
   const did = unchanged ? 'unchanged' : isOurEntry(name, main) ? 'updated' : 'installed';
+  if (inForge !== null) return { ...inForge, did: unchanged ? inForge.did : did, previous: kept };
   return { did, file, previous: kept };
+}
+
+/** Puts ours where the hook of a forge runs it, which never removes it. */
+async function installInFolder(
+  hooks: Folder,
+  { name, below, inFolder }: HookPlace,
+  content: Buffer,
+  isThere: boolean,
+): Promise<InstalledHook> {
+  const file = `${below}/${name}.d/${folderFile}`;
+  if (isThere) return { did: 'unchanged', file, previous: null };
+  const folder = await hooksFolder(hooks, name);
+  try {
+    await folder.write(folderFile, content, ownedLike(hooks));
+  } finally {
+    await folder.close();
+  }
+  return { did: isOurEntry(name, inFolder) ? 'updated' : 'installed', file, previous: null };
 }
 
 /** Tells whether it is a stub of this version, and runs this version's hook. */
@@ -268,15 +304,18 @@ async function keepPrevious(
   main: HookPlace['main'] & { kind: 'file' },
 ): Promise<void> {
   const { uid, gid, mode } = main.stats;
-  const existing = place.folder;
-  const folder =
-    existing ??
-    (await hooks.makeDirectory(`${place.name}.d`, { ...ownedLike(hooks), mode: hooks.stats.mode & 0o7777 }));
+  const folder = await hooksFolder(hooks, place.name);
   try {
     await folder.write(previousFile, main.bytes, { uid, gid, mode: mode & 0o7777 });
   } finally {
-    if (existing === null) await folder.close();
+    await folder.close();
   }
+}
+
+/** The folder NAME.d, made where it is not there. */
+async function hooksFolder(hooks: Folder, name: HookName): Promise<Folder> {
+  const made = { ...ownedLike(hooks), mode: hooks.stats.mode & 0o7777 };
+  return (await hooks.directory(`${name}.d`)) ?? (await hooks.makeDirectory(`${name}.d`, made));
 }
 
 /** Whoever may search the directory may run the hook, and nobody but its owner write it. */

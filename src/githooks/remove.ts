@@ -3,7 +3,7 @@
 import type { Parts } from '../in-time/index.ts';
 import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
-import { folderFile, type HookName, hookNames, previousFile } from './hook.ts';
+import { customFolder, folderFile, type HookName, hookNames, previousFile } from './hook.ts';
 import { inspectPlace, isOurEntry, stateThrough } from './inspect.ts';
 import { readSettings, writeSettings } from './settings.ts';
 
@@ -37,13 +37,19 @@ export async function removeHooks(
 }
 
 async function removeFromRepository(repository: Folder): Promise<Record<HookName, RemovedHook>> {
-  const hooks = await repository.directory('hooks');
-  if (hooks === null) return { 'pre-receive': 'absent', 'post-receive': 'absent' };
-  try {
-    return await removeFrom(hooks);
-  } finally {
-    await hooks.close();
+  const removed: Record<HookName, RemovedHook> = { 'pre-receive': 'absent', 'post-receive': 'absent' };
+  for (const folder of ['hooks', customFolder]) {
+    const hooks = await repository.directory(folder);
+    if (hooks === null) continue;
+    try {
+      const found = await removeFrom(hooks);
+      for (const name of hookNames) if (found[name] !== 'absent') removed[name] = found[name];
+    } finally {
+      await hooks.close();
+    }
+    if (folder === customFolder) await repository.removeEmpty(folder);
   }
+  return removed;
 }
 
 /** Takes both hooks out of a folder of hooks. */

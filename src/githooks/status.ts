@@ -3,9 +3,9 @@
 import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
-import { type HookName, hookNames } from './hook.ts';
+import { customFolder, type HookName, hookNames } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { type HookState, stateThrough } from './inspect.ts';
+import { type HookState, isGogs, stateThrough } from './inspect.ts';
 import {
   type HookConf,
   hookConfPath,
@@ -72,7 +72,7 @@ async function statesIn(repository: Folder): Promise<Record<HookName, HookState>
     'pre-receive': { state: 'absent' },
     'post-receive': { state: 'absent' },
   };
-  const hooks = await repository.directory('hooks');
+  const hooks = await runFolder(repository);
   if (hooks === null) return states;
   try {
     for (const name of hookNames) {
@@ -82,4 +82,12 @@ async function statesIn(repository: Folder): Promise<Record<HookName, HookState>
   } finally {
     await hooks.close();
   }
+}
+
+/** The folder whose hooks are ours to look after; null where it is not there. */
+async function runFolder(repository: Folder): Promise<Folder | null> {
+  const hooks = await repository.directory('hooks');
+  if (hooks === null || !isGogs(hooks)) return hooks;
+  await hooks.close();
+  return repository.directory(customFolder);
 }

@@ -1,6 +1,18 @@
+# GitLab shows the lines with its prefix in the browser, too.
+prefix=
+
 # Writes a line of the hook's own for the person.
 say() {
-	printf 'softquota: %s\n' "$1" >&2
+	printf '%ssoftquota: %s\n' "$prefix" "$1" >&2
+}
+
+# Writes lines for the person that are printable already.
+show() {
+	if [ -z "$prefix" ]; then
+		printf '%s\n' "$1" >&2
+	else
+		printf '%s\n' "$1" | (become sed "s/^/$prefix/") >&2
+	fi
 }
 
 # Passes on at most 20 lines of 1,000 bytes, and of them only printable characters, newlines and
@@ -112,7 +124,7 @@ decide_offline() {
 			say "the quota could not be checked ($why), and $unknown, so $thing is allowed."
 		elif [ -n "$refusal" ]; then
 			offline=refused
-			printf '%s\n' "$refusal" >&2
+			show "$refusal"
 			say "the quota could not be checked ($why); according to the list of $as_of, $thing is refused."
 		else
 			say "the quota could not be checked ($why); according to the list of $as_of, $thing is allowed."
@@ -145,7 +157,7 @@ ask() {
 		text=${answer#*"$nl"?"$nl"}
 		[ -z "$text" ] || text=$(printf '%s' "$text" | printable)
 		[ "$text$decision" != refused ] || text='Quota exceeded.'
-		[ -z "$text" ] || printf '%s\n' "$text" >&2
+		[ -z "$text" ] || show "$text"
 		[ "$decision" = allowed ]
 		return
 		;;

@@ -33,13 +33,37 @@ run_hook() {
 	[ "$status" -ne 0 ] || status=$code
 }
 
+# Whether this hook was run out of hooks/$name.d, by a forge's hook or by ours.
+is_in_folder() {
+	case $0 in
+	*/"$name.d"/*) return 0 ;;
+	esac
+	return 1
+}
+
+# Whether hooks/$name.d has this hook as well, which then does its work: a forge may replace this file, and leaves
+# that folder alone.
+is_doubled() {
+	[ -x "hooks/$name.d/00-softquota" ] || return 1
+	case $0 in
+	*/"$name.d"/* | */custom_hooks/"$name" | custom_hooks/"$name") return 1 ;;
+	esac
+}
+
 # Runs all of the repository's hooks/$name.d and, where this hook is not itself the
 # repository's, that one too.
 run_others() {
 	status=0
-	case $0 in
 	# Whoever runs that folder ran this hook out of it, and runs the others.
-	*/"$name.d"/*) return 0 ;;
+	! is_in_folder || return 0
+	case $0 in
+	# Gogs runs it out of its own hooks/$name.
+	*/custom_hooks/"$name" | custom_hooks/"$name")
+		for each in "$0.d"/*; do
+			run_hook "$each" "$@"
+		done
+		return "$status"
+		;;
 	esac
 	own=hooks/$name
 	if [ "$0" = "$own" ] || ! [ -f "$own" ] || (become grep -q '^# softquota hook: ' "$own"); then

@@ -1,0 +1,164 @@
+/**
+ * The directory that a forge has git copy into its new repositories, so that they are guarded before the first push.
+ *
+ * A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
+ */
+
+import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { isWithin } from '../layout/index.ts';
+import { type Belonging, Folder } from './folder.ts';
+import type { HookSettings } from './future.ts';
+import { customFolder, folderFile, hookNames } from './hook.ts';
+import type { InstallReport, InstallResult } from './install.ts';
+import { reasonOf } from './reason.ts';
+import { git } from './settings.ts';
+import { StubChoice } from './shared.ts';
+
+export interface ForgeTemplate {
+  /** The directory in which the forge keeps its repositories. */
+  readonly root: string;
+  readonly template: string;
+  /** Where the lines go, as a sentence without its end. */
+  readonly where: string;
+  /** What makes the forge use the template. */
+  readonly lines: readonly string[];
+  /** Why it could not be written; null where it was. */
+  readonly fault: string | null;
+}
+
+/** Where the template lies below the forge's root. */
+const usualPlace = '.softquota/template';
+
+type Kind = 'gitea' | 'gogs';
+
+/** Writes a template for each of the roots below which `installHooks` found repositories of a forge. */
+export async function writeForgeTemplates(
+  roots: readonly string[],
+  report: InstallReport,
+  { directory }: { readonly directory?: string },
+): Promise<readonly ForgeTemplate[]> {
+  const written: ForgeTemplate[] = [];
+  for (const root of roots) {
+    const physical = await realpath(root).catch(() => root);
+    const kind = kindBelow(physical, report.repositories);
+    if (kind === null) continue;
+    const place = directory === undefined ? { base: physical, below: usualPlace } : await placeOf(directory);
+    const template = directory ?? join(physical, usualPlace);
+    const told = { root: physical, template, ...advice(kind, template) };
+    try {
+      await write(place, kind, report);
+      written.push({ ...told, fault: null });
+    } catch (error) {
+      written.push({ ...told, fault: reasonOf(error) });
+    }
+  }
+  return written;
+}
+
+/** The forge whose repositories lie below the root; null where there are none, or the root is one itself. */
+function kindBelow(root: string, results: readonly InstallResult[]): Kind | null {
+  for (const result of results) {
+    if ('fault' in result || result.repository === root || !isWithin(result.repository, root)) continue;
+    const { file } = result.hooks['pre-receive'];
+    if (file.startsWith(`${customFolder}/`)) return 'gogs';
+    if (file.endsWith(`/${folderFile}`)) return 'gitea';
+  }
+  return null;
+}
+
+function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'lines'> {
+  if (kind === 'gitea') {
+    return {
+      where:
+        "Put this into the app.ini of Gitea or Forgejo, and restart it; it does not read git's system configuration",
+      lines: ['[git.config]', `init.templateDir = ${template}`],
+    };
+  }
+  return {
+    where: 'Run this as the user of Gogs',
+    lines: [`git config --global init.templateDir ${template}`],
+  };
+}
+
+async function write({ base, below }: Place, kind: Kind, report: InstallReport): Promise<void> {
+  const { uid, gid } = await stat(base);
+  const contents = await new StubChoice(report.shared).contentsFor(uid);
+  const made: Belonging = { mode: 0o755, uid, gid };
+  const template = await openBelow(base, below, made);
+  try {
+    const config = await configText(report.settings);
+    await replaceIfOther(template, 'config', config, { ...made, mode: 0o644 });
+    for (const name of hookNames) {
+      const [folder, file] = kind === 'gogs' ? [customFolder, name] : [`hooks/${name}.d`, folderFile];
+      const place = await openBelow(template.path, folder, made);
+      try {
+        await replaceIfOther(place, file, contents.bytes(name), made);
+      } finally {
+        await place.close();
+      }
+    }
+  } finally {
+    await template.close();
+  }
+}
+
+async function replaceIfOther(
+  folder: Folder,
+  name: string,
+  bytes: Buffer,
+  belonging: Belonging,
+): Promise<void> {
+  const entry = folder.entry(name);
+  if (entry.kind === 'file' && entry.bytes.equals(bytes) && (entry.stats.mode & 0o777) === belonging.mode)
+    return;
+  await folder.write(name, bytes, belonging);
+}
+
+/** An existing directory without links, and the path of another one below it. */
+interface Place {
+  readonly base: string;
+  readonly below: string;
+}
+
+/**
+ * Of a directory that an administrator named, as much as is there. In the forge's root no link is followed: others
+ * may put links there.
+ */
+async function placeOf(directory: string): Promise<Place> {
+  for (let path = directory; ; path = dirname(path)) {
+    const base = await realpath(path).catch(() => null);
+    if (base !== null) return { base, below: relative(path, directory) };
+  }
+}
+
+/** The directory of this path below another; parts that are not there are made, and none may be a link. */
+async function openBelow(base: string, path: string, belonging: Belonging): Promise<Folder> {
+  let folder = await Folder.open(base);
+  for (const part of path.split('/').filter(Boolean)) {
+    try {
+      const next = (await folder.directory(part)) ?? (await folder.makeDirectory(part, belonging));
+      await folder.close();
+      folder = next;
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
+  }
+  return folder;
+}
+
+/** As git writes it. */
+async function configText(settings: HookSettings): Promise<Buffer> {
+  const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));
+  try {
+    const file = join(workshop, 'config');
+    for (const [name, value] of Object.entries(settings)) {
+      if (typeof value === 'string') await git(['config', '--file', file, `softquota.${name}`, value]);
+    }
+    return await readFile(file);
+  } finally {
+    await rm(workshop, { recursive: true });
+  }
+}
