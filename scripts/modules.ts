@@ -62,6 +62,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   ],
   'in-time': ['text', 'layout'],
   githooks: ['bounded', 'text', 'layout', 'in-time'],
+  worker: ['layout', 'service', 'scan', 'githooks'],
   survey: ['bounded', 'text', 'quota', 'layout', 'config', 'githooks'],
   doctor: [
     'bounded',
@@ -103,6 +104,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'backup',
     'in-time',
     'githooks',
+    'worker',
     'survey',
     'doctor',
     'daemon',

@@ -32,6 +32,7 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   auth: async () => (await import('./auth.ts')).addAuth,
   policy: async () => (await import('./policy.ts')).addPolicy,
   hooks: async () => (await import('./hooks.ts')).addHooks,
+  worker: async () => (await import('./worker.ts')).addWorker,
   'receive-pack': async () => (await import('./receive-pack.ts')).addReceivePack,
   backup: async () => (await import('./backup.ts')).addBackup,
   restore: async () => (await import('./backup.ts')).addRestore,

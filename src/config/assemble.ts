@@ -71,7 +71,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       measure: take(scan.measure),
       exclude: take(scan.exclude),
     },
-    hooks: { contact: take(hooks.contact) },
+    hooks: { contact: take(hooks.contact), keep: take(hooks.keep) },
     gate: {
       presets: take(gate.preset),
       base: take(gate.base),

@@ -47,8 +47,8 @@ export interface Config {
     /** Names of directories that are left out. */
     readonly exclude: readonly string[];
   };
-  /** `contact` is one line. */
-  readonly hooks: { readonly contact: string | null };
+  /** `contact` is one line. `keep`: the worker keeps repositories guarded. */
+  readonly hooks: { readonly contact: string | null; readonly keep: boolean };
   /** What a reverse proxy asks. */
   readonly gate: {
     readonly presets: readonly PresetName[];

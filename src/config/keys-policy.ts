@@ -95,6 +95,12 @@ export const hooks = {
     reloads: true,
     of: config => config.hooks.contact,
   }),
+  keep: hooksKey('KEEP', kind.flag, {
+    text: 'false',
+    doc: 'Decides whether the worker (`softquota worker`, which runs as the user that git runs as) puts the hooks into each repository that appears, and puts them back where something takes them out.',
+    reloads: true,
+    of: config => config.hooks.keep,
+  }),
 };
 
 const eventsKey = keysOfSection('events');

@@ -13,6 +13,7 @@ import type { Events, History, Totals } from '../overview/index.ts';
 import type { ConnectionShares, Logger, SocketPlace } from '../service/index.ts';
 import type { Current } from './current.ts';
 import type { OfflineDecisions } from './offline-decisions.ts';
+import type { WorkerReports } from './worker-state.ts';
 
 /** What is asked and told by all that answers. */
 export interface ServedParts {
@@ -29,6 +30,7 @@ export interface ServedParts {
   readonly totals: Totals;
   readonly secretKeys: SecretKeys;
   readonly offlineDecisions: OfflineDecisions;
+  readonly workerReports: WorkerReports;
   readonly log: Logger;
 }
 
@@ -71,7 +73,7 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, measuring, refusals, offlineDecisions, ...asked } = parts;
+  const { current, measuring, refusals, offlineDecisions, workerReports, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
@@ -92,6 +94,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         defaultGroups: config.quota.defaultGroups,
         unpublished: refusals.trouble,
         offlineDecisions: offlineDecisions.tally,
+        worker: workerReports.observed(config.hooks.keep),
         configWrittenAt: await file.writtenSince(),
         restartKeys,
         lostSecrets: sourcesWithLostSecrets(ledger.documents.snapshot, secretKeys),

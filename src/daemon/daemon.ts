@@ -30,6 +30,7 @@ import { hostIdIn } from './host-id.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers } from './servers.ts';
+import { WorkerReports } from './worker-state.ts';
 
 export interface DaemonOptions {
   readonly config: Config;
@@ -117,6 +118,7 @@ export class Daemon {
         totals,
         secretKeys,
         offlineDecisions,
+        workerReports: new WorkerReports(),
         log,
       });
       opened.push(servers);

@@ -124,6 +124,7 @@ function gateServices({
   ledger,
   measuring,
   offlineDecisions,
+  workerReports,
   log,
 }: ServersOptions): GateServices {
   return {
@@ -150,6 +151,7 @@ function gateServices({
       log.info({ ...record, used, limit, group, rule }, what);
     },
     recordOfflineDecisions: report => offlineDecisions.record(report),
+    workerReported: state => workerReports.take(state),
     health: () => {
       const { rootsAway, status } = measuring;
       return { reasons: notReady({ ledger, rootsAway, hangs: status.hangs, fleet }), notes: notes(status) };

@@ -43,6 +43,7 @@ import {
   sources,
   sourcesAddress,
 } from './unit-sources.ts';
+import { worker, workerNested } from './worker.ts';
 
 type Handler = (services: GateServices, parameters: Parameters) => Reply | Promise<Reply>;
 
@@ -70,6 +71,7 @@ const trustedRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/changed', { methods: ['POST'], handle: changedTrusted }],
   ['/v1/units', { methods: ['POST'], handle: units }],
   ['/v1/usage', { methods: ['GET', 'HEAD'], handle: usage }],
+  ['/v1/worker', { methods: ['POST'], handle: worker, nested: workerNested }],
   [sourcesAddress, { methods: ['GET', 'HEAD'], handle: sources }],
   [
     '/v1/claims',

@@ -18,4 +18,5 @@ export type {
   OfflineReport,
   RefusalRecord,
   UploadSettings,
+  WorkerState,
 } from './services.ts';

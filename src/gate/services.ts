@@ -67,6 +67,24 @@ export interface UploadSettings {
   repositoryPathsOf(upload: Upload): readonly string[];
 }
 
+/** How the git user's worker stands, as it says. */
+export interface WorkerState {
+  readonly version: string;
+  readonly pid: number;
+  readonly uid: number;
+  /** Null where it does not keep the hooks. */
+  readonly hooks: {
+    readonly repositories: number;
+    /** Repositories without a guard; `first` are the first of them. */
+    readonly unguarded: {
+      readonly count: number;
+      readonly first: readonly { readonly path: string; readonly why: string }[];
+    };
+    /** Guards that were taken out or replaced, and put back. */
+    readonly putBack: { readonly count: number; readonly last: string | null };
+  } | null;
+}
+
 export interface GateServices {
   readonly ledger: Pick<
     Ledger,
@@ -100,6 +118,7 @@ export interface GateServices {
   refused(record: RefusalRecord): void;
   /** Records a report; false if it is not accepted because that unit, or too many units, sent one just now. */
   recordOfflineDecisions(report: OfflineReport): boolean;
+  workerReported(state: WorkerState): void;
   health(): Health;
   /** A mistake of ours. */
   unforeseen(error: unknown): void;

@@ -8,11 +8,14 @@ import type { RepositorySettings } from './settings.ts';
 /** How Gitaly names the directories above repositories. */
 const directories = ['@hashed', '@groups', '@snippets', '@pools', '@cluster'];
 
-/** The sign that a repository is one of GitLab's; null where there is none. */
-export function gitlabEvidence(path: string, settings: RepositorySettings): string | null {
+/**
+ * The sign that a repository is one of GitLab's; null where there is none. Without its settings only its path is
+ * looked at.
+ */
+export function gitlabEvidence(path: string, settings: RepositorySettings | null): string | null {
   const directory = path.split('/').find(name => directories.includes(name));
   if (directory !== undefined) return `it is in ${directory}`;
-  if (settings.gitlabProject === null) return null;
+  if (settings === null || settings.gitlabProject === null) return null;
   return 'its config has gitlab.fullpath; if GitLab no longer serves it, remove that';
 }
 

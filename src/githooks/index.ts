@@ -26,6 +26,7 @@ export type { RepositoryFault } from './each.ts';
 export { type FoundRepositories, findRepositories, type UnreadPlace } from './find.ts';
 export type { FutureRepositories } from './future.ts';
 export { findGitolite, type Gitolite } from './gitolite.ts';
+export { Guard, type Guarded, type GuardOptions, hooksSignature } from './guard.ts';
 export { type HookName, hookNames, hooksDirectory } from './hook.ts';
 export type { HooksPath } from './hooks-path.ts';
 export { type HookState, isThisVersion } from './inspect.ts';

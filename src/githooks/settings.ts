@@ -3,12 +3,13 @@
  * repository's own config file.
  */
 
+import type { Stats } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, type ProgramOptions, readBounded, runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
-import type { Folder } from './folder.ts';
+import type { Belonging, Folder } from './folder.ts';
 
 export const hookConfPath = '/etc/softquota/hook.conf';
 
@@ -120,6 +121,30 @@ export async function readSettings(repository: Folder): Promise<RepositorySettin
  */
 export async function writeSettings(repository: Folder, changes: SettingChanges): Promise<void> {
   const { stats } = await configOf(repository);
+  await withLock(repository, stats, async belonging => {
+    const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));
+    try {
+      const file = join(workshop, 'config');
+      await writeFile(file, (await configOf(repository)).bytes);
+      for (const [name, key] of Object.entries(keys)) {
+        const value = changes[name as keyof typeof keys]; // Object.entries forgets the names
+        if (value === undefined) continue;
+        const change = value === null ? ['--unset-all', key] : ['--replace-all', key, value];
+        await git(['config', '--file', file, ...change]);
+      }
+      await repository.write('config', await readFile(file), belonging);
+    } finally {
+      await rm(workshop, { recursive: true });
+    }
+  });
+}
+
+/** Does something while no other program changes the configuration; rejects with `conflict` where one does. */
+async function withLock(
+  repository: Folder,
+  stats: Stats,
+  act: (belonging: Belonging) => Promise<void>,
+): Promise<void> {
   const belonging = { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid };
   try {
     await repository.create('config.lock', new Uint8Array(), belonging);
@@ -128,20 +153,59 @@ export async function writeSettings(repository: Folder, changes: SettingChanges)
     const lock = `${repository.path}/config.lock`;
     throw new SoftquotaError('conflict', `another program is changing the configuration: ${lock} exists`);
   }
-  const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));
   try {
-    const file = join(workshop, 'config');
-    await writeFile(file, (await configOf(repository)).bytes);
-    for (const [name, key] of Object.entries(keys)) {
-      const value = changes[name as keyof typeof keys]; // Object.entries forgets the names
-      if (value === undefined) continue;
-      const change = value === null ? ['--unset-all', key] : ['--replace-all', key, value];
-      await git(['config', '--file', file, ...change]);
-    }
-    await repository.write('config', await readFile(file), belonging);
+    await act(belonging);
   } finally {
-    await Promise.all([repository.remove('config.lock'), rm(workshop, { recursive: true })]);
+    await repository.remove('config.lock');
   }
+}
+
+/**
+ * Writes the settings where they are not yet. A configuration that has none of ours gets them at its end, without
+ * starting git; the lock is held no longer than that takes.
+ */
+export async function addSettings(
+  repository: Folder,
+  wanted: { readonly socket: string; readonly client: string | null },
+): Promise<void> {
+  const before = await configOf(repository);
+  if (hasWritten(before.bytes.toString('latin1'), wanted)) return;
+  if (/softquota|include/i.test(before.bytes.toString('latin1')) || !isPlain(wanted.socket)) {
+    const { socket, client } = await readSettings(repository);
+    if (socket !== wanted.socket || client !== wanted.client) await writeSettings(repository, wanted);
+    return;
+  }
+  await withLock(repository, before.stats, async belonging => {
+    const { bytes } = await configOf(repository);
+    const end = bytes.length === 0 || bytes.at(-1) === newline ? '' : '\n';
+    const client = wanted.client === null ? '' : `\tclient = ${wanted.client}\n`;
+    const text = `${end}[softquota]\n\tsocket = ${wanted.socket}\n${client}`;
+    await repository.write('config', Buffer.concat([bytes, Buffer.from(text)]), belonging);
+  });
+}
+
+const newline = 0x0a;
+
+/** Tells whether the section stands there as git and we write it, once, so that git need not be asked. */
+function hasWritten(
+  config: string,
+  { socket, client }: { readonly socket: string; readonly client: string | null },
+): boolean {
+  const [, section, more] = config.split(/^\[softquota\]\n/m);
+  if (section === undefined || more !== undefined) return false;
+  const lines = section.split(/^\[/m)[0]?.split('\n') ?? [];
+  const has = (line: string) => lines.includes(`\t${line}`);
+  const clients = lines.filter(line => line.includes('client'));
+  return (
+    has(`socket = ${socket}`) &&
+    clients.length === (client === null ? 0 : 1) &&
+    (client === null || has(`client = ${client}`))
+  );
+}
+
+/** Tells whether git reads such a value as it is written. */
+function isPlain(value: string): boolean {
+  return /^[\w./@%+=:,~-]+$/.test(value);
 }
 
 /** The repository's config file; rejects with `conflict` where it is none. */

@@ -3,9 +3,10 @@
 import { inEach, type RepositoryFault } from './each.ts';
 import type { Folder } from './folder.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
-import { customFolder, type HookName, hookNames } from './hook.ts';
+import { type HookName, hookNames } from './hook.ts';
 import { type HooksPath, hooksPathFinder } from './hooks-path.ts';
-import { type HookState, isGogs, stateThrough } from './inspect.ts';
+import { type HookState, stateThrough } from './inspect.ts';
+import { runFolder } from './run-folder.ts';
 import {
   type HookConf,
   hookConfPath,
@@ -82,12 +83,4 @@ async function statesIn(repository: Folder): Promise<Record<HookName, HookState>
   } finally {
     await hooks.close();
   }
-}
-
-/** The folder whose hooks are ours to look after; null where it is not there. */
-async function runFolder(repository: Folder): Promise<Folder | null> {
-  const hooks = await repository.directory('hooks');
-  if (hooks === null || !isGogs(hooks)) return hooks;
-  await hooks.close();
-  return repository.directory(customFolder);
 }

@@ -79,6 +79,33 @@ export const daemonFindings = {
       'The list of refused owners cannot be written next to the socket of the gate. So hooks with `onError = last` (the default) have no list, or an old one.',
     mend: 'give only the daemon write permission for the directory of `[server] SOCKET`; the daemon then continues by itself',
   },
+  worker_missing: {
+    severity: 'wrong',
+    meaning:
+      '`[hooks] KEEP` is true, and no worker has reported for half a minute. New repositories get hooks only from a template.',
+    mend: '`systemctl enable --now softquota-worker`, or run `softquota worker` as the user that git runs as',
+  },
+  worker_outdated: {
+    severity: 'notice',
+    meaning: 'The worker is of another version than the daemon.',
+    mend: '`systemctl restart softquota-worker`',
+  },
+  worker_idle: {
+    severity: 'wrong',
+    meaning: 'The worker runs with a configuration from before `[hooks] KEEP = true`, so it keeps no hooks.',
+    mend: '`systemctl restart softquota-worker`',
+  },
+  repository_unguarded: {
+    severity: 'wrong',
+    meaning: 'A repository has no working hooks, and the worker cannot put them in.',
+    mend: 'fix what the finding names, such as the owner of the repository; the worker then continues by itself',
+  },
+  hooks_replaced: {
+    severity: 'notice',
+    meaning:
+      'Another program took hooks out or replaced them, and the worker put them back. The count begins when the worker starts.',
+    mend: 'nothing, if a forge did this; see [forges/hooks.md](forges/hooks.md)',
+  },
   offline_decisions: {
     severity: 'notice',
     meaning:

@@ -2,6 +2,7 @@
 
 import { lintIn } from '../policy/index.ts';
 import { counted, formatBytes, printable } from '../text/index.ts';
+import { version } from '../version.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { commandLine, quoted } from './mend.ts';
@@ -27,6 +28,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...slowWalks(observed),
     ...sources(observed),
     ...hooks(observed),
+    ...workers(observed),
     ...settings(observed),
     ...places(observed),
     ...owners(observed),
@@ -246,6 +248,61 @@ function hooks({ unpublished, offlineDecisions }: Observed): Finding[] {
     );
   }
   return found;
+}
+
+/** Its reports come every five seconds. */
+const workerSilentMs = 30_000;
+
+function workers({ worker }: Observed): Finding[] {
+  const { isWanted, state, silentMs } = worker;
+  if (!isWanted) return [];
+  if (silentMs > workerSilentMs) {
+    return [
+      finding(
+        'worker_missing',
+        `no worker has reported for ${Math.round(silentMs / 1000)} seconds, so new repositories get no hooks`,
+        'systemctl enable --now softquota-worker  # or run softquota worker as the user that git runs as',
+      ),
+    ];
+  }
+  if (state === null) return [];
+  const restart = 'systemctl restart softquota-worker';
+  const outdated =
+    state.version === version
+      ? []
+      : [
+          finding(
+            'worker_outdated',
+            `the worker is version ${printable(state.version)}, the daemon ${version}`,
+            restart,
+          ),
+        ];
+  if (state.hooks === null) {
+    return [
+      ...outdated,
+      finding('worker_idle', 'the worker was started before [hooks] KEEP = true was set', restart),
+    ];
+  }
+  const { unguarded, putBack } = state.hooks;
+  return [
+    ...outdated,
+    ...listed(unguarded, ({ path, why }) =>
+      finding(
+        'repository_unguarded',
+        `${printable(path)} has no working hooks, and the worker cannot put them in: ${printable(why)}`,
+        'fix this; the worker then continues by itself',
+      ),
+    ),
+    ...(putBack.count === 0
+      ? []
+      : [
+          finding(
+            'hooks_replaced',
+            `the hooks were taken out or replaced ${counted(putBack.count, 'time', 'times')}, and put back, the last in ${printable(putBack.last ?? '')}`,
+            'nothing, if the forge did this; docs/forges/hooks.md tells what makes it leave them alone',
+          ),
+        ]),
+  ];
 }
 
 function settings({ configWrittenAt, restartKeys, lostSecrets, pid }: Observed): Finding[] {

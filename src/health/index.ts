@@ -15,6 +15,7 @@ export {
   type Observed,
   type ObservedFleet,
   type ObservedRename,
+  type ObservedWorker,
   type OfflineTally,
   type TroubledPlace,
   type WaitedFor,

@@ -79,6 +79,7 @@ export interface Observed {
   readonly sweepEveryMs: number;
   /** Since when and why the list of refused owners cannot be written for hooks; null if it can. */
   readonly unpublished: Away | null;
+  readonly worker: ObservedWorker;
   /** Null if there was none. */
   readonly offlineDecisions: OfflineTally | null;
   /** Why the last sweep failed; null if it did not. */
@@ -96,6 +97,22 @@ export interface Observed {
   readonly uid: number;
   /** The time by the host's clock, milliseconds since 1970. */
   readonly now: number;
+}
+
+/** The worker that keeps repositories guarded. */
+export interface ObservedWorker {
+  /** `[hooks] KEEP`. */
+  readonly isWanted: boolean;
+  /** Its last report; null if there was none. */
+  readonly state: {
+    readonly version: string;
+    readonly hooks: {
+      readonly unguarded: Listed<TroubledPlace>;
+      readonly putBack: { readonly count: number; readonly last: string | null };
+    } | null;
+  } | null;
+  /** The time since its last report, or since the daemon started. */
+  readonly silentMs: number;
 }
 
 /** The offline decisions that hooks have reported since the daemon started. */

@@ -6,6 +6,7 @@
  * thread, decides, or keeps figures.
  */
 
+export { Directories } from './directories.ts';
 export type { WatchedDisk } from './disks.ts';
 export type { FormerOwner } from './former-owners.ts';
 export type { Hang } from './hangs.ts';

@@ -15,6 +15,7 @@ import {
   type OfflineReport,
   type RefusalRecord,
   type UploadSettings,
+  type WorkerState,
 } from '../../src/gate/index.ts';
 import { Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import { openStore, openUnitSources } from '../../src/store/index.ts';
@@ -46,6 +47,7 @@ export interface Told {
   takesOffline: boolean;
   readonly measured: string[];
   readonly letThrough: string[];
+  readonly workers: WorkerState[];
   readonly unforeseen: unknown[];
   uploads: UploadSettings;
   readonly notUnderstood: string[];
@@ -90,6 +92,7 @@ export async function openWorld(
     takesOffline: true,
     measured: [],
     letThrough: [],
+    workers: [],
     unforeseen: [],
     uploads: {
       routes: [],
@@ -116,6 +119,7 @@ export async function openWorld(
       if (told.takesOffline) told.offlineDecisions.push(report);
       return told.takesOffline;
     },
+    workerReported: state => told.workers.push(state),
     health: () => ({ reasons: told.reasons, notes: told.notes }),
     unforeseen: error => told.unforeseen.push(error),
   };

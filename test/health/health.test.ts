@@ -2,6 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { findings, notes, notReady, type Observed } from '../../src/health/index.ts';
+import { version } from '../../src/version.ts';
 import { World, walk } from '../ledger/world.ts';
 
 const none = { first: [], count: 0 };
@@ -25,6 +26,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
     sweptAgoMs: 0,
     sweepEveryMs: 900_000,
     unpublished: null,
+    worker: { isWanted: false, state: null, silentMs: 0 },
     offlineDecisions: null,
     sweepError: null,
     configWrittenAt: null,
@@ -379,3 +381,43 @@ t.test(
     t.match(many.at(-1)?.message, '10 more like these');
   },
 );
+
+t.test('a worker that is wanted and silent is named, and what it cannot guard', async t => {
+  const seen = await observed(t);
+  const hooks = { unguarded: none, putBack: { count: 0, last: null } };
+  const told = (worker: Observed['worker']) =>
+    findings({ ...seen, worker }).filter(({ code }) =>
+      /worker|repository_unguarded|hooks_replaced/.test(code),
+    );
+  t.same(told({ isWanted: false, state: null, silentMs: 99_000 }), [], 'nobody wants one');
+  t.same(told({ isWanted: true, state: null, silentMs: 20_000 }), [], 'the daemon has just started');
+  t.match(told({ isWanted: true, state: null, silentMs: 31_000 }), [
+    {
+      code: 'worker_missing',
+      message: /reported for 31 seconds/,
+      mend: /^systemctl enable --now softquota-worker/,
+    },
+  ]);
+  t.same(told({ isWanted: true, state: { version, hooks }, silentMs: 5000 }), []);
+  t.match(told({ isWanted: true, state: { version: '0.0.1', hooks: null }, silentMs: 5000 }), [
+    { code: 'worker_outdated', message: /the worker is version 0\.0\.1/ },
+    { code: 'worker_idle' },
+  ]);
+  const place = { path: '/srv/git/a/\u001bb.git', why: 'it belongs to the user 7' };
+  const unguarded = { first: [place], count: 1 };
+  t.match(
+    told({
+      isWanted: true,
+      state: { version, hooks: { unguarded, putBack: { count: 2, last: '/srv/git/a/b.git' } } },
+      silentMs: 0,
+    }),
+    [
+      {
+        code: 'repository_unguarded',
+        severity: 'wrong',
+        message: /a\/\\u\{1b\}b\.git has no working hooks.*user 7/,
+      },
+      { code: 'hooks_replaced', severity: 'notice', message: /2 times.*the last in \/srv\/git\/a\/b\.git/ },
+    ],
+  );
+});

@@ -1,0 +1,242 @@
+/**
+ * Keeps repositories guarded: finds new ones in the storage, puts hooks in, and puts back what somebody takes out.
+ *
+ * It looks at the directories above the repositories some times a second, which tells of new ones, and goes round
+ * the hooks of all known repositories. Both take a small part of a core: with many thousands of repositories a
+ * round takes longer. Git and forges still write into a new repository when it appears, so it is looked after
+ * again and again for some seconds.
+ */
+
+import { isDeepStrictEqual } from 'node:util';
+import { type Guard, type Guarded, hooksSignature } from '../githooks/index.ts';
+import {
+  isWithin,
+  type Layout,
+  outermost,
+  resolveLayout,
+  type StorageSettings,
+  walkedRoots,
+} from '../layout/index.ts';
+import { Directories } from '../scan/index.ts';
+import { Pace } from './pace.ts';
+import type { JobReport } from './report.ts';
+
+export interface KeepHooksOptions {
+  readonly storages: readonly StorageSettings[];
+  /** Names of directories that are left out. */
+  readonly exclude: readonly string[];
+  readonly guard: Guard;
+  readonly log: {
+    info(details: object, message: string): void;
+    warn(details: object, message: string): void;
+  };
+  /** Called after something changed in the report. */
+  readonly changed: () => void;
+}
+
+interface Known {
+  /** As it was after somebody looked after it; null: nobody has. */
+  signature: string | null;
+  isGuarded: boolean;
+  /** Why it is not guarded. */
+  why: string | null;
+}
+
+/** A repository that appeared, and is looked after again when the next of these times is over. */
+interface Young {
+  readonly since: number;
+  next: number;
+}
+
+/** Milliseconds after a repository appeared. */
+const looksAfter = [0, 100, 300, 600, 1000, 2000, 5000, 15_000, 60_000];
+const passEveryMs = 200;
+const layoutEveryMs = 10_000;
+/** Of the time of one core: half at first, a fifth for what is new, a twentieth for going round. */
+const restAtFirst = 1;
+const restForNew = 4;
+const restForRound = 19;
+const roundEveryMs = 1000;
+const mostNamed = 20;
+
+export class KeepHooks {
+  readonly #options: KeepHooksOptions;
+  readonly #known = new Map<string, Known>();
+  readonly #young = new Map<string, Young>();
+  readonly #stop = new AbortController();
+  #layout: Layout | null = null;
+  /** On the monotonic clock. */
+  #layoutAt = Number.NEGATIVE_INFINITY;
+  #directories: readonly Directories[] = [];
+  /** Roots below which a repository of a forge was seen. */
+  readonly #forgeRoots = new Set<string>();
+  #putBack = 0;
+  #lastPutBack: string | null = null;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor(options: KeepHooksOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves once every repository that is there now has been looked after. New ones do not wait for that. */
+  async start(): Promise<void> {
+    const { signal } = this.#stop;
+    const pace = new Pace(restForNew, signal);
+    await this.#findNew(pace);
+    const first = [...this.#young.keys()];
+    this.#young.clear();
+    const watching = this.#watch(pace);
+    await this.#goThrough(first, new Pace(restAtFirst, signal));
+    this.#ended = Promise.all([watching, this.#goRound(new Pace(restForRound, signal))]);
+  }
+
+  report(): JobReport {
+    const unguarded = [...this.#known].filter(([, { isGuarded, why }]) => !isGuarded && why !== null);
+    const first = unguarded.slice(0, mostNamed).map(([path, { why }]) => ({ path, why: why ?? '' }));
+    return {
+      repositories: this.#known.size,
+      unguarded: { count: unguarded.length, first },
+      putBack: { count: this.#putBack, last: this.#lastPutBack },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#ended;
+  }
+
+  get #isStopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  async #watch(pace: Pace): Promise<void> {
+    while (!this.#isStopped) {
+      await pace.pause(passEveryMs);
+      await this.#findNew(pace);
+      await this.#lookAfterYoung(pace);
+    }
+  }
+
+  /** The directories above the repositories, as the storage lies now; a root that is missing may come. */
+  #resolve(): void {
+    const now = performance.now();
+    if (now - this.#layoutAt < layoutEveryMs) return;
+    this.#layoutAt = now;
+    const { storages, exclude } = this.#options;
+    const layout = resolveLayout(storages, exclude);
+    if (isDeepStrictEqual(layout, this.#layout)) return;
+    this.#layout = layout;
+    const roots = outermost(walkedRoots(layout).filter(({ state }) => state === 'present'));
+    this.#directories = roots.map(root => new Directories(layout, root));
+  }
+
+  async #findNew(pace: Pace): Promise<void> {
+    this.#resolve();
+    for (const directories of this.#directories) {
+      const steps = directories.pass();
+      for (let step = steps.next(); !this.#isStopped; step = steps.next()) {
+        this.#meet(directories.takeFound());
+        if (step.done === true) {
+          for (const path of step.value.gone) this.#forget(path);
+          break;
+        }
+        await pace.step();
+      }
+    }
+  }
+
+  #meet(paths: readonly string[]): void {
+    for (const path of paths) {
+      this.#known.set(path, { signature: null, isGuarded: false, why: null });
+      this.#young.set(path, { since: performance.now(), next: 0 });
+    }
+  }
+
+  #forget(path: string): void {
+    this.#known.delete(path);
+    this.#young.delete(path);
+  }
+
+  async #lookAfterYoung(pace: Pace): Promise<void> {
+    for (const [path, young] of this.#young) {
+      if (this.#isStopped) return;
+      const age = performance.now() - young.since;
+      if (age < (looksAfter[young.next] ?? 0)) continue;
+      while (age >= (looksAfter[young.next] ?? Number.POSITIVE_INFINITY)) young.next += 1;
+      const isGuarded = await this.#lookAfter(path);
+      // What nothing touched since it was guarded, for so long, is left to the round.
+      if (young.next === looksAfter.length || (isGuarded && age > settledMs)) this.#young.delete(path);
+      await pace.step();
+    }
+  }
+
+  /** Goes round all that is known, and looks after what became another. */
+  async #goRound(pace: Pace): Promise<void> {
+    while (!this.#isStopped) {
+      const begun = performance.now();
+      await this.#goThrough([...this.#known.keys()], pace);
+      await pace.pause(Math.max(roundEveryMs - (performance.now() - begun), passEveryMs));
+    }
+  }
+
+  async #goThrough(paths: readonly string[], pace: Pace): Promise<void> {
+    for (const path of paths) {
+      if (this.#isStopped) return;
+      if (!this.#young.has(path)) await this.#lookAfter(path);
+      await pace.step();
+    }
+  }
+
+  /** Guards a repository where it changed since it was guarded; true if it is guarded. */
+  async #lookAfter(path: string): Promise<boolean> {
+    const known = this.#known.get(path);
+    if (known === undefined) return false;
+    const { guard, log, changed } = this.#options;
+    const signature = await hooksSignature(path).catch(() => null);
+    if (signature !== null && signature === known.signature) return known.isGuarded;
+    if (signature === null) {
+      // It is gone, or nothing of it is there yet: the directories above tell.
+      this.#take(known, null, { isGuarded: false, why: null });
+      return false;
+    }
+    const wasGuarded = known.isGuarded;
+    const found = await guard.guard(path, this.#isInForge(path));
+    if (found.isForge) this.#rememberForge(path);
+    const isGuarded = found.is === 'guarded';
+    if (found.put && wasGuarded) {
+      this.#putBack += 1;
+      this.#lastPutBack = path;
+      log.warn({ path }, 'the hooks were taken out or replaced; they are back');
+      changed();
+    } else if (found.put) log.info({ path }, 'the hooks are put in');
+    // What is not guarded is tried again each time.
+    const settled = isGuarded ? await hooksSignature(path).catch(() => null) : null;
+    if (this.#take(known, settled, { isGuarded, why: whyOf(found) })) {
+      if (found.is === 'fault') log.warn({ path, why: found.why }, 'a repository is not guarded');
+      changed();
+    }
+    return isGuarded;
+  }
+
+  /** Keeps what was found; true if a fault came or went. */
+  #take(known: Known, signature: string | null, { isGuarded, why }: Omit<Known, 'signature'>): boolean {
+    const isOther = known.why !== why;
+    Object.assign(known, { signature, isGuarded, why });
+    return isOther;
+  }
+
+  #isInForge(path: string): boolean {
+    return [...this.#forgeRoots].some(root => isWithin(path, root));
+  }
+
+  #rememberForge(path: string): void {
+    for (const { path: root } of this.#layout?.roots ?? [])
+      if (isWithin(path, root)) this.#forgeRoots.add(root);
+  }
+}
+
+const settledMs = 5000;
+
+function whyOf({ is, why }: Guarded): string | null {
+  return is === 'fault' ? (why ?? 'its hooks cannot be put in') : null;
+}

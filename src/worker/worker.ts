@@ -1,0 +1,80 @@
+/** The worker as a whole: its jobs, and its reports to the daemon. */
+
+import type { Guard } from '../githooks/index.ts';
+import type { StorageSettings } from '../layout/index.ts';
+import type { Logger } from '../service/index.ts';
+import { version } from '../version.ts';
+import { sendReport } from './connection.ts';
+import { KeepHooks } from './keep-hooks.ts';
+import type { WorkerReport } from './report.ts';
+
+export interface WorkerOptions {
+  /** `[server] TRUSTED_SOCKET`. */
+  readonly trustedSocket: string;
+  readonly storages: readonly StorageSettings[];
+  readonly exclude: readonly string[];
+  /** Null where `[hooks] KEEP` is false. */
+  readonly guard: Guard | null;
+  readonly log: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** The daemon takes the worker for gone after some of these. */
+const reportEveryMs = 5000;
+/** Changes within this time are reported together. */
+const gatherMs = 200;
+
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #hooks: KeepHooks | null;
+  #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
+  #fault: string | null = null;
+  #sending: Promise<void> = Promise.resolve();
+
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    const { guard, storages, exclude, log } = options;
+    const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
+    const changed = (): void => this.#reportIn(gatherMs);
+    this.#hooks = guard && new KeepHooks({ storages: ofGit, exclude, guard, log, changed });
+  }
+
+  /** Resolves once every job has gone through all that there is. */
+  async start(): Promise<void> {
+    this.#report();
+    await this.#hooks?.start();
+    this.#reportIn(0);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer ?? undefined);
+    await this.#hooks?.close();
+    await this.#sending;
+  }
+
+  /** The next report is due then, if it would come later. */
+  #reportIn(milliseconds: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#timer ?? undefined);
+    this.#timer = setTimeout(() => this.#report(), milliseconds);
+  }
+
+  #report(): void {
+    this.#sending = this.#sending.then(() => this.#send()).finally(() => this.#reportIn(reportEveryMs));
+  }
+
+  async #send(): Promise<void> {
+    const { trustedSocket, log } = this.#options;
+    const fault = await sendReport(trustedSocket, this.#state());
+    if (fault === this.#fault) return;
+    this.#fault = fault;
+    if (fault === null) log.info({ socket: trustedSocket }, 'the daemon takes reports');
+    else log.warn({ socket: trustedSocket, why: fault }, 'the daemon takes no report; the worker goes on');
+  }
+
+  #state(): WorkerReport {
+    const uid = process.geteuid?.() ?? -1;
+    return { version, pid: process.pid, uid, hooks: this.#hooks?.report() ?? null };
+  }
+}

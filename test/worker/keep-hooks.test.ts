@@ -1,0 +1,147 @@
+/** Repositories that are kept guarded: those that are there, those that appear, and those whose hooks go. */
+
+import { chown, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { installHooks, writeForgeTemplates } from '../../src/githooks/index.ts';
+import { makeForgeHooks } from '../githooks/forge-hooks.ts';
+import { World } from './world.ts';
+
+const put = /hooks are put in/;
+const back = /they are back/;
+
+t.test('what is there is guarded at the start, and what appears soon after', async t => {
+  const world = await World.open(t);
+  await world.keeper.start();
+  t.ok(await world.isProtected(world.path('first/first')));
+  await world.server.repository('git/bob/new.git');
+  await world.line(world.path('bob/new'), put);
+  await world.asks(world.path('bob/new'));
+  t.equal((await world.push(world.path('bob/new'))).code, 0);
+  t.equal(world.checksOf(world.path('bob/new')), 1);
+  t.same(world.keeper.report(), {
+    repositories: 2,
+    unguarded: { count: 0, first: [] },
+    putBack: { count: 0, last: null },
+  });
+});
+
+t.test('hooks that go, or become others, come back, and this is counted', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  await world.keeper.start();
+  await world.asks(first);
+  await rm(join(first, 'hooks'), { recursive: true });
+  await world.line(first, back);
+  t.ok(await world.isProtected(first));
+  world.said.length = 0;
+  const other = join(first, 'hooks/pre-receive.new');
+  await writeFile(other, '#!/bin/sh\nexit 0\n', { mode: 0o755 });
+  await rename(other, join(first, 'hooks/pre-receive'));
+  await world.line(first, back);
+  t.ok(await world.isProtected(first), 'the other one goes on after it');
+  t.match(world.keeper.report().putBack, { count: 2, last: first });
+});
+
+t.test('a repository that moves is found again, and one that goes is forgotten', async t => {
+  const world = await World.open(t);
+  await world.keeper.start();
+  await mkdir(world.server.path('git/carol'));
+  await rename(world.path('first/first'), world.path('carol/moved'));
+  await rm(join(world.path('carol/moved'), 'hooks/pre-receive'));
+  await world.line(world.path('carol/moved'), put);
+  while (world.keeper.report().repositories !== 1) await new Promise(setImmediate);
+  t.ok(await world.isProtected(world.path('carol/moved')));
+});
+
+t.test('nothing is written through a link, and a fault that goes is noticed', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  await mkdir(world.server.path('elsewhere'));
+  await rm(join(first, 'hooks'), { recursive: true });
+  await symlink(world.server.path('elsewhere'), join(first, 'hooks'));
+  await world.keeper.start();
+  t.match(await world.line(first, /not guarded/), { why: /symbolic link/ });
+  t.match(world.keeper.report().unguarded, { count: 1, first: [{ path: first, why: /symbolic link/ }] });
+  t.same(await readdir(world.server.path('elsewhere')), []);
+  await rm(join(first, 'hooks'));
+  await world.line(first, put);
+  t.ok(await world.isProtected(first));
+  t.equal(world.keeper.report().unguarded.count, 0);
+});
+
+t.test(
+  'a repository of another user is left alone, and named',
+  { skip: process.getuid?.() !== 0 },
+  async t => {
+    const world = await World.open(t);
+    const first = world.path('first/first');
+    await chown(first, 4242, 4242);
+    await world.keeper.start();
+    t.match(await world.line(first, /not guarded/), { why: /belongs to the user 4242/ });
+    t.same(await readdir(join(first, 'hooks')), []);
+  },
+);
+
+t.test('a configuration that somebody else is writing is waited for', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  await writeFile(join(first, 'config.lock'), '');
+  await world.keeper.start();
+  t.match(await world.line(first, /not guarded/), { why: /config\.lock exists/ });
+  t.ok(await world.isProtected(first), 'the hooks are there');
+  await rm(join(first, 'config.lock'));
+  await world.asks(first);
+});
+
+/** Enough that some are met in every state of their making. */
+const count = process.env.SOFTQUOTA_LONG === undefined ? 60 : 500;
+
+async function makeMany(world: World, template?: string): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, index) => `owner${index % 7}/r${index}`);
+  const made: string[] = [];
+  let next = 0;
+  const make = async () => {
+    for (let name = names[next++]; name !== undefined; name = names[next++]) {
+      made.push(await world.makeForge(name, template));
+    }
+  };
+  await Promise.all([make(), make()]);
+  return made;
+}
+
+t.test('of many repositories that a forge makes, none stays unguarded', async t => {
+  t.setTimeout(600_000);
+  const world = await World.open(t);
+  await makeForgeHooks(world.path('first/first'));
+  await world.keeper.start();
+  for (const path of await makeMany(world)) {
+    await world.line(path, put);
+    await world.asks(path);
+    const pushed = await world.push(path);
+    t.equal(pushed.code, 0, pushed.stderr);
+    t.equal(world.checksOf(path), 1, path);
+  }
+  const resynchronized = world.path('owner0/r0');
+  await makeForgeHooks(resynchronized);
+  t.ok(await world.isProtected(resynchronized), 'the forge replaced its own hooks only');
+});
+
+t.test('with the template not one push goes unasked, from the first on', async t => {
+  t.setTimeout(600_000);
+  const world = await World.open(t);
+  await makeForgeHooks(world.path('first/first'));
+  const report = await installHooks([world.path('first/first')], {
+    socket: world.gate.socket,
+    hookConf: world.server.noConf,
+  });
+  const [forge] = await writeForgeTemplates([world.server.path('git')], report, {});
+  await world.keeper.start();
+  const template = forge?.template ?? '';
+  for (let index = 0; index < count; index++) {
+    const path = await world.makeForge(`owner${index % 7}/r${index}`, template);
+    const pushed = await world.push(path);
+    t.equal(pushed.code, 0, pushed.stderr);
+    t.equal(world.checksOf(path), 1, path);
+  }
+});
