@@ -12,7 +12,6 @@ import { enoughDescriptors } from '../../src/service/index.ts';
 import { must, run } from '../e2e/run.ts';
 
 const systemd = fileURLToPath(new URL('../../systemd', import.meta.url));
-const service = join(systemd, 'softquota.service');
 
 async function unitsHere(): Promise<readonly string[]> {
   const names = await readdir(systemd);
@@ -38,19 +37,33 @@ async function rootOf(t: Test): Promise<string> {
 
 t.test('systemd accepts every unit, without a word', async t => {
   const units = await unitsHere();
-  t.strictSame(units, ['softquota-trusted.socket', 'softquota.service', 'softquota.socket']);
+  t.strictSame(units, [
+    'softquota-trusted.socket',
+    'softquota-worker.service',
+    'softquota.service',
+    'softquota.socket',
+  ]);
   const paths = units.map(name => join(systemd, name));
   const verified = await run('systemd-analyze', ['verify', '--man=no', ...paths]);
   t.match(verified, { code: 0, stdout: '', stderr: '' });
 });
 
-t.test('systemd finds the service exposed by 2.5 of 10 at most', async t => {
-  const args = ['security', '--offline=true', '--no-pager', '--threshold=25', service];
-  const { code, stdout } = await run('systemd-analyze', args);
-  t.equal(code, 0, stdout);
-  const [, exposure] = /Overall exposure level for softquota\.service: ([\d.]+)/.exec(stdout) ?? [];
-  t.ok(Number(exposure) <= 2.5);
-  t.comment(`exposure ${exposure}`);
+for (const name of ['softquota', 'softquota-worker']) {
+  t.test(`systemd finds ${name}.service exposed by 2.5 of 10 at most`, async t => {
+    const unit = join(systemd, `${name}.service`);
+    const args = ['security', '--offline=true', '--no-pager', '--threshold=25', unit];
+    const { code, stdout } = await run('systemd-analyze', args);
+    t.equal(code, 0, stdout);
+    const [, exposure] = /Overall exposure level for softquota[-\w]*\.service: ([\d.]+)/.exec(stdout) ?? [];
+    t.ok(Number(exposure) <= 2.5);
+    t.comment(`exposure ${exposure}`);
+  });
+}
+
+t.test('the worker runs as the user of git, with no right of root’s', async t => {
+  t.strictSame(await valuesOf('softquota-worker.service', 'User'), ['git']);
+  t.strictSame(await valuesOf('softquota-worker.service', 'CapabilityBoundingSet'), ['']);
+  t.strictSame(await valuesOf('softquota-worker.service', 'RestartPreventExitStatus'), ['77 78']);
 });
 
 t.test('the daemon may read every repository, and has no other right of root’s', async t => {
