@@ -52,6 +52,10 @@ for (const client of clients) {
   await putHooks(target, daemon.socket, client);
   addHook(client, target);
 }
+const [quickest = 'curl'] = clients;
+const wholeTarget = await makeTarget(join(owner, 'hook-whole.git'));
+await putHooks(wholeTarget, daemon.socket, quickest, 'whole');
+addHook('whole', wholeTarget);
 
 const pushed = {
   none: await makeTarget(join(owner, 'none.git')),
@@ -86,6 +90,7 @@ print({
       ...figuresOf(`sh and ${client} alone`, `sh + ${client}`, null),
       ...figuresOf(`the hook by ${client}`, client, client === 'nc' ? 4 : 8),
     ]),
+    stubFigure(),
     pushFigure(),
     {
       what: 'a push with empty hooks',
@@ -161,6 +166,17 @@ function figuresOf(what: string, name: string, most: number | null): readonly Fi
     },
     figure(', processor time', ours.processorMs, empty.processorMs),
   ];
+}
+
+function stubFigure(): Figure {
+  const [stub, whole] = [sampleOf(quickest), sampleOf('whole')];
+  return {
+    what: `the hook by ${quickest}, which a stub of some hundred bytes reads`,
+    ours: spread(stub.ms, milliseconds),
+    instead: `a whole hook in the repository ${spread(whole.ms, milliseconds)}`,
+    ratio: ratioOf(stub.ms, whole.ms),
+    goal: null,
+  };
 }
 
 function pushFigure(): Figure {

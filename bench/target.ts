@@ -34,13 +34,23 @@ export async function makeTarget(target: string): Promise<string> {
   return target;
 }
 
-/** Puts the hooks into the target; they ask by the client, or by the quickest that this host has. */
-export async function putHooks(target: string, socket: string, client?: Client): Promise<void> {
-  const options = { socket, hookConf: join(target, 'no-hook.conf') };
-  const { repositories } = await installHooks(
-    [target],
-    client === undefined ? options : { ...options, client },
-  );
+/**
+ * Puts the hooks into the target, as stubs unless `whole`; they ask by the client, or by the quickest that this
+ * host has.
+ */
+export async function putHooks(
+  target: string,
+  socket: string,
+  client?: Client,
+  form: 'stub' | 'whole' = 'stub',
+): Promise<void> {
+  const { repositories, wholeBecause } = await installHooks([target], {
+    socket,
+    hookConf: join(target, 'no-hook.conf'),
+    ...(client && { client }),
+    ...(form === 'whole' && { shared: 'none' }),
+  });
+  if (wholeBecause !== null) throw new Error(`the target has no stubs: ${wholeBecause}`);
   const [result] = repositories;
   if (result === undefined || 'fault' in result) throw new Error(`the hooks are not in: ${result?.fault}`);
 }
