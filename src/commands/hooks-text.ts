@@ -14,6 +14,7 @@ import {
   type InstallReport,
   type InstallResult,
   isProtected,
+  type RemovedTemplate,
   type RemoveResult,
   type RepositoryFault,
   type RepositoryStatus,
@@ -108,7 +109,11 @@ function didWords(name: HookName, { did, previous }: InstalledHook): string {
   return `${name} ${did}${previous === null ? '' : ` (the previous hook runs as ${previous})`}`;
 }
 
-export function removeText(results: readonly RemoveResult[], report: WithdrawReport | null): string {
+export function removeText(
+  results: readonly RemoveResult[],
+  report: WithdrawReport | null,
+  templates: readonly RemovedTemplate[],
+): string {
   const did = (hooks: WithdrawReport['hooks']) => hookNames.map(name => `${name} ${hooks[name]}`).join(', ');
   return lines([
     ...(report === null ? [] : [`${report.gitolite.common}: ${did(report.hooks)}`]),
@@ -116,6 +121,11 @@ export function removeText(results: readonly RemoveResult[], report: WithdrawRep
       isFault(result) ? faultLine(result) : `${result.repository}: ${did(result.hooks)}`,
     ),
     `${counted(results.length, 'repository', 'repositories')}.`,
+    ...templates.map(({ template, fault }) =>
+      fault === null
+        ? `${template} is removed: take init.templateDir out of the configuration of the forge.`
+        : `${template}: ${fault}`,
+    ),
   ]);
 }
 

@@ -16,6 +16,7 @@ import {
   parseOnError,
   type RemoveDone,
   type RepositoryStatus,
+  removeForgeTemplates,
   removeHooks,
   type SharedPlace,
   withdrawHooks,
@@ -23,6 +24,7 @@ import {
   writeShared,
 } from '../githooks/index.ts';
 import type { Parts } from '../in-time/index.ts';
+import { survey } from '../survey/index.ts';
 import { printable } from '../text/index.ts';
 import { distributeJson, installJson, statusJson, withdrawJson } from './hooks-json.ts';
 import { type HooksTask, type InstallTaskOptions, rootsHelp, type TargetOptions } from './hooks-task.ts';
@@ -77,7 +79,8 @@ async function install(
   const { server } = configFrom(options, note);
   const onError = options.onError === undefined ? {} : { onError: parseOnError(options.onError) };
   const lastFor = options.lastFor === undefined ? {} : { lastFor: parseLastFor(options.lastFor) };
-  const target = await targetOf(roots, options, note);
+  const known = options.gitolite === undefined ? await emptyForges(roots) : [];
+  const target = known.length > 0 ? { repositories: [] } : await targetOf(roots, options, note);
   const shared = options.shared === undefined ? {} : { shared: await sharedIn(options.shared) };
   const wanted = { socket: server.socket, ...onError, ...lastFor, ...shared, parts };
   if ('gitolite' in target) {
@@ -89,15 +92,21 @@ async function install(
   }
   const report = await installHooks(target.repositories, wanted);
   const template = options.template === undefined ? {} : { directory: resolve(options.template) };
-  const forges = await writeForgeTemplates(
-    roots.map(root => resolve(root)),
-    report,
-    template,
-  );
+  const places = roots.map(root => resolve(root));
+  const forges = await writeForgeTemplates(places, report, { ...template, known });
+  const isDone = report.repositories.every(isReached) && forges.every(({ fault }) => fault === null);
   return {
     output: options.json === true ? jsonText(installJson(report, forges)) : installText(report, forges),
-    status: report.repositories.every(isReached) ? exitCodes.done : exitCodes.refused,
+    status: isDone ? exitCodes.done : exitCodes.refused,
   };
+}
+
+/** The roots if they have no repository yet, and are those of Gitea or Forgejo; else none. */
+async function emptyForges(roots: readonly string[]): Promise<readonly string[]> {
+  const places = roots.map(root => resolve(root));
+  if (places.length === 0 || (await findRepositories(places)).repositories.length > 0) return [];
+  const surveys = await Promise.all(places.map(place => survey(place).catch(() => null)));
+  return surveys.every(found => found?.layout === 'gitea' || found?.layout === 'forgejo') ? places : [];
 }
 
 async function sharedIn(place: string): Promise<SharedPlace> {
@@ -133,12 +142,14 @@ async function remove(
   const target = await targetOf(roots, options, note);
   const report = 'gitolite' in target ? await withdrawHooks(target.gitolite, parts) : null;
   const results = report?.repositories ?? (await removeHooks(target.repositories, parts));
+  const templates = await removeForgeTemplates(roots.map(root => resolve(root)));
+  const isFaulty = results.some(isFault) || templates.some(({ fault }) => fault !== null);
   return {
     output:
       options.json === true
         ? jsonText(report === null ? results : withdrawJson(report))
-        : removeText(results, report),
-    status: results.some(isFault) ? exitCodes.refused : exitCodes.done,
+        : removeText(results, report, templates),
+    status: isFaulty ? exitCodes.refused : exitCodes.done,
   };
 }
 

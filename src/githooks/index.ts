@@ -53,4 +53,9 @@ export {
 export { packageShared, type SharedPlace, stub, writeShared } from './shared.ts';
 export { configAsksForSignedPushes } from './signed-pushes.ts';
 export { hooksStatus, isProtected, type RepositoryStatus, type StatusReport } from './status.ts';
-export { type ForgeTemplate, writeForgeTemplates } from './template.ts';
+export {
+  type ForgeTemplate,
+  type RemovedTemplate,
+  removeForgeTemplates,
+  writeForgeTemplates,
+} from './template.ts';

@@ -11,6 +11,7 @@ import { isWithin } from '../layout/index.ts';
 import { type Belonging, Folder } from './folder.ts';
 import type { HookSettings } from './future.ts';
 import { customFolder, folderFile, hookNames } from './hook.ts';
+import { isOurEntry } from './inspect.ts';
 import type { InstallReport, InstallResult } from './install.ts';
 import { reasonOf } from './reason.ts';
 import { git } from './settings.ts';
@@ -33,16 +34,26 @@ const usualPlace = '.softquota/template';
 
 type Kind = 'gitea' | 'gogs';
 
-/** Writes a template for each of the roots below which `installHooks` found repositories of a forge. */
+export interface TemplateOptions {
+  /** Instead of the usual place below the root. */
+  readonly directory?: string;
+  /** The roots that are known to be those of Gitea or Forgejo, also while they have no repository. */
+  readonly known?: readonly string[];
+}
+
+/**
+ * Writes a template for each of the roots below which `installHooks` found repositories of a forge, and for those
+ * that are known to be a forge's.
+ */
 export async function writeForgeTemplates(
   roots: readonly string[],
   report: InstallReport,
-  { directory }: { readonly directory?: string },
+  { directory, known = [] }: TemplateOptions,
 ): Promise<readonly ForgeTemplate[]> {
   const written: ForgeTemplate[] = [];
   for (const root of roots) {
     const physical = await realpath(root).catch(() => root);
-    const kind = kindBelow(physical, report.repositories);
+    const kind = kindBelow(physical, report.repositories) ?? (known.includes(root) ? 'gitea' : null);
     if (kind === null) continue;
     const place = directory === undefined ? { base: physical, below: usualPlace } : await placeOf(directory);
     const template = directory ?? join(physical, usualPlace);
@@ -55,6 +66,78 @@ export async function writeForgeTemplates(
     }
   }
   return written;
+}
+
+/** The result for one root: the template that was taken out, or why not. */
+export interface RemovedTemplate {
+  readonly template: string;
+  readonly fault: string | null;
+}
+
+/** Takes the templates at the usual place below these roots out again. Nothing of other people is touched. */
+export async function removeForgeTemplates(roots: readonly string[]): Promise<readonly RemovedTemplate[]> {
+  const removed: RemovedTemplate[] = [];
+  for (const root of roots) {
+    const physical = await realpath(root).catch(() => root);
+    const template = join(physical, usualPlace);
+    try {
+      if (await removeBelow(physical, usualPlace.split('/'), removeTemplate))
+        removed.push({ template, fault: null });
+    } catch (error) {
+      removed.push({ template, fault: reasonOf(error) });
+    }
+  }
+  return removed;
+}
+
+/** Does something in a directory below another, then removes what has become empty; false where it is not there. */
+async function removeBelow(
+  path: string,
+  names: readonly string[],
+  act: (folder: Folder) => Promise<boolean>,
+): Promise<boolean> {
+  const folder = await Folder.open(path);
+  try {
+    return await inBelow(folder, names, act);
+  } finally {
+    await folder.close();
+  }
+}
+
+async function inBelow(
+  folder: Folder,
+  [name, ...others]: readonly string[],
+  act: (folder: Folder) => Promise<boolean>,
+): Promise<boolean> {
+  if (name === undefined) return act(folder);
+  const next = await folder.directory(name);
+  if (next === null) return false;
+  try {
+    if (!(await inBelow(next, others, act))) return false;
+  } finally {
+    await next.close();
+  }
+  await folder.removeEmpty(name);
+  return true;
+}
+
+async function removeTemplate(template: Folder): Promise<boolean> {
+  let isOurTemplate = false;
+  for (const name of hookNames) {
+    for (const [names, file] of [
+      [['hooks', `${name}.d`], folderFile],
+      [[customFolder], name],
+    ] as const) {
+      const removed = await inBelow(template, names, async folder => {
+        if (!isOurEntry(name, folder.entry(file))) return false;
+        await folder.remove(file);
+        return true;
+      });
+      isOurTemplate ||= removed;
+    }
+  }
+  if (isOurTemplate && template.entry('config').kind === 'file') await template.remove('config');
+  return isOurTemplate;
 }
 
 /** The forge whose repositories lie below the root; null where there are none, or the root is one itself. */

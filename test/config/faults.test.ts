@@ -45,7 +45,7 @@ t.test('an unknown name gets the name that was meant, or the names there are', a
   t.match(message('TOTAL = 1G\n'), /^app\.ini:1: TOTAL: is before the first \[section\]\. It belongs to/);
   t.match(message('[repos]\nPATH = /a/{owner}\n'), /Did you mean \[storage\.repos\]\?$/);
   t.match(message('[storage.packges]\n'), /Did you mean \[storage\.packages\]\?$/);
-  t.match(message('[hooks]\nMOTD = hello\n'), /does not know this key\. Known here: CONTACT\.$/);
+  t.match(message('[hooks]\nMOTD = hello\n'), /does not know this key\. Known here: CONTACT, KEEP\.$/);
   t.match(message('[quota]\nENABLED[] = true\n'), /Did you mean ENABLED\?$/);
   t.equal(faultsOf(t, '[nowhere at all]\nA = 1\nB = 2\n').length, 1);
 });

@@ -1,0 +1,113 @@
+/** `softquota hooks install` in the directory of a forge, and where its stubs find their file. */
+
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { makeForgeHooks } from '../githooks/forge-hooks.ts';
+import { must } from './run.ts';
+import { Server } from './server.ts';
+
+async function open(t: Test) {
+  const server = await Server.open(t, { started: false });
+  // Nobody but its owner writes there.
+  await chmod(server.folder, 0o755);
+  const repository = await server.repository('alice/app');
+  const root = join(server.folder, 'git');
+  return {
+    server,
+    repository,
+    root,
+    template: join(root, '.softquota/template'),
+    install: (...args: readonly string[]) => server.softquota(['hooks', 'install', ...args, root]),
+  };
+}
+
+t.test('install says what goes into the app.ini of Gitea, and nothing that has no effect there', async t => {
+  const { server, repository, root, template, install } = await open(t);
+  await makeForgeHooks(repository);
+  const { code, stdout } = await install();
+  t.equal(code, 0, stdout);
+  t.match(stdout, `${repository}: pre-receive installed, post-receive installed`);
+  t.match(stdout, `    [git.config]\n    init.templateDir = ${template}\n`);
+  t.notMatch(stdout, /git config --system|core\.hooksPath/);
+  t.match(await readFile(join(template, 'config'), 'utf8'), `socket = ${server.socket('gate')}`);
+
+  const json = JSON.parse((await install('--json')).stdout);
+  t.match(json.future.forges, [
+    { root, template, fault: null, lines: ['[git.config]', /^init\.templateDir = /] },
+  ]);
+
+  const removed = await server.softquota(['hooks', 'remove', root]);
+  t.equal(removed.code, 0);
+  t.match(
+    removed.stdout,
+    `${template} is removed: take init.templateDir out of the configuration of the forge.`,
+  );
+  t.strictSame((await readdir(root)).sort(), ['alice']);
+  await install();
+
+  const fresh = server.path('bob/new');
+  await must('git', ['-c', `init.templateDir=${template}`, 'init', '-q', '--bare', fresh]);
+  await makeForgeHooks(fresh);
+  t.equal((await server.softquota(['hooks', 'status', '--config', server.config, root])).code, 0);
+});
+
+t.test('a template that cannot be written is named, and everything else is done', async t => {
+  const { server, repository, root, template, install } = await open(t);
+  await makeForgeHooks(repository);
+  await writeFile(join(root, '.softquota'), 'a file\n');
+  const { code, stdout } = await install();
+  t.equal(code, 1);
+  t.match(stdout, `${template}: the template for new repositories could not be written: `);
+  t.equal((await server.softquota(['hooks', 'status', repository])).code, 0);
+  await rm(join(root, '.softquota'));
+  t.equal((await install('--template', join(server.folder, 'template'))).code, 0);
+  t.match(await readFile(join(server.folder, 'template/config'), 'utf8'), /socket = /);
+});
+
+t.test('plain repositories are told of git’s system configuration, as before', async t => {
+  const { install } = await open(t);
+  const { stdout } = await install();
+  t.match(stdout, /git config --system init\.templateDir/);
+  t.notMatch(stdout, /\[git\.config\]/);
+});
+
+t.test(
+  '--shared writes the file that stubs run, none puts whole hooks in, and so does the variable',
+  async t => {
+    const { server, repository, root, install } = await open(t);
+    const hook = () => readFile(join(repository, 'hooks/pre-receive'), 'utf8');
+    const shared = join(server.folder, 'lib/hooks');
+    t.equal((await install('--shared', shared)).code, 0);
+    t.match(await hook(), `\nhook='${shared}/pre-receive'\n`);
+    t.equal((await server.softquota(['hooks', 'status', root])).code, 0);
+    await rm(join(shared, 'pre-receive'));
+    const status = await server.softquota(['hooks', 'status', root]);
+    t.equal(status.code, 1);
+    t.match(status.stdout, `${shared}/pre-receive is outdated or missing`);
+
+    t.equal((await install('--shared', 'none')).code, 0);
+    const whole = await hook();
+    t.match(whole, /^# scripts\/generate\.ts assembles this file/m);
+    t.equal((await install()).code, 0);
+    t.ok((await hook()).length < 1500, 'a stub again');
+    const options = { env: { SOFTQUOTA_SHARED_HOOKS: 'none' } };
+    await server.softquota(['hooks', 'install', root], options);
+    t.equal(await hook(), whole);
+    const relative = await install('--shared', 'hooks');
+    t.equal(relative.code, 2);
+    t.match(relative.stderr, /expected an absolute path, or none/);
+  },
+);
+
+t.test('a forge without a repository gets its template, too', async t => {
+  const { server } = await open(t);
+  const root = join(server.folder, 'gitea-repositories');
+  await mkdir(root);
+  const { code, stdout } = await server.softquota(['hooks', 'install', root]);
+  t.equal(code, 0, stdout);
+  t.match(stdout, `init.templateDir = ${root}/.softquota/template\n`);
+  const other = join(server.folder, 'other');
+  await mkdir(other);
+  t.equal((await server.softquota(['hooks', 'install', other])).code, 2, 'nobody knows what this is');
+});
