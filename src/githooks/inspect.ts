@@ -70,30 +70,25 @@ export async function inspectPlace(hooks: Folder, name: HookName, isForge = fals
     const previous = folder?.entry(previousFile) ?? { kind: 'absent' };
     mustBeFile(inFolder, `${hooks.path}/${name}.d/${folderFile}`);
     mustBeFile(previous, `${hooks.path}/${name}.d/${previousFile}`);
-    const seen = { main, folder, inFolder, previous };
-    return {
-      name,
-      below: belowOf(hooks),
-      ...seen,
-      delegates: runsItself(name, main),
-      isForge: isOfForge(name, seen, isForge),
-    };
+    return placeWith(name, hooks, { main, folder, inFolder, previous }, isForge);
   } catch (error) {
     await folder?.close();
     throw error;
   }
 }
 
+type SeenFiles = Pick<HookPlace, 'main' | 'folder' | 'inFolder' | 'previous'>;
+
+function placeWith(name: HookName, hooks: Folder, seen: SeenFiles, isKnownForge = false): HookPlace {
+  const delegates = runsItself(name, seen.main);
+  return { name, below: belowOf(hooks), ...seen, delegates, isForge: isOfForge(name, seen, isKnownForge) };
+}
+
 /**
  * Ours in the folder may be from the template of a forge that has not written its own hooks yet. Where another hook
  * is in the place of the forge's, nothing replaces it.
  */
-function isOfForge(
-  name: HookName,
-  seen: Pick<HookPlace, 'main' | 'folder' | 'inFolder'>,
-  isKnown = false,
-): boolean {
-  const { main, folder, inFolder } = seen;
+function isOfForge(name: HookName, { main, folder, inFolder }: SeenFiles, isKnown: boolean): boolean {
   if (main.kind === 'file' && !isOurEntry(name, main)) return runsItself(name, main);
   return isKnown || isOurEntry(name, inFolder) || folder?.entry(forgeFile).kind === 'file';
 }
@@ -140,14 +135,7 @@ async function placeThrough(hooks: Folder, name: HookName): Promise<HookPlace> {
     const main = await entryOf(hooks, name);
     const inFolder = await entryOf(folder, folderFile);
     const previous = await entryOf(folder, previousFile);
-    const seen = { main, folder, inFolder, previous };
-    return {
-      name,
-      below: belowOf(hooks),
-      ...seen,
-      delegates: runsItself(name, main),
-      isForge: isOfForge(name, seen),
-    };
+    return placeWith(name, hooks, { main, folder, inFolder, previous });
   } catch (error) {
     await folder?.close();
     throw error;

@@ -97,35 +97,36 @@ t.test('a configuration that somebody else is writing is waited for', async t =>
 /** Enough that some are met in every state of their making. */
 const count = process.env.SOFTQUOTA_LONG === undefined ? 60 : 500;
 
-async function makeMany(world: World, template?: string): Promise<string[]> {
+/** Makes them two at a time, and does something with each while others are made. */
+async function makeMany(world: World, act: (path: string) => Promise<void>): Promise<void> {
   const names = Array.from({ length: count }, (_, index) => `owner${index % 7}/r${index}`);
-  const made: string[] = [];
   let next = 0;
   const make = async () => {
-    for (let name = names[next++]; name !== undefined; name = names[next++]) {
-      made.push(await world.makeForge(name, template));
-    }
+    for (let name = names[next++]; name !== undefined; name = names[next++])
+      await act(await world.makeForge(name));
   };
   await Promise.all([make(), make()]);
-  return made;
 }
 
-t.test('of many repositories that a forge makes, none stays unguarded', async t => {
-  t.setTimeout(600_000);
-  const world = await World.open(t);
-  await makeForgeHooks(world.path('first/first'));
-  await world.keeper.start();
-  for (const path of await makeMany(world)) {
-    await world.line(path, put);
-    await world.asks(path);
-    const pushed = await world.push(path);
-    t.equal(pushed.code, 0, pushed.stderr);
-    t.equal(world.checksOf(path), 1, path);
-  }
-  const resynchronized = world.path('owner0/r0');
-  await makeForgeHooks(resynchronized);
-  t.ok(await world.isProtected(resynchronized), 'the forge replaced its own hooks only');
-});
+t.test(
+  'of many repositories that a forge makes while others are pushed to, none stays unguarded',
+  async t => {
+    t.setTimeout(600_000);
+    const world = await World.open(t);
+    await makeForgeHooks(world.path('first/first'));
+    await world.keeper.start();
+    await makeMany(world, async path => {
+      await world.line(path, put);
+      await world.asks(path);
+      const pushed = await world.push(path);
+      t.equal(pushed.code, 0, pushed.stderr);
+      t.equal(world.checksOf(path), 1, path);
+    });
+    const resynchronized = world.path('owner0/r0');
+    await makeForgeHooks(resynchronized);
+    t.ok(await world.isProtected(resynchronized), 'the forge replaced its own hooks only');
+  },
+);
 
 t.test('with the template not one push goes unasked, from the first on', async t => {
   t.setTimeout(600_000);
