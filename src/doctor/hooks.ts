@@ -77,13 +77,15 @@ export function checkHooks(
   };
 }
 
-/** The hooks that git runs, and ours where one of them runs it. */
+/** The hooks that git runs, ours where one of them runs it, and the files that stubs run. */
 function filesOf(repository: Repository, status: RepositoryStatus): RunHook[] {
   const directory = runDirectory(repository, status);
   const run = hookNames.map(name => `${directory}/${name}`);
   const states = 'fault' in status || status.hooksPath !== null ? [] : Object.values(status.hooks);
   const ours = states.flatMap(hook =>
-    hook.state === 'installed' ? [`${repository.path}/${hook.file}`] : [],
+    hook.state === 'installed'
+      ? [`${repository.path}/${hook.file}`, ...(hook.stub === null ? [] : [hook.stub.runs])]
+      : [],
   );
   return [...new Set([...run, ...ours])].map(path => ({ path, user: repository.user }));
 }

@@ -58,6 +58,9 @@ const restForNew = 4;
 const restForRound = 19;
 const roundEveryMs = 1000;
 const mostNamed = 20;
+const longestWhy = 1000;
+/** Characters as JSON; the daemon takes 64 KiB. */
+const mostReported = 20_000;
 
 export class KeepHooks {
   readonly #options: KeepHooksOptions;
@@ -92,7 +95,14 @@ export class KeepHooks {
 
   report(): JobReport {
     const unguarded = [...this.#known].filter(([, { isGuarded, why }]) => !isGuarded && why !== null);
-    const first = unguarded.slice(0, mostNamed).map(([path, { why }]) => ({ path, why: why ?? '' }));
+    const first: { path: string; why: string }[] = [];
+    let length = 0;
+    for (const [path, { why }] of unguarded.slice(0, mostNamed)) {
+      const place = { path, why: (why ?? '').slice(0, longestWhy) };
+      length += JSON.stringify(place).length;
+      if (length > mostReported) break;
+      first.push(place);
+    }
     return {
       repositories: this.#known.size,
       unguarded: { count: unguarded.length, first },

@@ -67,6 +67,12 @@ export const hookFaults: readonly Fault[] = [
     names: '/opt/hooks/pre-receive',
   },
   {
+    what: "git's user may not read the file that a stub runs",
+    break: `softquota hooks install --shared /opt/closed ${app} && chmod 700 /opt/closed/pre-receive`,
+    found: ['hook_blocked'],
+    names: 'git may not run /opt/closed/pre-receive',
+  },
+  {
     what: 'a hook belongs to root, and only root may run it',
     break: `chown root ${app}/hooks/pre-receive && chmod 700 ${app}/hooks/pre-receive`,
     found: ['hook_blocked'],

@@ -83,6 +83,21 @@ t.test(
   },
 );
 
+t.test('a report of many faults with long paths stays small enough for the daemon', async t => {
+  const world = await World.open(t);
+  for (let index = 0; index < 30; index++) {
+    const name = `${'a'.repeat(240)}/${String(index).padStart(2, '0')}${'\u0001'.repeat(240)}`;
+    const repository = await world.server.repository(`git/${name}.git`);
+    await rm(join(repository, 'hooks'), { recursive: true });
+    await symlink('/nowhere', join(repository, 'hooks'));
+  }
+  await world.keeper.start();
+  const report = world.keeper.report();
+  t.equal(report.unguarded.count, 30);
+  t.ok(report.unguarded.first.length > 0);
+  t.ok(JSON.stringify(report).length < 40_000);
+});
+
 t.test('a configuration that somebody else is writing is waited for', async t => {
   const world = await World.open(t);
   const first = world.path('first/first');
