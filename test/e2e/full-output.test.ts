@@ -4,13 +4,14 @@ import { readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { buildProgram } from '../../src/commands/index.ts';
 import { mountSmall } from '../faults/small-disk.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { launcher } from './daemon.ts';
 import { fleetHost } from './fleet-hosts.ts';
+import { RecordedForgejo, recordedCases } from './recorded-forgejo.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
 
@@ -29,10 +30,12 @@ function leavesOf(command: Command, name = ''): string[] {
 }
 
 /** Each command that prints, with what it is given. */
-async function linesOf(server: Server): Promise<readonly (readonly string[])[]> {
+async function linesOf(t: Test, server: Server): Promise<readonly (readonly string[])[]> {
   const file = (name: string): string => join(server.folder, name);
   await writeFile(file('policy.json'), '{"rules": [], "groups": []}');
   await writeFile(file('claims.json'), '{"sub": "1", "groups": []}');
+  const { url, token } = await RecordedForgejo.open(t, recordedCases().slice(0, 2));
+  await writeFile(file('token'), token);
   return [
     ['serve', '--check-config'],
     ['serve', '--print-config'],
@@ -69,6 +72,7 @@ async function linesOf(server: Server): Promise<readonly (readonly string[])[]> 
     ['auth', 'sync', 'company', file('claims.json'), '--user', 'alice', '--try'],
     ['policy', 'export'],
     ['policy', 'import', file('policy.json'), '--yes'],
+    ['policy', 'compare', '--from', url, '--token-file', file('token')],
     ['policy', 'lint'],
     ['policy', 'simulate', file('policy.json')],
     ['hooks', 'install', file('git')],
@@ -116,10 +120,11 @@ t.test('every command that prints ends with 74 where standard output is full', a
     },
     restore: () => done('backup', join(one.folder, 'saved.json')),
   };
-  const lines = await linesOf(one);
+  const lines = await linesOf(t, one);
   const known = lines.map(line => line.join(' '));
   for (const command of leavesOf(await buildProgram(() => {}))) {
-    if (command === 'receive-pack') continue; // becomes git, and prints nothing of its own
+    // One becomes git, and the other only logs.
+    if (command === 'receive-pack' || command === 'worker') continue;
     t.ok(
       known.some(line => `${line} `.startsWith(`${command} `)),
       `${command} is run below`,
