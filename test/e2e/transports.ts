@@ -1,6 +1,7 @@
 /** Ways to reach a repository: its path, a real sshd, git http-backend behind web servers, and git daemon. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -125,13 +126,23 @@ async function isUp(
   await until(answers, () => `${name} does not come up:\n${log}`);
 }
 
+/** Below those that the system gives to connections and to whoever asks for any port. */
+const ports = { first: 10_240, last: 32_767 } as const;
+
+/** A port that nobody has now, and that the system gives nobody else before it is used. */
 export async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // as it is of every TCP server that listens
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const server = createTcpServer().listen(randomInt(ports.first, ports.last + 1), '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    const { port } = server.address() as AddressInfo; // as it is of every TCP server that listens
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** Whether somebody says a first word there. */
