@@ -103,7 +103,7 @@ t.test('a quota moves to a shared store while the daemon runs, and comes home', 
   await tells(server, 'threshold', 3);
   // A host keeps refusals back for a second; what it has not written yet is no part of a copy.
   await tells(server, 'refusal', refused);
-  const onBoth = await server.usageIs('bob', bytes => bytes > 60_000);
+  const onBoth = await server.usageIs('bob', bytes => bytes > 40_000);
   const home = await server.softquota(['store', 'copy', '--to', 'sqlite', '--verify', '--json']);
   t.match(home, { code: 0, stderr: '' });
   const all = await eventsOf(server);
@@ -212,7 +212,7 @@ t.test('hosts are listed and forgotten by programs, too', async t => {
   const { address, servers } = await startSingle(t);
   const one = await fleetHost(t, { address, host: 'one', repositories: ['alice/app'] });
   const two = await fleetHost(t, { address, host: 'two', repositories: ['alice/app'] });
-  await one.usageIs('alice', bytes => bytes > 60_000);
+  await one.usageIs('alice', bytes => bytes > 40_000);
   const list = async () => JSON.parse((await one.softquota(['host', 'list', '--json'])).stdout);
   t.strictSame(oddKeys(await list()), []);
   t.match(await list(), [
