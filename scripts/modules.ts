@@ -62,7 +62,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
   ],
   'in-time': ['text', 'layout'],
   githooks: ['bounded', 'text', 'layout', 'in-time'],
-  worker: ['layout', 'service', 'scan', 'githooks'],
+  worker: ['layout', 'scan', 'githooks'],
   survey: ['bounded', 'text', 'quota', 'layout', 'config', 'githooks'],
   doctor: [
     'bounded',

@@ -17,6 +17,7 @@ import {
   type StorageSettings,
   walkedRoots,
 } from '../layout/index.ts';
+import type { Log } from '../log.ts';
 import { Directories } from '../scan/index.ts';
 import { Pace } from './pace.ts';
 import type { JobReport } from './report.ts';
@@ -26,10 +27,7 @@ export interface KeepHooksOptions {
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
   readonly guard: Guard;
-  readonly log: {
-    info(details: object, message: string): void;
-    warn(details: object, message: string): void;
-  };
+  readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called after something changed in the report. */
   readonly changed: () => void;
 }

@@ -2,7 +2,7 @@
 
 import type { Guard } from '../githooks/index.ts';
 import type { StorageSettings } from '../layout/index.ts';
-import type { Logger } from '../service/index.ts';
+import type { Log } from '../log.ts';
 import { version } from '../version.ts';
 import { sendReport } from './connection.ts';
 import { KeepHooks } from './keep-hooks.ts';
@@ -15,7 +15,7 @@ export interface WorkerOptions {
   readonly exclude: readonly string[];
   /** Null where `[hooks] KEEP` is false. */
   readonly guard: Guard | null;
-  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
 }
 
 /** The daemon takes the worker for gone after some of these. */
