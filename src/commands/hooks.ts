@@ -29,7 +29,7 @@ export function addHooks(program: Command, exit: Exit): void {
         'or others may change it, the repository gets whole hooks.\n' +
         "In repositories of Gitea, Forgejo and Gogs the hooks lie where the forge's own hooks run them and where it never\n" +
         'replaces them; a template directory for new repositories is written, with the setting that makes the forge use it.\n' +
-        'GitLab repositories get no hooks, because GitLab does not run them. With --gitolite the hooks are installed\n' +
+        'GitLab repositories get no hooks, because GitLab runs only its global ones. With --gitolite the hooks are installed\n' +
         'once for gitolite, which links them into every present and future repository.',
     )
     .addHelpText('after', exitStatuses)

@@ -135,7 +135,7 @@ export const doctorFindings = {
     severity: 'wrong',
     meaning:
       'A repository belongs to GitLab, which does not run the hooks of a repository, so its pushes are not checked.',
-    mend: 'none: the repository is measured, and no push is refused',
+    mend: 'install the global hook, for which doctor does not look: [forges/hooks.md](forges/hooks.md#gitlab)',
   },
   config_included: {
     severity: 'notice',

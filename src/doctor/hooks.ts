@@ -98,7 +98,7 @@ function runDirectory({ path }: Repository, status: RepositoryStatus): string {
 function faultsOf(context: HostContext, repository: Repository, status: RepositoryStatus): Fault[] {
   if (isProtected(status)) return [];
   if (!('fault' in status) && status.gitlab !== null) {
-    const mend = 'none: its usage is measured, and no push is refused';
+    const mend = 'install the global hook of GitLab: docs/forges/hooks.md  # doctor does not look for it';
     return [{ code: 'hook_gitlab', repository: repository.path, what: status.gitlab, mend }];
   }
   const directory = runDirectory(repository, status);

@@ -21,5 +21,5 @@ export function gitlabEvidence(path: string, settings: RepositorySettings | null
 
 /** Why hooks are of no use in such a repository. */
 export function gitlabWords(evidence: string): string {
-  return `a GitLab repository (${evidence}): GitLab does not run its hooks, so no push is checked or refused`;
+  return `a GitLab repository (${evidence}): GitLab does not run its hooks, so no push is checked or refused, except by a global hook (docs/forges/hooks.md)`;
 }

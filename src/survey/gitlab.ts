@@ -11,7 +11,7 @@ import { isDirectory } from './directories.ts';
 import { type Recognised, type StorePlace, section } from './recognised.ts';
 
 const noHooks =
-  'GitLab does not run the hooks of a repository: usage is measured and reported, and no push is refused.';
+  'GitLab does not run the hooks of a repository: usage is measured and reported, and no push is refused, except by its global hook (docs/forges/hooks.md).';
 
 const below = ['', 'repositories', 'git-data/repositories'];
 
