@@ -1,10 +1,8 @@
 /** Putting the hooks where gitolite distributes them from, and taking them out again. */
 
-import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { SoftquotaError, systemCode } from '../errors.ts';
+import { SoftquotaError } from '../errors.ts';
 import type { Parts } from '../in-time/index.ts';
-import { beforeFollow, lookAt } from '../layout/index.ts';
 import { findRepositories } from './find.ts';
 import { Folder } from './folder.ts';
 import type { Gitolite } from './gitolite.ts';
@@ -18,6 +16,7 @@ import {
   installHooks,
   installIn,
 } from './install.ts';
+import { physical } from './physical.ts';
 import { type RemoveDone, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 import { wholeHooks } from './shared.ts';
 
@@ -149,16 +148,6 @@ async function openCommon(gitolite: Gitolite): Promise<Folder> {
 async function existingCommon({ common }: Gitolite): Promise<Folder | null> {
   const path = await physical(common);
   return path === null ? null : Folder.open(path);
-}
-
-async function physical(path: string): Promise<string | null> {
-  try {
-    beforeFollow(path);
-    return await lookAt(path, () => realpath(path));
-  } catch (error) {
-    if (systemCode(error) === 'ENOENT') return null;
-    throw error;
-  }
 }
 
 async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promise<void> {

@@ -4,7 +4,7 @@
  * A forge replaces `hooks/pre-receive` of a repository that it makes, and leaves alone what its own hook runs.
  */
 
-import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { isWithin } from '../layout/index.ts';
@@ -13,6 +13,7 @@ import type { HookSettings } from './future.ts';
 import { customFolder, folderFile, hookNames } from './hook.ts';
 import { isOurEntry } from './inspect.ts';
 import type { InstallReport, InstallResult } from './install.ts';
+import { physical } from './physical.ts';
 import { reasonOf } from './reason.ts';
 import { git } from './settings.ts';
 import { StubChoice } from './shared.ts';
@@ -52,13 +53,14 @@ export async function writeForgeTemplates(
 ): Promise<readonly ForgeTemplate[]> {
   const written: ForgeTemplate[] = [];
   for (const root of roots) {
-    const physical = await realpath(root).catch(() => root);
-    const kind = kindBelow(physical, report.repositories) ?? (known.includes(root) ? 'gitea' : null);
+    const path = await placeOfRoot(root);
+    if (path === null) continue;
+    const kind = kindBelow(path, report.repositories) ?? (known.includes(root) ? 'gitea' : null);
     if (kind === null) continue;
-    const place = directory === undefined ? { base: physical, below: usualPlace } : await placeOf(directory);
-    const template = directory ?? join(physical, usualPlace);
-    const told = { root: physical, template, ...advice(kind, template) };
+    const template = directory ?? join(path, usualPlace);
+    const told = { root: path, template, ...advice(kind, template) };
     try {
+      const place = directory === undefined ? { base: path, below: usualPlace } : await placeOf(directory);
       await write(place, kind, report);
       written.push({ ...told, fault: null });
     } catch (error) {
@@ -66,6 +68,11 @@ export async function writeForgeTemplates(
     }
   }
   return written;
+}
+
+/** The root without links; null where it is not there or cannot be reached, which has been said by then. */
+function placeOfRoot(root: string): Promise<string | null> {
+  return physical(root).catch(() => null);
 }
 
 /** The result for one root: the template that was taken out, or why not. */
@@ -78,10 +85,11 @@ export interface RemovedTemplate {
 export async function removeForgeTemplates(roots: readonly string[]): Promise<readonly RemovedTemplate[]> {
   const removed: RemovedTemplate[] = [];
   for (const root of roots) {
-    const physical = await realpath(root).catch(() => root);
-    const template = join(physical, usualPlace);
+    const path = await placeOfRoot(root);
+    if (path === null) continue;
+    const template = join(path, usualPlace);
     try {
-      if (await removeBelow(physical, usualPlace.split('/'), removeTemplate))
+      if (await removeBelow(path, usualPlace.split('/'), removeTemplate))
         removed.push({ template, fault: null });
     } catch (error) {
       removed.push({ template, fault: reasonOf(error) });
@@ -211,7 +219,7 @@ interface Place {
  */
 async function placeOf(directory: string): Promise<Place> {
   for (let path = directory; ; path = dirname(path)) {
-    const base = await realpath(path).catch(() => null);
+    const base = await physical(path);
     if (base !== null) return { base, below: relative(path, directory) };
   }
 }
