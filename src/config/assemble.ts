@@ -119,7 +119,7 @@ function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly Up
       methods: values.take(keys.methods),
       subject: subject ?? 'none',
       owner,
-      notOwners: new Set(),
+      isNoOwner: () => false,
       client: 'any',
     };
   });

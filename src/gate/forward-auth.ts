@@ -41,14 +41,16 @@ export function answerForwardAuth(
       undecided(services, response, isPage, asked);
       return;
     }
-    for (const upload of uploadsOf(routes, asked.method, asked.target)) {
+    const uploads = uploadsOf(routes, asked.method, asked.target);
+    for (const upload of uploads) {
       const refused = refusalOf(services, upload, isPage);
       if (refused === null) continue;
       refuse(services, response, upload, refused);
       return;
     }
-    if (isPage) sendJson(response, 503, notRefused);
-    else allow(response);
+    if (!isPage) allow(response);
+    else if (uploads.length === 0) sendJson(response, 403, notByQuota);
+    else sendJson(response, 503, notRefused);
   } catch (error) {
     services.unforeseen(error);
     undecided(services, response, isPage, 'internal error; the log of softquota has details');
@@ -72,6 +74,8 @@ interface Refused extends OwnerDecision {
   readonly decision: Refusal;
 }
 
+/** A proxy that refuses for a reason of its own shows the same page. */
+const notByQuota = 'This request is refused, and not by the quota.';
 /** Who asked a moment ago was refused, and is not any more: the client has to begin anew. */
 const notRefused = 'The quota does not refuse this any more: try again.';
 

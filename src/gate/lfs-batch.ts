@@ -30,10 +30,11 @@ const longestAnswerBytes = 16 * 1024 * 1024;
 const answerMs = 30_000;
 const lfsType = 'application/vnd.git-lfs+json';
 
-const offered = z.object({
-  objects: z.array(
-    z.object({ size: z.number().int().min(0).default(0), actions: z.looseObject({}).nullish() }),
-  ),
+const offered = z.object({ objects: z.array(z.unknown()) });
+/** An object that the server would take. A size that it makes nothing of counts as none. */
+const wanted = z.object({
+  size: z.number().int().min(0).catch(0),
+  actions: z.looseObject({ upload: z.unknown().refine(action => action !== undefined && action !== null) }),
 });
 
 /** An answer of the LFS server, whole. */
@@ -77,8 +78,9 @@ export async function answerLfsBatch(
 function bytesToUpload({ status, body }: Passed): number | null {
   if (status !== 200) return null;
   const objects = offered.safeParse(jsonOf(body)).data?.objects ?? [];
-  const wanted = objects.filter(({ actions }) => actions?.upload !== undefined);
-  return wanted.length === 0 ? null : wanted.reduce((sum, { size }) => sum + size, 0);
+  // One by one: an object that is odd hides no other.
+  const sizes = objects.flatMap(object => wanted.safeParse(object).data?.size ?? []);
+  return sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0);
 }
 
 /** Null: let through. A refusal is on record, as that of a check is. */

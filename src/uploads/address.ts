@@ -2,8 +2,8 @@
  * The address of a request, in each way in which a server may read it.
  *
  * A proxy asks about an address as the client wrote it, and the server behind it may read that in its own way:
- * some resolve dots, some take an encoded slash for a slash. So an address has up to four readings, and what
- * one of them grows is asked about.
+ * some resolve dots, some take an encoded slash for a slash. So an address has several readings, and what one
+ * of them grows is asked about.
  */
 
 export interface RequestAddress {
@@ -14,18 +14,18 @@ export interface RequestAddress {
 
 /** Reads a request's target, absolute or not; never throws: what is not understood stands as it is written. */
 export function readAddress(target: string): RequestAddress {
-  const [withoutFragment = ''] = target.split('#', 1);
-  const end = withoutFragment.indexOf('?');
-  const path = (end === -1 ? withoutFragment : withoutFragment.slice(0, end)).replace(
-    /^https?:\/\/[^/]*/i,
-    '',
-  );
-  const query = new URLSearchParams(end === -1 ? '' : withoutFragment.slice(end + 1));
-  const written = path.split('/').map(decoded);
-  const split = written.flatMap(name => name.split('/'));
-  const all = [written, split].flatMap(names => {
-    const present = names.filter(name => name !== '');
-    return [present, withoutDots(present)];
+  const end = target.indexOf('?');
+  const path = (end === -1 ? target : target.slice(0, end)).replace(/^https?:\/\/[^/]*/i, '');
+  const query = new URLSearchParams(end === -1 ? '' : target.slice(end + 1));
+  // No client sends a fragment; who does may be cut off there, or not.
+  const [cutOff = ''] = path.split('#', 1);
+  const all = [path, cutOff].flatMap(text => {
+    const written = text.split('/').map(decoded);
+    const split = written.flatMap(name => name.split('/'));
+    return [written, split].flatMap(names => {
+      const present = names.filter(name => name !== '');
+      return [present, withoutDots(present)];
+    });
   });
   const readings = [...new Map(all.map(names => [names.join('\0'), names])).values()];
   return { readings, query };

@@ -145,7 +145,6 @@ export const presetNames = Object.keys(presetRoutes) as readonly PresetName[]; /
 
 /** The beginnings of GitLab's own addresses, where a group would stand. */
 const gitlabNames: ReadonlySet<string> = new Set(['-', 'admin', 'api', 'dashboard', 'groups', 'users', 'v2']);
-const noNames: ReadonlySet<string> = new Set();
 
 /** The batch endpoints of LFS servers, below a path of the server. */
 export function lfsBatchRoutes(base: string): readonly UploadRoute[] {
@@ -182,8 +181,9 @@ function made(
 ): UploadRoute {
   const prefix = isAtRoot ? '' : base.replace(/\/$/, '');
   const templates = urls.map(url => known(`${prefix}${url}`));
-  const notOwners = preset === 'gitlab' ? gitlabNames : noNames;
-  return { name: preset, order: presetOrder, templates, methods, subject, owner: null, notOwners, client };
+  // A project's number names no owner.
+  const isNoOwner = (name: string) => preset === 'gitlab' && (gitlabNames.has(name) || /^\d+$/.test(name));
+  return { name: preset, order: presetOrder, templates, methods, subject, owner: null, isNoOwner, client };
 }
 
 /** A template of ours that cannot be parsed is a mistake of ours. */

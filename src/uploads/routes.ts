@@ -17,8 +17,8 @@ export interface UploadRoute {
   readonly subject: RouteSubject;
   /** Whose it is where no template says so. */
   readonly owner: string | null;
-  /** Names, in lower case, that stand where an owner would and are none. */
-  readonly notOwners: ReadonlySet<string>;
+  /** Tells of a name, in lower case, that it stands where an owner would and is none. */
+  readonly isNoOwner: (name: string) => boolean;
   /** `git`: the answer is read by git, which shows plain text only. */
   readonly client: 'git' | 'any';
 }
@@ -41,43 +41,43 @@ export function inAskingOrder(routes: readonly UploadRoute[]): readonly UploadRo
 }
 
 /**
- * The uploads that a request may start, by the readings of its address: none, one, or several where readings
- * name several owners; then it may go on only if all of them may. The first route that matches by any reading
- * decides; one that says that nothing grows has to match by all of them.
+ * The uploads that a request may start: for each reading of its address what the first route that matches that
+ * reading says. None, one, or several where servers may read the address differently; then it may go on only
+ * if all of them may.
  */
 export function uploadsOf(routes: readonly UploadRoute[], method: string, target: string): readonly Upload[] {
   const verb = method.toUpperCase();
   const asked = routes.filter(({ methods }) => methods.includes(verb));
   if (asked.length === 0) return [];
   const { readings, query } = readAddress(target);
-  for (const route of asked) {
-    const matches = readings.flatMap(names => {
-      const found = firstMatch(route, names, query);
-      return found === null ? [] : [found];
-    });
-    if (route.subject === 'none') {
-      if (matches.length === readings.length) return [];
-      continue;
-    }
+  const uploads = readings.flatMap(names => uploadIn(asked, names, query) ?? []);
+  return [...new Map(uploads.map(upload => [JSON.stringify(upload), upload])).values()];
+}
+
+function uploadIn(
+  routes: readonly UploadRoute[],
+  names: readonly string[],
+  query: URLSearchParams,
+): Upload | null {
+  for (const route of routes) {
+    const captured = firstMatch(route, names, query);
+    if (captured === null) continue;
     const { subject } = route;
-    const uploads = matches.flatMap(captured => {
-      const owner = captured.owner ?? route.owner;
-      return owner === null ? [] : [uploadTo(route, subject, owner, captured)];
-    });
-    if (uploads.length > 0)
-      return [...new Map(uploads.map(upload => [JSON.stringify(upload), upload])).values()];
+    if (subject === 'none') return null;
+    const owner = captured.owner ?? route.owner;
+    if (owner !== null) return uploadTo(route, subject, owner, captured);
   }
-  return [];
+  return null;
 }
 
 function firstMatch(
-  { templates, notOwners }: UploadRoute,
+  { templates, isNoOwner }: UploadRoute,
   names: readonly string[],
   query: URLSearchParams,
 ): Captured | null {
   for (const template of templates) {
     const found = matchReading(template, names, query);
-    if (found !== null && !notOwners.has(found.owner?.toLowerCase() ?? '')) return found;
+    if (found !== null && !isNoOwner(found.owner?.toLowerCase() ?? '')) return found;
   }
   return null;
 }

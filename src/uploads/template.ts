@@ -77,7 +77,7 @@ export function matchReading(
   names: readonly string[],
   asked: RequestAddress['query'],
 ): Captured | null {
-  if (!query.every(([name, value]) => asked.getAll(name).some(each => each.toLowerCase() === value))) {
+  if (!query.every(([name, value]) => asked.getAll(name).some(each => isValue(each, value)))) {
     return null;
   }
   // What was found not to match is not tried again, so that long addresses take no long time.
@@ -106,6 +106,12 @@ export function matchReading(
     return found === null ? null : { ...captured, ...found };
   };
   return matchFrom(0, 0);
+}
+
+/** A fragment behind the value is cut off by some. */
+function isValue(text: string, value: string): boolean {
+  const lower = text.toLowerCase();
+  return lower === value || lower.startsWith(`${value}#`);
 }
 
 function matchName(segment: Exclude<Segment, { readonly is: 'rest' }>, name: string): Captured | null {

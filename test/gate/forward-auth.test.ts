@@ -82,6 +82,10 @@ t.test('for a proxy that passes no answer on, the page of a refusal is never tak
   t.same(told.refused, [], 'it was on record before');
   walk('/srv/git/alice/app.git', 'alice', 1);
   t.match(await page(), { status: 503, phrase: /try again/ });
+  t.match(await ask('/v1/forward-auth/refusal', asking('/alice/app', 'GET')), {
+    status: 403,
+    phrase: /not by the quota/,
+  });
 });
 
 t.test('a push is refused early with lines that git shows', async t => {

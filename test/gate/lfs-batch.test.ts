@@ -97,6 +97,13 @@ t.test('an upload over the limit is refused in the form of git-lfs, and is on re
   t.equal((await batch(world, sly)).status, 507, 'by another reading it is alice who uploads');
   t.equal((await batch(world, batchPath.replace('alice', 'bob'))).status, 200);
 
+  const { objects } = JSON.parse(world.upstream.answer);
+  const odd = [{ oid: 'x', size: -1, error: { code: 422 } }, 'x', { oid: 'y', size: 1e300, actions: null }];
+  world.upstream.answer = JSON.stringify({ objects: [...odd, ...objects] });
+  t.equal((await batch(world)).status, 507, 'an odd object hides no other');
+  world.upstream.answer = JSON.stringify({ objects: [{ ...objects[0], size: -5 }] });
+  t.equal((await batch(world)).status, 507, 'whatever its size is');
+
   world.upstream.answer = JSON.stringify({ objects: [{ oid: '0b', size: 5000 }] });
   t.equal((await batch(world)).status, 200, 'what the server has already is not uploaded');
   world.upstream.status = 401;

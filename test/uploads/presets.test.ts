@@ -193,6 +193,22 @@ t.test('no spelling of an address gets past', t => {
   t.end();
 });
 
+t.test('a reading that leads elsewhere hides no other', t => {
+  const sly = (tail: string) => allTold('gitea', 'PUT', `/api/packages/alice/maven/${tail}`);
+  for (const up of ['../../../..', '..%2F../../..', '%2e%2e/%2E./../..'])
+    t.strictSame(sly(`${up}/bob/repo/info/lfs/objects/x/1`).sort(), [
+      `alice ${packages}`,
+      'bob size:git:lfs 1',
+    ]);
+  t.strictSame(allTold('gitea', 'POST', '/v2/alice/im#x/blobs/uploads/'), [`alice ${packages}`]);
+  t.strictSame(
+    allTold('gitlab', 'PUT', '/api/v4/projects/42/packages/generic/a/1/f'),
+    [],
+    'a number is nobody',
+  );
+  t.end();
+});
+
 t.test(
   'what grows nothing must do so by every reading, and what is not understood is read as it stands',
   t => {
