@@ -110,7 +110,7 @@ t.test('a configuration that somebody else is writing is waited for', async t =>
 });
 
 /** Enough that some are met in every state of their making. */
-const count = process.env.SOFTQUOTA_LONG === undefined ? 60 : 500;
+const count = process.env.SOFTQUOTA_LONG === undefined ? 20 : 500;
 
 /** Makes them two at a time, and does something with each while others are made. */
 async function makeMany(world: World, act: (path: string) => Promise<void>): Promise<void> {
