@@ -217,8 +217,9 @@ export class KeepHooks {
       log.warn({ path }, 'the hooks were taken out or replaced; they are back');
       changed();
     } else if (found.put) log.info({ path }, 'the hooks are put in');
-    // What is not guarded is tried again each time.
-    const settled = isGuarded ? await hooksSignature(path).catch(() => null) : null;
+    // What is not guarded is tried again each time; what changed meanwhile, also by this, is looked at once more.
+    const after = isGuarded ? await hooksSignature(path).catch(() => null) : null;
+    const settled = after === signature ? signature : null;
     if (this.#take(known, settled, { isGuarded, why: whyOf(found) })) {
       if (found.is === 'fault') log.warn({ path, why: found.why }, 'a repository is not guarded');
       changed();
