@@ -38,6 +38,12 @@ ${names.map(name => `export const ${name} = http.${name};`).join('\n')}`;
   },
 };
 
+/** The entries that together need every package, and the files that their licenses go into. */
+function licensesOf(entry: (typeof entries)[number]): { readonly license?: { readonly fileName: string } } {
+  if (entry === 'bin') return { license: { fileName: 'licenses.txt' } };
+  return entry === 'forge/worker' ? { license: { fileName: 'licenses-forge.txt' } } : {};
+}
+
 await mkdir(outDir, { recursive: true });
 for (const name of await readdir(outDir)) {
   if (!others.includes(name)) await rm(join(outDir, name), { recursive: true });
@@ -55,7 +61,7 @@ for (const entry of entries) {
       target: 'node24',
       outDir,
       emptyOutDir: false,
-      ...(entry === 'bin' ? { license: { fileName: 'licenses.txt' } } : {}),
+      ...licensesOf(entry),
       rolldownOptions: {
         input: { [bundledName(entry)]: `src/${entry}.ts` },
         treeshake: { moduleSideEffects: id => !id.startsWith(`${root}src/`) },

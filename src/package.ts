@@ -12,6 +12,7 @@ import { existsSync } from 'node:fs';
 export const entries = [
   'commands/job-worker',
   'doctor/impersonator',
+  'forge/worker',
   'scan/io-worker',
   'scan/walker',
   'scan/watcher',

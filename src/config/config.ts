@@ -1,5 +1,6 @@
 /** The configuration as the other rooms see it: typed, complete, frozen to its bottom. */
 
+import type { ForgeSettings } from '../forge/index.ts';
 import type { StorageSettings } from '../layout/index.ts';
 import type { QuotaSettings } from '../quota/index.ts';
 import type { PresetName, UploadRoute } from '../uploads/index.ts';
@@ -37,6 +38,8 @@ export interface Config {
   };
   /** The `[storage.*]` sections with a PATH, in the order of `storageKinds`. */
   readonly storages: readonly StorageSettings[];
+  /** Null: no forge's database is read. */
+  readonly forge: ForgeSettings | null;
   readonly users: { readonly autoCreate: boolean; readonly foldCase: boolean };
   readonly scan: {
     readonly workers: number;

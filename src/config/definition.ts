@@ -8,6 +8,7 @@
 
 import type { Config } from './config.ts';
 import type { Key } from './key.ts';
+import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
 import { log, security, server, store } from './keys-server.ts';
@@ -43,6 +44,7 @@ export const sections: readonly Section[] = [
     keys: storage === 'repos' ? [path, owner, visibility, ruler, shared] : [path, owner, ruler, shared],
   })),
   { name: 'scan', doc: 'How and when storage is measured.', keys: Object.values(scan) },
+  { name: 'forge', doc: 'The forge whose database is read.', keys: Object.values(forgeKeys) },
   { name: 'hooks', doc: 'The messages to pushers.', keys: Object.values(hooks) },
   { name: 'gate', doc: 'What a reverse proxy asks before an upload.', keys: Object.values(gate) },
   {

@@ -60,7 +60,9 @@ async function checked(
   await mkdir(join(folder, 'dist/web'), { recursive: true });
   const licenses = ['# Licenses', ...bundled.map(name => `## ${name} - 1.0.0 (MIT)`)].join('\n');
   await writeFile(join(folder, 'dist/licenses.txt'), licenses);
-  await writeFile(join(folder, 'dist/web/licenses.txt'), '# Licenses\n');
+  for (const name of ['licenses-forge.txt', 'web/licenses.txt']) {
+    await writeFile(join(folder, 'dist', name), '# Licenses\n');
+  }
   return run(process.execPath, [script, file], {
     env: { npm_config_registry: `http://127.0.0.1:${port}/`, HOME: folder },
   });

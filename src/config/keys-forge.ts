@@ -1,0 +1,52 @@
+/** The keys of the forge whose database is read. */
+
+import { z } from 'zod';
+import { forgeKinds, parseDatabaseAddress } from '../forge/index.ts';
+import { keysOfSection } from './key.ts';
+import * as kind from './kinds.ts';
+
+const forgeKey = keysOfSection('forge');
+
+/** Where a forge's database is. The password in it must not be shown. */
+const databaseAddress = kind.textKind(
+  z
+    .string()
+    .trim()
+    .superRefine((text, context) => {
+      const parsed = parseDatabaseAddress(text);
+      if (!parsed.ok) context.addIssue(parsed.problem);
+    }),
+  'Write sqlite:/PATH, postgres://USER:PASSWORD@HOST:PORT/DATABASE or mysql://USER:PASSWORD@HOST:PORT/DATABASE, with user and password percent-encoded; a Unix socket is a percent-encoded path instead of HOST:PORT; ?sslmode=require or verify-full for TLS',
+);
+
+export const forgeKeys = {
+  kind: forgeKey('KIND', kind.optional(kind.oneOf(forgeKinds)), {
+    words: 'none',
+    doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md).',
+    example: 'gitea',
+    of: config => config.forge?.kind ?? null,
+  }),
+  config: forgeKey('CONFIG', kind.optional(kind.path), {
+    words: 'none',
+    doc: "The forge's own configuration file, from which the database's address is read at each connection.",
+    example: '/etc/gitea/app.ini',
+    of: config => config.forge?.configFile ?? null,
+  }),
+  database: forgeKey('DATABASE', kind.optional(databaseAddress), {
+    words: 'the one that CONFIG names',
+    doc: 'The address of the database, such as that of a replica, or with a user who can only read. It wins over CONFIG.',
+    example: 'postgres://softquota:PASSWORD@db.example/gitea',
+    secret: 'password',
+    of: config => config.forge?.database ?? null,
+  }),
+  count: forgeKey('COUNT', kind.oneOf(['once', 'as-forgejo']), {
+    text: 'once',
+    doc: "How an object counts that an owner has several times: `once`, or `as-forgejo`: each time, as Forgejo's own quota does.",
+    of: config => config.forge?.count ?? 'once',
+  }),
+  poll: forgeKey('POLL', kind.duration, {
+    text: '2s',
+    doc: 'How often the database is asked for what is new.',
+    of: config => config.forge?.pollMs ?? 2000,
+  }),
+};

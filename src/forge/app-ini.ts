@@ -1,0 +1,119 @@
+/**
+ * Reads from a forge's own app.ini where its database is.
+ *
+ * The file is read anew for each connection, so that a changed password is found without a reload.
+ * Environment variables in the form that the forges' container images take win over the file.
+ */
+
+import { dirname, resolve } from 'node:path';
+import { parse } from 'ini';
+import { readBounded } from '../bounded/index.ts';
+import { messageOf } from '../errors.ts';
+import { printable } from '../text/index.ts';
+import { type DatabaseAddress, defaultPorts, tlsModeOf } from './address.ts';
+import { ForgeFault } from './fault.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type ValueOf = (section: string, key: string) => string | null;
+
+const prefixes = ['GITEA', 'FORGEJO'] as const;
+
+/** Throws a `ForgeFault` that names the file and the key. */
+export function databaseOfAppIni(file: string, env: Environment): DatabaseAddress {
+  const tree: unknown = parse(textOf(file));
+  const value: ValueOf = (section, key) => {
+    const text =
+      fromEnvironment(env, section, key) ?? fieldOf(section === '' ? tree : fieldOf(tree, section), key);
+    return typeof text === 'string' ? plain(file, section, key, text) : null;
+  };
+  const type = value('database', 'DB_TYPE') ?? 'sqlite3';
+  switch (type) {
+    case 'sqlite3':
+      return { engine: 'sqlite', path: sqlitePath(file, value) };
+    case 'postgres':
+    case 'mysql':
+      return serverOf(file, type, value);
+    default:
+      throw faultIn(file, `[database] DB_TYPE = ${printable(type)} is none of sqlite3, postgres, mysql`);
+  }
+}
+
+function serverOf(file: string, engine: 'postgres' | 'mysql', value: ValueOf): DatabaseAddress {
+  const { host, port } = hostAndPort(value('database', 'HOST') ?? '127.0.0.1', defaultPorts[engine]);
+  const database = value('database', 'NAME');
+  const user = value('database', 'USER');
+  if (database === null || user === null) throw faultIn(file, '[database] NAME or USER is missing');
+  const tls = tlsModeOf(value('database', 'SSL_MODE') ?? 'disable');
+  if (tls === null) throw faultIn(file, '[database] SSL_MODE is not known');
+  const password = value('database', 'PASSWD');
+  return { engine, host, port, user, password, database, tls, schema: value('database', 'SCHEMA') };
+}
+
+/** `host`, `host:port`, `[::1]:port`, or the path of a socket. */
+function hostAndPort(text: string, usual: number): { readonly host: string; readonly port: number } {
+  if (text.startsWith('/')) return { host: text, port: usual };
+  const match = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/.exec(text);
+  if (match === null) return { host: text, port: usual };
+  return { host: match[1] ?? match[2] ?? text, port: Number(match[3] ?? usual) };
+}
+
+/** As the forge finds it: PATH counts from the working directory, whose `data` has it by default. */
+function sqlitePath(file: string, value: ValueOf): string {
+  const work = value('', 'WORK_PATH') ?? /^(.*)\/custom\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file);
+  const data = resolve(work, value('server', 'APP_DATA_PATH') ?? 'data');
+  return resolve(work, value('database', 'PATH') ?? `${data}/gitea.db`);
+}
+
+function textOf(file: string): string {
+  try {
+    const read = readBounded(file, { follow: true });
+    if (read.kind !== 'file') throw faultIn(file, read.kind === 'absent' ? 'is not there' : 'is not a file');
+    if (!read.whole) throw faultIn(file, 'is over 1 MiB');
+    return read.bytes.toString();
+  } catch (error) {
+    if (error instanceof ForgeFault) throw error;
+    throw new ForgeFault(
+      'rights',
+      `${printable(file)} cannot be read: ${messageOf(error)}`,
+      `give the daemon's user read permission for ${printable(file)}, or set [forge] DATABASE instead of CONFIG`,
+      { cause: error },
+    );
+  }
+}
+
+/** `GITEA__database__PASSWD`, whose `__FILE` names a file with the value; a dot is `_0X2E_`. */
+function fromEnvironment(env: Environment, section: string, key: string): string | undefined {
+  if (section === '') return undefined;
+  for (const prefix of prefixes) {
+    const name = `${prefix}__${section.replaceAll('.', '_0X2E_')}__${key}`.toUpperCase();
+    const found = Object.entries(env).find(([one]) => one.toUpperCase() === name)?.[1];
+    if (found !== undefined) return found;
+    const file = Object.entries(env).find(([one]) => one.toUpperCase() === `${name}__FILE`)?.[1];
+    if (file !== undefined) return textOf(file).replace(/\r?\n$/, '');
+  }
+  return undefined;
+}
+
+function plain(file: string, section: string, key: string, text: string): string | null {
+  const value = text
+    .trim()
+    .replace(/^`([\s\S]*)`$/, '$1')
+    .trim();
+  if (/%\([^)]*\)s/.test(value)) {
+    throw faultIn(file, `[${section}] ${key} refers to another value, which softquota does not follow`);
+  }
+  return value === '' ? null : value;
+}
+
+function fieldOf(tree: unknown, name: string): unknown {
+  if (typeof tree !== 'object' || tree === null) return undefined;
+  return Object.entries(tree).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+}
+
+function faultIn(file: string, what: string): ForgeFault {
+  return new ForgeFault(
+    'configuration',
+    `${printable(file)}: ${what}`,
+    'correct [forge] CONFIG in app.ini, or set [forge] DATABASE',
+  );
+}

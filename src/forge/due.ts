@@ -1,0 +1,69 @@
+/**
+ * Decides which parts of a database are read again, by its marks.
+ *
+ * A part is read at once after a change if that is cheap. One that takes long rests for several times as long
+ * as it took: longer where only a mark of the whole database has changed, as any sign-in changes it.
+ */
+
+import type { ChangeMarks } from './database.ts';
+
+/** How many times its duration a part rests, if one of its tables changed, or something somewhere. */
+const restAfterChange = 5;
+const restOtherwise = 50;
+
+interface LastRead {
+  readonly own: string;
+  readonly whole: string | null;
+  readonly endedAt: number;
+  readonly tookMs: number;
+}
+
+export interface Due<Part extends string> {
+  /** To be read now. */
+  readonly parts: ReadonlySet<Part>;
+  /** Those of all parts whose marks are the same as when they were read. */
+  readonly unchanged: ReadonlySet<Part>;
+}
+
+export class DueParts<Part extends string> {
+  readonly #tables: Readonly<Record<Part, readonly string[]>>;
+  readonly #now: () => number;
+  readonly #last = new Map<Part, LastRead>();
+
+  constructor(tables: Readonly<Record<Part, readonly string[]>>, now: () => number) {
+    this.#tables = tables;
+    this.#now = now;
+  }
+
+  due(marks: ChangeMarks, full: boolean): Due<Part> {
+    const parts = new Set<Part>();
+    const unchanged = new Set<Part>();
+    for (const part of this.#parts) {
+      const last = this.#last.get(part);
+      const changed = last === undefined || last.own !== this.#markOf(part, marks);
+      const mayHaveChanged = changed || last.whole !== marks.whole;
+      if (!mayHaveChanged) unchanged.add(part);
+      const rest = last === undefined ? 0 : last.tookMs * (changed ? restAfterChange : restOtherwise);
+      const isRested = last === undefined || this.#now() - last.endedAt >= rest;
+      if (full || (mayHaveChanged && isRested)) parts.add(part);
+    }
+    return { parts, unchanged };
+  }
+
+  /** Parts were read, after these marks were taken. */
+  read(parts: Iterable<Part>, marks: ChangeMarks, tookMs: number): void {
+    const endedAt = this.#now();
+    for (const part of parts) {
+      this.#last.set(part, { own: this.#markOf(part, marks), whole: marks.whole, endedAt, tookMs });
+    }
+  }
+
+  get #parts(): readonly Part[] {
+    // Object.keys forgets the type of the names.
+    return Object.keys(this.#tables) as Part[];
+  }
+
+  #markOf(part: Part, { tables }: ChangeMarks): string {
+    return this.#tables[part].map(table => tables.get(table) ?? '').join(' ');
+  }
+}

@@ -1,0 +1,21 @@
+/** Reasons why a forge's database could not be read, each with its fix. */
+
+export type ForgeFaultCode = 'configuration' | 'unreachable' | 'rights' | 'schema';
+
+export class ForgeFault extends Error {
+  override readonly name = 'ForgeFault';
+  readonly code: ForgeFaultCode;
+  /** A sentence or a command for the administrator. */
+  readonly mend: string;
+
+  constructor(
+    code: ForgeFaultCode,
+    message: string,
+    mend: string,
+    options: { readonly cause?: unknown } = {},
+  ) {
+    super(message, options);
+    this.code = code;
+    this.mend = mend;
+  }
+}

@@ -1,0 +1,22 @@
+/**
+ * The forge reader: reads from a forge's own database who owns what, and the bytes that no walk can attribute.
+ *
+ * It only reads: in short statements, streamed and put together on a thread of its own. A reading tells what
+ * is new since the one before; after a fault the next reading connects anew.
+ */
+
+export { type ParsedAddress, parseDatabaseAddress } from './address.ts';
+export { ForgeFault, type ForgeFaultCode } from './fault.ts';
+export type { Chunk, FigureDrift, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
+export { isAmong } from './names.ts';
+export {
+  type ForgeMembers,
+  type ForgeOwner,
+  type ForgeSummary,
+  forgeLeaves,
+  type Unowned,
+  unitNames,
+  unownedReasons,
+} from './picture.ts';
+export { ForgeReader } from './reader.ts';
+export { type CountRule, type ForgeKind, type ForgeSettings, forgeKinds } from './settings.ts';

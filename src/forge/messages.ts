@@ -1,0 +1,71 @@
+/** Messages between a reader and its thread. */
+
+import type { ForgeFaultCode } from './fault.ts';
+import type { ForgeMembers, ForgeOwner, ForgeSummary } from './picture.ts';
+import type { ForgeSettings } from './settings.ts';
+
+/** The settings that the thread is started with. */
+export interface ThreadSettings {
+  readonly settings: ForgeSettings;
+  /** For the hashes of repositories' names. */
+  readonly seed: string;
+}
+
+/**
+ * How a reading goes: `new` reads what marks say has changed, `full` everything, and `anew` everything as if it
+ * were the first time, so that all of it is told again.
+ */
+export type ReadMode = 'new' | 'full' | 'anew';
+
+/**
+ * `more` asks for what comes after a chunk, so that the one
+ * who takes them is never given more than one at a time. `close` has no answer but the thread's end.
+ */
+export type Request =
+  | { readonly ask: 'read'; readonly mode: ReadMode }
+  | { readonly ask: 'more' }
+  | { readonly ask: 'close' };
+
+/** Some of a reading, in this order; what has not changed since the reading before is left out. */
+export type Chunk =
+  /** The owners who are new, or other than before. */
+  | { readonly is: 'owners'; readonly owners: readonly ForgeOwner[] }
+  /** The ids of all owners. */
+  | { readonly is: 'present'; readonly ids: Float64Array }
+  | { readonly is: 'members'; readonly members: readonly ForgeMembers[] }
+  | { readonly is: 'repositories'; readonly repositories: RepositoryNames }
+  /** Lines of JSON, as sources report them; all of them together are the whole set. */
+  | { readonly is: 'lines'; readonly bytes: Uint8Array };
+
+export interface RepositoryNames {
+  /** Hashes of the names of public repositories, ascending. */
+  readonly publicHashes: Float64Array;
+  /** Repositories that have become public or private, as `owner/name`; null: too many to name. */
+  readonly changed: readonly string[] | null;
+}
+
+/** The end of a reading. */
+export interface ReadResult {
+  /** Null: nothing is new. */
+  readonly summary: ForgeSummary | null;
+  /** Figures that were other than before although no mark said so, by a full reading. */
+  readonly drift: readonly FigureDrift[];
+}
+
+export interface FigureDrift {
+  readonly leaf: string;
+  readonly owners: number;
+  /** The sum of the differences. */
+  readonly bytes: number;
+}
+
+export interface FaultText {
+  readonly code: ForgeFaultCode;
+  readonly message: string;
+  readonly mend: string;
+}
+
+export type Answer =
+  | { readonly is: 'chunk'; readonly chunk: Chunk }
+  | { readonly is: 'done'; readonly result: ReadResult }
+  | { readonly is: 'fault'; readonly fault: FaultText };

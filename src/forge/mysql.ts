@@ -1,0 +1,165 @@
+/** A forge's MySQL or MariaDB database: one connection, on which every transaction is read-only. */
+
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
+import { messageOf } from '../errors.ts';
+import { type DatabaseServerAddress, shownAddress } from './address.ts';
+import { type ChangeMarks, type ForgeDatabase, limits, type Row } from './database.ts';
+import { ForgeFault } from './fault.ts';
+
+const pageRows = 20_000;
+
+export async function openMysql(address: DatabaseServerAddress): Promise<ForgeDatabase> {
+  let connection: Connection | null = null;
+  try {
+    connection = await createConnection({
+      ...(address.host.startsWith('/')
+        ? { socketPath: address.host }
+        : { host: address.host, port: address.port }),
+      user: address.user,
+      password: address.password ?? '',
+      database: address.database,
+      ...(address.tls === 'disable' ? {} : { ssl: { rejectUnauthorized: address.tls === 'verify-full' } }),
+      connectTimeout: limits.connectMs,
+      rowsAsArray: true,
+      supportBigNumbers: true,
+      multipleStatements: false,
+      // Statements would be compiled as text for each shape of rows.
+      disableEval: true,
+    });
+    // A connection that breaks while nothing is asked: the next statement says so.
+    connection.on('error', () => {});
+    const [version] = await rowsOf(connection, 'SELECT VERSION()', []);
+    const product = String(version?.[0]);
+    const isMaria = product.includes('MariaDB');
+    const seconds = limits.statementMs / 1000;
+    const settings = isMaria
+      ? [`SET SESSION max_statement_time = ${seconds}`]
+      : [
+          `SET SESSION max_execution_time = ${limits.statementMs}`,
+          // Otherwise the times of the last changes would be a day old.
+          'SET SESSION information_schema_stats_expiry = 0',
+        ];
+    for (const setting of ['SET SESSION TRANSACTION READ ONLY', ...settings]) {
+      await rowsOf(connection, setting, []);
+    }
+    return new MysqlDatabase(connection, address, isMaria ? product : `MySQL ${product}`);
+  } catch (error) {
+    connection?.destroy();
+    throw faultOf(address, error);
+  }
+}
+
+class MysqlDatabase implements ForgeDatabase {
+  readonly pageRows = pageRows;
+  readonly product: string;
+  readonly #connection: Connection;
+  readonly #address: DatabaseServerAddress;
+  #unsettled = 0;
+
+  constructor(connection: Connection, address: DatabaseServerAddress, product: string) {
+    this.#connection = connection;
+    this.#address = address;
+    this.product = product;
+  }
+
+  quoted(name: string): string {
+    return `\`${name}\``;
+  }
+
+  async columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const rows = await this.#query(
+      `SELECT table_name, column_name FROM information_schema.columns
+       WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`,
+      tables,
+    );
+    const found = new Map<string, Set<string>>();
+    for (const [table, column] of rows) {
+      const columns = found.get(String(table)) ?? new Set();
+      found.set(String(table), columns.add(String(column)));
+    }
+    return found;
+  }
+
+  rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
+    return this.#query(sql, values);
+  }
+
+  async consistently<T>(act: () => Promise<T>): Promise<T> {
+    await this.#query('START TRANSACTION READ ONLY, WITH CONSISTENT SNAPSHOT', []);
+    try {
+      return await act();
+    } finally {
+      await this.#query('COMMIT', []).catch(() => {});
+    }
+  }
+
+  /** The time of a table's last change has whole seconds: one of this second may be followed by another. */
+  async marks(tables: readonly string[]): Promise<ChangeMarks> {
+    const rows = await this.#query(
+      `SELECT table_name, COALESCE(UNIX_TIMESTAMP(update_time), 0), UNIX_TIMESTAMP(NOW())
+       FROM information_schema.tables
+       WHERE table_schema = DATABASE() AND table_name IN (${tables.map(() => '?').join(', ')})`,
+      tables,
+    );
+    const marks = rows.map(([table, changed, now]): [string, string] => {
+      const isSettled = Number(now) - Number(changed) > 1;
+      return [String(table), isSettled ? String(changed) : `${changed}+${++this.#unsettled}`];
+    });
+    return { whole: null, tables: new Map(marks) };
+  }
+
+  async close(): Promise<void> {
+    this.#connection.destroy();
+  }
+
+  async #query(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
+    try {
+      return await rowsOf(this.#connection, sql, values);
+    } catch (error) {
+      throw faultOf(this.#address, error);
+    }
+  }
+}
+
+async function rowsOf(
+  connection: Connection,
+  sql: string,
+  values: readonly (number | string)[],
+): Promise<readonly Row[]> {
+  const timeout = limits.statementMs + limits.connectMs;
+  const [rows] = await connection.query<RowDataPacket[][]>({ sql, values: [...values], timeout });
+  // With rowsAsArray each row is an array; statements without rows give a header instead.
+  return Array.isArray(rows) ? rows : [];
+}
+
+const deniedCodes = [
+  'ER_ACCESS_DENIED_ERROR',
+  'ER_DBACCESS_DENIED_ERROR',
+  'ER_TABLEACCESS_DENIED_ERROR',
+  'ER_COLUMNACCESS_DENIED_ERROR',
+  'ER_ACCESS_DENIED_NO_PASSWORD_ERROR',
+];
+
+function faultOf(address: DatabaseServerAddress, error: unknown): ForgeFault {
+  if (error instanceof ForgeFault) return error;
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = `${shownAddress(address)}: ${messageOf(error)}`;
+  const options = { cause: error };
+  if (deniedCodes.includes(code)) {
+    return new ForgeFault(
+      'rights',
+      message,
+      `correct the user or the password, or give the right to read: GRANT SELECT ON ${address.database}.* TO '${address.user}'@'%'`,
+      options,
+    );
+  }
+  if (code === 'ER_NO_SUCH_TABLE' || code === 'ER_BAD_FIELD_ERROR') {
+    return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
+  }
+  return new ForgeFault(
+    'unreachable',
+    message,
+    'start the database, or correct [forge]; it is tried again by itself',
+    options,
+  );
+}

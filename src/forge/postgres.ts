@@ -1,0 +1,179 @@
+/** A forge's PostgreSQL database: one connection, on which every statement is in a read-only transaction. */
+
+import { Client } from 'pg';
+import { messageOf } from '../errors.ts';
+import { type DatabaseServerAddress, shownAddress } from './address.ts';
+import { type ChangeMarks, type ForgeDatabase, limits, type Row } from './database.ts';
+import { ForgeFault } from './fault.ts';
+
+const pageRows = 20_000;
+
+export async function openPostgres(address: DatabaseServerAddress): Promise<ForgeDatabase> {
+  const client = new Client({
+    host: address.host,
+    port: address.port,
+    user: address.user,
+    password: address.password ?? undefined,
+    database: address.database,
+    ssl: address.tls === 'disable' ? false : { rejectUnauthorized: address.tls === 'verify-full' },
+    application_name: 'softquota',
+    connectionTimeoutMillis: limits.connectMs,
+    query_timeout: limits.statementMs + limits.connectMs,
+  });
+  // A connection that breaks while nothing is asked: the next statement says so.
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const version = await client.query({ text: 'SHOW server_version', rowMode: 'array' });
+    const recovering = await client.query({ text: 'SELECT pg_is_in_recovery()', rowMode: 'array' });
+    const product = `PostgreSQL ${String(version.rows[0]?.[0])}`;
+    return new PostgresDatabase(client, address, product, recovering.rows[0]?.[0] === true);
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw faultOf(address, error);
+  }
+}
+
+class PostgresDatabase implements ForgeDatabase {
+  readonly pageRows = pageRows;
+  readonly product: string;
+  readonly #client: Client;
+  readonly #address: DatabaseServerAddress;
+  /** A replica, which counts no changes of its tables. */
+  readonly #isReplica: boolean;
+  #isInTransaction = false;
+
+  constructor(client: Client, address: DatabaseServerAddress, product: string, isReplica: boolean) {
+    this.#client = client;
+    this.#address = address;
+    this.product = product;
+    this.#isReplica = isReplica;
+  }
+
+  quoted(name: string): string {
+    return `"${name}"`;
+  }
+
+  async columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const rows = await this.#query(
+      `SELECT table_name, column_name FROM information_schema.columns
+       WHERE table_schema = ANY (current_schemas(false)) AND table_name = ANY ($1)`,
+      [tables],
+    );
+    const found = new Map<string, Set<string>>();
+    for (const [table, column] of rows) {
+      const columns = found.get(String(table)) ?? new Set();
+      found.set(String(table), columns.add(String(column)));
+    }
+    return found;
+  }
+
+  rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
+    let index = 0;
+    return this.#query(
+      sql.replaceAll('?', () => `$${++index}`),
+      values,
+    );
+  }
+
+  async consistently<T>(act: () => Promise<T>): Promise<T> {
+    await this.#begin();
+    try {
+      const result = await act();
+      await this.#end('COMMIT');
+      return result;
+    } catch (error) {
+      await this.#end('ROLLBACK').catch(() => {});
+      throw error;
+    }
+  }
+
+  /**
+   * The position in the server's log covers all databases; the counters of changed rows are those of a table,
+   * and may be some seconds late.
+   */
+  async marks(tables: readonly string[]): Promise<ChangeMarks> {
+    const position = this.#isReplica ? 'pg_last_wal_replay_lsn()' : 'pg_current_wal_insert_lsn()';
+    const rows = await this.#query(
+      `SELECT ${position}::text, relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_user_tables
+       WHERE schemaname = ANY (current_schemas(false)) AND relname = ANY ($1)`,
+      [tables],
+    );
+    const whole = rows[0]?.[0] ?? null;
+    return {
+      whole: whole === null ? null : String(whole),
+      tables: new Map(rows.map(([, table, changes]) => [String(table), String(changes)])),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end().catch(() => {});
+  }
+
+  async #query(text: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    if (!this.#isInTransaction) return this.consistently(() => this.#query(text, values));
+    try {
+      const { rows } = await this.#client.query({ text, values: [...values], rowMode: 'array' });
+      return rows;
+    } catch (error) {
+      throw faultOf(this.#address, error);
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { schema } = this.#address;
+    const local = [
+      'BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY',
+      `SET LOCAL statement_timeout = ${limits.statementMs}`,
+      `SET LOCAL lock_timeout = ${limits.connectMs}`,
+      `SET LOCAL idle_in_transaction_session_timeout = ${limits.idleMs}`,
+      ...(schema === null ? [] : [`SET LOCAL search_path = ${this.#client.escapeIdentifier(schema)}`]),
+    ];
+    try {
+      await this.#client.query(local.join('; '));
+    } catch (error) {
+      throw faultOf(this.#address, error);
+    }
+    this.#isInTransaction = true;
+  }
+
+  async #end(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+    this.#isInTransaction = false;
+    try {
+      await this.#client.query(how);
+    } catch (error) {
+      throw faultOf(this.#address, error);
+    }
+  }
+}
+
+function faultOf(address: DatabaseServerAddress, error: unknown): ForgeFault {
+  if (error instanceof ForgeFault) return error;
+  const where = shownAddress(address);
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const message = `${where}: ${messageOf(error)}`;
+  const options = { cause: error };
+  switch (code) {
+    // invalid_password, invalid_authorization_specification, insufficient_privilege
+    case '28P01':
+    case '28000':
+    case '42501':
+      return new ForgeFault(
+        'rights',
+        message,
+        `correct the user or the password, or give the right to read: GRANT SELECT ON ALL TABLES IN SCHEMA public TO "${address.user}"`,
+        options,
+      );
+    // undefined_table, undefined_column
+    case '42P01':
+    case '42703':
+      return new ForgeFault('schema', message, 'see the versions in docs/forges', options);
+    default:
+      return new ForgeFault(
+        'unreachable',
+        message,
+        'start the database, or correct [forge]; it is tried again by itself',
+        options,
+      );
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * A forge's SQLite file, opened for reading only.
+ *
+ * With `journal_mode = DELETE` an open cursor makes the forge's next write wait, and fail after half a second.
+ * So each statement is short and read to its end at once, and no transaction spans two of them: the size of a
+ * page follows the time that the page before took. With `WAL` readers keep nobody waiting, but the same
+ * statements are quick enough.
+ */
+
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
+import { messageOf } from '../errors.ts';
+import { printable } from '../text/index.ts';
+import type { ChangeMarks, ForgeDatabase, Row } from './database.ts';
+import { ForgeFault } from './fault.ts';
+
+/** How long a page should hold its lock, and how long a statement waits for the forge's own lock. */
+const pageMs = 8;
+const busyMs = 5000;
+const leastRows = 100;
+const mostRows = 20_000;
+
+export function openSqlite(path: string): ForgeDatabase {
+  try {
+    return new SqliteDatabase(path);
+  } catch (error) {
+    throw faultOf(path, error);
+  }
+}
+
+class SqliteDatabase implements ForgeDatabase {
+  readonly product: string;
+  readonly #path: string;
+  readonly #db: DatabaseSync;
+  readonly #isImmutable: boolean;
+  readonly #inode: string;
+  #pageRows = 1000;
+
+  constructor(path: string) {
+    this.#path = path;
+    this.#inode = inodeOf(path);
+    // Nobody has a file in WAL mode open that has no log; opened as usual, it would be given one.
+    this.#isImmutable = hasWalMode(path) && !existsSync(`${path}-wal`);
+    const url = pathToFileURL(path);
+    url.search = this.#isImmutable ? 'mode=ro&immutable=1' : 'mode=ro';
+    this.#db = new DatabaseSync(url, { readOnly: true, timeout: busyMs });
+    const [version] = this.#all('SELECT sqlite_version()', []);
+    this.product = `SQLite ${String(version?.[0])}`;
+  }
+
+  get pageRows(): number {
+    return this.#pageRows;
+  }
+
+  quoted(name: string): string {
+    return `"${name}"`;
+  }
+
+  async columns(tables: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const found = new Map<string, ReadonlySet<string>>();
+    for (const table of tables) {
+      const names = this.#all('SELECT name FROM pragma_table_info(?)', [table]).map(([name]) => String(name));
+      if (names.length > 0) found.set(table, new Set(names));
+    }
+    return found;
+  }
+
+  async rows(sql: string, values: readonly (number | string)[]): Promise<readonly Row[]> {
+    const start = performance.now();
+    const rows = this.#all(sql, values);
+    const ms = performance.now() - start;
+    if (rows.length >= this.#pageRows) {
+      const fitting = Math.round((this.#pageRows * pageMs) / Math.max(ms, 0.1));
+      this.#pageRows = Math.max(leastRows, Math.min(mostRows, fitting, this.#pageRows * 2));
+    }
+    return rows;
+  }
+
+  /** One state over several statements would need a lock. What changes meanwhile shows in the marks. */
+  async consistently<T>(act: () => Promise<T>): Promise<T> {
+    const result = await act();
+    if (this.#isImmutable && existsSync(`${this.#path}-wal`)) throw replaced(this.#path);
+    return result;
+  }
+
+  async marks(tables: readonly string[]): Promise<ChangeMarks> {
+    if (inodeOf(this.#path) !== this.#inode) throw replaced(this.#path);
+    if (this.#isImmutable && existsSync(`${this.#path}-wal`)) throw replaced(this.#path);
+    const [version] = this.#all('PRAGMA data_version', []);
+    return { whole: String(version?.[0]), tables: new Map(tables.map(table => [table, ''])) };
+  }
+
+  async close(): Promise<void> {
+    this.#db.close();
+  }
+
+  #all(sql: string, values: readonly (number | string)[]): readonly Row[] {
+    try {
+      const statement = this.#db.prepare(sql);
+      statement.setReturnArrays(true);
+      // With arrays, node:sqlite still declares objects.
+      return statement.all(...values) as unknown as Row[];
+    } catch (error) {
+      throw faultOf(this.#path, error);
+    }
+  }
+}
+
+/** The file's header says so, at the places for the versions of its format. */
+function hasWalMode(path: string): boolean {
+  const db = new DatabaseSync(new URL(`${pathToFileURL(path).href}?mode=ro&immutable=1`), { readOnly: true });
+  try {
+    const row = db.prepare('PRAGMA journal_mode').get();
+    return row?.journal_mode === 'wal';
+  } finally {
+    db.close();
+  }
+}
+
+function inodeOf(path: string): string {
+  const { dev, ino } = statSync(path, { bigint: true });
+  return `${dev}:${ino}`;
+}
+
+function replaced(path: string): ForgeFault {
+  return new ForgeFault(
+    'unreachable',
+    `${printable(path)} has been opened or replaced by another program`,
+    'nothing: it is opened again',
+  );
+}
+
+function faultOf(path: string, error: unknown): ForgeFault {
+  if (error instanceof ForgeFault) return error;
+  const shown = printable(path);
+  const why = messageOf(error);
+  const code = codeOf(error);
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new ForgeFault(
+      'rights',
+      `${shown} cannot be read: ${why}`,
+      `give the daemon's user read permission for ${shown} and for the directory that it is in`,
+      { cause: error },
+    );
+  }
+  if (/no such (?:table|column)/.test(why)) {
+    return new ForgeFault('schema', `${shown}: ${why}`, 'see the versions in docs/forges', { cause: error });
+  }
+  return new ForgeFault(
+    'unreachable',
+    `${shown} cannot be read: ${why}`,
+    'see why; it is tried again by itself',
+    { cause: error },
+  );
+}
+
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}

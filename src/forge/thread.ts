@@ -1,0 +1,196 @@
+/** The work of a reader's thread: connects, reads what is due, and tells what is new. */
+
+import { createHash } from 'node:crypto';
+import { messageOf } from '../errors.ts';
+import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
+import { databaseOfAppIni } from './app-ini.ts';
+import type { ForgeDatabase } from './database.ts';
+import { DueParts } from './due.ts';
+import { ForgeFault } from './fault.ts';
+import { GiteaReading, type News } from './gitea/reading.ts';
+import { type GiteaPart, giteaParts, giteaTables } from './gitea/tables.ts';
+import type { Chunk, ReadMode, ReadResult, ThreadSettings } from './messages.ts';
+import { openForgeDatabase } from './open.ts';
+import { type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
+import { checkSchema } from './schema.ts';
+import type { ForgeSettings } from './settings.ts';
+import { emptySums, unownedIn } from './sums.ts';
+
+const ownersAtOnce = 1000;
+const chunkCharacters = 64 * 1024;
+const nothingNew: ReadResult = { summary: null, drift: [] };
+
+export class ForgeThread {
+  readonly #settings: ForgeSettings;
+  readonly #seed: string;
+  readonly #env: NodeJS.ProcessEnv;
+  #db: ForgeDatabase | null = null;
+  #reading: GiteaReading;
+  #due: DueParts<GiteaPart>;
+  /** Of the figures that were told last. */
+  #digest = '';
+
+  constructor({ settings, seed }: ThreadSettings, env: NodeJS.ProcessEnv) {
+    this.#settings = settings;
+    this.#seed = seed;
+    this.#env = env;
+    this.#reading = new GiteaReading(settings.count, seed);
+    this.#due = newDue();
+  }
+
+  /** Throws a `ForgeFault`; the next call connects anew. */
+  async *read(mode: ReadMode): AsyncGenerator<Chunk, ReadResult, void> {
+    const isFull = mode !== 'new';
+    let news: News | null;
+    let product: string;
+    try {
+      if (mode === 'anew') this.#forget();
+      this.#db ??= await this.#connect();
+      product = this.#db.product;
+      news = await this.#readDue(this.#db, isFull);
+    } catch (error) {
+      await this.close();
+      throw error instanceof ForgeFault ? error : unforeseen(error);
+    }
+    if (news === null) return nothingNew;
+    yield* this.#told(news, isFull);
+    return { summary: this.#summary(product), drift: news.drift };
+  }
+
+  async close(): Promise<void> {
+    const db = this.#db;
+    this.#db = null;
+    await db?.close().catch(() => {});
+  }
+
+  async #connect(): Promise<ForgeDatabase> {
+    const db = await openForgeDatabase(addressOf(this.#settings, this.#env));
+    try {
+      await checkSchema(db, giteaTables, this.#settings.kind);
+    } catch (error) {
+      await db.close();
+      throw error;
+    }
+    // The marks of another connection may mean something else.
+    this.#due = newDue();
+    return db;
+  }
+
+  /** From now on everything is new. */
+  #forget(): void {
+    this.#reading = new GiteaReading(this.#settings.count, this.#seed);
+    this.#due = newDue();
+    this.#digest = '';
+  }
+
+  /** Null: nothing had to be read. */
+  async #readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
+    const marks = await db.marks(Object.keys(giteaTables));
+    const { parts, unchanged } = this.#due.due(marks, full);
+    if (parts.size === 0) return null;
+    const start = performance.now();
+    const news = await db.consistently(() => this.#reading.read(db, parts, unchanged));
+    if (this.#reading.owners.size === 0) throw noOwners();
+    if (news === null) {
+      this.#forget();
+      return this.#readDue(db, true);
+    }
+    this.#due.read(parts, marks, performance.now() - start);
+    return news;
+  }
+
+  *#told(news: News, full: boolean): Generator<Chunk, void> {
+    for (let at = 0; at < news.owners.length; at += ownersAtOnce) {
+      yield { is: 'owners', owners: news.owners.slice(at, at + ownersAtOnce) };
+    }
+    if (news.presenceChanged) yield { is: 'present', ids: this.#reading.owners.presentIds() };
+    if (news.members !== null) yield { is: 'members', members: news.members };
+    if (news.repositories !== null) yield { is: 'repositories', repositories: news.repositories };
+    const digest = this.#figuresDigest(news);
+    if (digest === this.#digest && !full) return;
+    yield* this.#lines();
+    this.#digest = digest;
+  }
+
+  #figuresDigest(news: News): string {
+    const hash = createHash('sha1');
+    for (const sums of this.#reading.sums) hash.update(sums.raw);
+    // Names stand in the lines.
+    if (news.owners.length > 0 || news.presenceChanged) hash.update(String(performance.now()));
+    return hash.digest('hex');
+  }
+
+  *#lines(): Generator<Chunk, void> {
+    let text = '';
+    const { owners } = this.#reading;
+    for (let row = 0; row < owners.ids.size; row++) {
+      const owner = owners.nameAt(row);
+      if (owner === null) continue;
+      for (const subject of forgeLeaves) {
+        const bytes = this.#bytesOf(subject, row);
+        if (bytes === 0) continue;
+        text += `${JSON.stringify({ owner, subject, unit: unitNames[subject], bytes })}\n`;
+      }
+      if (text.length < chunkCharacters) continue;
+      yield { is: 'lines', bytes: new TextEncoder().encode(text) };
+      text = '';
+    }
+    yield { is: 'lines', bytes: new TextEncoder().encode(text) };
+  }
+
+  #bytesOf(leaf: (typeof forgeLeaves)[number], row: number): number {
+    let bytes = 0;
+    for (const sums of this.#reading.sums) bytes += sums.of(leaf, row);
+    return bytes;
+  }
+
+  #summary(database: string): ForgeSummary {
+    const bytes = emptySums();
+    const { owners } = this.#reading;
+    for (let row = 0; row < owners.ids.size; row++) {
+      for (const leaf of forgeLeaves) bytes[leaf] += this.#bytesOf(leaf, row);
+    }
+    const parts = [...this.#reading.sums];
+    return {
+      database,
+      owners: owners.size,
+      repositories: this.#reading.repositoryCount,
+      bytes,
+      sharedBytes: parts.reduce((sum, part) => sum + part.sharedBytes, 0),
+      unowned: unownedIn(parts),
+    };
+  }
+}
+
+function newDue(): DueParts<GiteaPart> {
+  return new DueParts<GiteaPart>(giteaParts, () => performance.now());
+}
+
+function addressOf({ database, configFile }: ForgeSettings, env: NodeJS.ProcessEnv): DatabaseAddress {
+  if (database !== null) {
+    const parsed = parseDatabaseAddress(database);
+    if (parsed.ok) return parsed.address;
+    throw new ForgeFault(
+      'configuration',
+      `[forge] DATABASE is ${parsed.problem}`,
+      'correct [forge] DATABASE',
+    );
+  }
+  if (configFile !== null) return databaseOfAppIni(configFile, env);
+  throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
+}
+
+/** A forge that is in use has an administrator: these are the tables of another one, or of one that is being restored. */
+function noOwners(): ForgeFault {
+  return new ForgeFault(
+    'schema',
+    'the database has no users, so its figures are not used',
+    'if it is being restored, wait; else correct [forge] DATABASE',
+  );
+}
+
+function unforeseen(error: unknown): ForgeFault {
+  return new ForgeFault('unreachable', messageOf(error), 'see the log; it is tried again by itself', {
+    cause: error,
+  });
+}

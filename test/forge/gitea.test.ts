@@ -1,0 +1,113 @@
+/** A real Gitea's figures, read from its three databases, are those that were uploaded. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { forgeLeaves } from '../../src/forge/index.ts';
+import { type Engine, engines, expectedOf, startServer, writeSqlite } from './fixture.ts';
+import { Readings, settingsFor } from './readings.ts';
+
+for (const engine of engines) {
+  t.test(
+    `${engine}: every owner and leaf is right to the byte, and whatever is asked only reads`,
+    async t => {
+      const { database, statements } = await open(t, engine);
+      const expected = expectedOf(engine);
+      const readings = new Readings(t, settingsFor(database));
+      const { summary } = await readings.read();
+
+      for (const [owner, leaves] of Object.entries(expected.owners)) {
+        const wanted = forgeLeaves.flatMap(leaf => ((leaves[leaf] ?? 0) > 0 ? [[leaf, leaves[leaf]]] : []));
+        t.strictSame(readings.bytesOf(owner), Object.fromEntries(wanted), owner);
+      }
+      t.equal(
+        readings.lines.length,
+        new Set(readings.lines.map(({ owner, subject }) => owner + subject)).size,
+      );
+      t.strictSame(
+        readings.lines.map(({ owner }) => owner).filter(owner => !(owner in expected.owners)),
+        [],
+        'nobody else has anything',
+      );
+
+      t.strictSame(
+        [...readings.owners.values()].map(({ name }) => name).sort(),
+        Object.keys(expected.owners).sort(),
+      );
+      for (const { name, type } of readings.owners.values()) {
+        t.equal(type, expected.types[name] ?? 'user', `the type of ${name}`);
+      }
+      for (const [name, { private: isPrivate }] of Object.entries(expected.repositories)) {
+        t.equal(readings.isPublic(name), !isPrivate, `${name} is ${isPrivate ? 'private' : 'public'}`);
+      }
+
+      t.ok(summary, 'the first reading is told');
+      t.equal(summary?.repositories, Object.keys(expected.repositories).length);
+      t.equal(summary?.bytes['size:git:lfs'], 347_381);
+      const orphans = summary?.unowned.find(({ reason }) => reason === 'packages_orphaned');
+      t.ok((orphans?.bytes ?? 0) > 0, 'the blob of a deleted package is nobody’s');
+      const packages = summary?.bytes['size:assets:packages:all'] ?? 0;
+      t.ok((summary?.sharedBytes ?? 0) > 0 && packages > 0, 'what is shared is told');
+
+      t.strictSame(await readings.read(), { summary: null, drift: [] }, 'nothing is new');
+      t.strictSame((await readings.read('full')).drift, []);
+      await statements.onlyRead(t);
+    },
+  );
+
+  t.test(`${engine}: counts as Forgejo's own quota does, if that is wanted`, async t => {
+    const { database } = await open(t, engine);
+    const readings = new Readings(t, settingsFor(database, { kind: 'forgejo', count: 'as-forgejo' }));
+    await readings.read();
+    t.equal(readings.bytesOf('alice')['size:git:lfs'], 162_384);
+    t.equal(readings.bytesOf('alice')['size:assets:packages:all'], 31_698);
+  });
+}
+
+/** Tells what the reader did to the database. */
+interface Statements {
+  onlyRead(t: Test): Promise<void>;
+}
+
+async function open(
+  t: Test,
+  engine: Engine,
+): Promise<{ readonly database: string; readonly statements: Statements }> {
+  if (engine === 'sqlite') {
+    const directory = mkdtempSync(join(tmpdir(), 'softquota-forge-'));
+    t.teardown(() => rmSync(directory, { recursive: true }));
+    const path = join(directory, 'gitea.db');
+    writeSqlite(path);
+    const before = await readFile(path);
+    const onlyRead = async (t: Test) => {
+      t.ok(before.equals(await readFile(path)), 'the file is as it was');
+    };
+    return { database: `sqlite:${path}`, statements: { onlyRead } };
+  }
+  const server = await startServer(t, engine);
+  const onlyRead = async (t: Test) => {
+    const log = await readFile(server.statements, 'utf8');
+    const own =
+      engine === 'postgres'
+        ? log.matchAll(/^softquota LOG: +(?:statement|execute [^:]*): (.*)$/gm)
+        : ownStatements(log);
+    const asked = [...own].map(([, statement = '']) => statement);
+    t.ok(asked.length > 20, `${asked.length} statements`);
+    const others = asked.filter(
+      text =>
+        !/^(?:SELECT|SHOW|SET|BEGIN TRANSACTION.* READ ONLY|START TRANSACTION READ ONLY|COMMIT)\b/.test(text),
+    );
+    t.strictSame(others, [], 'nothing but reads');
+  };
+  return { database: server.address('softquota', 'secret'), statements: { onlyRead } };
+}
+
+/** MariaDB's general log has the number of a connection before each statement. */
+function* ownStatements(log: string): Generator<readonly [string, string]> {
+  const own = new Set([...log.matchAll(/(\d+) Connect\s+softquota@/g)].map(([, id]) => id));
+  for (const [all, id, statement = ''] of log.matchAll(/(\d+) (?:Query|Execute)\s+(.*)$/gm)) {
+    if (own.has(id)) yield [all, statement];
+  }
+}

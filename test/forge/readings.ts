@@ -1,0 +1,89 @@
+/** Readings put together: what each owner has, after all that was told. */
+
+import type { Test } from 'tap';
+import {
+  type ForgeMembers,
+  type ForgeOwner,
+  ForgeReader,
+  type ForgeSettings,
+  isAmong,
+  type ReadMode,
+  type ReadResult,
+} from '../../src/forge/index.ts';
+
+export function settingsFor(database: string, more: Partial<ForgeSettings> = {}): ForgeSettings {
+  return { kind: 'gitea', configFile: null, database, count: 'once', pollMs: 2000, ...more };
+}
+
+interface Line {
+  readonly owner: string;
+  readonly subject: string;
+  readonly bytes: number;
+}
+
+export class Readings {
+  readonly reader: ForgeReader;
+  readonly owners = new Map<number, ForgeOwner>();
+  members: readonly ForgeMembers[] = [];
+  changedRepositories: readonly string[] | null = null;
+  lines: readonly Line[] = [];
+  #publicHashes = new Float64Array();
+
+  constructor(t: Test, settings: ForgeSettings) {
+    this.reader = new ForgeReader(settings);
+    t.teardown(() => this.reader.close());
+  }
+
+  async read(mode: ReadMode = 'new'): Promise<ReadResult> {
+    const reading = this.reader.read(mode);
+    let text = '';
+    let hasLines = false;
+    this.changedRepositories = null;
+    for (;;) {
+      const step = await reading.next();
+      if (step.done) {
+        if (hasLines) this.lines = linesIn(text);
+        return step.value;
+      }
+      const chunk = step.value;
+      switch (chunk.is) {
+        case 'owners':
+          for (const owner of chunk.owners) this.owners.set(owner.id, owner);
+          break;
+        case 'present': {
+          const present = new Set(chunk.ids);
+          for (const id of this.owners.keys()) if (!present.has(id)) this.owners.delete(id);
+          break;
+        }
+        case 'members':
+          this.members = chunk.members;
+          break;
+        case 'repositories':
+          this.#publicHashes = Float64Array.from(chunk.repositories.publicHashes);
+          this.changedRepositories = chunk.repositories.changed;
+          break;
+        case 'lines':
+          hasLines = true;
+          text += Buffer.from(chunk.bytes).toString();
+      }
+    }
+  }
+
+  /** The bytes of an owner, by leaf. */
+  bytesOf(owner: string): Readonly<Record<string, number>> {
+    const own = this.lines.filter(line => line.owner === owner);
+    return Object.fromEntries(own.map(({ subject, bytes }) => [subject, bytes]));
+  }
+
+  isPublic(repository: string): boolean {
+    return isAmong(this.#publicHashes, this.reader.hashOf(repository));
+  }
+}
+
+function linesIn(text: string): readonly Line[] {
+  // The reader's own lines.
+  return text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as Line);
+}
