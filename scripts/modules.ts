@@ -44,6 +44,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'health',
     'gate',
   ],
+  'forge-sync': ['quota', 'service', 'scan', 'store', 'documents', 'ledger', 'identity', 'health', 'forge'],
   api: [
     'bounded',
     'text',
@@ -78,6 +79,8 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'survey',
   ],
   daemon: [
+    'scan',
+    'forge-sync',
     'uploads',
     'config',
     'service',

@@ -68,10 +68,10 @@ export const storages = storageKinds.map(storage => {
 
 export const visibility = keysOfSection('storage.repos')(
   'VISIBILITY',
-  kind.oneOf(['export-ok', 'public', 'private']),
+  kind.oneOf(['export-ok', 'public', 'private', 'forge']),
   {
     text: 'export-ok',
-    doc: 'Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none.',
+    doc: "Which repositories count as public: `export-ok`: those with a file `git-daemon-export-ok`; `public`: all; `private`: none; `forge`: those that the forge's database says, which is the default with `[forge]`.",
     reloads: true,
     of: config => config.storages.find(one => one.kind === 'repos')?.visibility ?? 'export-ok',
   },

@@ -1,14 +1,15 @@
 /** The `[storage.*]` sections: templates made absolute, and what they cannot say together. */
 
 import { resolve } from 'node:path';
-import { parseTemplate, type StorageSettings, type Template } from '../layout/index.ts';
+import { parseTemplate, type StorageSettings, type Template, type Visibility } from '../layout/index.ts';
+import { forgeKeys } from './keys-forge.ts';
 import { storages, visibility } from './keys-storage.ts';
 import type { Values } from './values.ts';
 
 /** The sections that have a PATH; `base` is the folder that relative templates count from. */
 export function storageSettings(values: Values, base: string): readonly StorageSettings[] {
   const seen = new Map<string, string>();
-  const visible = values.take(visibility);
+  const visible = visibilityIn(values);
   return storages.flatMap(({ storage, path, owner, ruler, shared: sharedKey }) => {
     const source = values.take(owner);
     if (source.by === 'git-config' && storage !== 'repos' && storage !== 'wiki') {
@@ -51,6 +52,17 @@ export function storageSettings(values: Values, base: string): readonly StorageS
     };
     return [settings];
   });
+}
+
+/** With a forge its database tells, unless something else was written. */
+function visibilityIn(values: Values): Visibility {
+  const written = values.take(visibility);
+  const hasForge = values.take(forgeKeys.kind) !== null;
+  if (hasForge && !values.isGiven(visibility)) return 'forge';
+  if (written === 'forge' && !hasForge) {
+    values.refuse(visibility, 'forge needs [forge] KIND, which says whose database tells.');
+  }
+  return written;
 }
 
 /** Only the dots that a relative path begins with are folders; the rest stays for the template to judge. */

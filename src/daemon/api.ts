@@ -3,6 +3,7 @@
 import { ApiServer, type ApiServices } from '../api/index.ts';
 import { backupOf } from '../backup/index.ts';
 import type { Fleet } from '../fleet/index.ts';
+import type { ForgeSync } from '../forge-sync/index.ts';
 import type { Refusals } from '../gate/index.ts';
 import { findings, type ObservedFleet } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
@@ -22,6 +23,8 @@ export interface ServedParts {
   readonly host: string;
   readonly events: Events;
   readonly fleet: Fleet | null;
+  /** Null: no forge's database is read. */
+  readonly forge: ForgeSync | null;
   readonly history: History;
   readonly identity: Identity;
   readonly ledger: Ledger;
@@ -73,7 +76,7 @@ export async function openApi(
 }
 
 function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string): ApiServices {
-  const { current, measuring, refusals, offlineDecisions, workerReports, ...asked } = parts;
+  const { current, forge, measuring, refusals, offlineDecisions, workerReports, ...asked } = parts;
   const { fleet, host, ledger, secretKeys } = asked;
   return {
     ...asked,
@@ -89,6 +92,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
       return findings({
         ...measuring.observed(),
         ledger,
+        forge: forge?.observed() ?? null,
         fleet: fleet === null ? null : await observedFleet(fleet, measuring),
         storages: config.storages.length,
         defaultGroups: config.quota.defaultGroups,

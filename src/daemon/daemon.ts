@@ -14,6 +14,7 @@ import {
   type RefusedConfig,
 } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
+import { forgeLinkKinds } from '../forge-sync/index.ts';
 import { Refusals } from '../gate/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
@@ -26,6 +27,7 @@ import { version } from '../version.ts';
 import { ConfigFile, type Current } from './current.ts';
 import { prepareDataPath, sourcesDirectory, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
+import { forgetForge, openForge } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
@@ -86,8 +88,12 @@ export class Daemon {
         log,
       });
       opened.push(refusals);
-      const measuring = new Measuring({ config, ledger, log, fleet });
+      const forge = openForge(config, ledger, log, mayHave => void measuring.visibilityChanged(mayHave));
+      const visibility = forge?.visibility ?? null;
+      const measuring: Measuring = new Measuring({ config, ledger, log, fleet, visibility });
       opened.push(measuring);
+      if (forge === null) await forgetForge(ledger, log);
+      else opened.push(forge);
       const offlineDecisions = new OfflineDecisions({ log, now: Date.now });
       const identity = new Identity({ documents: ledger.documents, now: Date.now, log });
       opened.push(identity);
@@ -110,6 +116,7 @@ export class Daemon {
         host,
         events,
         fleet,
+        forge,
         history,
         identity,
         ledger,
@@ -128,6 +135,7 @@ export class Daemon {
       const { unitCount: units } = ledger.units;
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
       measuring.start();
+      forge?.start();
       events.start();
       identity.start();
       totals.start();
@@ -208,7 +216,7 @@ async function openLedger(
       }),
       host,
       settings: config.quota,
-      kinds: [...identityKinds, ...sourceKinds],
+      kinds: [...identityKinds, ...sourceKinds, ...forgeLinkKinds],
       foldCase: config.users.foldCase,
       log,
     });

@@ -121,6 +121,7 @@ function gateServices({
   current,
   events,
   fleet,
+  forge,
   ledger,
   measuring,
   offlineDecisions,
@@ -154,7 +155,16 @@ function gateServices({
     workerReported: state => workerReports.take(state),
     health: () => {
       const { rootsAway, status } = measuring;
-      return { reasons: notReady({ ledger, rootsAway, hangs: status.hangs, fleet }), notes: notes(status) };
+      return {
+        reasons: notReady({
+          ledger,
+          rootsAway,
+          hangs: status.hangs,
+          fleet,
+          forge: forge?.observed() ?? null,
+        }),
+        notes: notes(status),
+      };
     },
     unforeseen: error => log.error({ err: error }, 'internal error (please report it)'),
   };

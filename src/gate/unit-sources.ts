@@ -8,7 +8,7 @@
 import type { IncomingMessage } from 'node:http';
 import { finished } from 'node:stream/promises';
 import { SoftquotaError } from '../errors.ts';
-import type { SourceReport } from '../ledger/index.ts';
+import { forgeSource, type SourceReport } from '../ledger/index.ts';
 import { nameFault } from '../quota/index.ts';
 import { counted, formatBytes, printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
@@ -45,8 +45,10 @@ export async function answerSource(services: GateServices, request: IncomingMess
   const name = nameIn(requestAddress(request));
   switch (request.method) {
     case 'PUT':
+      mustBeFree(name);
       return put(services, name, request);
     case 'DELETE':
+      mustBeFree(name);
       await services.ledger.sources.remove(name);
       return { status: 204, json: () => null, text: () => '' };
     default:
@@ -86,6 +88,15 @@ async function* piecesOf(request: IncomingMessage): AsyncGenerator<Uint8Array> {
   }
   // From here on the disk takes its time, and not the one who sent.
   request.socket.setTimeout(0);
+}
+
+/** Throws `conflict` for the name under which the daemon itself keeps what a forge's database says. */
+function mustBeFree(name: string): void {
+  if (name !== forgeSource) return;
+  throw new SoftquotaError(
+    'conflict',
+    `${forgeSource} is softquota's own source ([forge] in app.ini): choose another name`,
+  );
 }
 
 function nameIn(address: string): string {

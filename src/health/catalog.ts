@@ -73,6 +73,52 @@ export const daemonFindings = {
     meaning: 'The file with the figures of a source cannot be read, so these figures do not count.',
     mend: 'run the reporting program again: its next report replaces the damaged file',
   },
+  forge_configuration: {
+    severity: 'wrong',
+    meaning:
+      "The forge's own configuration file does not say where its database is, or is not there. The last known figures still count.",
+    mend: 'correct `[forge] CONFIG`, or set `[forge] DATABASE`',
+  },
+  forge_unreachable: {
+    severity: 'wrong',
+    meaning:
+      "The forge's database does not answer. Its last known figures still count, and nothing is refused for it.",
+    mend: 'start the database, or correct `[forge]`; the daemon then continues by itself',
+  },
+  forge_rights: {
+    severity: 'wrong',
+    meaning:
+      "The forge's database refuses the user or the password, or the user may not read a table. The last known figures still count.",
+    mend: 'correct the user or the password, or give the right to read: [two lines of SQL](forges/gitea.md#rights)',
+  },
+  forge_schema: {
+    severity: 'wrong',
+    meaning:
+      "A table or column that softquota needs is missing in the forge's database, or may not be read. The last known figures still count.",
+    mend: 'wait if the forge is being upgraded; else see the [versions](forges/gitea.md#versions) that softquota reads',
+  },
+  forge_slow: {
+    severity: 'notice',
+    meaning: "A reading of the forge's database takes more than five minutes.",
+    mend: 'find out what the database is busy with',
+  },
+  forge_owner_refused: {
+    severity: 'wrong',
+    meaning:
+      'A user or organization of the forge could not be taken over, because another owner of softquota with data of its own has the name, or has what the type cannot have.',
+    mend: 'rename or delete the owner of softquota who is in the way: `softquota user edit NAME --name OTHER`',
+  },
+  forge_owners_absent: {
+    severity: 'notice',
+    meaning:
+      "More than half of the owners are not in the forge's database any more. As this may be another database, none of them is deleted.",
+    mend: 'correct `[forge]`; if they are really gone: `softquota user delete NAME`',
+  },
+  forge_unowned: {
+    severity: 'notice',
+    meaning: 'The forge stores data that has no owner in its database, so it counts for nobody.',
+    mend: '[what can be deleted, and how](forges/gitea.md#what-belongs-to-nobody)',
+  },
   unpublished: {
     severity: 'wrong',
     meaning:

@@ -5,6 +5,7 @@ import { counted, formatBytes, printable } from '../text/index.ts';
 import { version } from '../version.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
+import { forgeFindings } from './forge.ts';
 import { commandLine, quoted } from './mend.ts';
 import {
   doesNotAnswer,
@@ -27,6 +28,7 @@ export function findings(observed: Observed): readonly Finding[] {
     ...sweeps(observed),
     ...slowWalks(observed),
     ...sources(observed),
+    ...forgeFindings(observed),
     ...hooks(observed),
     ...workers(observed),
     ...settings(observed),

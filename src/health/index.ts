@@ -14,6 +14,7 @@ export {
   notReady,
   type Observed,
   type ObservedFleet,
+  type ObservedForge,
   type ObservedRename,
   type ObservedWorker,
   type OfflineTally,

@@ -52,8 +52,31 @@ export interface ObservedHang extends WaitedFor {
   readonly mountedAt: string;
 }
 
+/** The state of the reader of a forge's database. Times are milliseconds since 1970. */
+export interface ObservedForge {
+  /** Why the last reading failed, and since when readings fail; null if it did not. */
+  readonly fault: {
+    readonly code: 'configuration' | 'unreachable' | 'rights' | 'schema';
+    readonly message: string;
+    readonly mend: string;
+    readonly since: number;
+  } | null;
+  /** The end of the last reading that did not fail; null before the first. */
+  readonly readAt: number | null;
+  /** The beginning of the reading that is under way; null if there is none. */
+  readonly readingSince: number | null;
+  /** Stored bytes that have no owner in the database. */
+  readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
+  /** Owners of the forge who could not be taken over. */
+  readonly refused: readonly { readonly name: string; readonly why: string }[];
+  /** Owners who are not in the forge any more, and are not deleted because they are so many; else 0. */
+  readonly absent: number;
+}
+
 export interface Observed {
   readonly ledger: Pick<Ledger, 'documents' | 'settings' | 'sources' | 'storeAway' | 'units' | 'walks'>;
+  /** Null: no forge's database is read. */
+  readonly forge: ObservedForge | null;
   /** Null: the quota is this host's own. */
   readonly fleet: ObservedFleet | null;
   readonly defaultGroups: readonly string[];
@@ -129,7 +152,8 @@ export function notReady({
   rootsAway,
   hangs,
   fleet,
-}: Pick<Observed, 'ledger' | 'rootsAway' | 'hangs'> & {
+  forge,
+}: Pick<Observed, 'forge' | 'ledger' | 'rootsAway' | 'hangs'> & {
   readonly fleet: Pick<ObservedFleet, 'state'> | null;
 }): readonly string[] {
   const { storeAway } = ledger;
@@ -141,11 +165,17 @@ export function notReady({
     ...(away === null ? [] : [sharedAway(away)]),
     ...(divergence === null ? [] : [divergence.message]),
     ...(nameTaken === null ? [] : [sharedName(nameTaken)]),
+    ...(forge === null ? [] : forgeTrouble(forge)),
     ...hungDisks(hangs).map(doesNotAnswer),
     ...rootsAway.map(
       root => `storage root ${printable(root.path)}: ${root.why}; its units keep their last known bytes`,
     ),
   ];
+}
+
+function forgeTrouble({ fault, readAt }: ObservedForge): readonly string[] {
+  if (fault !== null) return [forgeAway(fault)];
+  return readAt === null ? ["the forge's database has not been read yet, so usage is not fully known"] : [];
 }
 
 const longWalkMs = 30_000;
@@ -180,6 +210,10 @@ export function hungDisks(hangs: readonly ObservedHang[]): readonly ObservedHang
 export function doesNotAnswer({ path, milliseconds }: WaitedFor): string {
   const since = minuteOf(milliseconds);
   return `the disk at ${printable(path)} has not answered since ${since}; its units keep their last known bytes`;
+}
+
+export function forgeAway({ message, since }: NonNullable<ObservedForge['fault']>): string {
+  return `the forge has not been readable since ${new Date(since).toISOString()}, so its last known figures are used: ${printable(message)}`;
 }
 
 export function notKept({ since, reason }: Away): string {

@@ -22,8 +22,8 @@ export type OwnerSource =
   | { readonly by: 'git-config'; readonly key: string }
   | { readonly by: 'fixed'; readonly name: string };
 
-/** `[storage.repos] VISIBILITY`. */
-export type Visibility = 'export-ok' | 'public' | 'private';
+/** `[storage.repos] VISIBILITY`; with `forge` a forge's database tells, which no walk knows. */
+export type Visibility = 'export-ok' | 'public' | 'private' | 'forge';
 
 /** How the bytes of a unit are found (`[storage.*] RULER`): by a walk, or from an extended attribute. */
 export type Ruler = { readonly by: 'walk' } | { readonly by: 'xattr'; readonly name: string };

@@ -137,7 +137,8 @@ const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {
 export function leavesOf({ kind, visibility }: Pick<Track, 'kind' | 'visibility'>): readonly Leaf[] {
   if (kind !== 'repos') return [leafOfKind[kind]];
   const leaves = { public: 'size:repos:public', private: 'size:repos:private' } as const;
-  return visibility === 'export-ok' ? [leaves.public, leaves.private] : [leaves[visibility]];
+  const isOne = visibility === 'public' || visibility === 'private';
+  return isOne ? [leaves[visibility]] : [leaves.public, leaves.private];
 }
 
 function leafOf({ kind, visibility }: Track, path: string): Leaf {

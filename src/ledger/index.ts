@@ -12,6 +12,7 @@ export { Ledger } from './ledger.ts';
 export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 export { ReconcileLoop, type ReconcileLoopOptions } from './reconcile-loop.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
+export { forgeSource } from './source-share.ts';
 export type { SourceReport } from './unit-sources.ts';
 export type { WalkedRecord, Walks } from './walks.ts';
 export type { Watcher } from './watchers.ts';

@@ -2,6 +2,9 @@
 
 import { type Leaf, leafIndex, leaves, type Usage } from '../quota/index.ts';
 
+/** The name of the source that has a forge's figures, which only the daemon itself puts. */
+export const forgeSource = 'forge';
+
 /** A source, and when it put what counts now. */
 export interface UnitSource {
   readonly name: string;

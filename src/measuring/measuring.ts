@@ -40,11 +40,19 @@ const heardDeadlineMs = 15_000;
 /** So many walks that wait for a walker are enough; what only follows a check comes later. */
 const mostWaiting = 64;
 
+/** What a forge's database says of repositories. */
+interface RepositoryVisibility {
+  /** The leaf of the repository at this path; null while it is not known. */
+  leafOf(path: string): Leaf | null;
+}
+
 interface MeasuringParts {
   readonly config: Config;
   readonly ledger: Pick<Ledger, 'documents' | 'kept' | 'units' | 'walks'>;
   readonly log: Logger;
   readonly fleet: Pick<Fleet, 'swept' | 'walkers'> | null;
+  /** Tells what is public if a forge's database is read; null if none is. */
+  readonly visibility: RepositoryVisibility | null;
 }
 
 export class Measuring {
@@ -72,14 +80,16 @@ export class Measuring {
   #stopTelling = () => {};
   readonly #measured = Promise.withResolvers<void>();
   readonly #renames: Renames;
+  readonly #visibility: RepositoryVisibility | null;
 
-  constructor({ config, ledger, log, fleet }: MeasuringParts) {
+  constructor({ config, ledger, log, fleet, visibility }: MeasuringParts) {
     this.#config = config;
     this.#ledger = ledger;
     this.#log = log;
     this.#renames = new Renames({ ledger, log });
     this.isMeasured = this.#measured.promise;
     this.#fleet = fleet;
+    this.#visibility = visibility;
     this.#divide();
     this.scanner = createScanner({
       storages: this.#storages,
@@ -179,7 +189,8 @@ export class Measuring {
       case 'unread':
         throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
       case 'unit': {
-        const { path: unitPath, owner, leaf } = located.unit;
+        const { path: unitPath, owner } = located.unit;
+        const leaf = this.#leafOf(unitPath, located.unit.leaf);
         const bytes = this.#ledger.units.unit(unitPath)?.bytes ?? null;
         const exists = located.exists || this.#leavesElsewhere.has(leaf);
         return { path: unitPath, owner, leaf, bytes, exists };
@@ -251,6 +262,31 @@ export class Measuring {
     this.#renames.close();
   }
 
+  /**
+   * Repositories at these paths may have become public or private in the forge. They count otherwise at once,
+   * and are not walked for it.
+   */
+  async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
+    await inSlices(this.#ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
+      if (!mayHave(unit.name)) return;
+      const leaf = this.#leafOf(unit.name, unit.leaf);
+      if (leaf === unit.leaf) return;
+      const { owner, bytes, files, partial, measuredAt, seq } = unit;
+      this.#ledger.walks.record({ path: unit.name, owner, leaf, bytes, files, partial, measuredAt, seq });
+    });
+  }
+
+  /** A walk does not know whether a repository is public, if the forge's database says so. */
+  #leafOf(path: string, found: Leaf): Leaf {
+    const isRepository = found === 'size:repos:public' || found === 'size:repos:private';
+    if (!isRepository || this.#visibility === null || !this.#isForges) return found;
+    return this.#visibility.leafOf(path) ?? this.#ledger.units.unit(path)?.leaf ?? found;
+  }
+
+  get #isForges(): boolean {
+    return this.#config.storages.some(({ visibility }) => visibility === 'forge');
+  }
+
   /** Finds out what of all that is configured this host walks. */
   #divide(): void {
     this.#storages = this.#config.storages.map(storage => {
@@ -275,7 +311,8 @@ export class Measuring {
       return;
     }
     const { unit, bytes, files, partial, measuredAt, seq, formerOwners } = measurement;
-    const { path, owner, leaf } = unit;
+    const { path, owner } = unit;
+    const leaf = this.#leafOf(path, unit.leaf);
     // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
     this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });

@@ -12,6 +12,7 @@ async function observed(t: Test, differing: Partial<Observed> = {}): Promise<Obs
   ledger.walks.recordSweep({ startedAt: 1, finishedAt: 2, units: 0 }, [], () => true);
   return {
     ledger,
+    forge: null,
     fleet: null,
     defaultGroups: [],
     storages: 1,

@@ -1,0 +1,32 @@
+/** The reader of a forge's database, where the configuration names one. */
+
+import type { Config } from '../config/index.ts';
+import { ForgeSync } from '../forge-sync/index.ts';
+import { forgeSource, type Ledger } from '../ledger/index.ts';
+import { startSchedule } from '../scan/index.ts';
+import type { Logger } from '../service/index.ts';
+
+/** Null: none is named. Repositories at the paths that `mayHave` takes have become public or private. */
+export function openForge(
+  { forge, scan }: Config,
+  ledger: Ledger,
+  log: Logger,
+  visibilityChanged: (mayHave: (path: string) => boolean) => void,
+): ForgeSync | null {
+  if (forge === null) return null;
+  const { schedule: sweep, verify } = scan;
+  return new ForgeSync({
+    settings: forge,
+    ledger,
+    log,
+    schedule: tick => startSchedule({ sweep, verify }, tick),
+    visibilityChanged,
+  });
+}
+
+/** The figures of a forge that is not read any more count no longer. */
+export async function forgetForge(ledger: Ledger, log: Logger): Promise<void> {
+  if (ledger.sources.report(forgeSource) === undefined) return;
+  await ledger.sources.remove(forgeSource);
+  log.info('app.ini names no forge any more: its figures no longer count');
+}

@@ -1,0 +1,54 @@
+/** `[forge]`: the database that is read, and what it changes elsewhere. */
+
+import t from 'tap';
+import { printConfig } from '../../src/config/index.ts';
+import { configOf, faultsOf, loadText } from './written.ts';
+
+const repositories = '[storage.repos]\nPATH = /srv/git/{owner}/{repo}.git\n';
+
+t.test('a forge is named by its kind, and its database by its own file or by an address', async t => {
+  t.equal(configOf(t, repositories).forge, null);
+  t.strictSame(configOf(t, '[forge]\nKIND = Forgejo\nCONFIG = /etc/forgejo/app.ini\n').forge, {
+    kind: 'forgejo',
+    configFile: '/etc/forgejo/app.ini',
+    database: null,
+    count: 'once',
+    pollMs: 2000,
+  });
+  const other = '[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\nCOUNT = as-forgejo\nPOLL = 1m\n';
+  t.match(configOf(t, other).forge, {
+    database: 'sqlite:/srv/gitea.db',
+    count: 'as-forgejo',
+    pollMs: 60_000,
+  });
+  t.match(faultsOf(t, '[forge]\nKIND = gitea\n'), [/needs \[forge\] CONFIG or DATABASE/]);
+});
+
+t.test('with a forge its database says what is public, unless something else is written', async t => {
+  const forge = '[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\n';
+  t.equal(configOf(t, repositories).storages[0]?.visibility, 'export-ok');
+  t.equal(configOf(t, forge + repositories).storages[0]?.visibility, 'forge');
+  t.equal(configOf(t, `${forge}${repositories}VISIBILITY = private\n`).storages[0]?.visibility, 'private');
+  t.match(faultsOf(t, `${repositories}VISIBILITY = forge\n`), [/forge needs \[forge\] KIND/]);
+  t.match(faultsOf(t, `${forge}[users]\nCASE = keep\n`), [/\[users\] CASE.*Write fold/]);
+});
+
+t.test('an address that is none is refused, and the password in one is never shown', async t => {
+  const faults = (address: string) => faultsOf(t, `[forge]\nKIND = gitea\nDATABASE = ${address}\n`);
+  t.match(faults('oracle://a:hunter2@b/c'), [/not an address of a database/]);
+  t.notMatch(faults('oracle://a:hunter2@b/c').join(), /hunter2/);
+  t.match(faults('postgres://db.example/gitea'), [/without a user/]);
+  t.match(faults('postgres://gitea:hunter2@db.example/'), [/without the name of a database/]);
+  t.match(faults('mysql://gitea@db.example/gitea?charset=utf8'), [/"charset", which is not known/]);
+  t.match(faults('sqlite:gitea.db'), [/not an absolute path/]);
+  const loaded = loadText(t, '[forge]\nKIND = gitea\nDATABASE = postgres://gitea:hunter2@db.example/gitea\n');
+  if (!loaded.ok) throw new Error('a sound configuration is refused');
+  const printed = printConfig(loaded);
+  t.match(printed, 'DATABASE = postgres://********@db.example/gitea');
+  t.notMatch(printed, /hunter2/);
+});
+
+t.test('keys of a forge without a kind are noted', async t => {
+  const loaded = loadText(t, `${repositories}[forge]\nPOLL = 5s\n`);
+  t.match(loaded.notes, ['[forge] has no KIND, so its POLL has no effect.']);
+});
