@@ -50,10 +50,10 @@ export class DueParts<Part extends string> {
     return { parts, unchanged };
   }
 
-  /** Parts were read, after these marks were taken. */
-  read(parts: Iterable<Part>, marks: ChangeMarks, tookMs: number): void {
+  /** Parts were read in so many milliseconds, after these marks were taken. */
+  read(parts: ReadonlyMap<Part, number>, marks: ChangeMarks): void {
     const endedAt = this.#now();
-    for (const part of parts) {
+    for (const [part, tookMs] of parts) {
       this.#last.set(part, { own: this.#markOf(part, marks), whole: marks.whole, endedAt, tookMs });
     }
   }

@@ -10,6 +10,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
+import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import type { ChangeMarks, ForgeDatabase, Row } from './database.ts';
@@ -44,7 +45,7 @@ class SqliteDatabase implements ForgeDatabase {
     this.#isImmutable = hasWalMode(path) && !existsSync(`${path}-wal`);
     const url = pathToFileURL(path);
     url.search = this.#isImmutable ? 'mode=ro&immutable=1' : 'mode=ro';
-    this.#db = new DatabaseSync(url, { readOnly: true, timeout: busyMs });
+    this.#db = new DatabaseSync(url, { readOnly: true, timeout: 0 });
     const [version] = this.#all('SELECT sqlite_version()', []);
     this.product = `SQLite ${String(version?.[0])}`;
   }
@@ -96,26 +97,39 @@ class SqliteDatabase implements ForgeDatabase {
   }
 
   #all(sql: string, values: readonly (number | string)[]): readonly Row[] {
-    try {
-      const statement = this.#db.prepare(sql);
-      statement.setReturnArrays(true);
-      // With arrays, node:sqlite still declares objects.
-      return statement.all(...values) as unknown as Row[];
-    } catch (error) {
-      throw faultOf(this.#path, error);
+    const until = performance.now() + busyMs;
+    for (;;) {
+      try {
+        const statement = this.#db.prepare(sql);
+        statement.setReturnArrays(true);
+        // With arrays, node:sqlite still declares objects.
+        return statement.all(...values) as unknown as Row[];
+      } catch (error) {
+        if (!isBusy(error) || performance.now() > until) throw faultOf(this.#path, error);
+        Atomics.wait(pause, 0, 0, pauseMs);
+      }
     }
   }
 }
 
-/** The file's header says so, at the places for the versions of its format. */
+/** SQLite itself would wait longer and longer, and miss the moments between the writes of a busy forge. */
+const pauseMs = 0.5;
+const pause = new Int32Array(new SharedArrayBuffer(4));
+const busyCode = 5;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === busyCode;
+}
+
+/** The versions of the format by which a file says that it is in WAL mode, and where they stand in it. */
+const walVersion = 2;
+const versionsAt = 18;
+
 function hasWalMode(path: string): boolean {
-  const db = new DatabaseSync(new URL(`${pathToFileURL(path).href}?mode=ro&immutable=1`), { readOnly: true });
-  try {
-    const row = db.prepare('PRAGMA journal_mode').get();
-    return row?.journal_mode === 'wal';
-  } finally {
-    db.close();
-  }
+  const file = readBounded(path, { follow: true, mostBytes: versionsAt + 2 });
+  return (
+    file.kind === 'file' && file.bytes[versionsAt] === walVersion && file.bytes[versionsAt + 1] === walVersion
+  );
 }
 
 function inodeOf(path: string): string {

@@ -88,14 +88,13 @@ export class ForgeThread {
     const marks = await db.marks(Object.keys(giteaTables));
     const { parts, unchanged } = this.#due.due(marks, full);
     if (parts.size === 0) return null;
-    const start = performance.now();
     const news = await db.consistently(() => this.#reading.read(db, parts, unchanged));
     if (this.#reading.owners.size === 0) throw noOwners();
     if (news === null) {
       this.#forget();
       return this.#readDue(db, true);
     }
-    this.#due.read(parts, marks, performance.now() - start);
+    this.#due.read(news.tookMs, marks);
     return news;
   }
 

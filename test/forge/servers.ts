@@ -17,6 +17,8 @@ export interface DatabaseServer {
   sql(text: string | Buffer, database?: string): Promise<string>;
   /** An address for `[forge] DATABASE`. */
   address(user: string, password?: string): string;
+  /** The place of its socket, as forges name it. */
+  readonly host: string;
   /** Where it writes every statement that it gets. */
   readonly statements: string;
   start(): Promise<void>;
@@ -70,7 +72,7 @@ export async function startPostgres(t: Test): Promise<DatabaseServer> {
   await server.start();
   const address = (user: string, password?: string) =>
     `postgres://${user}${password === undefined ? '' : `:${password}`}@${encodeURIComponent(directory)}/gitea`;
-  return { ...server, sql, address, statements };
+  return { ...server, sql, address, statements, host: directory };
 }
 
 export async function startMariadb(t: Test): Promise<DatabaseServer> {
@@ -109,7 +111,7 @@ export async function startMariadb(t: Test): Promise<DatabaseServer> {
   await server.start();
   const address = (user: string, password?: string) =>
     `mysql://${user}${password === undefined ? '' : `:${password}`}@${encodeURIComponent(socket)}/gitea`;
-  return { ...server, sql, address, statements };
+  return { ...server, sql, address, statements, host: socket };
 }
 
 interface ServerProgram {

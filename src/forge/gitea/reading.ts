@@ -29,6 +29,8 @@ export interface News {
   members: readonly ForgeMembers[] | null;
   repositories: RepositoryNames | null;
   drift: FigureDrift[];
+  /** The parts that were read, and how many milliseconds each took. */
+  readonly tookMs: Map<GiteaPart, number>;
 }
 
 export class GiteaReading {
@@ -54,13 +56,22 @@ export class GiteaReading {
     parts: ReadonlySet<GiteaPart>,
     trusted: ReadonlySet<GiteaPart>,
   ): Promise<News | null> {
-    const news: News = { owners: [], presenceChanged: false, members: null, repositories: null, drift: [] };
-    if (parts.has('accounts') && !(await this.#readAccounts(db, news))) return null;
-    const haveOwnersMoved = parts.has('repositories') && (await this.#readRepositories(db, news));
+    const tookMs = new Map<GiteaPart, number>();
+    const nothing = { owners: [], presenceChanged: false, members: null, repositories: null };
+    const news: News = { ...nothing, drift: [], tookMs };
+    const timed = async <T>(part: GiteaPart, act: () => Promise<T>): Promise<T> => {
+      const start = performance.now();
+      const result = await act();
+      tookMs.set(part, performance.now() - start);
+      return result;
+    };
+    if (parts.has('accounts') && !(await timed('accounts', () => this.#readAccounts(db, news)))) return null;
+    const haveOwnersMoved =
+      parts.has('repositories') && (await timed('repositories', () => this.#readRepositories(db, news)));
     const whose: RowOwners = { owners: this.owners.ids, repositories: this.#repositories };
     for (const part of byteParts) {
       if (!parts.has(part) && !(haveOwnersMoved && isByRepository(part, this.#rule))) continue;
-      const sums = await this.#count(db, part, whose);
+      const sums = await timed(part, () => this.#count(db, part, whose));
       const before = this.#sums.get(part);
       if (before !== undefined && trusted.has(part) && !haveOwnersMoved) {
         news.drift.push(...driftOf(before, sums, whose.owners.size));

@@ -1,0 +1,125 @@
+/** What befalls a forge's database: it is restarted, hangs, refuses the password, and lacks tables. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import t from 'tap';
+import { ForgeFault, ForgeReader } from '../../src/forge/index.ts';
+import { folderWith } from '../config/written.ts';
+import { until } from '../e2e/ask.ts';
+import { startServer } from './fixture.ts';
+import { Readings, settingsFor } from './readings.ts';
+
+const engines = ['postgres', 'mysql'] as const;
+
+/** The fault of a reading that has to fail. */
+async function faultOf(readings: Readings): Promise<ForgeFault> {
+  try {
+    await readings.read();
+  } catch (error) {
+    if (error instanceof ForgeFault) return error;
+    throw error;
+  }
+  throw new Error('the reading did not fail');
+}
+
+for (const engine of engines) {
+  t.test(`${engine}: a server that is restarted, or changes the password, is read again`, async t => {
+    const server = await startServer(t, engine);
+    const folder = folderWith(t, {});
+    const ini = join(folder, 'app.ini');
+    const writeIni = (password: string) => writeFileSync(ini, appIni(engine, server.host, password));
+    writeIni('secret');
+    const settings = { ...settingsFor(''), database: null, configFile: ini };
+    const readings = new Readings(t, settings);
+    await readings.read();
+    const before = readings.lines;
+
+    await server.stop();
+    t.equal((await faultOf(readings)).code, 'unreachable');
+    await server.start();
+    await readings.read('anew');
+    t.strictSame(readings.lines, before, 'it is read again, as it was');
+
+    await server.sql(
+      engine === 'postgres'
+        ? "ALTER ROLE softquota PASSWORD 'other'"
+        : "ALTER USER softquota@'%' IDENTIFIED BY 'other'",
+    );
+    await server.stop();
+    await server.start();
+    await faultOf(readings).catch(() => {});
+    const refused = await faultOf(readings);
+    t.equal(refused.code, 'rights', refused.message);
+    t.match(refused.mend, /GRANT SELECT/);
+    t.notMatch(refused.message, /secret|other/);
+    writeIni('other');
+    await readings.read('anew');
+    t.strictSame(readings.lines, before, 'the new password is found in app.ini');
+  });
+
+  t.test(`${engine}: what is missing or may not be read is named, and no figures are told`, async t => {
+    const server = await startServer(t, engine);
+    const readings = new Readings(t, settingsFor(server.address('softquota', 'secret')));
+    await server.sql('ALTER TABLE package_blob RENAME COLUMN size TO bytes', 'gitea');
+    await server.sql('ALTER TABLE attachment RENAME TO attachments', 'gitea');
+    const missing = await faultOf(readings);
+    t.equal(missing.code, 'schema');
+    t.match(missing.message, 'the table attachment, package_blob.size are missing');
+    await server.sql('ALTER TABLE package_blob RENAME COLUMN bytes TO size', 'gitea');
+    await server.sql('ALTER TABLE attachments RENAME TO attachment', 'gitea');
+    await readings.read();
+    t.ok(readings.lines.length > 0);
+
+    await server.sql('DROP TABLE team_user', 'gitea');
+    await server.sql('DELETE FROM lfs_meta_object WHERE id = 1', 'gitea');
+    const gone = await until(() =>
+      readings.read().then(
+        () => null,
+        error => String(error),
+      ),
+    );
+    t.match(gone, /ForgeFault.*team_user/);
+    t.equal((await faultOf(readings)).code, 'schema');
+  });
+}
+
+t.test('a server that hangs in the midst of a reading does not keep the reader from closing', async t => {
+  const server = await startServer(t, 'postgres');
+  const reader = new ForgeReader(settingsFor(server.address('softquota', 'secret')));
+  const reading = reader.read('new');
+  await reading.next();
+  server.halt();
+  const rejected = t.rejects(reader.read('anew').next(), { name: 'ForgeFault' });
+  await reader.close();
+  await rejected;
+  server.go();
+});
+
+t.test('a configuration that says nothing of the database says what is wrong', async t => {
+  const read = (text: string) => configured(t, text);
+  t.match(await read('[database]\nDB_TYPE = mssql\n'), /DB_TYPE = mssql is none of sqlite3, postgres, mysql/);
+  t.match(await read('[database]\nDB_TYPE = postgres\nUSER = gitea\n'), /NAME or USER is missing/);
+  t.match(
+    await read('WORK_PATH = /srv\n[database]\nPATH = %(WORK_PATH)s/gitea.db\n'),
+    /refers to another value/,
+  );
+  t.match(await read('[database]\nDB_TYPE = sqlite3\nPATH = /nowhere/gitea.db\n'), /\/nowhere\/gitea\.db/);
+});
+
+async function configured(t: Test, text: string): Promise<string> {
+  const folder = folderWith(t, { 'app.ini': text });
+  const settings = { ...settingsFor(''), database: null, configFile: join(folder, 'app.ini') };
+  return (await faultOf(new Readings(t, settings))).message;
+}
+
+function appIni(engine: (typeof engines)[number], host: string, password: string): string {
+  return `[database]
+DB_TYPE = ${engine}
+HOST = ${host}
+NAME = gitea
+USER = softquota
+PASSWD = \`${password}\`
+SSL_MODE = disable
+`;
+}
