@@ -11,7 +11,9 @@ import { folderWith } from '../config/written.ts';
 import { writeSqlite } from './fixture.ts';
 import { Readings, settingsFor } from './readings.ts';
 
-const rows = process.env.SOFTQUOTA_LONG === '1' ? 1_000_000 : 100_000;
+const rows = process.env.SOFTQUOTA_LONG === '1' ? 300_000 : 100_000;
+t.setTimeout(300_000);
+
 const writer = fileURLToPath(new URL('writer.ts', import.meta.url));
 
 for (const mode of ['DELETE', 'WAL'] as const) {
