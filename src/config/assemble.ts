@@ -2,12 +2,11 @@
 
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { ForgeSettings } from '../forge/index.ts';
 import { inAskingOrder, type UploadRoute } from '../uploads/index.ts';
 import type { Config } from './config.ts';
 import type { ConfigEntry, ConfigFault } from './fault.ts';
+import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';
 import type { Key } from './key.ts';
-import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
 import { log, security, server, store } from './keys-server.ts';
@@ -130,37 +129,6 @@ function ownRoutes(entries: readonly ConfigEntry[], values: Values): readonly Up
   return inAskingOrder(routes);
 }
 
-/** Null without KIND. */
-function forgeSettings(values: Values, base: string): ForgeSettings | null {
-  const { take } = values;
-  const [kind, configFile, database] = [
-    take(forgeKeys.kind),
-    take(forgeKeys.config),
-    take(forgeKeys.database),
-  ];
-  const [count, pollMs] = [take(forgeKeys.count), take(forgeKeys.poll)];
-  if (kind === null) return null;
-  if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
-    values.refuse(
-      forgeKeys.kind,
-      'the forge needs [forge] CONFIG or DATABASE, which say where its database is.',
-    );
-  }
-  return {
-    kind,
-    configFile: configFile === null ? null : resolve(base, configFile),
-    database,
-    count,
-    pollMs,
-  };
-}
-
-/** A forge's directories are in lower case, and the names in its database are not. */
-function refuseCaseOfForge(config: Config, values: Values): void {
-  if (config.forge === null || config.users.foldCase) return;
-  values.refuse(users.case, 'keep would make two owners of one with [forge]. Write fold.');
-}
-
 /** The most bytes that the system takes for a Unix socket's path; Node cuts a longer one without a word. */
 const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
 
@@ -223,17 +191,11 @@ function notesOn(config: Config, values: Values): string[] {
         .filter(key => values.isGiven(key))
         .map(({ name }) => `[storage.${storage}] has no PATH, so its ${name} has no effect.`),
     );
-  const withoutForge =
-    config.forge === null
-      ? Object.values(forgeKeys)
-          .filter(key => key !== forgeKeys.kind && values.isGiven(key))
-          .map(({ name }) => `[forge] has no KIND, so its ${name} has no effect.`)
-      : [];
   const blind =
     config.quota.enabled && config.storages.length === 0 && config.forge === null
       ? ['No [storage.*] section has a PATH: only what trusted programs report is counted.']
       : [];
-  return [...idle, ...withoutForge, ...blind];
+  return [...idle, ...notesOnForge(config, values), ...blind];
 }
 
 function deepFreeze<T>(value: T): T {

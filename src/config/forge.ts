@@ -1,0 +1,47 @@
+/** The `[forge]` section, and what it asks of others. */
+
+import { resolve } from 'node:path';
+import type { ForgeSettings } from '../forge/index.ts';
+import type { Config } from './config.ts';
+import { forgeKeys } from './keys-forge.ts';
+import { users } from './keys-policy.ts';
+import type { Values } from './values.ts';
+
+/** Null without KIND. */
+export function forgeSettings(values: Values, base: string): ForgeSettings | null {
+  const { take } = values;
+  const [kind, configFile, database] = [
+    take(forgeKeys.kind),
+    take(forgeKeys.config),
+    take(forgeKeys.database),
+  ];
+  const [count, pollMs] = [take(forgeKeys.count), take(forgeKeys.poll)];
+  if (kind === null) return null;
+  if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
+    values.refuse(
+      forgeKeys.kind,
+      'the forge needs [forge] CONFIG or DATABASE, which say where its database is.',
+    );
+  }
+  return {
+    kind,
+    configFile: configFile === null ? null : resolve(base, configFile),
+    database,
+    count,
+    pollMs,
+  };
+}
+
+/** A forge's directories are in lower case, and the names in its database are not. */
+export function refuseCaseOfForge(config: Config, values: Values): void {
+  if (config.forge === null || config.users.foldCase) return;
+  values.refuse(users.case, 'keep would make two owners of one with [forge]. Write fold.');
+}
+
+/** Keys that have no effect. */
+export function notesOnForge({ forge }: Config, values: Values): readonly string[] {
+  if (forge !== null) return [];
+  return Object.values(forgeKeys)
+    .filter(key => key !== forgeKeys.kind && values.isGiven(key))
+    .map(({ name }) => `[forge] has no KIND, so its ${name} has no effect.`);
+}
