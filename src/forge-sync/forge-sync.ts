@@ -36,6 +36,9 @@ export interface ForgeSyncOptions {
   visibilityChanged(mayHave: (path: string) => boolean): void;
 }
 
+/** A part of a reading that is about users and organizations. */
+type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
+
 const ownersAtOnce = 500;
 const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;
@@ -126,7 +129,24 @@ export class ForgeSync {
     if (this.#mode !== 'anew') this.#mode = mode;
   }
 
+  /**
+   * Accounts come into force before figures, so that a renamed owner keeps its groups all the time. At the very
+   * first reading figures come first: there are no groups to keep, and many accounts take longer.
+   */
   async #take(reading: AsyncGenerator<Chunk, ReadResult, void>): Promise<ReadResult> {
+    const [link] = this.#options.ledger.documents.snapshot.all(forgeLinkKind);
+    const accounts: AccountsChunk[] = [];
+    const result = await this.#takeAll(reading, link === undefined ? accounts : null);
+    this.#state.counted();
+    for (const chunk of accounts.splice(0)) await this.#takeAccounts(chunk);
+    return result;
+  }
+
+  /** Puts what is about accounts off, if there is a place for it. */
+  async #takeAll(
+    reading: AsyncGenerator<Chunk, ReadResult, void>,
+    later: AccountsChunk[] | null,
+  ): Promise<ReadResult> {
     let step = await reading.next();
     while (!step.done) {
       const chunk = step.value;
@@ -135,13 +155,15 @@ export class ForgeSync {
         await this.#put(rest.lines);
         return rest.result();
       }
-      await this.#takeChunk(chunk);
+      if (chunk.is === 'repositories') this.#takeRepositories(chunk.repositories);
+      else if (later === null) await this.#takeAccounts(chunk);
+      else later.push(chunk);
       step = await reading.next();
     }
     return step.value;
   }
 
-  async #takeChunk(chunk: Exclude<Chunk, { readonly is: 'lines' }>): Promise<void> {
+  async #takeAccounts(chunk: AccountsChunk): Promise<void> {
     const { documents } = this.#options.ledger;
     switch (chunk.is) {
       case 'owners':
@@ -154,9 +176,6 @@ export class ForgeSync {
         break;
       case 'members':
         await documents.transactInSlices(transaction => syncMembers(transaction, chunk.members));
-        break;
-      case 'repositories':
-        this.#takeRepositories(chunk.repositories);
     }
   }
 

@@ -21,6 +21,11 @@ export class ForgeState {
     this.#begunAt = this.#now();
   }
 
+  /** The figures of a reading count. */
+  counted(): void {
+    this.#readAt = this.#now();
+  }
+
   /** A reading has ended well. True: the one before had not. */
   succeeded(summary: ForgeSummary | null): boolean {
     const wasFaulty = this.#fault !== null;

@@ -10,6 +10,8 @@ import type { ChangeMarks } from './database.ts';
 /** How many times its duration a part rests, if one of its tables changed, or something somewhere. */
 const restAfterChange = 5;
 const restOtherwise = 50;
+/** What takes no longer is read at once. */
+const cheapMs = 200;
 
 interface LastRead {
   readonly own: string;
@@ -43,7 +45,8 @@ export class DueParts<Part extends string> {
       const changed = last === undefined || last.own !== this.#markOf(part, marks);
       const mayHaveChanged = changed || last.whole !== marks.whole;
       if (!mayHaveChanged) unchanged.add(part);
-      const rest = last === undefined ? 0 : last.tookMs * (changed ? restAfterChange : restOtherwise);
+      const factor = changed ? restAfterChange : restOtherwise;
+      const rest = last === undefined || last.tookMs <= cheapMs ? 0 : last.tookMs * factor;
       const isRested = last === undefined || this.#now() - last.endedAt >= rest;
       if (full || (mayHaveChanged && isRested)) parts.add(part);
     }

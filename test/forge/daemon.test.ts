@@ -57,6 +57,9 @@ async function members(server: Server, organization: string): Promise<readonly s
 t.test('every owner has what was uploaded, with the name, type and visibility of the forge', async t => {
   const { server } = await open(t);
   await server.start();
+  // Figures come before accounts at the very first reading.
+  await until(async () => (await account(server, 'acme'))?.type === 'organization' || null);
+  await until(async () => (await members(server, 'acme')).length > 0 || null);
   const { owners, types } = expectedOf('sqlite');
   for (const [owner, leaves] of Object.entries(owners)) {
     const wanted = Object.fromEntries(Object.entries(leaves).filter(([, bytes]) => bytes > 0));

@@ -8,9 +8,13 @@ import { once } from 'node:events';
 import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Test } from 'tap';
 import { until } from '../e2e/ask.ts';
 import { must, run } from '../e2e/run.ts';
+
+/** Whoever starts a server: a test, or a bench. */
+export interface Teardown {
+  teardown(act: () => unknown): void;
+}
 
 export interface DatabaseServer {
   /** Runs statements as the server's administrator, and gives what its client prints. */
@@ -41,7 +45,7 @@ const asNobody = [
   'KILL',
 ];
 
-export async function startPostgres(t: Test): Promise<DatabaseServer> {
+export async function startPostgres(t: Teardown): Promise<DatabaseServer> {
   const directory = folder(t, 'softquota-pg-');
   const programs = newestPrograms();
   const data = join(directory, 'data');
@@ -75,7 +79,7 @@ export async function startPostgres(t: Test): Promise<DatabaseServer> {
   return { ...server, sql, address, statements, host: directory };
 }
 
-export async function startMariadb(t: Test): Promise<DatabaseServer> {
+export async function startMariadb(t: Teardown): Promise<DatabaseServer> {
   const directory = folder(t, 'softquota-my-');
   const data = join(directory, 'data');
   const socket = join(directory, 's');
@@ -124,7 +128,7 @@ interface ServerProgram {
 }
 
 function serverOf(
-  t: Test,
+  t: Teardown,
   { command, directory, log, answers, signal }: ServerProgram,
 ): Pick<DatabaseServer, 'start' | 'stop' | 'halt' | 'go'> {
   let child: ChildProcess | null = null;
@@ -158,7 +162,7 @@ function serverOf(
 }
 
 /** A folder that the server's user can write; it stays until the server has ended. */
-function folder(t: Test, prefix: string): string {
+function folder(t: Teardown, prefix: string): string {
   const directory = mkdtempSync(join(tmpdir(), prefix));
   t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 }));
   mkdirSync(join(directory, 'data'), { mode: 0o700 });
