@@ -12,6 +12,7 @@ import {
   type ForgeOwner,
   ForgeReader,
   type ForgeSettings,
+  isAmong,
   type ReadMode,
   type ReadResult,
   type RepositoryNames,
@@ -20,6 +21,7 @@ import type { ObservedForge } from '../health/index.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
 import type { Schedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
+import { inSlices } from '../slices.ts';
 import { forgeLinkKind } from './kinds.ts';
 import { syncMembers } from './members.ts';
 import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './owners.ts';
@@ -60,8 +62,10 @@ export class ForgeSync {
   #putMs = 0;
   #round: Promise<void> = Promise.resolve();
   #isClosed = false;
-  /** The ids of all owners in the forge; null before the first reading. */
-  #present: ReadonlySet<number> | null = null;
+  /** The ids of all owners in the forge, ascending; null before the first reading. */
+  #present: Float64Array | null = null;
+  /** Tells whether somebody who is not there any more may still have an account. */
+  #mayHaveGone = false;
   /** Names of renamed owners under which data may still be found. */
   #formerNames: readonly string[] = [];
   readonly #refused = new Map<string, RefusedOwner>();
@@ -73,7 +77,10 @@ export class ForgeSync {
   }
 
   start(): void {
-    this.#schedule = this.#options.schedule(() => this.#atLeast('full'));
+    this.#schedule = this.#options.schedule(() =>
+      // Whoever was in the way may be gone by now.
+      this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
+    );
     this.#next(0);
   }
 
@@ -172,7 +179,8 @@ export class ForgeSync {
         }
         break;
       case 'present':
-        this.#present = new Set(chunk.ids);
+        this.#present = chunk.ids;
+        this.#mayHaveGone = true;
         break;
       case 'members':
         await documents.transactInSlices(transaction => syncMembers(transaction, chunk.members));
@@ -218,16 +226,23 @@ export class ForgeSync {
 
   async #removeGone(): Promise<void> {
     const present = this.#present;
-    if (present === null) return;
+    if (present === null || !this.#mayHaveGone) return;
     const { documents, shares } = this.#options.ledger;
-    const all = [...documents.snapshot.all(forgeLinkKind)].map(([key]) => Number(key));
-    const gone = all.filter(id => !present.has(id));
-    const tooMany = gone.length > Math.max(fewOwners, all.length / 2);
+    const gone: number[] = [];
+    let known = 0;
+    await inSlices(documents.snapshot.all(forgeLinkKind), ([key]) => {
+      known++;
+      if (!isAmong(present, Number(key))) gone.push(Number(key));
+    });
+    const tooMany = gone.length > Math.max(fewOwners, known / 2);
     this.#state.absent(tooMany ? gone.length : 0);
-    if (gone.length === 0 || tooMany) return;
-    await documents.transactInSlices(transaction =>
-      removeGone(transaction, gone, ({ name }) => shares.unitCountOf(name) > 0),
-    );
+    const removed =
+      gone.length === 0 || tooMany
+        ? 0
+        : await documents.transactInSlices(transaction =>
+            removeGone(transaction, gone, ({ name }) => shares.unitCountOf(name) > 0),
+          );
+    this.#mayHaveGone = removed < gone.length;
   }
 }
 

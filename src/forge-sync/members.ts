@@ -18,7 +18,7 @@ export function* syncMembers(transaction: Transaction, all: readonly ForgeMember
     }
     yield;
   }
-  for (const [, { owner: id, type }] of [...transaction.changes.all(forgeLinkKind)]) {
+  for (const [, { owner: id, type }] of transaction.changes.all(forgeLinkKind)) {
     const isLeft = type === 'organization' && !told.has(id) && membersOf(transaction.changes, id).length > 0;
     const organization = isLeft ? transaction.ownerById(id) : undefined;
     if (organization !== undefined) syncOne(transaction, organization, new Map());

@@ -103,7 +103,10 @@ function makeRoom(transaction: Transaction, name: string, forgeId: number): void
   );
 }
 
-/** Deletes those who are not in the forge any more, and of whom nothing is stored. Gives how many there were. */
+/**
+ * Deletes those who are not in the forge any more, and of whom nothing is stored. Gives how many need not be looked
+ * at again.
+ */
 export function* removeGone(
   transaction: Transaction,
   ids: readonly number[],
@@ -114,9 +117,8 @@ export function* removeGone(
   for (const id of ids) {
     const link = changes.get(forgeLinkKind, String(id));
     const owner = link === undefined ? undefined : transaction.ownerById(link.owner);
-    if (owner === undefined) changes.remove(forgeLinkKind, String(id));
-    else if (!hasUsage(owner)) {
-      deleteUser(transaction, owner.name);
+    if (owner === undefined || !hasUsage(owner)) {
+      if (owner !== undefined) deleteUser(transaction, owner.name);
       changes.remove(forgeLinkKind, String(id));
       removed++;
     }

@@ -6,25 +6,23 @@
  */
 
 import { dirname, resolve } from 'node:path';
-import { parse } from 'ini';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { type DatabaseAddress, defaultPorts, tlsModeOf } from './address.ts';
 import { ForgeFault } from './fault.ts';
+import { type IniValues, readIniText } from './ini-text.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-type ValueOf = (section: string, key: string) => string | null;
 
 const prefixes = ['GITEA', 'FORGEJO'] as const;
 
 /** Throws a `ForgeFault` that names the file and the key. */
 export function databaseOfAppIni(file: string, env: Environment): DatabaseAddress {
-  const tree: unknown = parse(textOf(file));
-  const value: ValueOf = (section, key) => {
-    const text =
-      fromEnvironment(env, section, key) ?? fieldOf(section === '' ? tree : fieldOf(tree, section), key);
-    return typeof text === 'string' ? plain(file, section, key, text) : null;
+  const written = readIniText(textOf(file));
+  const value: IniValues = (section, key) => {
+    const text = fromEnvironment(env, section, key) ?? written(section, key);
+    return text === null ? null : plain(file, section, key, text);
   };
   const type = value('database', 'DB_TYPE') ?? 'sqlite3';
   switch (type) {
@@ -38,7 +36,7 @@ export function databaseOfAppIni(file: string, env: Environment): DatabaseAddres
   }
 }
 
-function serverOf(file: string, engine: 'postgres' | 'mysql', value: ValueOf): DatabaseAddress {
+function serverOf(file: string, engine: 'postgres' | 'mysql', value: IniValues): DatabaseAddress {
   const { host, port } = hostAndPort(value('database', 'HOST') ?? '127.0.0.1', defaultPorts[engine]);
   const database = value('database', 'NAME');
   const user = value('database', 'USER');
@@ -58,7 +56,7 @@ function hostAndPort(text: string, usual: number): { readonly host: string; read
 }
 
 /** As the forge finds it: PATH counts from the working directory, whose `data` has it by default. */
-function sqlitePath(file: string, value: ValueOf): string {
+function sqlitePath(file: string, value: IniValues): string {
   const work = value('', 'WORK_PATH') ?? /^(.*)\/custom\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file);
   const data = resolve(work, value('server', 'APP_DATA_PATH') ?? 'data');
   return resolve(work, value('database', 'PATH') ?? `${data}/gitea.db`);
@@ -94,20 +92,12 @@ function fromEnvironment(env: Environment, section: string, key: string): string
   return undefined;
 }
 
-function plain(file: string, section: string, key: string, text: string): string | null {
-  const value = text
-    .trim()
-    .replace(/^`([\s\S]*)`$/, '$1')
-    .trim();
+/** Null: nothing is written. */
+function plain(file: string, section: string, key: string, value: string): string | null {
   if (/%\([^)]*\)s/.test(value)) {
     throw faultIn(file, `[${section}] ${key} refers to another value, which softquota does not follow`);
   }
   return value === '' ? null : value;
-}
-
-function fieldOf(tree: unknown, name: string): unknown {
-  if (typeof tree !== 'object' || tree === null) return undefined;
-  return Object.entries(tree).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
 }
 
 function faultIn(file: string, what: string): ForgeFault {

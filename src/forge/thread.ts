@@ -11,12 +11,11 @@ import { GiteaReading, type News } from './gitea/reading.ts';
 import { type GiteaPart, giteaParts, giteaTables } from './gitea/tables.ts';
 import type { Chunk, ReadMode, ReadResult, ThreadSettings } from './messages.ts';
 import { openForgeDatabase } from './open.ts';
-import { type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
+import { type ForgeOwner, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
 import { checkSchema } from './schema.ts';
 import type { ForgeSettings } from './settings.ts';
 import { emptySums, unownedIn } from './sums.ts';
 
-const ownersAtOnce = 1000;
 const chunkCharacters = 64 * 1024;
 const nothingNew: ReadResult = { summary: null, drift: [] };
 
@@ -99,8 +98,10 @@ export class ForgeThread {
   }
 
   *#told(news: News, full: boolean): Generator<Chunk, void> {
-    for (let at = 0; at < news.owners.length; at += ownersAtOnce) {
-      yield { is: 'owners', owners: news.owners.slice(at, at + ownersAtOnce) };
+    for (const packed of news.owners) {
+      // As the reading packed them.
+      const owners = JSON.parse(new TextDecoder().decode(packed)) as ForgeOwner[];
+      yield { is: 'owners', owners };
     }
     if (news.presenceChanged) yield { is: 'present', ids: this.#reading.owners.presentIds() };
     if (news.members !== null) yield { is: 'members', members: news.members };

@@ -10,6 +10,8 @@ import { must } from '../e2e/run.ts';
 import { Server } from '../e2e/server.ts';
 import { dataArchive, expectedOf, writeSqlite } from './fixture.ts';
 
+t.setTimeout(300_000);
+
 interface World {
   readonly server: Server;
   readonly database: string;
@@ -130,6 +132,20 @@ t.test('what changes in the forge is known by the next poll', async t => {
   write("UPDATE user SET email = 'somebody@git.example' WHERE name = 'alice'");
   await until(async () => ((await account(server, 'eve')) === null ? true : null));
   t.equal((await account(server, 'alice'))?.email, 'somebody@git.example');
+});
+
+t.test('an owner whose new name somebody else has keeps the old one, and doctor says so', async t => {
+  const { server, write } = await open(t);
+  await server.start();
+  const carol = await until(() => account(server, 'carol.c_d'));
+  await server.ask('admin', '/api/v1/admin/users', { body: { username: 'walter', email: 'w@git.example' } });
+  write("UPDATE user SET name = 'Walter', lower_name = 'walter' WHERE name = 'carol.c_d'");
+  const { stdout } = await until(async () => {
+    const doctor = await server.softquota(['doctor', '--json']);
+    return doctor.stdout.includes('forge_owner_refused') ? doctor : null;
+  });
+  t.match(stdout, /Walter of the forge cannot be taken over: there is an owner Walter already/);
+  t.equal((await account(server, 'carol.c_d'))?.id, carol.id, 'nobody is given what is another one’s');
 });
 
 t.test('names that two users exchange go with their ids, also while the daemon does not run', async t => {

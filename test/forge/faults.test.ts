@@ -10,6 +10,8 @@ import { until } from '../e2e/ask.ts';
 import { startServer } from './fixture.ts';
 import { Readings, settingsFor } from './readings.ts';
 
+t.setTimeout(300_000);
+
 const engines = ['postgres', 'mysql'] as const;
 
 /** The fault of a reading that has to fail. */

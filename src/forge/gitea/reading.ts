@@ -20,10 +20,12 @@ type BytePart = (typeof byteParts)[number];
 
 /** Where more have changed, it is no matter of names. */
 const mostChangedNames = 10_000;
+const ownersAtOnce = 1000;
 
 /** What is new after a reading. */
 export interface News {
-  owners: readonly ForgeOwner[];
+  /** The owners who are new, or other than before, as JSON: some at a time. */
+  owners: readonly Uint8Array[];
   /** Tells whether somebody came or went. */
   presenceChanged: boolean;
   members: readonly ForgeMembers[] | null;
@@ -92,15 +94,21 @@ export class GiteaReading {
   /** False: somebody has no row. */
   async #readAccounts(db: ForgeDatabase, news: News): Promise<boolean> {
     const before = this.owners.presentIds();
-    const changed: ForgeOwner[] = [];
+    const changed: Uint8Array[] = [];
+    let some: ForgeOwner[] = [];
+    const pack = () => {
+      if (some.length > 0) changed.push(new TextEncoder().encode(JSON.stringify(some)));
+      some = [];
+    };
     let hasRows = true;
     this.owners.begin();
     await eachOwner(db, owner => {
       const isNew = this.owners.put(owner);
       if (isNew === null) hasRows = false;
-      else if (isNew) changed.push(owner);
+      else if (isNew && some.push(owner) === ownersAtOnce) pack();
     });
     if (!hasRows) return false;
+    pack();
     const after = this.owners.presentIds();
     news.owners = changed;
     news.presenceChanged = before.length !== after.length || after.some((id, index) => before[index] !== id);

@@ -1,0 +1,67 @@
+/** Where the database is, by the forge's own configuration and the variables of its container image. */
+
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { databaseOfAppIni } from '../../src/forge/app-ini.ts';
+import { folderWith } from '../config/written.ts';
+
+function addressIn(t: Test, text: string, env: Readonly<Record<string, string>> = {}) {
+  const folder = folderWith(t, { 'app.ini': text });
+  return databaseOfAppIni(join(folder, 'app.ini'), env);
+}
+
+const server = '[database]\nDB_TYPE = postgres\nNAME = gitea\nUSER = git\n';
+
+t.test('a server is named by host and port, by an address, or by the place of its socket', async t => {
+  const usual = {
+    engine: 'postgres',
+    user: 'git',
+    database: 'gitea',
+    password: null,
+    tls: 'disable',
+    schema: null,
+  };
+  const at = (host: string) => addressIn(t, `${server}HOST = ${host}\n`);
+  t.strictSame(addressIn(t, server), { ...usual, host: '127.0.0.1', port: 5432 });
+  t.strictSame(at('db.example:6432'), { ...usual, host: 'db.example', port: 6432 });
+  t.strictSame(at('[::1]:6432'), { ...usual, host: '::1', port: 6432 });
+  t.strictSame(at('/run/postgresql'), { ...usual, host: '/run/postgresql', port: 5432 });
+  t.match(addressIn(t, server.replace('postgres', 'mysql')), { engine: 'mysql', port: 3306 });
+  t.match(addressIn(t, `${server}SSL_MODE = verify-full\nSCHEMA = forge\n`), {
+    tls: 'verify-full',
+    schema: 'forge',
+  });
+  t.throws(() => addressIn(t, `${server}SSL_MODE = maybe\n`), /SSL_MODE is not known/);
+});
+
+t.test('a password in backticks stands for itself', async t => {
+  t.match(addressIn(t, `${server}PASSWD = \`a;b#c"d\`\n`), { password: 'a;b#c"d' });
+});
+
+t.test('a SQLite file is found where the forge looks for it', async t => {
+  const path = (text: string) => {
+    const address = addressIn(t, text);
+    return address.engine === 'sqlite' ? address.path : null;
+  };
+  t.equal(path('WORK_PATH = /srv/forge\n'), '/srv/forge/data/gitea.db');
+  t.equal(path('WORK_PATH = /srv/forge\n[server]\nAPP_DATA_PATH = /var/forge\n'), '/var/forge/gitea.db');
+  t.equal(path('WORK_PATH = /srv/forge\n[database]\nPATH = data/other.db\n'), '/srv/forge/data/other.db');
+});
+
+t.test('variables of a container image win over the file, also those that name a file', async t => {
+  const text = `${server}PASSWD = written\n`;
+  t.match(addressIn(t, text, { GITEA__database__PASSWD: 'given' }), { password: 'given' });
+  t.match(addressIn(t, text, { FORGEJO__DATABASE__HOST: 'db:1' }), {
+    host: 'db',
+    port: 1,
+    password: 'written',
+  });
+  const folder = folderWith(t, { password: 'from-a-file\n' });
+  const named = { GITEA__database__PASSWD__FILE: join(folder, 'password') };
+  t.match(addressIn(t, text, named), { password: 'from-a-file' });
+});
+
+t.test('a file that is not there, or may not be read, is named', async t => {
+  t.throws(() => databaseOfAppIni('/nowhere/app.ini', {}), /^\/nowhere\/app\.ini: is not there/);
+  t.throws(() => databaseOfAppIni('/proc', {}), /\/proc: is not a file/);
+});
