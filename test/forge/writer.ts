@@ -6,8 +6,8 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout } from 'node:timers/promises';
 
-/** A tenth of the patience that Gitea has: no lock is held longer. */
-const timeout = 50;
+/** Gitea's own patience, in milliseconds. */
+const timeout = 500;
 /** Hundreds of writes a second, which is far more than a forge does. */
 const restMs = 1;
 
