@@ -25,7 +25,8 @@ export function merged(old: Config, next: Config): Config {
   return Object.freeze({
     ...old,
     quota: next.quota,
-    storages: next.storages,
+    // Whose forge tells what is public changes at the next start, and so does who asks it.
+    storages: (old.forge === null) === (next.forge === null) ? next.storages : old.storages,
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
     hooks: next.hooks,
     gate: next.gate,

@@ -1,7 +1,7 @@
 /** `[forge]`: the database that is read, and what it changes elsewhere. */
 
 import t from 'tap';
-import { printConfig } from '../../src/config/index.ts';
+import { merged, printConfig } from '../../src/config/index.ts';
 import { configOf, faultsOf, loadText } from './written.ts';
 
 const repositories = '[storage.repos]\nPATH = /srv/git/{owner}/{repo}.git\n';
@@ -31,6 +31,14 @@ t.test('with a forge its database says what is public, unless something else is 
   t.equal(configOf(t, `${forge}${repositories}VISIBILITY = private\n`).storages[0]?.visibility, 'private');
   t.match(faultsOf(t, `${repositories}VISIBILITY = forge\n`), [/forge needs \[forge\] KIND/]);
   t.match(faultsOf(t, `${forge}[users]\nCASE = keep\n`), [/\[users\] CASE.*Write fold/]);
+});
+
+t.test('a forge that comes or goes changes nothing about storage before the next start', async t => {
+  const plain = configOf(t, repositories);
+  const other = configOf(t, `[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\n${repositories}`);
+  t.equal(merged(plain, other).storages[0]?.visibility, 'export-ok');
+  t.equal(merged(other, plain).storages[0]?.visibility, 'forge');
+  t.equal(merged(other, other).storages[0]?.visibility, 'forge');
 });
 
 t.test('an address that is none is refused, and the password in one is never shown', async t => {
