@@ -16,7 +16,7 @@ import {
   installHooks,
   installIn,
 } from './install.ts';
-import { physical } from './physical.ts';
+import { physicalPath } from './physical.ts';
 import { type RemoveDone, type RemovedHook, type RemoveResult, removeFrom, removeHooks } from './remove.ts';
 import { wholeHooks } from './shared.ts';
 
@@ -132,7 +132,7 @@ async function openCommon(gitolite: Gitolite): Promise<Folder> {
     const at = above.lastIndexOf('/');
     parts.unshift(above.slice(at + 1));
     above = above.slice(0, at) || '/';
-    const found = await physical(above);
+    const found = await physicalPath(above);
     if (found === null) continue;
     let folder = await Folder.open(found);
     for (const part of parts) {
@@ -146,7 +146,7 @@ async function openCommon(gitolite: Gitolite): Promise<Folder> {
 }
 
 async function existingCommon({ common }: Gitolite): Promise<Folder | null> {
-  const path = await physical(common);
+  const path = await physicalPath(common);
   return path === null ? null : Folder.open(path);
 }
 
@@ -161,7 +161,7 @@ async function mustNotBeOverridden(gitolite: Gitolite, place: HookPlace): Promis
     );
   }
   if (overriding === null) return;
-  const path = await physical(overriding);
+  const path = await physicalPath(overriding);
   if (path === null) return;
   const folder = await Folder.open(path);
   try {
@@ -220,7 +220,7 @@ async function unlinkGone(repository: string, common: string): Promise<void> {
   try {
     for (const name of hookNames.flatMap(each => [each, `${each}.d`])) {
       const aim = await hooks.target(name);
-      if (aim === join(common, name) && (await physical(aim)) === null) await hooks.remove(name);
+      if (aim === join(common, name) && (await physicalPath(aim)) === null) await hooks.remove(name);
     }
   } finally {
     await hooks.close();

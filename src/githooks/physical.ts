@@ -5,7 +5,7 @@ import { systemCode } from '../errors.ts';
 import { beforeFollow, lookAt } from '../layout/index.ts';
 
 /** The path without links; null where nothing is there. Rejects where its disk does not answer. */
-export async function physical(path: string): Promise<string | null> {
+export async function physicalPath(path: string): Promise<string | null> {
   try {
     beforeFollow(path);
     return await lookAt(path, () => realpath(path));

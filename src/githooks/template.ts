@@ -13,7 +13,7 @@ import type { HookSettings } from './future.ts';
 import { customFolder, folderFile, hookNames } from './hook.ts';
 import { isOurEntry } from './inspect.ts';
 import type { InstallReport, InstallResult } from './install.ts';
-import { physical } from './physical.ts';
+import { physicalPath } from './physical.ts';
 import { reasonOf } from './reason.ts';
 import { git } from './settings.ts';
 import { StubChoice } from './shared.ts';
@@ -72,7 +72,7 @@ export async function writeForgeTemplates(
 
 /** The root without links; null where it is not there or cannot be reached, which has been said by then. */
 function placeOfRoot(root: string): Promise<string | null> {
-  return physical(root).catch(() => null);
+  return physicalPath(root).catch(() => null);
 }
 
 /** The result for one root: the template that was taken out, or why not. */
@@ -219,7 +219,7 @@ interface Place {
  */
 async function placeOf(directory: string): Promise<Place> {
   for (let path = directory; ; path = dirname(path)) {
-    const base = await physical(path);
+    const base = await physicalPath(path);
     if (base !== null) return { base, below: relative(path, directory) };
   }
 }
