@@ -70,6 +70,7 @@ export const modules: Readonly<Record<string, readonly string[]>> = {
     'bounded',
     'text',
     'layout',
+    'forge',
     'config',
     'wire',
     'service',

@@ -8,6 +8,7 @@ import { type CheckResult, findingOf, together } from './check-result.ts';
 import { checkClients } from './clients.ts';
 import { checkConfigFiles, checkFaults } from './configuration.ts';
 import { checkDaemon } from './daemon.ts';
+import { checkForge } from './forge.ts';
 import { checkGate } from './gate.ts';
 import { checkGc } from './gc.ts';
 import { checkHookConf } from './hook-conf.ts';
@@ -53,6 +54,7 @@ async function installed(installation: Installation): Promise<readonly CheckResu
     checkConfigFiles(loaded),
     daemon,
     gate,
+    await checkForge(installation, daemon.heard),
     checkSockets(installation),
     checkSpace(installation),
     checkHookConf(context.hookConf, config.server.socket),

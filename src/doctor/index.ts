@@ -10,5 +10,6 @@
 
 export { type DoctorCode, doctorFindings } from './catalog.ts';
 export { type Examination, examine } from './examine.ts';
+export { forgeReadFindings } from './forge.ts';
 export { withHangs } from './hangs.ts';
 export type { Ask, HostContext, Installation, Loaded } from './installation.ts';

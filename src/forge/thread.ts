@@ -2,8 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { messageOf } from '../errors.ts';
-import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
-import { databaseOfAppIni } from './app-ini.ts';
+import { addressOf } from './chosen-address.ts';
 import type { ForgeDatabase } from './database.ts';
 import { DueParts } from './due.ts';
 import { ForgeFault } from './fault.ts';
@@ -164,20 +163,6 @@ export class ForgeThread {
 
 function newDue(): DueParts<GiteaPart> {
   return new DueParts<GiteaPart>(giteaParts, () => performance.now());
-}
-
-function addressOf({ database, configFile }: ForgeSettings, env: NodeJS.ProcessEnv): DatabaseAddress {
-  if (database !== null) {
-    const parsed = parseDatabaseAddress(database);
-    if (parsed.ok) return parsed.address;
-    throw new ForgeFault(
-      'configuration',
-      `[forge] DATABASE is ${parsed.problem}`,
-      'correct [forge] DATABASE',
-    );
-  }
-  if (configFile !== null) return databaseOfAppIni(configFile, env);
-  throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
 }
 
 /** A forge that is in use has an administrator: these are the tables of another one, or of one that is being restored. */

@@ -88,8 +88,8 @@ export const daemonFindings = {
   forge_rights: {
     severity: 'wrong',
     meaning:
-      "The forge's database refuses the user or the password, or the user may not read a table. The last known figures still count.",
-    mend: 'correct the user or the password, or give the right to read: [two lines of SQL](forges/gitea.md#rights)',
+      "The forge's database refuses the user or the password, or the user may not read a table; or the daemon's user may not read the forge's configuration or SQLite file. The last known figures still count.",
+    mend: 'correct the user or the password, or give the right to read: [two lines of SQL, or a group](forges/gitea.md#rights)',
   },
   forge_schema: {
     severity: 'wrong',

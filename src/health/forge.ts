@@ -5,7 +5,8 @@ import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { forgeAway, type Observed, type ObservedForge } from './observed.ts';
 
-const codes = {
+/** The findings of faults of the forge reader. */
+export const forgeFindingCodes = {
   configuration: 'forge_configuration',
   unreachable: 'forge_unreachable',
   rights: 'forge_rights',
@@ -43,7 +44,7 @@ export function forgeFindings({ forge, now }: Pick<Observed, 'forge' | 'now'>): 
   if (forge === null) return [];
   const { fault, readingSince, unowned, refused, absent } = forge;
   return [
-    ...(fault === null ? [] : [finding(codes[fault.code], forgeAway(fault), fault.mend)]),
+    ...(fault === null ? [] : [finding(forgeFindingCodes[fault.code], forgeAway(fault), fault.mend)]),
     ...(readingSince === null || now - readingSince < longReadingMs
       ? []
       : [

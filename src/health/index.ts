@@ -6,6 +6,7 @@
 
 export { type DaemonFindingCode, daemonFindings, type FindingEntry } from './catalog.ts';
 export { findings } from './findings.ts';
+export { forgeFindingCodes } from './forge.ts';
 export { commandLine, quoted } from './mend.ts';
 export {
   type Listed,

@@ -17,6 +17,9 @@ export const giteaTables = {
   package_blob: ['id', 'size'],
 } as const satisfies NeededColumns;
 
+/** The number that Gitea 1.27.3 has in its table `version`. */
+export const triedSchemaVersion = 343;
+
 export type GiteaTable = keyof typeof giteaTables;
 
 /** The parts that a reading consists of, and the tables of each. */

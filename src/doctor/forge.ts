@@ -1,0 +1,95 @@
+/**
+ * The forge's configuration and database, as far as they can be looked at without the daemon: whether its user
+ * may read them, and whether the database answers and has the tables.
+ */
+
+import { statSync } from 'node:fs';
+import {
+  ForgeFault,
+  type ForgeSettings,
+  parseDatabaseAddress,
+  probeForge,
+  sqliteFileOf,
+} from '../forge/index.ts';
+import { commandLine, forgeFindingCodes } from '../health/index.ts';
+import { beforeFollow, encodePath } from '../layout/index.ts';
+import { printable } from '../text/index.ts';
+import type { Finding } from '../wire/index.ts';
+import { groupName, userName, userWords } from './accounts.ts';
+import { type CheckResult, findingOf } from './check-result.ts';
+import type { Installation } from './installation.ts';
+import { restart } from './mend.ts';
+import { type Blocked, blockedFor, blockedWords, type HookUser, mayAskFor } from './rights.ts';
+
+/** `heard`: the daemon tells by itself how its readings go. */
+export async function checkForge({ loaded, context }: Installation, heard: boolean): Promise<CheckResult> {
+  const { forge, server } = loaded.config;
+  if (forge === null || heard) return { findings: [] };
+  const user = ownerOf(server.dataPath);
+  const missed: string[] = [];
+  const findings: Finding[] = [];
+  if (user !== null && mayAskFor(context.uid, user)) {
+    findings.push(...(await forgeReadFindings(forge, user, process.env)));
+  } else if (user !== null) {
+    missed.push(`whether ${printable(userWords(user.uid))} can read the forge's database`);
+  }
+  try {
+    const { database } = await probeForge(forge, process.env);
+    return { findings, missed, checked: [`the forge's database, ${database}, and its tables`] };
+  } catch (error) {
+    if (!(error instanceof ForgeFault)) throw error;
+    const code = forgeFindingCodes[error.code];
+    const isOther = error.code === 'rights' && user !== null && user.uid !== context.uid && context.uid !== 0;
+    // What this user may not read, the daemon's may.
+    if (isOther) return { findings, missed: [...missed, "the forge's database"] };
+    return { findings: [...findings, findingOf(code, printable(error.message), error.mend)], missed };
+  }
+}
+
+/** Findings about the files that a user has to read, to read the forge's database: empty if all can be read. */
+export async function forgeReadFindings(
+  forge: ForgeSettings,
+  user: HookUser,
+  env: NodeJS.ProcessEnv,
+): Promise<readonly Finding[]> {
+  const files = neededFiles(forge, env).map(path => ({ path, right: 'read' as const }));
+  const blocked = await blockedFor(user, files);
+  const places = new Map(blocked.map(block => [block.at, block]));
+  return [...places.values()].map(block =>
+    findingOf('forge_rights', `${blockedWords(block)}, so the forge cannot be read`, readMend(block)),
+  );
+}
+
+function neededFiles({ configFile, database }: ForgeSettings, env: NodeJS.ProcessEnv): readonly string[] {
+  if (database !== null) {
+    const parsed = parseDatabaseAddress(database);
+    return parsed.ok && parsed.address.engine === 'sqlite' ? [parsed.address.path] : [];
+  }
+  if (configFile === null) return [];
+  try {
+    const file = sqliteFileOf(configFile, env);
+    return file === null ? [configFile] : [configFile, file];
+  } catch (error) {
+    // The probe says what is wrong with it.
+    if (error instanceof ForgeFault) return [configFile];
+    throw error;
+  }
+}
+
+/** By the group, since these files have secrets that others must not read. */
+function readMend({ at, right, user }: Blocked): string {
+  const { gid, mode } = statSync(encodePath(at));
+  const name = userName(user.uid);
+  const [letter, bit] = right === 'search' ? ['x', 0o010] : ['r', 0o040];
+  // Whoever is in root's group can read much else; and whoever has no name can be in none.
+  if (gid === 0 || name === null) return commandLine('setfacl', '-m', `u:${name ?? user.uid}:${letter}`, at);
+  const open = (mode & Number(bit)) === 0 ? `${commandLine('chmod', `g+${letter}`, at)} && ` : '';
+  return `${open}${commandLine('usermod', '-a', '-G', groupName(gid), name)}, then ${restart()}`;
+}
+
+/** The daemon's user: whom its data belong to. */
+function ownerOf(dataPath: string): HookUser | null {
+  beforeFollow(dataPath);
+  const about = statSync(dataPath, { throwIfNoEntry: false });
+  return about === undefined ? null : { uid: about.uid, gid: about.gid };
+}

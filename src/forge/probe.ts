@@ -1,0 +1,49 @@
+/** Asks a forge's database once what it is, without reading what it has. */
+
+import { messageOf } from '../errors.ts';
+import { databaseOfAppIni } from './app-ini.ts';
+import { addressOf } from './chosen-address.ts';
+import type { ForgeDatabase } from './database.ts';
+import { ForgeFault } from './fault.ts';
+import { giteaTables } from './gitea/tables.ts';
+import { openForgeDatabase } from './open.ts';
+import { checkSchema } from './schema.ts';
+import type { ForgeSettings } from './settings.ts';
+
+export interface ForgeProbe {
+  /** The name and version of the database. */
+  readonly database: string;
+  /** The forge's own number of its tables' state; null if it has none. */
+  readonly schemaVersion: number | null;
+}
+
+/** Throws a `ForgeFault` if the database cannot be read, or lacks a table or a column. */
+export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv): Promise<ForgeProbe> {
+  let db: ForgeDatabase | null = null;
+  try {
+    db = await openForgeDatabase(addressOf(settings, env));
+    await checkSchema(db, giteaTables, settings.kind);
+    return { database: db.product, schemaVersion: await schemaVersion(db) };
+  } catch (error) {
+    if (error instanceof ForgeFault) throw error;
+    const mend = 'see the log of the database, then try again';
+    throw new ForgeFault('unreachable', messageOf(error), mend, { cause: error });
+  } finally {
+    await db?.close().catch(() => {});
+  }
+}
+
+/** The SQLite file that a forge's app.ini names; null if it names a server. Throws a `ForgeFault`. */
+export function sqliteFileOf(configFile: string, env: NodeJS.ProcessEnv): string | null {
+  const address = databaseOfAppIni(configFile, env);
+  return address.engine === 'sqlite' ? address.path : null;
+}
+
+async function schemaVersion(db: ForgeDatabase): Promise<number | null> {
+  const table = 'version';
+  const columns = (await db.columns([table])).get(table);
+  if (columns === undefined || !columns.has('version')) return null;
+  const [row] = await db.rows(`SELECT ${db.quoted('version')} FROM ${db.quoted(table)} LIMIT 1`, []);
+  const version = Number(row?.[0]);
+  return Number.isSafeInteger(version) ? version : null;
+}

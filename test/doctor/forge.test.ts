@@ -1,0 +1,102 @@
+/** What doctor says of a forge's database while no daemon tells of it. */
+
+import { chmodSync, chownSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import t, { type Test } from 'tap';
+import { loadConfig } from '../../src/config/index.ts';
+import { checkForge } from '../../src/doctor/forge.ts';
+import type { Installation } from '../../src/doctor/index.ts';
+import { writeSqlite } from '../forge/fixture.ts';
+import { folderFor, write } from './folder.ts';
+
+interface World {
+  readonly installation: Installation;
+  readonly appIni: string;
+  readonly database: string;
+}
+
+/** `uid`: whom the daemon's data belong to. */
+function world(t: Test, { uid = 0 } = {}): World {
+  const folder = folderFor(t);
+  chmodSync(folder, 0o755);
+  const database = join(folder, 'gitea.db');
+  writeSqlite(database);
+  const appIni = write(join(folder, 'gitea.ini'), `[database]\nDB_TYPE = sqlite3\nPATH = ${database}\n`);
+  const data = write(join(folder, 'data/file'), '');
+  chownSync(join(data, '..'), uid, uid);
+  const text = `[server]\nDATA_PATH = data\n[forge]\nKIND = gitea\nCONFIG = ${appIni}\n`;
+  const file = write(join(folder, 'app.ini'), text);
+  const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
+  if (!loaded.ok) throw new Error('the configuration is faulty');
+  const ask = async () => ({ status: 200, headers: {}, json: [] });
+  const context = { uid: 0, configOption: null, hookConf: join(folder, 'hook.conf') };
+  return { installation: { loaded, admin: ask, gate: ask, context }, appIni, database };
+}
+
+t.test('a database that answers, with all tables, is checked and well', async t => {
+  const { installation } = world(t);
+  t.match(await checkForge(installation, false), {
+    findings: [],
+    checked: [/^the forge's database, SQLite 3.*, and its tables$/],
+  });
+  t.strictSame(await checkForge(installation, true), { findings: [] }, 'a daemon tells it by itself');
+});
+
+t.test(
+  'files that the daemon’s user may not read are named, with the command that gives the right',
+  async t => {
+    const { installation, appIni, database } = world(t, { uid: 4711 });
+    chmodSync(appIni, 0o640);
+    chownSync(appIni, 0, 4712);
+    chmodSync(database, 0o600);
+    const { findings } = await checkForge(installation, false);
+    t.match(findings, [
+      {
+        code: 'forge_rights',
+        message: `uid 4711 may not read ${appIni} (mode 0640), so the forge cannot be read`,
+        mend: `setfacl -m u:4711:r ${appIni}`,
+      },
+      { code: 'forge_rights', mend: `setfacl -m u:4711:r ${database}` },
+    ]);
+  },
+);
+
+t.test('a user with a name is put into the group of the file', async t => {
+  const { installation, appIni } = world(t, { uid: 65_534 });
+  chmodSync(appIni, 0o600);
+  chownSync(appIni, 0, 1);
+  const { findings } = await checkForge(installation, false);
+  t.match(findings, [
+    {
+      code: 'forge_rights',
+      mend: `chmod g+r ${appIni} && usermod -a -G daemon nobody, then restart the daemon`,
+    },
+  ]);
+});
+
+t.test(
+  'a missing column, a missing file and a faulty configuration are named, each with its fix',
+  async t => {
+    const { installation, appIni, database } = world(t);
+    const db = new DatabaseSync(database);
+    db.exec('ALTER TABLE attachment RENAME COLUMN size TO bytes');
+    db.close();
+    t.match((await checkForge(installation, false)).findings, [
+      {
+        code: 'forge_schema',
+        severity: 'wrong',
+        message: /attachment\.size is missing/,
+        mend: /docs\/forges/,
+      },
+    ]);
+    write(appIni, '[database]\nDB_TYPE = sqlite3\nPATH = /nonexistent/gitea.db\n');
+    t.match((await checkForge(installation, false)).findings, [
+      { code: 'forge_unreachable', message: /\/nonexistent\/gitea\.db/ },
+    ]);
+    write(appIni, '[database]\nDB_TYPE = mssql\n');
+    t.match((await checkForge(installation, false)).findings, [
+      { code: 'forge_configuration', message: /DB_TYPE = mssql is none of/, mend: /\[forge\] CONFIG/ },
+    ]);
+  },
+);
