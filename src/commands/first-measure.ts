@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../config/index.ts';
 import { SoftquotaError } from '../errors.ts';
+import type { ObservedForge } from '../health/index.ts';
 import { type OwnerRow, ownerRow, type ScanReport, scanReport } from '../wire/index.ts';
 import { type DaemonClient, localAdminClient } from './client.ts';
 import { followScan } from './progress.ts';
@@ -19,6 +20,8 @@ export interface Measured {
   readonly owners: number;
   /** The largest first; a thousand at most. */
   readonly largest: readonly OwnerRow[];
+  /** The first reading of the forge's database; null if the configuration names none. */
+  readonly forge: ObservedForge | null;
 }
 
 const mostRows = 1000;
@@ -40,7 +43,7 @@ export async function measureFirst(
     // What the service manager may have handed to this process is not meant for this daemon.
     const daemon = await Daemon.start({ config: own, env: {}, log });
     try {
-      return await measured(localAdminClient(own));
+      return await measured(localAdminClient(own), () => daemon.firstForgeReading());
     } finally {
       await daemon.stop();
     }
@@ -67,7 +70,10 @@ function onOwnSockets(config: Config, folder: string): Config {
 }
 
 /** A daemon measures everything when it starts. */
-async function measured(client: DaemonClient): Promise<Measured> {
+async function measured(
+  client: DaemonClient,
+  forgeRead: () => Promise<ObservedForge | null>,
+): Promise<Measured> {
   const scans = z.array(scanReport).parse(await client.get({ path: '/admin/quota/scans' }));
   const first = scans.at(-1);
   if (first === undefined) throw new SoftquotaError('internal', 'the daemon measures nothing');
@@ -78,8 +84,9 @@ async function measured(client: DaemonClient): Promise<Measured> {
       `the measurement did not finish: the scan is ${scan.state}: ${scan.error ?? ''}`,
     );
   }
+  const forge = await forgeRead();
   const { headers, json } = await client.ask({ path: `/admin/quota/usage?limit=${mostRows}` });
-  return { scan, owners: Number(headers['x-total-count']), largest: z.array(ownerRow).parse(json) };
+  return { scan, owners: Number(headers['x-total-count']), largest: z.array(ownerRow).parse(json), forge };
 }
 
 /**

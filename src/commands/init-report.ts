@@ -6,6 +6,8 @@
 import type { FoundStore, RecognisedLayout } from '../survey/index.ts';
 import { formatBytes, formatCount, printable, shellQuoted } from '../text/index.ts';
 import type { OwnerRow, ScanReport } from '../wire/index.ts';
+import type { ForgeReport } from './init-forge.ts';
+import { enableForge, forgeText } from './init-forge-text.ts';
 import { scanSummary } from './progress.ts';
 import { table } from './table.ts';
 import { ownersTable } from './usage.ts';
@@ -19,6 +21,8 @@ export interface NextCommands {
   readonly hooks: string | null;
   /** Changes the configuration; the daemon takes it with SIGHUP. */
   readonly enforce: string;
+  /** Has the forge's database read; null if it is, or there is none. */
+  readonly forge: string | null;
 }
 
 export interface InitReport {
@@ -29,6 +33,8 @@ export interface InitReport {
   readonly evidence: readonly string[];
   readonly advice: readonly string[];
   readonly repositories: number;
+  /** What is known of the forge's database; null without a forge. */
+  readonly forge: ForgeReport | null;
   readonly scan: ScanReport;
   readonly owners: number;
   readonly largest: readonly OwnerRow[];
@@ -46,7 +52,12 @@ export interface InitReport {
   readonly next: NextCommands;
 }
 
-export function nextCommands(file: string, layout: RecognisedLayout, root: string): NextCommands {
+export function nextCommands({
+  file,
+  layout,
+  root,
+  forge,
+}: Pick<InitReport, 'layout' | 'root' | 'forge'> & { readonly file: string }): NextCommands {
   const config = file === '/etc/softquota/app.ini' ? '' : ` --config ${shellQuoted(file)}`;
   const where = layout === 'gitolite' ? '--gitolite' : shellQuoted(root);
   return {
@@ -54,6 +65,7 @@ export function nextCommands(file: string, layout: RecognisedLayout, root: strin
     look: `softquota usage${config}`,
     hooks: layout === 'gitlab' ? null : `softquota hooks install ${where}${config}`,
     enforce: `sed -i -e 's/^;TOTAL/TOTAL/' -e 's/^MODE = report/MODE = enforce/' ${shellQuoted(file)}`,
+    forge: forge === null ? null : enableForge(forge, file, root),
   };
 }
 
@@ -63,6 +75,7 @@ const names: Readonly<Record<RecognisedLayout, string>> = {
   gitolite: 'gitolite',
   gitea: 'Gitea',
   forgejo: 'Forgejo',
+  gogs: 'Gogs',
   gitlab: 'GitLab',
 };
 
@@ -74,6 +87,7 @@ export function initText(report: InitReport): string {
       ...evidence.map(each => `- ${each}`),
       ...advice.map(each => `! ${each}`),
     ]),
+    forgeText(report.forge, next.forge),
     // Repositories without an owner are listed below, once and not for each.
     `${scanSummary({ ...report.scan, faults: { first: [], count: 0 } })}\n${owners(report)}`,
     lines(limit(report)),
@@ -108,7 +122,7 @@ function limit({ owners: count, proposal: { total, refused } }: InitReport): str
   ];
 }
 
-function unattributed({ unattributed: { repositories, such, stores } }: InitReport): string {
+function unattributed({ forge, unattributed: { repositories, such, stores } }: InitReport): string {
   const without =
     repositories === 0
       ? ''
@@ -121,8 +135,10 @@ function unattributed({ unattributed: { repositories, such, stores } }: InitRepo
     `${whole ? '' : 'at least '}${formatBytes(bytes)}`,
     path,
   ]);
+  const rowsText = table([{ title: 'WHAT' }, { title: 'SIZE', align: 'right' }, { title: 'WHERE' }], rows);
+  if (forge !== null && forge.fault === null) return `${without}This data belongs to nobody:\n${rowsText}`;
   return `${without}The owners of this data cannot be found on the disk, so it is not measured. A program that knows the owners can report it (POST /v1/units, docs/gate.md):
-${table([{ title: 'WHAT' }, { title: 'SIZE', align: 'right' }, { title: 'WHERE' }], rows)}`;
+${rowsText}`;
 }
 
 function lines(texts: readonly string[]): string {

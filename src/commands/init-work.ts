@@ -2,10 +2,18 @@
 
 import type { Config } from '../config/index.ts';
 import { exitCodes, SoftquotaError } from '../errors.ts';
-import { configText, proposeTotal, survey, surveyPlaces, wellKnownPlaces } from '../survey/index.ts';
+import {
+  configText,
+  proposeTotal,
+  type Survey,
+  survey,
+  surveyPlaces,
+  wellKnownPlaces,
+} from '../survey/index.ts';
 import { printable } from '../text/index.ts';
 import { localAdminClient } from './client.ts';
-import { measureFirst } from './first-measure.ts';
+import { type Measured, measureFirst } from './first-measure.ts';
+import { askForge, type ForgeReport, faultReport, forgeSection, withRights } from './init-forge.ts';
 import { type InitReport, initText, nextCommands } from './init-report.ts';
 import { loadDraft, makeDirectories, placesFor, refuseExisting, writeNew } from './new-config.ts';
 import { jsonText } from './output.ts';
@@ -17,22 +25,27 @@ export interface InitTask {
   /** The file that is to be written; absolute. */
   readonly config: string;
   readonly json: boolean;
+  /** The forge's own configuration file, absolute; null: it is looked for. */
+  readonly forgeConfig: string | null;
 }
 
 /** All or nothing: the configuration appears once everything is measured. */
-export async function initialise({ root, config: file, json }: InitTask): Promise<Printed> {
+export async function initialise({ root, config: file, json, forgeConfig }: InitTask): Promise<Printed> {
   refuseExisting(file);
-  const found = root === null ? await surveyPlaces(wellKnownPlaces()) : await survey(root);
+  const found = await surveyed(root, forgeConfig);
+  const asked = found.forge === null ? null : await askForge(found.forge, process.env);
+  const section = asked === null ? null : forgeSection(asked);
   const places = placesFor(file, found.gid);
   makeDirectories(file, places);
-  const config = loadDraft(file, configText(found, places, proposeTotal([], 0)));
+  const config = loadDraft(file, configText(found, places, proposeTotal([], 0), section));
   await refuseRunning(config);
-  const { scan, owners, largest } = await measureFirst(config, places.account);
+  const { scan, owners, largest, forge: read } = await measureFirst(config, places.account);
   const total = proposeTotal(
     largest.map(row => row.total),
     owners,
   );
-  writeNew(file, configText(found, places, total));
+  writeNew(file, configText(found, places, total, section));
+  const forge = asked === null ? null : await withRights(afterReading(asked, read), config, places.account);
   const { layout, evidence, advice, repositories, ownerless, stores } = found;
   const report: InitReport = {
     config: file,
@@ -41,6 +54,7 @@ export async function initialise({ root, config: file, json }: InitTask): Promis
     evidence,
     advice,
     repositories,
+    forge,
     scan,
     owners,
     largest: largest.slice(0, shownOwners),
@@ -49,14 +63,36 @@ export async function initialise({ root, config: file, json }: InitTask): Promis
       bytes: total.bytes,
       refused: largest.slice(0, total.refused).map(({ name, total: used }) => ({ name, used })),
     },
-    unattributed: { repositories: ownerless.length, such: ownerless.slice(0, 1), stores },
-    next: nextCommands(file, layout, found.root),
+    unattributed: {
+      repositories: ownerless.length,
+      such: ownerless.slice(0, 1),
+      // The database has the owners of all but those that belong to nobody.
+      stores:
+        forge !== null && forge.fault === null ? stores.filter(({ subject }) => subject === null) : stores,
+    },
+    next: nextCommands({ file, layout, root: found.root, forge }),
   };
   return {
     output: json ? jsonText(report) : initText(report),
     notes: found.unread.map(({ path, reason }) => printable(`${path}: ${reason}`)),
     status: exitCodes.done,
   };
+}
+
+async function surveyed(root: string | null, forgeConfig: string | null): Promise<Survey> {
+  if (root !== null) return survey(root, { forgeConfig });
+  if (forgeConfig === null) return surveyPlaces(wellKnownPlaces());
+  throw new SoftquotaError(
+    'usage',
+    `--forge-config ${forgeConfig} needs the directory of the forge: softquota init ROOT --forge-config FILE`,
+  );
+}
+
+/** The daemon's first reading may fail although the database answered before. */
+function afterReading(asked: ForgeReport, read: Measured['forge']): ForgeReport {
+  if (read === null) return asked;
+  const { fault, unowned } = read;
+  return { ...asked, fault: fault === null ? null : faultReport(fault), unowned };
 }
 
 const shownOwners = 10;

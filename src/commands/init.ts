@@ -13,6 +13,7 @@ import { withJsonOption } from './settings.ts';
 interface InitOptions {
   readonly config: string;
   readonly json?: boolean;
+  readonly forgeConfig?: string;
 }
 
 const stuckMs = 10_000;
@@ -22,11 +23,12 @@ export function addInit(program: Command, exit: Exit): void {
     .summary('examine a directory, and write a configuration')
     .description(
       'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea,\n' +
-        'Forgejo or GitLab. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
+        'Forgejo, Gogs or GitLab. Of Gitea and Forgejo it reads the database, too. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
         'the largest owners, the owners that a limit would refuse, and the next steps.',
     )
     .argument('[root]', 'the directory with the repositories; default: the usual directories are tried')
     .option('--config <file>', 'the file to write; an existing file is never overwritten', 'app.ini')
+    .option('--forge-config <file>', "the forge's own app.ini, if it is not in one of the usual places")
     .addHelpText(
       'after',
       '\nIf root writes /etc/softquota/app.ini, the data is in /var/lib/softquota and the sockets are in\n' +
@@ -39,6 +41,7 @@ export function addInit(program: Command, exit: Exit): void {
         root: root === undefined ? null : resolve(root),
         config: resolve(options.config),
         json: options.json === true,
+        forgeConfig: options.forgeConfig === undefined ? null : resolve(options.forgeConfig),
       } as const;
       exit(await printOutcome(await runJob<Printed>(job, { stuckMs })));
     });

@@ -14,8 +14,9 @@ import {
   type RefusedConfig,
 } from '../config/index.ts';
 import type { Fleet } from '../fleet/index.ts';
-import { forgeLinkKinds } from '../forge-sync/index.ts';
+import { type ForgeSync, forgeLinkKinds } from '../forge-sync/index.ts';
 import { Refusals } from '../gate/index.ts';
+import type { ObservedForge } from '../health/index.ts';
 import { Identity, identityKinds } from '../identity/index.ts';
 import { Ledger } from '../ledger/index.ts';
 import { Measuring } from '../measuring/index.ts';
@@ -49,6 +50,8 @@ interface Parts {
   readonly measuring: Measuring;
   readonly events: Events;
   readonly fleet: Fleet | null;
+  /** Null: no forge's database is read. */
+  readonly forge: ForgeSync | null;
 }
 
 export class Daemon {
@@ -145,7 +148,7 @@ export class Daemon {
         heard: (name, path) => void measuring.heard(name, path),
       });
       fleet?.start(() => events.takeTurn());
-      return new Daemon(current, log, { ledger, measuring, events, fleet }, opened);
+      return new Daemon(current, log, { ledger, measuring, events, fleet, forge }, opened);
     } catch (error) {
       for (const part of opened.reverse()) await part.close();
       throw error;
@@ -182,6 +185,11 @@ export class Daemon {
     if (later.length > 0) {
       this.#log.warn({ changed: later }, `these keys change at the next start: ${later.join(', ')}`);
     }
+  }
+
+  /** Resolves once the forge's database was read first, or could not be; null: none is read. */
+  async firstForgeReading(): Promise<ObservedForge | null> {
+    return (await this.#parts.forge?.firstReading()) ?? null;
   }
 
   /** Ends the threads that measure, without waiting for anything else; gives how many hang on a disk. */

@@ -62,6 +62,7 @@ export class ForgeSync {
   #putMs = 0;
   #round: Promise<void> = Promise.resolve();
   #isClosed = false;
+  readonly #first = Promise.withResolvers<ObservedForge>();
   /** The ids of all owners in the forge, ascending; null before the first reading. */
   #present: Float64Array | null = null;
   /** Tells whether somebody who is not there any more may still have an account. */
@@ -88,18 +89,27 @@ export class ForgeSync {
     return this.#state.observed();
   }
 
+  /** Resolves once the first reading has ended, however it ended; or when this is closed. */
+  firstReading(): Promise<ObservedForge> {
+    return this.#first.promise;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#schedule?.close();
     await this.#reader.close();
     await this.#round;
+    this.#first.resolve(this.observed());
   }
 
   #next(afterMs: number): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
-      this.#round = this.#read().then(ms => this.#next(ms));
+      this.#round = this.#read().then(ms => {
+        this.#first.resolve(this.observed());
+        this.#next(ms);
+      });
     }, afterMs).unref();
   }
 

@@ -25,6 +25,19 @@ export function fileText(path: string, { follow = false } = {}): string | null {
   return file?.kind === 'file' && file.whole ? file.bytes.toString() : null;
 }
 
+/** Tells whether something is there, or may be there, that this user has no permission to read. */
+export function isClosed(path: string): boolean {
+  try {
+    beforeFollow(path);
+    readBounded(path, { follow: true, mostBytes: 1 });
+    return false;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === null) throw error;
+    return code === 'EACCES' || code === 'EPERM';
+  }
+}
+
 /** Tells whether a place is a directory or lies in it, links resolved. */
 export function liesIn(path: string, directory: string): boolean {
   const way = relative(physical(directory), physical(path));

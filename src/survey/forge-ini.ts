@@ -1,5 +1,5 @@
 /**
- * The app.ini of Gitea and Forgejo, as far as it says where data lies.
+ * The app.ini of Gitea, Forgejo and Gogs, as far as it says where data lies.
  *
  * Of its values only those are looked at, and none is kept. What refers to other values, `%(NAME)s`, is taken
  * as not said.
@@ -11,8 +11,10 @@ import type { Subject } from '../quota/index.ts';
 import { isDirectory } from './directories.ts';
 import type { StorePlace } from './recognised.ts';
 
+export type ForgeProduct = 'gitea' | 'forgejo' | 'gogs';
+
 export interface ForgeIni {
-  readonly product: 'gitea' | 'forgejo';
+  readonly product: ForgeProduct;
   /** Where the repositories may be, the likeliest first. */
   readonly repositories: readonly string[];
   readonly stores: readonly StorePlace[];
@@ -21,7 +23,7 @@ export interface ForgeIni {
 }
 
 /** The name below APP_DATA_PATH, and the section of its own that may say otherwise. */
-export const forgeStores: readonly (Omit<StorePlace, 'path'> & {
+const forgeStores: readonly (Omit<StorePlace, 'path'> & {
   readonly name: string;
   readonly section: string;
 })[] = [
@@ -32,8 +34,18 @@ export const forgeStores: readonly (Omit<StorePlace, 'path'> & {
   store('logs of actions', 'actions_log', 'actions', null),
 ];
 
+/** Those of Gogs, which has neither packages nor actions. */
+const gogsStores: typeof forgeStores = [
+  store('LFS objects', 'lfs-objects', 'lfs', 'size:git:lfs'),
+  store('attachments', 'attachments', 'attachment', 'size:assets:attachments:all'),
+];
+
+export function storesOf(product: ForgeProduct): typeof forgeStores {
+  return product === 'gogs' ? gogsStores : forgeStores;
+}
+
 /** The default names of the directory of repositories. */
-export const repositoryNames = ['gitea-repositories', 'forgejo-repositories'];
+export const repositoryNames = ['gitea-repositories', 'forgejo-repositories', 'gogs-repositories'];
 
 function store(what: string, name: string, section: string, subject: Subject | null) {
   return { what, name, section, subject };
@@ -43,43 +55,44 @@ function store(what: string, name: string, section: string, subject: Subject | n
 export function readForgeIni(text: string, file: string): ForgeIni {
   const tree: unknown = parse(text);
   const value = (section: string, key: string): string | null => valueIn(tree, section, key);
-  const product = isForgejo([
-    file,
-    value('', 'APP_NAME'),
-    value('', 'WORK_PATH'),
-    value('repository', 'ROOT'),
-  ])
-    ? 'forgejo'
-    : 'gitea';
-  const work = value('', 'WORK_PATH') ?? workPathOf(file, product);
-  const data = resolve(work, value('server', 'APP_DATA_PATH') ?? 'data');
+  const work = value('', 'WORK_PATH');
+  const named = productIn([file, value('', 'APP_NAME'), work, value('repository', 'ROOT')]);
+  // Only Gogs has BRAND_NAME, and only the others write WORK_PATH.
+  const isGogs = value('', 'BRAND_NAME') !== null || (named === 'gogs' && work === null);
+  const product = isGogs ? 'gogs' : named === 'gogs' ? 'gitea' : named;
+  const kinds = storesOf(product);
+  const home = work ?? workPathOf(file, product);
+  const data = resolve(home, value('server', 'APP_DATA_PATH') ?? 'data');
   const outside = mapped(file, data);
   const root = value('repository', 'ROOT');
   const repositories =
-    root === null ? repositoryNames.map(name => resolve(data, name)) : [resolve(work, root)];
+    root === null ? repositoryNames.map(name => resolve(data, name)) : [resolve(home, root)];
   const type = (section: string): string | null => value(section, 'STORAGE_TYPE');
-  const remote = forgeStores.filter(({ name, section }) => {
+  const remote = kinds.filter(({ name, section }) => {
     const kind = type(section) ?? type(`storage.${name}`) ?? type('storage') ?? 'local';
     return (type(`storage.${kind}`) ?? kind) !== 'local';
   });
   const pathOf = ({ name, section }: (typeof forgeStores)[number]): string => {
     const shared = value('storage', 'PATH');
     const base = value(`storage.${name}`, 'PATH') ?? (shared === null ? name : `${shared}/${name}`);
-    const older = name === 'lfs' ? value('server', 'LFS_CONTENT_PATH') : null;
+    const older =
+      section === 'lfs' ? (value('server', 'LFS_CONTENT_PATH') ?? value('lfs', 'OBJECTS_PATH')) : null;
     return outside(resolve(data, value(section, 'PATH') ?? older ?? base));
   };
   return {
     product,
     repositories: repositories.map(outside),
-    stores: forgeStores
+    stores: kinds
       .filter(one => !remote.includes(one))
       .map(one => ({ what: one.what, subject: one.subject, path: pathOf(one) })),
     remote: remote.map(({ what }) => what),
   };
 }
 
-export function isForgejo(texts: readonly (string | null)[]): boolean {
-  return texts.some(text => text !== null && /forgejo/i.test(text));
+/** The product whose name is in one of these texts; Gitea, if there is none. */
+export function productIn(texts: readonly (string | null)[]): ForgeProduct {
+  const text = texts.join(' ');
+  return /forgejo/i.test(text) ? 'forgejo' : /gogs/i.test(text) && !/gitea/i.test(text) ? 'gogs' : 'gitea';
 }
 
 /**

@@ -8,7 +8,13 @@
 
 export { type Accounts, parseAccounts, type SystemAccount, systemAccounts } from './accounts.ts';
 export { surveyPlaces, wellKnownPlaces } from './places.ts';
-export { type ConfigPlaces, configText, type ProposedTotal, proposeTotal } from './proposal.ts';
-export type { RecognisedLayout, StorePlace } from './recognised.ts';
+export {
+  type ConfigPlaces,
+  configText,
+  type ForgeSection,
+  type ProposedTotal,
+  proposeTotal,
+} from './proposal.ts';
+export type { ForgeFound, RecognisedLayout, StorePlace } from './recognised.ts';
 export type { FoundStore } from './stores.ts';
 export { type Survey, survey } from './survey.ts';

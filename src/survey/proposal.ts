@@ -16,6 +16,15 @@ export interface ConfigPlaces {
   readonly socketGroup: string | null;
 }
 
+/** `[forge]` as it is proposed. */
+export interface ForgeSection {
+  readonly kind: string;
+  readonly config: string | null;
+  readonly database: string | null;
+  /** Sentences that say why it is commented out; null: it is not. */
+  readonly fault: string | null;
+}
+
 export interface ProposedTotal {
   readonly bytes: number;
   /** As app.ini has it: `500M`. */
@@ -59,7 +68,9 @@ export function configText(
   { root, storages, advice, stores }: Pick<Survey, 'root' | 'storages' | 'advice' | 'stores'>,
   places: ConfigPlaces,
   total: ProposedTotal,
+  forge: ForgeSection | null = null,
 ): string {
+  const isRead = forge !== null && forge.fault === null;
   const limit = total.refused === 1 ? '1 owner was' : `${total.refused} owners were`;
   return [
     ...comment(
@@ -79,10 +90,8 @@ export function configText(
     `;TOTAL = ${total.text}`,
     '',
     ...storages.flatMap((settings, index) => sectionLines(settings, index === 0 ? advice : [])),
-    ...stores.flatMap(({ path, what }) =>
-      comment(`Not measured, because its owners cannot be found on the disk: ${what} in ${path}.`),
-    ),
-    ...(stores.length === 0 ? [] : [...comment(reporting), '']),
+    ...(forge === null ? [] : forgeLines(forge)),
+    ...(isRead ? [] : storeLines(stores)),
     '[server]',
     setting('DATA_PATH', places.dataPath),
     ...comment('The gate, which the hooks ask; its group is the group that the git server runs with.'),
@@ -96,6 +105,29 @@ export function configText(
 
 const reporting =
   'Programs that know the owners can report it: POST /v1/units on TRUSTED_SOCKET, see docs/gate.md.';
+
+function storeLines(stores: Survey['stores']): string[] {
+  if (stores.length === 0) return [];
+  const lines = stores.flatMap(({ path, what }) =>
+    comment(`Not measured, because its owners cannot be found on the disk: ${what} in ${path}.`),
+  );
+  return [...lines, ...comment(reporting), ''];
+}
+
+/** What cannot be read would keep the daemon from being ready: its lines begin with a semicolon. */
+function forgeLines({ kind, config, database, fault }: ForgeSection): string[] {
+  const lines = [
+    '[forge]',
+    setting('KIND', kind),
+    ...(config === null ? [] : [setting('CONFIG', config)]),
+    ...(database === null ? [] : [setting('DATABASE', database)]),
+  ];
+  const about = comment(
+    "The forge's database says who owns what, what is public, and the bytes of LFS, packages and files.",
+  );
+  if (fault === null) return [...about, ...lines, ''];
+  return [...about, ...comment(`It is not read: ${fault}`), ...lines.map(line => `;${line}`), ''];
+}
 
 function sectionLines({ kind, templates, owner }: StorageSettings, advice: readonly string[]): string[] {
   return [

@@ -4,7 +4,7 @@ import type { OwnerSource, StorageKind, StorageSettings } from '../layout/index.
 import type { Subject } from '../quota/index.ts';
 
 /** `owners`: plain bare repositories in directories of owners; `flat`: without. */
-export type RecognisedLayout = 'owners' | 'flat' | 'gitolite' | 'gitea' | 'forgejo' | 'gitlab';
+export type RecognisedLayout = 'owners' | 'flat' | 'gitolite' | 'gitea' | 'forgejo' | 'gogs' | 'gitlab';
 
 /** Something that no walk can attribute to an owner, since its names say nothing of one. */
 export interface StorePlace {
@@ -24,6 +24,17 @@ export interface Proposal {
   readonly advice: readonly string[];
 }
 
+/** A forge, as far as its files tell. */
+export interface ForgeFound {
+  readonly kind: 'gitea' | 'forgejo';
+  /** Its own configuration file; null: none was found that can be read. */
+  readonly configFile: string | null;
+  /** A file that may be its configuration, and why it was not taken; null: there is none. */
+  readonly passedOver: { readonly file: string; readonly why: 'closed' | 'named-by-hook' } | null;
+  /** Places where its SQLite file may be, if it is not where the configuration says. */
+  readonly databases: readonly string[];
+}
+
 export interface Recognised {
   readonly layout: RecognisedLayout;
   /** The directory that holds the repositories, as it was named. */
@@ -37,6 +48,8 @@ export interface Recognised {
   /** Physical paths of repositories that are the server's own, and say nothing of how it tells owners. */
   readonly own?: readonly string[];
   readonly stores: readonly StorePlace[];
+  /** What has a database that knows the owners of all stores. */
+  readonly forge?: ForgeFound;
 }
 
 /** A section as it is proposed: `VISIBILITY` is left to its default. */

@@ -8,10 +8,10 @@ import { beforeFollow, inspect, resolveLayout, type StorageSettings, saysHangs }
 import { nameFault } from '../quota/index.ts';
 import { type Accounts, systemAccounts } from './accounts.ts';
 import { hangs, physical } from './directories.ts';
-import { forge, forgeByHooks } from './forge.ts';
+import { forge, forgeByHooks, forgeConfiguredBy } from './forge.ts';
 import { gitlab } from './gitlab.ts';
 import { gitolite, plain } from './plain.ts';
-import type { Proposal, Recognised, RecognisedLayout } from './recognised.ts';
+import type { ForgeFound, Proposal, Recognised, RecognisedLayout } from './recognised.ts';
 import { type FoundStore, sizeStores } from './stores.ts';
 
 export interface Survey {
@@ -33,26 +33,34 @@ export interface Survey {
   readonly unread: readonly UnreadPlace[];
   /** The group that the git server runs with, going by a repository. */
   readonly gid: number;
+  /** The forge whose data it is; null: none. */
+  readonly forge: ForgeFound | null;
 }
 
 export interface SurveyOptions {
   readonly accounts?: Accounts;
   /** How long adding up what cannot be attributed may take. */
   readonly storesMs?: number;
+  /** The forge's own configuration file, absolute; null: it is looked for in the usual places. */
+  readonly forgeConfig?: string | null;
 }
 
 const storesMs = 10_000;
 
 /**
  * Surveys an absolute path. Throws `usage` where no template could name it or it is no directory of
- * repositories, `not_found` where it holds none, `not_permitted` where it may not be looked into, `not_ready`
+ * repositories, or `forgeConfig` is of another forge, `not_found` where it holds none, `not_permitted` where it may not be looked into, `not_ready`
  * where its disk does not answer.
  */
 export async function survey(given: string, options: SurveyOptions = {}): Promise<Survey> {
   if (hangs(given)) throw hung(given);
   const gid = groupOf(given);
   const owner = ownerFor(given, options.accounts ?? systemAccounts());
-  const marked = gitlab(given, owner) ?? gitolite(given, owner) ?? forge(given);
+  const { forgeConfig = null } = options;
+  const marked =
+    forgeConfig === null
+      ? (gitlab(given, owner) ?? gitolite(given, owner) ?? forge(given))
+      : forgeConfiguredBy(given, forgeConfig);
   const place = marked?.root ?? given;
   const { repositories: all, unread } = await findRepositories([place]);
   const base = physical(place);
@@ -84,6 +92,7 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
     stores: sizeStores(recognised.stores, options.storesMs ?? storesMs),
     unread,
     gid: repositories[0] === undefined ? gid : groupOf(repositories[0]),
+    forge: recognised.forge ?? null,
   };
 }
 

@@ -1,0 +1,127 @@
+/** The part of `softquota init` that is about a forge's database: whether it can be read, and as what. */
+
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { Config } from '../config/index.ts';
+import { forgeReadFindings } from '../doctor/index.ts';
+import { ForgeFault, type ForgeSettings, probeForge, sqliteFileOf } from '../forge/index.ts';
+import { beforeFollow } from '../layout/index.ts';
+import type { ForgeFound, ForgeSection } from '../survey/index.ts';
+import { shellQuoted } from '../text/index.ts';
+
+export interface FaultReport {
+  readonly code: ForgeFault['code'];
+  readonly message: string;
+  readonly mend: string;
+}
+
+export interface ForgeReport {
+  readonly kind: string;
+  /** The forge's own configuration file; null if none was taken. */
+  readonly config: string | null;
+  /** The address that is used instead of the one in `config`; null: none. */
+  readonly address: string | null;
+  /** The name and version of the database; null if it does not answer. */
+  readonly database: string | null;
+  readonly schema_version: number | null;
+  /** Why its figures do not count; null if they do. */
+  readonly fault: FaultReport | null;
+  /** What keeps the daemon from reading what this user can read, each with its fix. */
+  readonly rights: readonly { readonly message: string; readonly mend: string }[];
+  /** Stored bytes that have no owner in the database. */
+  readonly unowned: readonly { readonly reason: string; readonly count: number; readonly bytes: number }[];
+}
+
+/** Asks the database for its version and its tables; nothing is read yet. */
+export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promise<ForgeReport> {
+  const report: ForgeReport = {
+    kind: found.kind,
+    config: found.configFile,
+    address: null,
+    database: null,
+    schema_version: null,
+    fault: null,
+    rights: [],
+    unowned: [],
+  };
+  if (found.configFile === null) return { ...report, fault: notConfigured(found) };
+  let address: string | null = null;
+  try {
+    address = addressFor(found.configFile, found.databases, env);
+    const settings: ForgeSettings = {
+      kind: found.kind,
+      configFile: found.configFile,
+      database: address,
+      count: 'once',
+      pollMs: 2000,
+    };
+    const { database, schemaVersion } = await probeForge(settings, env);
+    return { ...report, address, database, schema_version: schemaVersion };
+  } catch (error) {
+    if (!(error instanceof ForgeFault)) throw error;
+    return { ...report, address, fault: faultReport(error) };
+  }
+}
+
+/** What the daemon's user may not read. */
+export async function withRights(
+  report: ForgeReport,
+  config: Config,
+  account: { readonly uid: number; readonly gid: number } | null,
+): Promise<ForgeReport> {
+  if (account === null || config.forge === null) return report;
+  const findings = await forgeReadFindings(config.forge, account, process.env);
+  return { ...report, rights: findings.map(({ message, mend }) => ({ message, mend })) };
+}
+
+/** The section of app.ini; commented out if the database cannot be read. */
+export function forgeSection(report: ForgeReport): ForgeSection {
+  const { kind, config, address, fault } = report;
+  return {
+    kind,
+    config: address === null ? config : null,
+    database: address,
+    fault: fault === null ? null : `${fault.message}. To fix it: ${fault.mend}.`,
+  };
+}
+
+/**
+ * A container's app.ini names the paths inside, and one in /etc may say nothing of the working directory: then
+ * the file lies beside the data. Null: the one that app.ini names.
+ */
+function addressFor(configFile: string, databases: readonly string[], env: NodeJS.ProcessEnv): string | null {
+  const named = sqliteFileOf(configFile, env);
+  if (named === null || isThere(named)) return null;
+  const alike = databases.filter(path => basename(path) === basename(named));
+  const path = [...alike, ...databases].find(isThere);
+  return path === undefined ? null : `sqlite:${path}`;
+}
+
+function isThere(path: string): boolean {
+  beforeFollow(path);
+  return existsSync(path);
+}
+
+/** Without what else a fault has, such as its cause. */
+export function faultReport({ code, message, mend }: FaultReport): FaultReport {
+  return { code, message, mend };
+}
+
+function notConfigured({ kind, passedOver }: ForgeFound): FaultReport {
+  if (passedOver === null) {
+    return {
+      code: 'configuration',
+      message: `no app.ini of ${kind} is where one usually is`,
+      mend: 'find it, and name it with --forge-config FILE',
+    };
+  }
+  const { file, why } = passedOver;
+  const reason = why === 'closed' ? 'this user may not read it' : 'only a hook of a repository names it';
+  const first =
+    why === 'closed' ? 'run init as root, or let this user read it' : "check that it is the forge's";
+  return {
+    code: 'configuration',
+    message: `${file} was not taken as the configuration of ${kind}: ${reason}`,
+    mend: `${first}; then name it: --forge-config ${shellQuoted(file)}`,
+  };
+}

@@ -1,0 +1,330 @@
+/**
+ * `softquota init` on the data directory of a real Gitea: from there to the figures of every owner, what no walk
+ * can tell included, in one command.
+ */
+
+import { chmod, chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
+import { emptyFolder, file, repository } from '../survey/world.ts';
+import { ask, until } from './ask.ts';
+import { Daemon, launcher } from './daemon.ts';
+import { must, type Run, run } from './run.ts';
+
+t.setTimeout(300_000);
+
+const report = z.object({
+  layout: z.string(),
+  owners: z.number(),
+  largest: z.array(z.object({ name: z.string(), total: z.number() })),
+  proposal: z.object({ total: z.string(), refused: z.array(z.object({ name: z.string() })) }),
+  unattributed: z.object({ stores: z.array(z.object({ what: z.string() })) }),
+  forge: z.object({
+    kind: z.string(),
+    config: z.string().nullable(),
+    address: z.string().nullable(),
+    database: z.string().nullable(),
+    schema_version: z.number().nullable(),
+    fault: z.object({ code: z.string(), message: z.string(), mend: z.string() }).nullable(),
+    unowned: z.array(z.object({ reason: z.string(), bytes: z.number() })),
+  }),
+  next: z.object({ forge: z.string().nullable() }),
+});
+
+type Report = z.infer<typeof report>;
+
+interface World {
+  readonly folder: string;
+  /** The forge's working directory, with `data` in it. */
+  readonly work: string;
+  readonly database: string;
+}
+
+/** A Gitea with its app.ini at the usual place; `sections` replaces the one of the database. */
+async function gitea(t: Test, sections?: string): Promise<World> {
+  const folder = emptyFolder(t);
+  const work = join(folder, 'gitea');
+  await mkdir(join(work, 'custom/conf'), { recursive: true });
+  await must('tar', ['-xzf', fileURLToPath(dataArchive), '-C', work]);
+  const database = join(work, 'data/gitea.db');
+  writeSqlite(database);
+  const text = `WORK_PATH = ${work}\n[repository]\nROOT = ${work}/data/gitea-repositories\n`;
+  await writeFile(
+    join(work, 'custom/conf/app.ini'),
+    text + (sections ?? `[database]\nDB_TYPE = sqlite3\nPATH = ${database}\n`),
+  );
+  return { folder, work, database };
+}
+
+function init({ folder }: Pick<World, 'folder'>, ...args: readonly string[]): Promise<Run> {
+  return run(process.execPath, [launcher, 'init', ...args], { cwd: folder });
+}
+
+async function told(world: World, ...args: readonly string[]): Promise<Report> {
+  const { code, stdout, stderr } = await init(world, ...args, '--json');
+  if (code !== 0) throw new Error(`init: ${code}\n${stdout}${stderr}`);
+  return report.parse(JSON.parse(stdout));
+}
+
+function totalsFor(engine: Engine): readonly (readonly [string, number])[] {
+  return Object.entries(expectedOf(engine).owners)
+    .map(([name, leaves]) => [name, Object.values(leaves).reduce((sum, bytes) => sum + bytes, 0)] as const)
+    .filter(([, bytes]) => bytes > 0)
+    .sort(([, a], [, b]) => b - a);
+}
+
+const totalsIn = ({ largest }: Report) =>
+  largest.filter(({ total }) => total > 0).map(({ name, total }) => [name, total]);
+
+async function start(t: Test, { folder }: World): Promise<Daemon> {
+  const daemon = new Daemon(join(folder, 'app.ini'));
+  t.teardown(() => daemon.end());
+  await daemon.logged(/^softquota answers/);
+  return daemon;
+}
+
+/** What the daemon says of an owner, by its own names of the kinds of data. */
+async function usage({ folder }: World, owner: string): Promise<unknown> {
+  const socket = join(folder, 'data/trusted.sock');
+  const { text } = await ask(socket, `/v1/usage?owner=${encodeURIComponent(owner)}`);
+  return JSON.parse(text).used;
+}
+
+async function ready({ folder }: World): Promise<void> {
+  const socket = join(folder, 'data/gate.sock');
+  await until(async () => (await ask(socket, '/readyz')).status === 200 || null);
+}
+
+t.test(
+  'one command on the data of a Gitea counts what the database knows, and the daemon goes on',
+  async t => {
+    const world = await gitea(t);
+    const found = await told(world, world.work);
+    t.match(found, {
+      layout: 'gitea',
+      forge: {
+        kind: 'gitea',
+        config: join(world.work, 'custom/conf/app.ini'),
+        address: null,
+        database: /^SQLite 3/,
+        schema_version: 343,
+        fault: null,
+      },
+      next: { forge: null },
+    });
+    t.strictSame(totalsIn(found), totalsFor('sqlite'), 'every owner has what was uploaded');
+    t.strictSame(
+      found.unattributed.stores.map(({ what }) => what),
+      ['logs of actions'],
+      'only what belongs to nobody is left',
+    );
+    t.ok(found.forge.unowned.some(({ reason, bytes }) => reason === 'packages_orphaned' && bytes > 0));
+
+    const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
+    t.match(ini, /\n\[forge\]\nKIND = gitea\nCONFIG = \S+\/custom\/conf\/app\.ini\n/);
+    t.match(ini, /\nMODE = report\n/);
+    t.notMatch(ini, /Not measured/);
+    await start(t, world);
+    await ready(world);
+    t.match(await usage(world, 'alice'), {
+      size: { repos: { public: 88_301, private: 172_332 }, git: { LFS: 127_982 } },
+    });
+  },
+);
+
+t.test('people read what was found, what it is, and what belongs to nobody', async t => {
+  const world = await gitea(t);
+  const { code, stdout, stderr } = await init(world, join(world.work, 'data'));
+  t.equal(code, 0, stderr);
+  t.match(stdout, /^Found Gitea in \S+\/data\/gitea-repositories:\n/);
+  t.match(
+    stdout,
+    /\nThe forge's configuration: \S+\/custom\/conf\/app\.ini\nIts database \(SQLite 3\S+, schema version 343\) is read: /,
+  );
+  t.match(stdout, /\n- \S+ kB belong to nobody: \S+ blobs of packages that no file refers to\n/);
+  t.match(stdout, /\nalice +499 kB +unlimited +- +261 kB +128 kB +110 kB /);
+  t.match(stdout, /TOTAL = 500k \(none of 8 owners/);
+  t.match(stdout, /\nThis data belongs to nobody:\nWHAT +SIZE +WHERE\nlogs of actions /);
+  t.notMatch(stdout, /cannot be found on the disk|POST \/v1\/units/);
+});
+
+t.test('a configuration elsewhere can be named, and has to be of this forge', async t => {
+  const world = await gitea(t);
+  const named = join(world.folder, 'elsewhere.ini');
+  await rename(join(world.work, 'custom/conf/app.ini'), named);
+  const root = join(world.work, 'data/gitea-repositories');
+  const without = await told(world, root, '--config', 'first.ini');
+  t.match(without.forge, { config: null, fault: { code: 'configuration', mend: /--forge-config FILE/ } });
+  t.ok(without.unattributed.stores.length > 1, 'what was walked is written and told all the same');
+  const found = await told(world, root, '--forge-config', named);
+  t.strictSame(totalsIn(found), totalsFor('sqlite'));
+
+  await mkdir(join(world.folder, 'empty'));
+  const other = await init(world, join(world.folder, 'empty'), '--forge-config', named, '--config', 'x.ini');
+  t.match(other, {
+    code: 2,
+    stderr: /elsewhere\.ini says that Gitea keeps its repositories in .*, which is not in/,
+  });
+  const none = await init(world, root, '--forge-config', '/nonexistent/app.ini', '--config', 'x.ini');
+  t.match(none, { code: 2, stderr: /\/nonexistent\/app\.ini is not a file/ });
+  t.match(await init(world, '--forge-config', named, '--config', 'x.ini'), {
+    code: 2,
+    stderr: /softquota init ROOT --forge-config FILE/,
+  });
+});
+
+t.test('a container’s app.ini names paths inside: the database is found beside the data', async t => {
+  const world = await gitea(t, '[database]\nDB_TYPE = sqlite3\nPATH = /nonexistent/gitea/gitea.db\n');
+  const found = await told(world, world.work);
+  t.equal(found.forge.address, `sqlite:${world.database}`);
+  t.strictSame(totalsIn(found), totalsFor('sqlite'));
+  t.match(await readFile(join(world.folder, 'app.ini'), 'utf8'), `DATABASE = sqlite:${world.database}\n`);
+});
+
+t.test(
+  'with tables that are not known, it says which, measures the rest, and says what to do then',
+  async t => {
+    const world = await gitea(t);
+    const write = (sql: string) => {
+      const db = new DatabaseSync(world.database);
+      db.exec(sql);
+      db.close();
+    };
+    write('ALTER TABLE lfs_meta_object RENAME COLUMN size TO bytes; UPDATE version SET version = 999');
+    const found = await told(world, world.work);
+    t.match(found.forge.fault, { code: 'schema', message: /lfs_meta_object\.size is missing/ });
+    t.equal(found.owners, 7, 'the repositories are measured');
+    t.ok(found.unattributed.stores.some(({ what }) => what === 'LFS objects'));
+    const ini = await readFile(join(world.folder, 'app.ini'), 'utf8');
+    t.match(ini, /\n# It is not read: [^\n]*\n(?:# .*\n)*;\[forge\]\n;KIND = gitea\n;CONFIG = /);
+    const daemon = await start(t, world);
+    await ready(world);
+    await daemon.end();
+
+    write('ALTER TABLE lfs_meta_object RENAME COLUMN bytes TO size');
+    await must('sh', ['-c', found.next.forge ?? ''], { cwd: world.folder });
+    await start(t, world);
+    await ready(world);
+    t.match(await usage(world, 'alice'), { size: { git: { LFS: 127_982 } } });
+  },
+);
+
+t.test('a newer version with all columns is read, and the one that was tried is named', async t => {
+  const world = await gitea(t);
+  const db = new DatabaseSync(world.database);
+  db.exec('UPDATE version SET version = 999');
+  db.close();
+  const { stdout } = await init(world, world.work);
+  t.match(
+    stdout,
+    /schema version 999; softquota was tried with 343, and all tables and columns that it needs are there\) is read/,
+  );
+});
+
+t.test('a database that is away is told, and what was walked is written', async t => {
+  const world = await gitea(
+    t,
+    `[database]\nDB_TYPE = postgres\nHOST = ${'/nonexistent'}\nNAME = gitea\nUSER = gitea\n`,
+  );
+  const { code, stdout } = await init(world, world.work);
+  t.equal(code, 0);
+  t.match(
+    stdout,
+    /! The forge's database is not read, so LFS objects[^\n]*: postgres gitea at \/nonexistent: /,
+  );
+  t.match(stdout, /\n {2}To fix it: start the database/);
+  t.match(stdout, /\n {2}Then:\n {4}sed -i /);
+  t.match(stdout, /\nalice +/);
+});
+
+t.test('a configuration that this user may not read is named, with what to do', async t => {
+  const world = await gitea(t);
+  await chmod(world.folder, 0o777);
+  await chmod(join(world.work, 'custom/conf/app.ini'), 0o600);
+  const nobody = ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, launcher];
+  const { code, stdout, stderr } = await run('setpriv', [...nobody, 'init', world.work], {
+    cwd: world.folder,
+  });
+  t.equal(code, 0, stderr);
+  t.match(
+    stdout,
+    /conf\/app\.ini was not taken as the configuration of gitea: this user may not read it\n {2}To fix it: run init as root/,
+  );
+  t.match(stdout, /\nalice +/);
+});
+
+t.test(
+  'PostgreSQL: its figures count; without the right to read, the line of SQL that gives it is told',
+  async t => {
+    const server = await startServer(t, 'postgres');
+    const world = await gitea(
+      t,
+      `[database]\nDB_TYPE = postgres\nHOST = ${server.host}\nNAME = gitea\nUSER = softquota\nPASSWD = \`secret\`\n`,
+    );
+    const found = await told(world, world.work, '--config', 'with.ini');
+    t.match(found.forge, { database: /^PostgreSQL/, schema_version: 343, fault: null });
+    // The repositories are those of the world that is unpacked here.
+    const walked = (leaf: string) => leaf.startsWith('size:repos:') || leaf === 'size:assets:wiki';
+    const alice = Object.keys(expectedOf('sqlite').owners.alice ?? {}).map(
+      leaf => expectedOf(walked(leaf) ? 'sqlite' : 'postgres').owners.alice?.[leaf] ?? 0,
+    );
+    t.strictSame(
+      totalsIn(found).find(([name]) => name === 'alice'),
+      ['alice', alice.reduce((sum, bytes) => sum + bytes, 0)],
+    );
+    t.notMatch(await readFile(join(world.folder, 'with.ini'), 'utf8'), 'secret');
+
+    await server.sql("ALTER ROLE softquota PASSWORD 'other'");
+    await must('rm', ['-r', join(world.folder, 'data')]);
+    const refused = await told(world, world.work);
+    t.match(refused.forge.fault, {
+      code: 'rights',
+      mend: /GRANT SELECT ON ALL TABLES IN SCHEMA public TO "softquota"/,
+    });
+    t.notMatch(JSON.stringify(refused), 'secret');
+  },
+);
+
+t.test(
+  'if the daemon’s user may not read what root reads, the command that gives the right is told',
+  async t => {
+    const world = await gitea(t);
+    await chmod(world.folder, 0o755);
+    await mkdir(join(world.folder, 'data'));
+    await chown(join(world.folder, 'data'), 65_534, 65_534);
+    const ini = join(world.work, 'custom/conf/app.ini');
+    await chmod(ini, 0o640);
+    await chown(ini, 0, 1);
+    const { code, stdout } = await init(world, world.work);
+    t.equal(code, 0);
+    t.ok(
+      stdout.includes(
+        `! nobody may not read ${ini} (mode 0640), so the forge cannot be read\n  To fix it: usermod -a -G daemon nobody, then `,
+      ),
+      stdout,
+    );
+  },
+);
+
+t.test('a Gogs is named as what it is, and that its database is not read', async t => {
+  const folder = emptyFolder(t);
+  const work = join(folder, 'gogs');
+  repository(join(work, 'gogs-repositories/alice/app.git'), 1000);
+  file(join(work, 'data/lfs-objects/a/b/oid'), Buffer.alloc(500));
+  const ini = `BRAND_NAME = Gogs\n[database]\nTYPE = sqlite3\n[repository]\nROOT = ${work}/gogs-repositories\n`;
+  file(join(work, 'custom/conf/app.ini'), ini);
+  const { code, stdout, stderr } = await init({ folder }, work);
+  t.equal(code, 0, stderr);
+  t.match(stdout, /^Found Gogs in \S+gogs-repositories:\n/);
+  t.match(
+    stdout,
+    /softquota does not read the database of Gogs, so its LFS objects and attachments are not measured/,
+  );
+  t.match(stdout, /\nLFS objects +500 B +\S+data\/lfs-objects\n/);
+  t.match(stdout, /\nalice +/);
+  t.notMatch(await readFile(join(folder, 'app.ini'), 'utf8'), /\[forge\]/);
+});
