@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import { formatFaults, loadConfig } from '../../src/config/index.ts';
@@ -82,6 +82,38 @@ t.test('whatever the places are named, what is written loads as what was found',
       t.match(config.quota, { enabled: true, mode: 'report', totalBytes: -1 });
     }),
     { numRuns: 500 },
+  );
+});
+
+t.test('[forge] loads as what was found; commented out, it says why and changes nothing', async t => {
+  const folder = folderWith(t, {});
+  const file = join(folder, 'app.ini');
+  const found = { root: '/srv', storages: [], advice: [], stores: [] };
+  const places: ConfigPlaces = {
+    dataPath: folder,
+    socket: `${folder}/gate.sock`,
+    trustedSocket: null,
+    adminSocket: null,
+    socketGroup: null,
+  };
+  const load = (configFile: string, fault: string | null) => {
+    const forge = { kind: 'gitea', config: configFile, database: null, fault };
+    writeFileSync(file, configText(found, places, proposeTotal([], 0), forge));
+    const loaded = loadConfig({ file, env: {}, cwd: folder, uid: 0 });
+    if (!loaded.ok) throw new Error(formatFaults(loaded.faults));
+    return loaded.config.forge;
+  };
+  fc.assert(
+    fc.property(root, fc.string(), (place, why) => {
+      t.match(load(place, null), {
+        kind: 'gitea',
+        configFile: resolve(place),
+        database: null,
+        count: 'once',
+      });
+      t.equal(load(place, `${why}\n[forge]\nKIND = gitea`), null);
+    }),
+    { numRuns: 100 },
   );
 });
 
