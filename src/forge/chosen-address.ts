@@ -6,7 +6,10 @@ import { ForgeFault } from './fault.ts';
 import type { ForgeSettings } from './settings.ts';
 
 /** Throws a `ForgeFault` if the settings name no database. */
-export function addressOf({ database, configFile }: ForgeSettings, env: NodeJS.ProcessEnv): DatabaseAddress {
+export function chosenAddressOf(
+  { database, configFile }: ForgeSettings,
+  env: NodeJS.ProcessEnv,
+): DatabaseAddress {
   if (database !== null) {
     const parsed = parseDatabaseAddress(database);
     if (parsed.ok) return parsed.address;

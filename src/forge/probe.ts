@@ -2,7 +2,7 @@
 
 import { messageOf } from '../errors.ts';
 import { databaseOfAppIni } from './app-ini.ts';
-import { addressOf } from './chosen-address.ts';
+import { chosenAddressOf } from './chosen-address.ts';
 import type { ForgeDatabase } from './database.ts';
 import { ForgeFault } from './fault.ts';
 import { giteaTables } from './gitea/tables.ts';
@@ -21,7 +21,7 @@ export interface ForgeProbe {
 export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv): Promise<ForgeProbe> {
   let db: ForgeDatabase | null = null;
   try {
-    db = await openForgeDatabase(addressOf(settings, env));
+    db = await openForgeDatabase(chosenAddressOf(settings, env));
     await checkSchema(db, giteaTables, settings.kind);
     return { database: db.product, schemaVersion: await schemaVersion(db) };
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { messageOf } from '../errors.ts';
-import { addressOf } from './chosen-address.ts';
+import { chosenAddressOf } from './chosen-address.ts';
 import type { ForgeDatabase } from './database.ts';
 import { DueParts } from './due.ts';
 import { ForgeFault } from './fault.ts';
@@ -62,7 +62,7 @@ export class ForgeThread {
   }
 
   async #connect(): Promise<ForgeDatabase> {
-    const db = await openForgeDatabase(addressOf(this.#settings, this.#env));
+    const db = await openForgeDatabase(chosenAddressOf(this.#settings, this.#env));
     try {
       await checkSchema(db, giteaTables, this.#settings.kind);
     } catch (error) {
