@@ -118,9 +118,9 @@ may_grow() {
 
 # Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes refs/pull/NUMBER/head
 # into the repository, and whoever opens it stores nothing of their own there. Neither the refs nor the variable are
-# enough alone, and the variable counts only where the forge's hook runs this one.
+# enough alone, and the variable counts only where the forge's hook runs this one: the forge's file lies beside it.
 is_internal() {
-	[ "$pulls" = yes ] && [ "${GITEA_INTERNAL_PUSH-}" = true ] && is_in_folder
+	[ "$pulls" = yes ] && [ "${GITEA_INTERNAL_PUSH-}" = true ] && is_in_folder && [ -f "${0%/*}/gitea" ]
 }
 
 # Asks for the owner by the path of the project in GitLab, whose repositories have no owner in their path. Gitaly

@@ -183,6 +183,8 @@ t.test('an internal push of a forge passes, and a forged one is asked about', as
   const plain = await server.repository('git/bob/site.git');
   await install([plain]);
   t.equal((await push(plain, 'HEAD:refs/pull/7/head', internal)).code, 1, 'where no forge runs it');
+  await server.file(join(plain, 'hooks/pre-receive.d/00-softquota'), await hookContent('pre-receive'));
+  t.equal((await push(plain, 'HEAD:refs/pull/8/head', internal)).code, 1, 'where our own hook runs it');
 });
 
 t.test('an AGit push is asked about', async t => {

@@ -1,6 +1,6 @@
 /** The hooks that run after ours: all of them, with the same input, and the first failure is the result. */
 
-import { chmod, cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { refused } from './gate.ts';
@@ -158,6 +158,29 @@ t.test('a forge’s own hook that runs pre-receive.d runs ours out of it, and ea
   const push = await world.push(['HEAD:main']);
   t.equal(push.code, 1);
   t.match(World.said(push), /^no$/m);
+});
+
+t.test('only a hook of ours in pre-receive.d is left to ask instead', async t => {
+  const { world, file } = await withLog(t);
+  world.gate.answer = refused('no\n');
+  await mkdir(file('hooks/pre-receive.d/00-softquota'), { recursive: true });
+  t.equal((await world.push(['HEAD:main'])).code, 1, 'a directory');
+  await rm(file('hooks/pre-receive.d/00-softquota'), { recursive: true });
+  await world.script(file('hooks/pre-receive.d/00-softquota'), '#!/bin/sh\nexit 0\n');
+  t.equal((await world.push(['HEAD:main'])).code, 1, 'another hook');
+  t.equal(world.gate.checks.length, 2);
+});
+
+t.test('a hook in core.hooksPath asks, whatever lies in the pre-receive.d of the repository', async t => {
+  const { world, file } = await withLog(t);
+  world.gate.answer = refused('no\n');
+  const site = join(world.folder, 'site');
+  await cp(file('hooks'), site, { recursive: true });
+  await world.server('config', 'core.hooksPath', site);
+  const marked = '#!/bin/sh\n# softquota hook: pre-receive\nexit 0\n';
+  await world.script(file('hooks/pre-receive.d/00-softquota'), marked);
+  t.equal((await world.push(['HEAD:main'])).code, 1);
+  t.equal(world.gate.checks.length, 1);
 });
 
 t.test('under core.hooksPath a forge’s own hook is left to run pre-receive.d itself', async t => {

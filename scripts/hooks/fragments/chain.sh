@@ -42,12 +42,15 @@ is_in_folder() {
 }
 
 # Whether hooks/$name.d has this hook as well, which then does its work: a forge may replace this file, and leaves
-# that folder alone.
+# that folder alone. Only the repository's own hook leaves it the work: a hook of the whole server, by core.hooksPath,
+# does not trust what somebody put into a repository.
 is_doubled() {
-	[ -x "hooks/$name.d/00-softquota" ] || return 1
 	case $0 in
-	*/"$name.d"/* | */custom_hooks/"$name" | custom_hooks/"$name") return 1 ;;
+	"hooks/$name" | "./hooks/$name" | "$PWD/hooks/$name") ;;
+	*) return 1 ;;
 	esac
+	double=hooks/$name.d/00-softquota
+	[ -f "$double" ] && [ -x "$double" ] && (become grep -q "^# softquota hook: $name\$" "$double")
 }
 
 # Runs all of the repository's hooks/$name.d and, where this hook is not itself the
