@@ -11,18 +11,23 @@ alone() {
 	echo "softquota: $hook cannot be run, so @WORDS@. Please tell the administrator." >&2
 # only: pre-receive
 	for conf in /etc/softquota/hook.conf config; do
-		[ ! -r "$conf" ] || while IFS=' 	=' read -r key value; do
-			case $key,$value in on[Ee]rror,deny) exit 1 ;; esac
+		[ ! -r "$conf" ] || while IFS=' 	=' read -r key value || [ -n "$key" ]; do
+			case $key,$value in [Oo]n[Ee]rror,deny* | [Oo]n[Ee]rror,\"deny*) exit 1 ;; esac
 		done <"$conf"
 		[ ! -e "$conf" ] || break
 	done
 # end of only
-	case $0 in */@NAME@.d/* | */custom_hooks/*) exit 0 ;; esac
-	input=
-	while IFS= read -r line; do input=$input$line$nl; done
+	case $0 in
+	*/@NAME@.d/*) exit 0 ;;
+	*custom_hooks/@NAME@) folder=$0.d ;;
+	*) folder=hooks/@NAME@.d ;;
+	esac
+	unset input
 	status=0
-	for each in "hooks/@NAME@.d"/*; do
-		[ ! -f "$each" ] || [ ! -x "$each" ] || printf %s "$input" | "$each" || status=$?
+	for each in "$folder"/*; do
+		[ -f "$each" ] && [ -x "$each" ] || continue
+		: "${input=$(cat)}"
+		printf %s "${input:+$input$nl}" | "$each" || status=$?
 	done
 	exit "$status"
 }

@@ -14,7 +14,7 @@ import {
   writeShared,
 } from '../../src/githooks/index.ts';
 import { Gate, refused } from '../hooks/gate.ts';
-import { hooksDirectory } from '../hooks/world.ts';
+import { hooksDirectory, run } from '../hooks/world.ts';
 import { Server } from './server.ts';
 
 const whole = (name: string) => readFile(new URL(name, hooksDirectory), 'utf8');
@@ -107,6 +107,22 @@ t.test('a shared directory of one’s own is written, and kept by a later instal
   t.notOk(await isProtected(), 'one is missing');
 });
 
+t.test('a stub whose file is gone starts one program for the names of thousands of refs', async t => {
+  const { server, repository, at, install } = await open(t);
+  const shared = await writeShared(server.path('lib/hooks'));
+  await install({ shared });
+  await rm(join(shared, 'pre-receive'));
+  const input = `${'0'.repeat(40)} ${'1'.repeat(40)} refs/heads/topic\n`.repeat(2000);
+  const log = server.path('log');
+  const trace = server.path('trace');
+  await server.file(at('hooks/pre-receive.d/50-previous'), `#!/bin/sh\ncat >${log}\n`);
+  const command = ['-f', '-qq', '-e', 'trace=read', '-o', trace, at('hooks/pre-receive')];
+  t.equal((await run('strace', command, { cwd: repository, input })).code, 0);
+  t.equal(await readFile(log, 'utf8'), input);
+  const reads = (await readFile(trace, 'utf8')).split('\n').length;
+  t.ok(reads < 2000, `${reads} reads`);
+});
+
 t.test('stubs run nothing that others may change, or that the owner cannot read', async t => {
   const { server, at, hook, install, repository } = await open(t);
   const shared = await writeShared(server.path('lib/hooks'));
@@ -147,7 +163,7 @@ t.test('stubs run nothing that others may change, or that the owner cannot read'
 
 for (const shell of ['dash', 'bash', 'busybox'] as const) {
   t.test(`a shared file that is gone, or half there, blocks no push, with ${shell}`, async t => {
-    const { server, at, install, push } = await open(t);
+    const { server, repository, at, install, push } = await open(t);
     const shared = await writeShared(server.path('lib/hooks'));
     await install({ shared });
     const log = server.path('log');
@@ -183,10 +199,22 @@ for (const shell of ['dash', 'bash', 'busybox'] as const) {
     await server.file(at('hooks/pre-receive.d/60'), '#!/bin/sh\nexit 7\n');
     t.equal((await push()).code, 1, 'another hook still refuses');
     await rm(at('hooks/pre-receive.d/60'));
+    const gogs = join(server.path('custom_hooks'), 'pre-receive');
+    await server.file(gogs, stubText);
+    await server.file(
+      `${gogs}.d/50-previous`,
+      '#!/bin/sh\nread -r said && [ "$said" = "a b c" ] && exit 7\n',
+    );
+    const asGogs = await run(gogs, [], { cwd: repository, input: 'a b c\n' });
+    t.equal(asGogs.code, 7, 'where Gogs runs it, the hook of its administrator runs');
     await install({ shared, onError: 'deny' });
     await rm(join(shared, 'pre-receive'));
     const denied = await push();
     t.equal(denied.code, 1, 'onError = deny refuses what nobody checked');
     t.match(denied.stderr, /cannot be run/);
+    for (const line of ['onError = deny', 'onError = "deny"', 'onerror = deny # ours', 'OnError=deny;ours']) {
+      await writeFile(at('config'), `[core]\n\tbare = true\n[softquota]\n\t${line}`);
+      t.equal((await push()).code, 1, line);
+    }
   });
 }
