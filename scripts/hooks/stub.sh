@@ -25,7 +25,7 @@ alone() {
 	unset input
 	status=0
 	for each in "$folder"/*; do
-		[ -f "$each" ] && [ -x "$each" ] || continue
+		if ! [ -f "$each" ] || ! [ -x "$each" ]; then continue; fi
 		: "${input=$(cat)}"
 		printf %s "${input:+$input$nl}" | "$each" || status=$?
 	done

@@ -157,7 +157,7 @@ export async function installHooks(
     shared,
     wholeBecause: choice.wholeBecause,
     settings: wanted,
-    future: futureRepositories(wanted, shared),
+    future: futureRepositories(wanted, await choice.placeForNew()),
   };
 }
 

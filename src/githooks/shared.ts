@@ -6,7 +6,7 @@
  * so, the repositories have whole hooks.
  */
 
-import { chmodSync, constants, lstatSync, mkdirSync, readFileSync, type Stats } from 'node:fs';
+import { constants, lstatSync, readFileSync, type Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ import { readBounded } from '../bounded/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { beforeFollow, encodePath } from '../layout/index.ts';
 import { printable } from '../text/index.ts';
-import { Folder } from './folder.ts';
+import { openBelow, placeOf } from './below.ts';
 import { type HookName, hookNames, hooksDirectory, packagedHook } from './hook.ts';
 
 /** Where stubs find the hooks; `none`: repositories have whole hooks. */
@@ -114,6 +114,9 @@ export interface HookContents {
 
 export const wholeHooks: HookContents = { bytes: packagedHook, keepsStubs: false };
 
+/** The user who owns nothing. */
+const nobody = 65_534;
+
 /** Decides for each owner of repositories whether these get stubs, and looks once for each owner. */
 export class StubChoice {
   readonly #directory: SharedPlace;
@@ -139,21 +142,32 @@ export class StubChoice {
     this.wholeBecause ??= fault;
     return wholeHooks;
   }
+
+  /**
+   * The place for repositories that do not exist yet: `none` where any of those that do has whole hooks. Without any,
+   * root does not know whose they will be, so that everybody has to be able to read it.
+   */
+  async placeForNew(): Promise<SharedPlace> {
+    const directory = this.#directory;
+    if (directory === 'none' || this.wholeBecause !== null) return 'none';
+    if (this.#faults.size > 0) return directory;
+    const uid = process.geteuid?.() || nobody;
+    return (await sharedFault(directory, uid)) === null ? directory : 'none';
+  }
 }
 
 /**
  * Makes a directory of shared hooks that have to lie elsewhere than the package, such as beside the repositories
  * that a container sees, and gives its path without links. Each file is replaced at once. Rejects with `usage` where
- * the path is not absolute.
+ * the path is not absolute, with `conflict` where others than root may have put a link on the way.
  */
 export async function writeShared(directory: string): Promise<string> {
   if (!directory.startsWith('/')) {
     throw new SoftquotaError('usage', `${directory} is not known; expected an absolute path, or none`);
   }
   if (directory === packageShared()) return directory;
-  if (mkdirSync(directory, { recursive: true, mode: 0o755 }) !== undefined) chmodSync(directory, 0o755);
-  const physical = await realpath(directory);
-  const folder = await Folder.open(physical);
+  const made = { mode: 0o755, uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+  const folder = await openBelow(placeOf(directory), made);
   try {
     const { uid, gid } = folder.stats;
     for (const name of hookNames) {
@@ -163,7 +177,7 @@ export async function writeShared(directory: string): Promise<string> {
         continue;
       await folder.write(name, content, { mode: 0o755, uid, gid });
     }
-    return physical;
+    return folder.path;
   } finally {
     await folder.close();
   }

@@ -6,8 +6,9 @@
 
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { join } from 'node:path';
 import { isWithin } from '../layout/index.ts';
+import { openBelow, type Place, placeOf } from './below.ts';
 import { type Belonging, Folder } from './folder.ts';
 import type { HookSettings } from './future.ts';
 import { customFolder, folderFile, hookNames } from './hook.ts';
@@ -60,7 +61,7 @@ export async function writeForgeTemplates(
     const template = directory ?? join(path, usualPlace);
     const told = { root: path, template, ...advice(kind, template) };
     try {
-      const place = directory === undefined ? { base: path, below: usualPlace } : await placeOf(directory);
+      const place = directory === undefined ? { base: path, below: usualPlace } : placeOf(directory);
       await write(place, kind, report);
       written.push({ ...told, fault: null });
     } catch (error) {
@@ -173,17 +174,17 @@ function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'li
   };
 }
 
-async function write({ base, below }: Place, kind: Kind, report: InstallReport): Promise<void> {
-  const { uid, gid } = await stat(base);
+async function write(at: Place, kind: Kind, report: InstallReport): Promise<void> {
+  const { uid, gid } = await stat(at.base);
   const contents = await new StubChoice(report.shared).contentsFor(uid);
   const made: Belonging = { mode: 0o755, uid, gid };
-  const template = await openBelow(base, below, made);
+  const template = await openBelow(at, made);
   try {
     const config = await configText(report.settings);
     await replaceIfOther(template, 'config', config, { ...made, mode: 0o644 });
     for (const name of hookNames) {
       const [folder, file] = kind === 'gogs' ? [customFolder, name] : [`hooks/${name}.d`, folderFile];
-      const place = await openBelow(template.path, folder, made);
+      const place = await openBelow({ base: template.path, below: folder }, made);
       try {
         await replaceIfOther(place, file, contents.bytes(name), made);
       } finally {
@@ -205,39 +206,6 @@ async function replaceIfOther(
   if (entry.kind === 'file' && entry.bytes.equals(bytes) && (entry.stats.mode & 0o777) === belonging.mode)
     return;
   await folder.write(name, bytes, belonging);
-}
-
-/** An existing directory without links, and the path of another one below it. */
-interface Place {
-  readonly base: string;
-  readonly below: string;
-}
-
-/**
- * Of a directory that an administrator named, as much as is there. In the forge's root no link is followed: others
- * may put links there.
- */
-async function placeOf(directory: string): Promise<Place> {
-  for (let path = directory; ; path = dirname(path)) {
-    const base = await physicalPath(path);
-    if (base !== null) return { base, below: relative(path, directory) };
-  }
-}
-
-/** The directory of this path below another; parts that are not there are made, and none may be a link. */
-async function openBelow(base: string, path: string, belonging: Belonging): Promise<Folder> {
-  let folder = await Folder.open(base);
-  for (const part of path.split('/').filter(Boolean)) {
-    try {
-      const next = (await folder.directory(part)) ?? (await folder.makeDirectory(part, belonging));
-      await folder.close();
-      folder = next;
-    } catch (error) {
-      await folder.close();
-      throw error;
-    }
-  }
-  return folder;
 }
 
 /** As git writes it. */

@@ -123,6 +123,54 @@ t.test('a stub whose file is gone starts one program for the names of thousands 
   t.ok(reads < 2000, `${reads} reads`);
 });
 
+t.test('no shared file is written through a link that another user may have put there', async t => {
+  const { server, at } = await open(t);
+  const aim = at('hooks');
+  await symlink(server.path('alice'), server.path('ours'));
+  t.equal(
+    await writeShared(server.path('ours/lib')),
+    server.path('alice/lib'),
+    'a link of one’s own is followed',
+  );
+  if (process.getuid?.() !== 0) return;
+  const before = await readdir(aim);
+  const git = server.path('git');
+  for (const [link, directory] of [
+    ['.softquota/hooks', '.softquota/hooks'],
+    ['links', 'links/hooks'],
+  ] as const) {
+    await mkdir(join(git, link, '..'), { recursive: true });
+    await chown(git, 4242, 4242);
+    await chown(join(git, link, '..'), 4242, 4242);
+    await symlink(link === 'links' ? join(aim, '..') : aim, join(git, link));
+    await t.rejects(writeShared(join(git, directory)), { code: 'conflict', message: /is a symbolic link/ });
+    t.same(await readdir(aim), before, link);
+  }
+  await rm(join(git, '.softquota/hooks'));
+  t.equal(await writeShared(join(git, '.softquota/hooks')), join(git, '.softquota/hooks'));
+  t.equal((await stat(join(git, '.softquota/hooks'))).mode & 0o7777, 0o755);
+});
+
+t.test('later repositories get stubs only of what their owners can read', async t => {
+  const { server, repository, gate, at, install } = await open(t);
+  const shared = await writeShared(server.path('lib/hooks'));
+  const stubs = /^sed /;
+  t.ok(
+    (await install({ shared })).future.templateDir.some(line => stubs.test(line)),
+    'of root only',
+  );
+  if (process.getuid?.() !== 0) return;
+  const whole = async (of: Promise<{ future: { templateDir: readonly string[] } }>) =>
+    (await of).future.templateDir.some(line => line.startsWith('install -m 755 ') && !stubs.test(line));
+  const none = () => installHooks([], { socket: gate.socket, hookConf: server.noConf, shared });
+  t.ok(await whole(none()), 'the directory of the test is closed to others');
+  for (const path of [repository, at('hooks'), at('config')]) await chown(path, 4242, 4242);
+  t.ok(await whole(install({ shared })));
+  await chmod(server.root, 0o755);
+  t.notOk(await whole(none()), 'as everybody can read it');
+  t.notOk(await whole(install({ shared })));
+});
+
 t.test('stubs run nothing that others may change, or that the owner cannot read', async t => {
   const { server, at, hook, install, repository } = await open(t);
   const shared = await writeShared(server.path('lib/hooks'));
