@@ -123,9 +123,11 @@ is_internal() {
 	[ "$pulls" = yes ] && [ "${GITEA_INTERNAL_PUSH-}" = true ] && is_in_folder && [ -f "${0%/*}/gitea" ]
 }
 
-# Asks for the owner by the path of the project in GitLab, whose repositories have no owner in their path. Gitaly
-# sets the variables, and nobody who pushes can. It runs this hook by a path that is not in the repository.
-ask_gitlab() {
+# Sets $owner and $subject by the path of the project in GitLab, whose repositories have no owner in their path, and
+# $other_line to what the list has for them. $owner is empty elsewhere. Gitaly sets the variables, and nobody who
+# pushes can. It runs this hook by a path that is not in the repository.
+read_gitlab() {
+	owner=
 	case $0 in
 	"$PWD"/* | [!/]*) return 0 ;;
 	esac
@@ -135,7 +137,7 @@ ask_gitlab() {
 	*) subject=size:repos:private ;;
 	esac
 	owner=${GL_PROJECT_PATH%%/*}
-	ask 'this push' "owner$tab$owner$tab$subject$tab" "owner=$owner" "subject=$subject" ${who:+"actor=$who"}
+	other_line=owner$tab$owner$tab$subject$tab
 }
 
 # Sets $who to the user who pushes, for the record; no decision depends on it. sshd sets LOGNAME and SSH_CONNECTION
@@ -200,10 +202,11 @@ main() {
 		read_conf || read_repository
 		actor
 		cd -P . || exit 1
+		read_gitlab
 		ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"}
 		verdict=$?
-		if [ "$status,$decision" = 404,none ]; then
-			ask_gitlab
+		if [ "$status,$decision" = 404,none ] && [ -n "$owner" ]; then
+			ask 'this push' "$other_line" "owner=$owner" "subject=$subject" ${who:+"actor=$who"}
 			verdict=$?
 		fi
 		if [ -n "$offline" ]; then

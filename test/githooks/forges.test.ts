@@ -248,7 +248,22 @@ t.test('GitLab’s global hook asks for the owner by the project where the path 
     ['acme', 'size:repos:private', 'ann'],
   );
 
+  gate.answer = plain(503);
+  const list = `softquota refused\t1\t${new Date().toISOString().slice(0, 19)}Z\tCASE=fold\n`;
+  const published = async (text: string) => {
+    await rm(server.path('gate.refused'), { force: true });
+    await server.file(server.path('gate.refused'), `${list}${text}`, 0o644);
+    return push(repository, 'HEAD:refs/heads/main', env);
+  };
+  t.match(await published('owner\tacme\tsize:repos:private\tacme has none left\n'), {
+    code: 1,
+    stderr: /GL-HOOK-ERR: acme has none left/,
+  });
+  t.equal((await published('owner\tothers\tsize:repos:private\tfull\n')).code, 0, 'another owner');
+  t.equal((await published(`path\t${repository}\tfull\n`)).code, 1, 'by the path');
+
   await server.file(join(repository, 'hooks/pre-receive'), await hookContent('pre-receive'));
+  await published('owner\tacme\tsize:repos:private\tacme has none left\n');
   t.equal(
     (await push(repository, 'HEAD:refs/heads/main', env)).code,
     0,

@@ -1,5 +1,7 @@
 # GitLab shows the lines with its prefix in the browser, too.
 prefix=
+# Another line to look up where the daemon cannot be asked.
+other_line=
 
 # Writes a line of the hook's own for the person.
 say() {
@@ -109,8 +111,14 @@ look_up_last() {
 	[ "$found" = "$as_of" ] || refusal=$(printf '%s\n' "${found#*"$nl"}" | printable)
 }
 
+# Looks up $line, and $other_line where the list has no refusal for the first.
+look_up_both() {
+	look_up_last "$line" || return
+	[ -n "$refusal" ] || [ -z "$other_line" ] || look_up_last "$other_line"
+}
+
 # Makes the offline decision about $thing that onError asks for, and shows it in one line, after the
-# reason if one is known. $line is the argument of look_up_last. Sets $offline to the decision.
+# reason if one is known. $line is what look_up_both begins with. Sets $offline to the decision.
 decide_offline() {
 	offline='let through'
 	case $on_error in
@@ -120,7 +128,7 @@ decide_offline() {
 		say "the quota could not be checked ($why), so $thing is refused. Try again later."
 		;;
 	last)
-		if ! look_up_last "$line"; then
+		if ! look_up_both; then
 			say "the quota could not be checked ($why), and $unknown, so $thing is allowed."
 		elif [ -n "$refusal" ]; then
 			offline=refused
