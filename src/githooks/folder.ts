@@ -10,6 +10,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import {
   type FileHandle,
+  link,
   lstat,
   mkdir,
   open,
@@ -160,6 +161,33 @@ export class Folder {
     await this.replace(temporary, name);
   }
 
+  /** Does the same as write, but only where `name` still is what was seen there; else throws ChangedMeanwhile. */
+  async writeOver(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    const temporary = `.softquota-${randomBytes(8).toString('hex')}`;
+    await this.create(temporary, bytes, belonging);
+    try {
+      if (seen.kind === 'absent' && (await this.#linkNew(temporary, name))) return;
+      if (!isSame(seen, this.entry(name))) throw new ChangedMeanwhile(`${this.path}/${name}`);
+      await this.#look(name, () => rename(this.#at(temporary), this.#at(name)));
+    } finally {
+      await unlink(this.#at(temporary)).catch(() => {});
+      await this.#sync();
+    }
+  }
+
+  /** Gives a file a second name that is not there; false where the file system has no second names. */
+  async #linkNew(from: string, to: string): Promise<boolean> {
+    try {
+      await this.#look(to, () => link(this.#at(from), this.#at(to)));
+      return true;
+    } catch (error) {
+      const code = systemCode(error);
+      if (code === 'EEXIST') throw new ChangedMeanwhile(`${this.path}/${to}`, error);
+      if (code !== null && withoutLinks.has(code)) return false;
+      throw error;
+    }
+  }
+
   /** Makes a file that was not there; throws EEXIST where it was. */
   async create(name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
     await this.#look(name, async () => {
@@ -219,6 +247,22 @@ export class Folder {
   async close(): Promise<void> {
     await this.#handle.close();
   }
+}
+
+/** Another program wrote between a look and a change, which was not made. */
+export class ChangedMeanwhile extends SoftquotaError {
+  constructor(path: string, cause?: unknown) {
+    super('conflict', `another program changed ${path} meanwhile; run this again`, { cause });
+  }
+}
+
+/** What file systems answer that have no second names for a file. */
+const withoutLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK']);
+
+function isSame(before: BoundedFile, now: BoundedFile): boolean {
+  if (before.kind !== 'file' || now.kind !== 'file') return before.kind === now.kind;
+  const { ino, ctimeMs, size } = before.stats;
+  return ino === now.stats.ino && ctimeMs === now.stats.ctimeMs && size === now.stats.size;
 }
 
 async function give(handle: FileHandle, { mode, uid, gid }: Belonging): Promise<void> {

@@ -5,7 +5,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Parts } from '../in-time/index.ts';
 import { type Client, findClient } from './client.ts';
 import { inEach, type RepositoryFault } from './each.ts';
-import type { Folder } from './folder.ts';
+import { ChangedMeanwhile, type Folder } from './folder.ts';
 import { type FutureRepositories, futureRepositories, type HookSettings } from './future.ts';
 import { gitlabEvidence, gitlabWords } from './gitlab.ts';
 import { customFolder, folderFile, type HookName, hookNames, previousFile } from './hook.ts';
@@ -161,11 +161,31 @@ export async function installHooks(
   };
 }
 
-/** Looks at all that is there before anything of it is changed. `isForge`: it is known to be a forge's. */
+/** A forge writes a hook once or twice while it makes a repository. */
+const mostAttempts = 5;
+
+/**
+ * Looks at all that is there before anything of it is changed, and looks again where another program changes it
+ * meanwhile. `isForge`: it is known to be a forge's.
+ */
 export async function installInto(
   repository: Folder,
   contents: HookContents,
   isForge = false,
+): Promise<Record<HookName, InstalledHook>> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await installOnce(repository, contents, isForge);
+    } catch (error) {
+      if (!(error instanceof ChangedMeanwhile) || attempt === mostAttempts) throw error;
+    }
+  }
+}
+
+async function installOnce(
+  repository: Folder,
+  contents: HookContents,
+  isForge: boolean,
 ): Promise<Record<HookName, InstalledHook>> {
   const hooks = await folderIn(repository, 'hooks');
   try {
@@ -264,7 +284,7 @@ async function installAt(hooks: Folder, place: HookPlace, contents: HookContents
   if (main.kind === 'file' && givesWay(place)) {
     await keepPrevious(hooks, place, main);
   }
-  if (!unchanged) await hooks.write(name, content, belonging);
+  if (!unchanged) await hooks.writeOver(main, name, content, belonging);
   // Left from a time when another hook ran the folder.
   if (inForge === null && isOurEntry(name, inFolder)) await place.folder?.remove(folderFile);
   const did = unchanged ? 'unchanged' : isOurEntry(name, main) ? 'updated' : 'installed';

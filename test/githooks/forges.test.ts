@@ -1,8 +1,11 @@
 /** Hooks in the repositories of forges, which replace the hooks of a repository and run folders beside them. */
 
+import { writeFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { Folder } from '../../src/githooks/folder.ts';
+import type { HookName } from '../../src/githooks/hook.ts';
 import {
   hooksStatus,
   installHooks,
@@ -10,6 +13,8 @@ import {
   removeHooks,
   writeForgeTemplates,
 } from '../../src/githooks/index.ts';
+import { installInto } from '../../src/githooks/install.ts';
+import { wholeHooks } from '../../src/githooks/shared.ts';
 import { Gate, plain, refused } from '../hooks/gate.ts';
 import { gogsDelegate, hookContent, makeForgeHooks } from './forge-hooks.ts';
 import { Server } from './server.ts';
@@ -156,6 +161,52 @@ t.test('in Gogs the hooks lie in custom_hooks, and one that was there goes on', 
   t.match(await readFile(join(repository, 'custom_hooks/pre-receive'), 'utf8'), /cat >>/, 'it is back');
 });
 
+t.test('a hook that a forge writes while ours is put in is not lost', async t => {
+  const { server } = await open(t);
+  const put = async (name: string, texts: readonly (readonly [string, string])[]) => {
+    const path = await server.repository(name);
+    const writes = [...texts];
+    const folder = await Folder.open(path);
+    try {
+      // By then it has looked at what is there.
+      const bytes = (hook: HookName) => {
+        const [file = '', text = ''] = writes.shift() ?? [];
+        if (file !== '') writeFileSync(join(path, file), text, { mode: 0o755 });
+        return wholeHooks.bytes(hook);
+      };
+      await installInto(folder, { ...wholeHooks, bytes });
+    } finally {
+      await folder.close();
+    }
+    return (file: string) => readFile(join(path, file), 'utf8');
+  };
+  const gogs = await put('gogs.git', [['hooks/pre-receive', gogsDelegate('pre-receive')]]);
+  t.equal(await gogs('hooks/pre-receive'), gogsDelegate('pre-receive'));
+  t.equal(await gogs('custom_hooks/pre-receive'), await hookContent('pre-receive'));
+
+  const theirs = '#!/bin/sh\nexit 0\n';
+  const other = await put('other.git', [['hooks/pre-receive', theirs]]);
+  t.equal(await other('hooks/pre-receive.d/50-previous'), theirs);
+  t.equal(await other('hooks/pre-receive'), await hookContent('pre-receive'));
+
+  const ours = '#!/bin/sh\n# softquota hook: pre-receive\n';
+  const path = await server.repository('old.git');
+  const folder = await Folder.open(path);
+  t.teardown(() => folder.close());
+  await server.file(join(path, 'hooks/pre-receive'), ours);
+  const written = [theirs];
+  const bytes = (hook: HookName) => {
+    for (const text of written.splice(0)) writeFileSync(join(path, 'hooks/pre-receive'), text);
+    return wholeHooks.bytes(hook);
+  };
+  await installInto(folder, { ...wholeHooks, bytes });
+  t.equal(await readFile(join(path, 'hooks/pre-receive.d/50-previous'), 'utf8'), theirs, 'over an older one');
+  t.same(
+    (await readdir(join(path, 'hooks'))).filter(name => name.startsWith('.')),
+    [],
+  );
+});
+
 t.test('an internal push of a forge passes, and a forged one is asked about', async t => {
   const { server, gate, install, push } = await open(t);
   gate.answer = refused('no\n');
@@ -248,6 +299,7 @@ t.test('GitLab’s global hook asks for the owner by the project where the path 
     ['acme', 'size:repos:private', 'ann'],
   );
 
+  const byOwner = gate.answer;
   gate.answer = plain(503);
   const list = `softquota refused\t1\t${new Date().toISOString().slice(0, 19)}Z\tCASE=fold\n`;
   const published = async (text: string) => {
@@ -264,6 +316,7 @@ t.test('GitLab’s global hook asks for the owner by the project where the path 
 
   await server.file(join(repository, 'hooks/pre-receive'), await hookContent('pre-receive'));
   await published('owner\tacme\tsize:repos:private\tacme has none left\n');
+  gate.answer = byOwner;
   t.equal(
     (await push(repository, 'HEAD:refs/heads/main', env)).code,
     0,
