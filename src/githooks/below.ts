@@ -6,7 +6,7 @@ import { beforeLook, decodePath, encodePath } from '../layout/index.ts';
 import { type Belonging, Folder } from './folder.ts';
 
 /** An existing directory without links, and the path of another one below it. */
-export interface Place {
+export interface PlaceBelow {
   readonly base: string;
   readonly below: string;
 }
@@ -19,7 +19,7 @@ const mostLinks = 40;
  * Splits an absolute path behind the last directory up to which only root and this process's user decide where it
  * leads. Links are followed up to there; below it, none may be.
  */
-export function placeOf(directory: string): Place {
+export function placeOf(directory: string): PlaceBelow {
   let base = '';
   let parts = directory.split('/');
   let links = 0;
@@ -71,7 +71,7 @@ function isTrusted({ uid }: Stats): boolean {
 }
 
 /** The directory of this path below another; parts that are not there are made, and none may be a link. */
-export async function openBelow({ base, below }: Place, belonging: Belonging): Promise<Folder> {
+export async function openBelow({ base, below }: PlaceBelow, belonging: Belonging): Promise<Folder> {
   let folder = await Folder.open(base);
   for (const part of below.split('/').filter(Boolean)) {
     try {

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isWithin } from '../layout/index.ts';
-import { openBelow, type Place, placeOf } from './below.ts';
+import { openBelow, type PlaceBelow, placeOf } from './below.ts';
 import { type Belonging, Folder } from './folder.ts';
 import type { HookSettings } from './future.ts';
 import { customFolder, folderFile, hookNames } from './hook.ts';
@@ -174,7 +174,7 @@ function advice(kind: Kind, template: string): Pick<ForgeTemplate, 'where' | 'li
   };
 }
 
-async function write(at: Place, kind: Kind, report: InstallReport): Promise<void> {
+async function write(at: PlaceBelow, kind: Kind, report: InstallReport): Promise<void> {
   const { uid, gid } = await stat(at.base);
   const contents = await new StubChoice(report.shared).contentsFor(uid);
   const made: Belonging = { mode: 0o755, uid, gid };
