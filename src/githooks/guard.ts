@@ -3,6 +3,7 @@
  * the disk and starts no program.
  */
 
+import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { systemCode } from '../errors.ts';
 import { encodePath, lookAt } from '../layout/index.ts';
@@ -42,6 +43,8 @@ export interface Guarded {
 
 /** git writes the configuration of a new repository some times in a row, and fails where somebody has its lock. */
 const quietMs = 200;
+/** A repository that has no configuration after that time does not get one any more. */
+const unfinishedMs = 60_000;
 
 /** What says that something became another with the hooks of a repository. */
 const watchedFiles = [
@@ -50,6 +53,7 @@ const watchedFiles = [
   ...hookNames.flatMap(name => [`hooks/${name}`, `hooks/${name}.d/${folderFile}`]),
   'hooks/pre-receive.d',
   'custom_hooks',
+  ...hookNames.map(name => `custom_hooks/${name}`),
 ];
 
 /** A text that stays the same as long as nobody touches the hooks; null where there is no such directory. */
@@ -122,12 +126,19 @@ export class Guard {
     const done = { put: !before.isGuarded, isForge: inForge, why: null };
     // Where it is, it counts instead.
     if (readHookConf(this.#hookConf) !== null) return { is: 'guarded', ...done };
-    const config = repository.entry('config');
-    const isQuiet = config.kind === 'file' && Date.now() - config.stats.mtimeMs >= quietMs;
-    if (!isQuiet) return { is: 'not-yet', ...done };
+    if (!isQuiet(repository)) return { is: 'not-yet', ...done };
     await addSettings(repository, this.#settings);
     return { is: 'guarded', ...done };
   }
+}
+
+/** Tells whether git has written the configuration; also where it never will, which adding the settings then names. */
+function isQuiet(repository: Folder): boolean {
+  // A clock that was wrong may have left a time in the future.
+  const age = ({ mtimeMs }: Stats) => Math.abs(Date.now() - mtimeMs);
+  const config = repository.entry('config');
+  if (config.kind === 'file') return age(config.stats) >= quietMs;
+  return config.kind !== 'absent' || age(repository.stats) >= unfinishedMs;
 }
 
 /** Tells whether git runs hooks of this version there, and whether out of a folder that a forge's hook runs. */

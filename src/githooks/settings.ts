@@ -161,18 +161,20 @@ async function withLock(
 }
 
 /**
- * Writes the settings where they are not yet. A configuration that has none of ours gets them at its end, without
- * starting git; the lock is held no longer than that takes.
+ * Writes the settings where no socket is set yet: one that somebody chose for this repository stays. A configuration
+ * that has none of ours gets them at its end, without starting git; the lock is held no longer than that takes.
  */
 export async function addSettings(
   repository: Folder,
   wanted: { readonly socket: string; readonly client: string | null },
 ): Promise<void> {
   const before = await configOf(repository);
-  if (hasWritten(before.bytes.toString('latin1'), wanted)) return;
+  if (namesSocket(before.bytes.toString('latin1'))) return;
   if (/softquota|include/i.test(before.bytes.toString('latin1')) || !isPlain(wanted.socket)) {
     const { socket, client } = await readSettings(repository);
-    if (socket !== wanted.socket || client !== wanted.client) await writeSettings(repository, wanted);
+    if (socket !== null) return;
+    const isFree = client === null && wanted.client !== null;
+    await writeSettings(repository, { socket: wanted.socket, ...(isFree && { client: wanted.client }) });
     return;
   }
   await withLock(repository, before.stats, async belonging => {
@@ -187,20 +189,10 @@ export async function addSettings(
 const newline = 0x0a;
 
 /** Tells whether the section stands there as git and we write it, once, so that git need not be asked. */
-function hasWritten(
-  config: string,
-  { socket, client }: { readonly socket: string; readonly client: string | null },
-): boolean {
+function namesSocket(config: string): boolean {
   const [, section, more] = config.split(/^\[softquota\]\n/m);
   if (section === undefined || more !== undefined) return false;
-  const lines = section.split(/^\[/m)[0]?.split('\n') ?? [];
-  const has = (line: string) => lines.includes(`\t${line}`);
-  const clients = lines.filter(line => line.includes('client'));
-  return (
-    has(`socket = ${socket}`) &&
-    clients.length === (client === null ? 0 : 1) &&
-    (client === null || has(`client = ${client}`))
-  );
+  return /^\tsocket = \S/m.test(section.split(/^\[/m)[0] ?? '');
 }
 
 /** Tells whether git reads such a value as it is written. */

@@ -1,10 +1,10 @@
 /** Repositories that are kept guarded: those that are there, those that appear, and those whose hooks go. */
 
-import { chown, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
-import { installHooks, writeForgeTemplates } from '../../src/githooks/index.ts';
-import { makeForgeHooks } from '../githooks/forge-hooks.ts';
+import { Guard, hooksSignature, installHooks, writeForgeTemplates } from '../../src/githooks/index.ts';
+import { gogsDelegate, makeForgeHooks } from '../githooks/forge-hooks.ts';
 import { World } from './world.ts';
 
 const put = /hooks are put in/;
@@ -96,6 +96,57 @@ t.test('a report of many faults with long paths stays small enough for the daemo
   t.equal(report.unguarded.count, 30);
   t.ok(report.unguarded.first.length > 0);
   t.ok(JSON.stringify(report).length < 40_000);
+});
+
+t.test('in Gogs, a hook that is overwritten in place is noticed', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  await world.server.file(join(first, 'hooks/pre-receive'), gogsDelegate('pre-receive'));
+  await installHooks([first], { socket: world.gate.socket, hookConf: world.server.noConf });
+  for (const name of ['pre-receive', 'post-receive']) {
+    const before = await hooksSignature(first);
+    await writeFile(join(first, 'custom_hooks', name), '#!/bin/sh\nexit 0\n');
+    t.not(await hooksSignature(first), before, name);
+  }
+});
+
+t.test('a configuration from the future gets the settings, and a missing one is a fault', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  const future = new Date(Date.now() + 86_400_000);
+  await utimes(join(first, 'config'), future, future);
+  const bare = await world.server.repository('git/first/without.git');
+  await rm(join(bare, 'config'));
+  await mkdir(join(bare, 'hooks/pre-receive.d'));
+  const past = new Date(Date.now() - 120_000);
+  const guard = await Guard.open({ socket: world.gate.socket, hookConf: world.server.noConf });
+  t.match(await guard.guard(first, false), { is: 'guarded' });
+  t.equal(await world.server.config(first, 'softquota.socket'), world.gate.socket);
+  t.match(await guard.guard(bare, false), { is: 'not-yet' });
+  await utimes(bare, past, past);
+  t.match(await guard.guard(bare, false), { is: 'fault', why: /config does not exist/ });
+});
+
+t.test('a socket that was chosen for one repository stays', async t => {
+  const world = await World.open(t);
+  const first = world.path('first/first');
+  const guard = await Guard.open({ socket: world.gate.socket, client: 'nc', hookConf: world.server.noConf });
+  const config = (key: string, value: string) =>
+    world.server.git(['config', '--file', join(first, 'config'), key, value]);
+  const past = new Date(Date.now() - 120_000);
+  const guarded = async () => {
+    await utimes(join(first, 'config'), past, past);
+    t.match(await guard.guard(first, false), { is: 'guarded' });
+  };
+  await config('softquota.client', 'socat');
+  await guarded();
+  t.equal(await world.server.config(first, 'softquota.socket'), world.gate.socket, 'none was set');
+  t.equal(await world.server.config(first, 'softquota.client'), 'socat');
+  for (const socket of ['/run/other.sock', '/run/odd "one".sock']) {
+    await config('softquota.socket', socket);
+    await guarded();
+    t.equal(await world.server.config(first, 'softquota.socket'), socket);
+  }
 });
 
 t.test('a configuration that somebody else is writing is waited for', async t => {
