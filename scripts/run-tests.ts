@@ -37,10 +37,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
+// Those that need more than an ordinary run may take are there in the long run only.
+const allTests = globSync('test/**/*.test.ts').filter(path => isLong || !path.endsWith('.long.test.ts'));
 const [first, ...others] = process.argv.slice(2);
 if (first === undefined || first === '--unit') {
   forgetCoverage();
-  await runAll(first === undefined ? globSync('test/**/*.test.ts') : unitTests, new Set(unitTests));
+  await runAll(first === undefined ? allTests : unitTests, new Set(unitTests));
   const { report, isEnough } = unitCoverage();
   process.stdout.write(report);
   if (!isEnough) failed += 1;

@@ -116,7 +116,7 @@ function iniFiles(given: string): string[] {
 
 /** Softquota's own file is named app.ini, too; it has no section of a database. */
 function isForges(file: string, text: string): boolean {
-  return basename(dirname(file)) === 'conf' || /^\s*\[(?:database|repository)\]/m.test(text);
+  return basename(dirname(file)) === 'conf' || /^[ \t]*\[(?:database|repository)\]/m.test(text);
 }
 
 function byNames(given: string, about: ForgeConfigFound): Recognised | null {

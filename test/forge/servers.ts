@@ -83,9 +83,14 @@ export async function startMariadb(t: Teardown): Promise<DatabaseServer> {
   const directory = folder(t, 'softquota-my-');
   const data = join(directory, 'data');
   const socket = join(directory, 's');
+  // One that starts removes the temporary tables of all others that share the directory for them.
+  const temporary = join(directory, 'tmp');
+  await must('install', ['-d', '-o', '65534', '-g', '65534', temporary]);
+  const ofItsOwn = `--tmpdir=${temporary}`;
   const options = [
     '--no-defaults',
     `--datadir=${data}`,
+    ofItsOwn,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
   ];
@@ -94,6 +99,7 @@ export async function startMariadb(t: Teardown): Promise<DatabaseServer> {
   const words = [
     '--no-defaults',
     `--datadir=${data}`,
+    ofItsOwn,
     `--socket=${socket}`,
     `--pid-file=${join(directory, 'pid')}`,
     '--skip-networking',

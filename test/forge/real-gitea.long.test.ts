@@ -18,7 +18,6 @@ import { Server } from '../e2e/server.ts';
 import { freePort } from '../e2e/transports.ts';
 import { startMariadb, startPostgres } from './servers.ts';
 
-const isLong = process.env.SOFTQUOTA_LONG === '1';
 const script = fileURLToPath(new URL('../../scripts/real-gitea', import.meta.url));
 const admin = { name: 'root-admin', password: 'a-password-of-the-test' };
 
@@ -160,10 +159,8 @@ const databases: Readonly<Record<string, (t: Test) => Promise<string>>> = {
   },
 };
 
-const skip = isLong ? false : 'only in the long run, which builds Gitea';
-
 for (const [name, database] of Object.entries(databases)) {
-  t.test(`what a real Gitea (${name}) stores counts at once, for whom it belongs to`, { skip }, async t => {
+  t.test(`what a real Gitea (${name}) stores counts at once, for whom it belongs to`, async t => {
     const server = await Server.open(t, { started: false });
     const folder = join(server.folder, 'gitea');
     const gitea = await Gitea.start(t, folder, await database(t));
