@@ -26,6 +26,9 @@ export interface DaemonOptions {
   readonly through?: readonly string[];
 }
 
+/** For a configuration that is left as it was written: others may have its port. */
+export const anyPort = { SOFTQUOTA__SERVER__HTTP_PORT: '0' } as const;
+
 /** A push that a hook decided without the daemon, as the log has it. */
 interface DecidedAlone {
   readonly unit: string;

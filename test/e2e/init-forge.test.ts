@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
 import { emptyFolder, file, repository } from '../survey/world.ts';
 import { ask, until } from './ask.ts';
-import { Daemon, launcher } from './daemon.ts';
+import { anyPort, Daemon, launcher } from './daemon.ts';
 import { must, type Run, run } from './run.ts';
 
 t.setTimeout(300_000);
@@ -81,7 +81,7 @@ const totalsIn = ({ largest }: Report) =>
   largest.filter(({ total }) => total > 0).map(({ name, total }) => [name, total]);
 
 async function start(t: Test, { folder }: World): Promise<Daemon> {
-  const daemon = new Daemon(join(folder, 'app.ini'));
+  const daemon = new Daemon(join(folder, 'app.ini'), { env: anyPort });
   t.teardown(() => daemon.end());
   await daemon.logged(/^softquota answers/);
   return daemon;

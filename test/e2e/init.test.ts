@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { ownerRow } from '../../src/wire/index.ts';
 import { emptyFolder, layouts, makeTree, repository, sizesOf, totalsOf } from '../survey/world.ts';
 import { ask } from './ask.ts';
-import { Daemon, launcher } from './daemon.ts';
+import { anyPort, Daemon, launcher } from './daemon.ts';
 import { must, type Run, run } from './run.ts';
 import { SandboxHost } from './sandbox-host.ts';
 
@@ -51,7 +51,7 @@ function copied(line: string, folder: string): Promise<Run> {
 }
 
 async function start(t: Test, folder: string, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
-  const daemon = new Daemon(join(folder, 'app.ini'), { env });
+  const daemon = new Daemon(join(folder, 'app.ini'), { env: { ...anyPort, ...env } });
   t.teardown(() => daemon.end());
   await daemon.logged(/^softquota answers/);
   return daemon;
