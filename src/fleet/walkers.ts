@@ -134,11 +134,14 @@ export class Walkers {
     const since = this.#freeSince.get(name) ?? performance.now();
     this.#freeSince.set(name, since);
     if (!this.#own.has(name)) {
-      if (this.#others.has(name) && performance.now() - since < leftMs) return null;
       // A store that was emptied does not know of hosts that have ended, one of which may have walked it:
-      // what that one said of it counts until it is forgotten.
+      // what that one said of it counts until it is forgotten. If it comes back, it has time to take it again.
       const listed = new Set((await store.hosts()).map(each => each.host));
-      if ([...ledger.shares.others].some(other => !listed.has(other))) return null;
+      if ([...ledger.shares.others].some(other => !listed.has(other))) {
+        this.#freeSince.set(name, performance.now());
+        return null;
+      }
+      if (this.#others.has(name) && performance.now() - since < leftMs) return null;
     }
     return store.takeWalk(name, host);
   }
