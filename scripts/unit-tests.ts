@@ -18,7 +18,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   layout: ['gitconfig', 'unreadable'],
   ledger: ['full-disk'],
   measuring: [],
-  oauth: ['attacks', 'keys', 'pushed', 'sign-in', 'sign-out', 'used-once'],
+  oauth: [],
   overview: [],
   policy: [],
   quota: [],
