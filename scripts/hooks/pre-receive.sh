@@ -32,6 +32,8 @@ tab='	'
 
 # fragment: telling
 
+# fragment: judging
+
 # fragment: chain
 
 # Whether git holds objects of this push. A pack is named after the hash of its bytes: these
@@ -113,7 +115,19 @@ may_grow() {
 	else
 		[ $((created + updated)) -eq 0 ] || return 0
 	fi
-	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ]
+	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ] || brings_back
+}
+
+# Returns 0 if refs are written to objects that no ref reaches, which are still there from before they were deleted.
+brings_back() {
+	[ $((created + updated)) -gt 0 ] || return 1
+	# shellcheck disable=SC2016 # the $ is awk's
+	tips=$(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ { print $2 }')
+	found=$(
+		{ bounded "$tips" git --no-replace-objects rev-list --objects --stdin --not --all --alternate-refs || echo unknown; } |
+			become head -n 1
+	)
+	[ -n "$found" ]
 }
 
 # Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes refs/pull/NUMBER/head
@@ -162,8 +176,7 @@ actor() {
 # written, or is long already, the decision is left out. Who can add to the repository can add to it.
 put_on_record() {
 	[ -z "$(become find "$record" -prune \( ! -type f -o -size +15 \))" ] || return 0
-	umask 022
-	[ -z "$(become find . -prune -perm -020)" ] || umask 002
+	share_as_repository
 	now=$(become date -u +%Y-%m-%dT%H:%M:%SZ) || return 0
 	printf '%s\t%s\t%s\t%s\n' "$now" "$offline" "$why" "$who" >>"$record"
 }
@@ -171,6 +184,7 @@ put_on_record() {
 # Ends with the exit status $1. A signed push leaves its certificate among the objects even if it is
 # refused: git writes it before this hook runs. As no post-receive runs then, the daemon is told here.
 leave() {
+	[ "$1" -eq 0 ] || break_promise
 	if [ "$1" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}" ]; then
 		(
 			let_go
@@ -209,6 +223,12 @@ main() {
 			ask 'this push' "$other_line" "owner=$owner" "subject=$subject" ${who:+"actor=$who"}
 			verdict=$?
 		fi
+		if [ "$early$verdict" = no1 ] && judge_push; then
+			verdict=0
+			offline=${offline:+let through}
+		else
+			tell_answer
+		fi
 		if [ -n "$offline" ]; then
 			[ "$early$verdict" = yes0 ] || (put_on_record) 2>/dev/null
 		elif [ "$verdict" -ne 0 ]; then
@@ -216,6 +236,7 @@ main() {
 			(let_go && tell_record) &
 		fi
 		[ "$verdict" -eq 0 ] || leave 1
+		[ "$early$judged" != nono ] || forget_promises
 	fi
 	[ "$early" = no ] || exit 0
 	run_others "$@"

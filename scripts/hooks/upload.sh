@@ -10,6 +10,7 @@
 # Exit: 0 the upload may start; 1 the upload may not start (as the daemon, the list that it last
 #       published, or onError = deny says), or the arguments are wrong.
 
+# shellcheck disable=SC2034 # settings that only pre-receive uses
 set -u
 conf=/etc/softquota/hook.conf
 nl='
@@ -32,3 +33,6 @@ case ${3-0} in
 esac
 read_conf
 ask 'this upload' "owner$tab$1$tab$2$tab" "owner=$1" "subject=$2" ${3:+"size=$3"}
+verdict=$?
+tell_answer
+exit "$verdict"

@@ -79,7 +79,9 @@ function nameOf(key: string): SettingName | null {
 function faultIn(path: string, { number, key, value }: Line): Finding[] {
   const name = nameOf(key);
   const fault =
-    name === null ? 'expected socket=, onError=, lastFor=, timeout= or client=' : settingFault(name, value);
+    name === null
+      ? 'expected socket=, onError=, lastFor=, timeout=, judgeTimeout= or client='
+      : settingFault(name, value);
   if (fault === null) return [];
   const message = `${path}:${number}: ${printable(`${key}=${value}`)}: ${fault}; the hooks use the default`;
   return [findingOf('hook_conf_setting', message, commandLine('sed', '-i', `${number}d`, path))];

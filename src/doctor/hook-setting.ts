@@ -3,9 +3,16 @@
 import { isClient, isLastFor } from '../githooks/index.ts';
 
 /** Names as hook.conf and `git config` spell them. */
-export type SettingName = 'socket' | 'onError' | 'lastFor' | 'timeout' | 'client';
+export type SettingName = 'socket' | 'onError' | 'lastFor' | 'timeout' | 'judgeTimeout' | 'client';
 
-export const settingNames: readonly SettingName[] = ['socket', 'onError', 'lastFor', 'timeout', 'client'];
+export const settingNames: readonly SettingName[] = [
+  'socket',
+  'onError',
+  'lastFor',
+  'timeout',
+  'judgeTimeout',
+  'client',
+];
 
 /** Returns why the hooks do not accept a value and use the default; null if they accept it. */
 export function settingFault(name: SettingName, value: string): string | null {
@@ -18,6 +25,7 @@ export function settingFault(name: SettingName, value: string): string | null {
     case 'lastFor':
       return isLastFor(value) ? null : 'expected 1 to 999 hours or days, such as 24h or 7d';
     case 'timeout':
+    case 'judgeTimeout':
       return isTimeout(value) ? null : 'expected a number of seconds from 0.1 to 60';
     case 'client':
       return isClient(value) ? null : 'expected curl, nc or socat';

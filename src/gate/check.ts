@@ -12,6 +12,7 @@ import {
 } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
+import { judgeFor } from './judge.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, subjectIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices, LocatedUnit } from './services.ts';
@@ -99,9 +100,11 @@ function answerQuestion(services: GateServices, question: Question): AnsweredChe
   }
   const isLetThrough = decision.allowed || mode === 'report';
   if (isLetThrough && question.unit !== null) services.letThrough(question.unit.path);
+  const judge = isLetThrough ? null : judgeFor(decision, subject);
   const reply: Reply = {
     status: isLetThrough ? 200 : 413,
     decision: isLetThrough ? 'allowed' : 'refused',
+    ...(judge === null ? {} : { judge }),
     json: () => asJson(answer, subject, mode),
     // Who only tries the limits out is not spoken to.
     text: () => (mode === 'report' ? '' : textFor(services, question, answer)),

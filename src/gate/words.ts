@@ -41,7 +41,10 @@ export function refusalText(words: RefusalWords): string {
 function nextStep(decision: RefusalWords['decision'], isPush: boolean): string[] {
   if (decision.by === 'no_match' || decision.limit === 0) return [];
   return isPush
-    ? ["You can still delete branches and tags; this frees space at the server's next garbage collection."]
+    ? [
+        'You can still delete branches and tags, or push a smaller history with --force;',
+        "this frees space at the server's next garbage collection.",
+      ]
     : ['You can still delete data to free space.'];
 }
 

@@ -70,6 +70,7 @@ export interface RepositorySettings {
   readonly onError: string | null;
   readonly lastFor: string | null;
   readonly timeout: string | null;
+  readonly judgeTimeout: string | null;
   readonly client: string | null;
   readonly hooksPath: string | null;
   /**
@@ -94,7 +95,7 @@ export type SettingChanges = Readonly<Partial<Record<keyof typeof keys, string |
 export async function readSettings(repository: Folder): Promise<RepositorySettings> {
   const config = await configOf(repository);
   const wanted =
-    'softquota\\.(socket|onerror|lastfor|timeout|client)|core\\.hookspath|gitlab\\.fullpath|include(if\\..*)?\\.path';
+    'softquota\\.(socket|onerror|lastfor|timeout|judgetimeout|client)|core\\.hookspath|gitlab\\.fullpath|include(if\\..*)?\\.path';
   const args = ['config', '--file', '-', '--no-includes', '-z', '--get-regexp', `^(${wanted})$`];
   const output = await git(args, { input: config.bytes });
   const values = new Map(
@@ -108,6 +109,7 @@ export async function readSettings(repository: Folder): Promise<RepositorySettin
     onError: values.get(keys.onError) ?? null,
     lastFor: values.get(keys.lastFor) ?? null,
     timeout: values.get('softquota.timeout') ?? null,
+    judgeTimeout: values.get('softquota.judgetimeout') ?? null,
     client: values.get(keys.client) ?? null,
     hooksPath: values.get('core.hookspath') ?? null,
     includes: [...values.keys()].some(key => key.startsWith('include')),

@@ -60,8 +60,9 @@ t.test('a pusher reads who, how much, of what, and what helps', async t => {
     [
       'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).',
       'This repository: 8.1 GB. Nothing from this push was stored. You can still',
-      "delete branches and tags; this frees space at the server's next garbage",
-      'collection. To ask for more space: https://git.example/quota',
+      'delete branches and tags, or push a smaller history with --force; this frees',
+      "space at the server's next garbage collection. To ask for more space:",
+      'https://git.example/quota',
       '',
     ].join('\n'),
   );

@@ -24,14 +24,23 @@ export function warned(text: string | Buffer): Answer {
   return response => decide(response, 200, 'allowed', text);
 }
 
-export function refused(text: string | Buffer): Answer {
-  return response => decide(response, 413, 'refused', text);
+/** `judge`: how the hook may judge it, as the daemon says. */
+export function refused(text: string | Buffer, judge: 'any' | 'less' | null = null): Answer {
+  const headers = judge === null ? {} : { 'X-Softquota-Judge': judge };
+  return response => decide(response, 413, 'refused', text, headers);
 }
 
 /** In one piece, as the daemon does. */
-function decide(response: ServerResponse, status: number, decision: string, text: string | Buffer): void {
+function decide(
+  response: ServerResponse,
+  status: number,
+  decision: string,
+  text: string | Buffer,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response.writeHead(status, {
     'X-Softquota-Decision': decision,
+    ...headers,
     'Content-Type': 'text/plain; charset=utf-8',
     'Content-Length': Buffer.byteLength(text),
   });

@@ -101,18 +101,17 @@ t.test('deletions, and refs to what is there already, pass over the limit, and n
   );
 });
 
-t.test(
-  'what the client sends without need, since it does not know that it is there, passes if it is small',
-  async t => {
-    const { world, push } = await open(t);
-    await world.commit('second');
-    await push();
-    await push(['+HEAD~1:main']);
-    world.gate.answer = refused(words);
-    t.match(await push(), { code: 0, said: '' });
-    t.match(await world.refs(), await world.git('rev-parse', 'HEAD'));
-  },
-);
+t.test('what is still there from before it was deleted is asked about when it comes back', async t => {
+  const { world, push } = await open(t);
+  await world.commit('second');
+  await push();
+  await push(['+HEAD~1:main']);
+  world.gate.answer = refused(words);
+  t.match(await push(), { code: 1, said: words.trim() });
+  world.gate.answer = allowed;
+  t.match(await push(), { code: 0, said: '' });
+  t.match(await world.refs(), await world.git('rev-parse', 'HEAD'));
+});
 
 t.test('an allowed push is as it is without: warned once, with its options, all or nothing', async t => {
   const { world, big, push } = await open(t);

@@ -45,7 +45,13 @@ await writeFile(join(folder, 'busybox-sh'), '#!/bin/sh\nexec busybox sh "$@"\n',
 
 t.test('what git config writes is read without git', async t => {
   const file = join(folder, 'written');
-  const values = { socket: '/run/soft quota/g=1.sock', onError: 'deny', lastFor: '3d', timeout: '1.5' };
+  const values = {
+    socket: '/run/soft quota/g=1.sock',
+    onError: 'deny',
+    lastFor: '3d',
+    timeout: '1.5',
+    judgeTimeout: '9',
+  };
   await writeFile(file, '[core]\n\tbare = true\n[remote "a [b] c"]\n\turl = x\n');
   for (const [key, value] of Object.entries(values))
     await run('git', ['config', '--file', file, `softquota.${key}`, value]);

@@ -77,11 +77,15 @@ for (const [lines, fault] of [
   ['timeout=60.5', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=2s', 'timeout is not a number of seconds from 0.1 to 60'],
   ['timeout=', 'timeout is not a number of seconds from 0.1 to 60'],
+  ['judgeTimeout=soon', 'judgeTimeout is not a number of seconds from 0.1 to 60'],
   ['client=wget', 'client is not curl, nc or socat'],
   ['client=', 'client is not curl, nc or socat'],
   ['timeout=-1', 'timeout is not a number of seconds from 0.1 to 60'],
-  ['colour=blue', 'a line does not begin with socket=, onError=, lastFor=, timeout= or client='],
-  ['nonsense', 'a line does not begin with socket=, onError=, lastFor=, timeout= or client='],
+  [
+    'colour=blue',
+    'a line does not begin with socket=, onError=, lastFor=, timeout=, judgeTimeout= or client=',
+  ],
+  ['nonsense', 'a line does not begin with socket=, onError=, lastFor=, timeout=, judgeTimeout= or client='],
 ] as const) {
   t.test(`a line ${lines} in hook.conf is told in one line, and its default stands`, async t => {
     const world = await World.open(t);

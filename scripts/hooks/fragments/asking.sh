@@ -117,39 +117,40 @@ look_up_both() {
 	[ -n "$refusal" ] || [ -z "$other_line" ] || look_up_last "$other_line"
 }
 
-# Makes the offline decision about $thing that onError asks for, and shows it in one line, after the
-# reason if one is known. $line is what look_up_both begins with. Sets $offline to the decision.
+# Makes the offline decision about $thing that onError asks for. $line is what look_up_both begins with. Sets
+# $offline to the decision, $notice to it in one line, and $text to the reason if one is known.
 decide_offline() {
 	offline='let through'
 	case $on_error in
-	allow) say "the quota could not be checked ($why), so $thing is allowed." ;;
+	allow) notice="the quota could not be checked ($why), so $thing is allowed." ;;
 	deny)
 		offline=refused
-		say "the quota could not be checked ($why), so $thing is refused. Try again later."
+		notice="the quota could not be checked ($why), so $thing is refused. Try again later."
 		;;
 	last)
 		if ! look_up_both; then
-			say "the quota could not be checked ($why), and $unknown, so $thing is allowed."
+			notice="the quota could not be checked ($why), and $unknown, so $thing is allowed."
 		elif [ -n "$refusal" ]; then
 			offline=refused
-			show "$refusal"
-			say "the quota could not be checked ($why); according to the list of $as_of, $thing is refused."
+			text=$refusal
+			notice="the quota could not be checked ($why); according to the list of $as_of, $thing is refused."
 		else
-			say "the quota could not be checked ($why); according to the list of $as_of, $thing is allowed."
+			notice="the quota could not be checked ($why); according to the list of $as_of, $thing is allowed."
 		fi
 		;;
 	esac
 	[ "$offline" = 'let through' ]
 }
 
-# Asks the gate with the parameters "$@" (NAME=VALUE) about $1, such as "this push", and shows the
-# answer. Returns 0 if it may go on, else 1. $2 is the line that decide_offline looks up. If the daemon
-# did not decide, $offline is the decision, else it is empty. The status and the header must agree;
-# the text is only shown.
+# Asks the gate with the parameters "$@" (NAME=VALUE) about $1, such as "this push". Returns 0 if it may go on, else
+# 1; tell_answer shows why. $2 is the line that decide_offline looks up. If the daemon did not decide, $offline is the
+# decision, else it is empty. The status and the header must agree; the text is only shown.
 ask() {
 	thing=$1
 	line=$2
 	offline=
+	text=
+	notice=
 	shift 2
 	call_again "$timeout" GET check "$@"
 	case $head$nl in
@@ -165,7 +166,6 @@ ask() {
 		text=${answer#*"$nl"?"$nl"}
 		[ -z "$text" ] || text=$(printf '%s' "$text" | printable)
 		[ "$text$decision" != refused ] || text='Quota exceeded.'
-		[ -z "$text" ] || show "$text"
 		[ "$decision" = allowed ]
 		return
 		;;
@@ -181,4 +181,10 @@ ask() {
 	*) why="the answer was $status" ;;
 	esac
 	decide_offline
+}
+
+# Shows the person the answer that ask got.
+tell_answer() {
+	[ -z "$text" ] || show "$text"
+	[ -z "$notice" ] || say "$notice"
 }

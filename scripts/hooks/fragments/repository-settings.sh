@@ -3,7 +3,7 @@
 read_repository() {
 	found=
 	if ! read_plainly; then
-		found=$(become git config --file config --get-regexp '^softquota\.(socket|onerror|lastfor|timeout|client)$' 2>/dev/null)
+		found=$(become git config --file config --get-regexp '^softquota\.(socket|onerror|lastfor|timeout|judgetimeout|client)$' 2>/dev/null)
 		case $? in
 		0 | 1) ;;
 		*) fault="the repository's configuration cannot be read" ;;
@@ -39,7 +39,7 @@ read_plainly() {
 			[ "$section" = yes ] || continue
 			case $line in
 			*[\"\\\#\;]* | *' =  '*) return 1 ;;
-			'socket = '* | 'onError = '* | 'lastFor = '* | 'timeout = '* | 'client = '*) found=$found${line%% = *}\ ${line#* = }$nl ;;
+			'socket = '* | 'onError = '* | 'lastFor = '* | 'timeout = '* | 'judgeTimeout = '* | 'client = '*) found=$found${line%% = *}\ ${line#* = }$nl ;;
 			*) return 1 ;;
 			esac
 			;;

@@ -2,6 +2,7 @@ socket=/run/softquota/gate.sock
 on_error=last
 last_for=24h
 timeout=2
+judge_timeout=2
 client=curl
 fault=
 
@@ -48,20 +49,27 @@ take() {
 		;;
 	timeout)
 		# curl has no limit at all if the value rounds to 0 milliseconds, hence the lower bound.
-		case $2 in
-		*[!0-9.]* | *.*.* | *.) fault='timeout is not a number of seconds from 0.1 to 60' ;;
-		0.[1-9]* | [1-9] | [1-9].* | [1-5][0-9] | [1-5][0-9].* | 60) timeout=$2 ;;
-		*) fault='timeout is not a number of seconds from 0.1 to 60' ;;
-		esac
+		! is_seconds timeout "$2" || timeout=$2
 		;;
+	judgeTimeout | judgetimeout) ! is_seconds judgeTimeout "$2" || judge_timeout=$2 ;;
 	client)
 		case $2 in
 		curl | nc | socat) client=$2 ;;
 		*) fault='client is not curl, nc or socat' ;;
 		esac
 		;;
-	*) fault='a line does not begin with socket=, onError=, lastFor=, timeout= or client=' ;;
+	*) fault='a line does not begin with socket=, onError=, lastFor=, timeout=, judgeTimeout= or client=' ;;
 	esac
+}
+
+# Whether $2, the setting $1, is a number of seconds from 0.1 to 60; else it is the fault.
+is_seconds() {
+	case $2 in
+	*[!0-9.]* | *.*.* | *.) ;;
+	0.[1-9]* | [1-9] | [1-9].* | [1-5][0-9] | [1-5][0-9].* | 60) return 0 ;;
+	esac
+	fault="$1 is not a number of seconds from 0.1 to 60"
+	return 1
 }
 
 # From hook.conf, if it exists and only root can have written it: KEY = VALUE a line, and

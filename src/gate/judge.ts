@@ -1,0 +1,17 @@
+/**
+ * How a hook may judge a push that is refused: one that makes the repository smaller goes on.
+ *
+ * What such a push takes away stays on the disk until the server's next garbage collection, beside all that it
+ * brings. So far over the limit that the disk would hold twice what it should, it must not bring more than it frees.
+ */
+
+import { type Decision, isLeaf, isRepository, type Subject } from '../quota/index.ts';
+
+export type Judge = 'any' | 'less';
+
+/** Returns what the header `X-Softquota-Judge` of an answer says; null: the push is not judged. */
+export function judgeFor(decision: Decision, subject: Subject): Judge | null {
+  if (decision.allowed || !isLeaf(subject) || !isRepository(subject)) return null;
+  const isFar = decision.by === 'no_match' || decision.used - decision.limit > decision.limit;
+  return isFar ? 'less' : 'any';
+}
