@@ -1,23 +1,15 @@
 /** Pushes of an owner over the limit that make the repository smaller go on; no others do. */
 
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { allowed, refused } from './gate.ts';
+import { noise } from './noise.ts';
 import { World } from './world.ts';
 
 const refusal = 'Quota exceeded: alice uses 12.4 GB of 10 GB (124 %).\n';
 const accepted = /this push makes the repository smaller, by [\d.]+ [kM]?B, so it is accepted/;
-
-/** Bytes that nothing compresses, the same for the same name. */
-function noise(name: string, bytes: number): Buffer {
-  const parts = Array.from({ length: Math.ceil(bytes / 64) }, (_, index) =>
-    createHash('sha512').update(`${name} ${index}`).digest(),
-  );
-  return Buffer.concat(parts).subarray(0, bytes);
-}
 
 async function add(world: World, name: string, bytes: number): Promise<void> {
   await writeFile(join(world.work, name), noise(name, bytes));
@@ -72,6 +64,20 @@ t.test('one that is not smaller is refused, with both figures', async t => {
   );
   t.equal(await world.refs(), refs);
   t.notOk(existsSync(join(world.bare, 'softquota-judging')));
+});
+
+t.test('branches that are replaced without the tags of their history are told about these', async t => {
+  const world = await full(t);
+  await world.git('tag', 'v1');
+  t.equal((await world.push(['v1'])).code, 0, 'a tag of what is there');
+  await withoutLarge(world);
+  const push = await world.push(['--force', '--all']);
+  t.equal(push.code, 1);
+  t.match(
+    World.said(push).replaceAll(/\s+/g, ' '),
+    /It leaves refs\/tags\/v1, which may hold the history that it replaces: replace or delete these refs with the same push, such as by: git push --force origin 'refs\/heads\/\*' 'refs\/tags\/\*'$/,
+  );
+  t.equal((await world.push(['--force', 'HEAD:main', ':v1'])).code, 0);
 });
 
 t.test('equal sizes are told to the byte', async t => {

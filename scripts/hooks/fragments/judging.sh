@@ -171,7 +171,7 @@ END
 	}
 	sizes="its branches and tags take $now_takes now, and would take $then_takes afterwards"
 	if [ "$after" -ge "$least" ]; then
-		judgement="this push would not make the repository smaller: $sizes."
+		judgement="this push would not make the repository smaller: $sizes.$(name_others)"
 		[ "$least" -eq "$before" ] ||
 			judgement="an earlier push was let through because $(size "$least") would stay, and more stayed: $sizes."
 		return 1
@@ -183,6 +183,28 @@ END
 	judgement="this push would make the repository smaller only after a garbage collection ($sizes), and it brings"
 	judgement="$judgement $(size "$brought"), more than it frees: delete branches and tags first."
 	return 1
+}
+
+# Names refs that the push leaves alone and that hold a history of their own, such as tags of the one that it replaces.
+name_others() {
+	# shellcheck disable=SC2016 # the $ is awk's
+	held=$(
+		set -f
+		# shellcheck disable=SC2046 # objects of the pushed refs, without a blank
+		set -- $(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ && n++ < 100 { print "--no-merged=" $2 }')
+		{
+			printf '%s\n\n' "$input"
+			bounded '' git for-each-ref --format='%(refname)' "$@"
+		} | become awk '
+			!listed && NF == 0 { listed = 1; next }
+			!listed { pushed[$3] = 1; next }
+			!($1 in pushed) && n++ < 3 { names = names (n > 1 ? ", " : "") $1 }
+			END { if (n) print names (n > 3 ? " and " n - 3 " more" : "") }
+		' | printable
+	)
+	[ -z "$held" ] ||
+		printf ' It leaves %s, which may hold the history that it replaces: replace or delete these refs with the same %s' \
+			"$held" "push, such as by: git push --force origin 'refs/heads/*' 'refs/tags/*'"
 }
 
 # Writes down what stays, before the push goes on; returns 1 where that cannot be written.
