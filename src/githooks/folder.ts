@@ -175,6 +175,20 @@ export class Folder {
     }
   }
 
+  /**
+   * Does the same as git does: the lock NAME.lock holds the new bytes, and becomes the file. Throws EEXIST where
+   * another program has the lock, and ChangedMeanwhile where `name` is no longer what was seen there.
+   */
+  async writeLocked(seen: BoundedFile, name: string, bytes: Uint8Array, belonging: Belonging): Promise<void> {
+    const lock = `${name}.lock`;
+    await this.create(lock, bytes, belonging);
+    if (!isSame(seen, this.entry(name))) {
+      await this.remove(lock);
+      throw new ChangedMeanwhile(`${this.path}/${name}`);
+    }
+    await this.replace(lock, name);
+  }
+
   /** Gives a file a second name that is not there; false where the file system has no second names. */
   async #linkNew(from: string, to: string): Promise<boolean> {
     try {

@@ -17,7 +17,7 @@ import { installInto } from './install.ts';
 import { reasonOf } from './reason.ts';
 import { runFolder } from './run-folder.ts';
 import { addSettings, hookConfPath, readHookConf } from './settings.ts';
-import { type SharedPlace, StubChoice } from './shared.ts';
+import { type SharedPlace, StubChoice, writeShared } from './shared.ts';
 
 export interface GuardOptions {
   /** Absolute path of the gate's socket. */
@@ -77,16 +77,27 @@ export class Guard {
   readonly #settings: HookSettings;
   readonly #choice: StubChoice;
   readonly #hookConf: string;
+  readonly #shared: SharedPlace | undefined;
 
   private constructor(settings: HookSettings, { shared, hookConf }: GuardOptions) {
     this.#settings = settings;
     this.#choice = new StubChoice(shared);
+    this.#shared = shared;
     this.#hookConf = hookConf ?? hookConfPath;
   }
 
   static async open(options: GuardOptions): Promise<Guard> {
     const client = options.client ?? (await findClient());
     return new Guard({ socket: options.socket, client: client === 'curl' ? null : client }, options);
+  }
+
+  /**
+   * Writes the file that all stubs run again, where that was taken away or changed, and looks anew who can have stubs.
+   * The package's own stays as it is. Rejects where it cannot be written.
+   */
+  async keepShared(): Promise<void> {
+    this.#choice.forget();
+    if (this.#shared !== undefined && this.#shared !== 'none') await writeShared(this.#shared);
   }
 
   /**

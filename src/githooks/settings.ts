@@ -3,13 +3,12 @@
  * repository's own config file.
  */
 
-import type { Stats } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, type ProgramOptions, readBounded, runProgram } from '../bounded/index.ts';
 import { SoftquotaError, systemCode } from '../errors.ts';
-import type { Belonging, Folder } from './folder.ts';
+import { ChangedMeanwhile, type Folder } from './folder.ts';
 
 export const hookConfPath = '/etc/softquota/hook.conf';
 
@@ -118,53 +117,56 @@ export async function readSettings(repository: Folder): Promise<RepositorySettin
 }
 
 /**
- * Changes settings in the repository's config file; null takes one out. As git itself does it:
- * under config.lock, and at once. Owner and mode of the file stay.
+ * Changes settings in the repository's config file; null takes one out. Owner and mode of the file stay.
  */
 export async function writeSettings(repository: Folder, changes: SettingChanges): Promise<void> {
-  const { stats } = await configOf(repository);
-  await withLock(repository, stats, async belonging => {
+  await changeConfig(repository, async bytes => {
     const workshop = await mkdtemp(join(tmpdir(), 'softquota-'));
     try {
       const file = join(workshop, 'config');
-      await writeFile(file, (await configOf(repository)).bytes);
+      await writeFile(file, bytes);
       for (const [name, key] of Object.entries(keys)) {
         const value = changes[name as keyof typeof keys]; // Object.entries forgets the names
         if (value === undefined) continue;
         const change = value === null ? ['--unset-all', key] : ['--replace-all', key, value];
         await git(['config', '--file', file, ...change]);
       }
-      await repository.write('config', await readFile(file), belonging);
+      return await readFile(file);
     } finally {
       await rm(workshop, { recursive: true });
     }
   });
 }
 
-/** Does something while no other program changes the configuration; rejects with `conflict` where one does. */
-async function withLock(
+const mostAttempts = 5;
+
+/**
+ * Writes the config file anew as `edit` gives it, under config.lock as git does, which is held no longer than the
+ * writing takes. Rejects with `conflict` where another program has the lock, or changes the file again and again.
+ */
+async function changeConfig(
   repository: Folder,
-  stats: Stats,
-  act: (belonging: Belonging) => Promise<void>,
+  edit: (bytes: Buffer) => Promise<Uint8Array> | Uint8Array,
 ): Promise<void> {
-  const belonging = { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid };
-  try {
-    await repository.create('config.lock', new Uint8Array(), belonging);
-  } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error;
-    const lock = `${repository.path}/config.lock`;
-    throw new SoftquotaError('conflict', `another program is changing the configuration: ${lock} exists`);
-  }
-  try {
-    await act(belonging);
-  } finally {
-    await repository.remove('config.lock');
+  for (let attempt = 1; ; attempt++) {
+    const seen = await configOf(repository);
+    const { mode, uid, gid } = seen.stats;
+    try {
+      const bytes = await edit(seen.bytes);
+      return await repository.writeLocked(seen, 'config', bytes, { mode: mode & 0o7777, uid, gid });
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST') {
+        const lock = `${repository.path}/config.lock`;
+        throw new SoftquotaError('conflict', `another program is changing the configuration: ${lock} exists`);
+      }
+      if (!(error instanceof ChangedMeanwhile) || attempt === mostAttempts) throw error;
+    }
   }
 }
 
 /**
  * Writes the settings where no socket is set yet: one that somebody chose for this repository stays. A configuration
- * that has none of ours gets them at its end, without starting git; the lock is held no longer than that takes.
+ * that has none of ours gets them at its end, without starting git.
  */
 export async function addSettings(
   repository: Folder,
@@ -179,12 +181,10 @@ export async function addSettings(
     await writeSettings(repository, { socket: wanted.socket, ...(isFree && { client: wanted.client }) });
     return;
   }
-  await withLock(repository, before.stats, async belonging => {
-    const { bytes } = await configOf(repository);
+  await changeConfig(repository, bytes => {
     const end = bytes.length === 0 || bytes.at(-1) === newline ? '' : '\n';
     const client = wanted.client === null ? '' : `\tclient = ${wanted.client}\n`;
-    const text = `${end}[softquota]\n\tsocket = ${wanted.socket}\n${client}`;
-    await repository.write('config', Buffer.concat([bytes, Buffer.from(text)]), belonging);
+    return Buffer.concat([bytes, Buffer.from(`${end}[softquota]\n\tsocket = ${wanted.socket}\n${client}`)]);
   });
 }
 

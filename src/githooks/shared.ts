@@ -132,6 +132,12 @@ export class StubChoice {
     this.#keepsStubs = directory === undefined;
   }
 
+  /** Looks anew from now on: what was at fault may have been mended, and the other way round. */
+  forget(): void {
+    this.#faults.clear();
+    this.wholeBecause = null;
+  }
+
   async contentsFor(uid: number): Promise<HookContents> {
     const directory = this.#directory;
     if (directory === 'none') return wholeHooks;

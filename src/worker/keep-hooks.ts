@@ -8,6 +8,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../errors.ts';
 import { type Guard, type Guarded, hooksSignature } from '../githooks/index.ts';
 import {
   isWithin,
@@ -71,6 +72,7 @@ export class KeepHooks {
   #directories: readonly Directories[] = [];
   /** Roots below which a repository of a forge was seen. */
   readonly #forgeRoots = new Set<string>();
+  #sharedFault: string | null = null;
   #putBack = 0;
   #lastPutBack: string | null = null;
   #ended: Promise<unknown> = Promise.resolve();
@@ -182,9 +184,18 @@ export class KeepHooks {
   async #goRound(pace: Pace): Promise<void> {
     while (!this.#isStopped) {
       const begun = performance.now();
+      await this.#keepShared();
       await this.#goThrough([...this.#known.keys()], pace);
       await pace.pause(Math.max(roundEveryMs - (performance.now() - begun), passEveryMs));
     }
+  }
+
+  /** The file that all stubs run; while it cannot be written, that is said once. */
+  async #keepShared(): Promise<void> {
+    const fault = await this.#options.guard.keepShared().then(() => null, messageOf);
+    if (fault !== null && fault !== this.#sharedFault)
+      this.#options.log.warn({ fault }, 'the hooks that the stubs run cannot be written');
+    this.#sharedFault = fault;
   }
 
   async #goThrough(paths: readonly string[], pace: Pace): Promise<void> {

@@ -1,8 +1,20 @@
 /** Putting the hooks into repositories: what is there afterwards, and what became of what was there. */
 
-import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  chown,
+  mkdir,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { Folder } from '../../src/githooks/folder.ts';
 import {
   type HookName,
   hooksStatus,
@@ -15,6 +27,7 @@ import {
   removeHooks,
   stub,
 } from '../../src/githooks/index.ts';
+import { configOf, writeSettings } from '../../src/githooks/settings.ts';
 import { Gate, refused } from '../hooks/gate.ts';
 import { Server, snapshot } from './server.ts';
 
@@ -221,6 +234,23 @@ t.test('a fault of one repository keeps none of the others from getting their ho
     { fault: /hooks\/pre-receive is not a regular file/ },
     { hooks: { 'pre-receive': { did: 'installed' } } },
   ]);
+});
+
+t.test('a configuration that another program changes meanwhile keeps what that wrote', async t => {
+  const { repository, at } = await installed(t);
+  const folder = await Folder.open(repository);
+  t.teardown(() => folder.close());
+  const seen = await configOf(folder);
+  const belonging = { mode: 0o644, uid: seen.stats.uid, gid: seen.stats.gid };
+  await appendFile(at('config'), '[other]\n\tkey = value\n');
+  await t.rejects(
+    folder.writeLocked(seen, 'config', Buffer.from('[ours]\n'), belonging),
+    /changed .* meanwhile/,
+  );
+  t.match(await readFile(at('config'), 'utf8'), '[other]');
+  await t.rejects(stat(at('config.lock')), { code: 'ENOENT' });
+  await writeSettings(folder, { onError: 'deny' });
+  t.match(await readFile(at('config'), 'utf8'), /\[other\][\s\S]*onerror = deny/i);
 });
 
 t.test('files belong to whom the repository belongs to, and a closed repository stays closed', async t => {

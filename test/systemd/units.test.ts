@@ -63,6 +63,8 @@ for (const name of ['softquota', 'softquota-worker']) {
 t.test('the worker runs as the user of git, with no right of root’s', async t => {
   t.strictSame(await valuesOf('softquota-worker.service', 'User'), ['git']);
   t.strictSame(await valuesOf('softquota-worker.service', 'CapabilityBoundingSet'), ['']);
+  // In a repository that a group shares, new directories have the setgid bit.
+  t.strictSame(await valuesOf('softquota-worker.service', 'RestrictSUIDSGID'), []);
   t.strictSame(await valuesOf('softquota-worker.service', 'RestartPreventExitStatus'), ['77 78']);
 });
 

@@ -1,6 +1,6 @@
 /** Repositories that are kept guarded: those that are there, those that appear, and those whose hooks go. */
 
-import { chown, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { Guard, hooksSignature, installHooks, writeForgeTemplates } from '../../src/githooks/index.ts';
@@ -41,6 +41,21 @@ t.test('hooks that go, or become others, come back, and this is counted', async 
   await world.line(first, back);
   t.ok(await world.isProtected(first), 'the other one goes on after it');
   t.match(world.keeper.report().putBack, { count: 2, last: first });
+});
+
+t.test('the file that all stubs run comes back, too', async t => {
+  const world = await World.open(t, 'shared');
+  const first = world.path('first/first');
+  await world.keeper.start();
+  await world.asks(first);
+  const file = world.server.path('shared/pre-receive');
+  const original = await readFile(file, 'utf8');
+  for (const spoil of [() => rm(file), () => writeFile(file, '#!/bin/sh\n')]) {
+    await spoil();
+    while ((await readFile(file, 'utf8').catch(() => '')) !== original) await new Promise(setImmediate);
+  }
+  t.equal((await world.push(first)).code, 0);
+  t.equal(world.checksOf(first), 1);
 });
 
 t.test('a repository that moves is found again, and one that goes is forgotten', async t => {

@@ -3,7 +3,7 @@
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { Guard, hooksStatus, isProtected } from '../../src/githooks/index.ts';
+import { Guard, hooksStatus, isProtected, writeShared } from '../../src/githooks/index.ts';
 import { KeepHooks } from '../../src/worker/keep-hooks.ts';
 import { makeForgeHooks } from '../githooks/forge-hooks.ts';
 import { Server } from '../githooks/server.ts';
@@ -45,10 +45,12 @@ export class World {
     this.#heard.setMaxListeners(0);
   }
 
-  static async open(t: Test): Promise<World> {
+  /** `shared`: the directory below the server's of the one file that stubs run. */
+  static async open(t: Test, shared: string | null = null): Promise<World> {
     const server = await Server.open(t);
     const gate = await Gate.open(server.path('gate.sock'));
-    const guard = await Guard.open({ socket: gate.socket, hookConf: server.noConf });
+    const place = shared === null ? {} : { shared: await writeShared(server.path(shared)) };
+    const guard = await Guard.open({ socket: gate.socket, hookConf: server.noConf, ...place });
     const world = new World(server, gate, guard);
     await server.git(['init', '-q', server.path('work')]);
     await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
