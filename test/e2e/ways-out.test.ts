@@ -8,7 +8,7 @@
  * is what it is told.
  */
 
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
 import { noise } from '../hooks/noise.ts';
@@ -141,6 +141,13 @@ const ways: readonly Way[] = [
   },
 ];
 
+/** The shell blocks of the page for those who are refused, each by the heading and the line that it stands under. */
+async function waysInGuide(): Promise<readonly Way[]> {
+  const page = await readFile(new URL('../../docs/refused.md', import.meta.url), 'utf8');
+  const found = [...page.matchAll(/([^\n]+)\n\n```sh\n([\s\S]*?)```/g)];
+  return found.map(([, above = '', script = '']) => ({ name: `docs/refused.md: ${above}`, script }));
+}
+
 /** A bare repository with a large file in the middle of its history, a branch and a tag; alice is over her limit. */
 async function prepare(server: Server): Promise<string> {
   const seed = join(server.folder, 'seed');
@@ -173,16 +180,19 @@ function reachable(bare: string): Promise<string> {
 t.test('every published way to make a repository smaller passes over the limit', async t => {
   const server = await Server.open(t, { started: false, ini: { 'quota.default': { TOTAL: '300k' } } });
   const seed = await prepare(server);
+  const guide = await waysInGuide();
+  t.equal(guide.length, 5);
+  const all = [...ways, ...guide];
   const at = (index: number) => join(server.folder, 'git/alice', `way-${index}.git`);
   await mkdir(join(server.folder, 'git/alice'), { recursive: true });
-  for (const index of ways.keys()) await cp(seed, at(index), { recursive: true });
+  for (const index of all.keys()) await cp(seed, at(index), { recursive: true });
   await server.installHooks();
   await server.start();
   const ssh = await transports.ssh(t, server);
   const home = join(server.folder, 'home');
   await mkdir(home);
 
-  for (const [index, { name, script }] of ways.entries()) {
+  for (const [index, { name, script }] of all.entries()) {
     await t.test(name, async t => {
       const clone = join(server.folder, `clone-${index}`);
       const url = ssh.url(at(index));
