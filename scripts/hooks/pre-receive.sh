@@ -123,11 +123,7 @@ brings_back() {
 	[ $((created + updated)) -gt 0 ] || return 1
 	# shellcheck disable=SC2016 # the $ is awk's
 	tips=$(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ { print $2 }')
-	found=$(
-		{ bounded "$tips" git --no-replace-objects rev-list --objects --stdin --not --all --alternate-refs || echo unknown; } |
-			become head -n 1
-	)
-	[ -n "$found" ]
+	reaches_more "$tips" --not --all --alternate-refs
 }
 
 # Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes refs/pull/NUMBER/head

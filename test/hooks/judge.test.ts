@@ -80,6 +80,21 @@ t.test('branches that are replaced without the tags of their history are told ab
   t.equal((await world.push(['--force', 'HEAD:main', ':v1'])).code, 0);
 });
 
+t.test('a tag of a large file that becomes one of a small file makes it smaller', async t => {
+  const world = await full(t);
+  world.gate.answer = allowed;
+  for (const [name, bytes] of [
+    ['big', 50_000],
+    ['little', 500],
+  ] as const) {
+    await writeFile(join(world.work, name), noise(name, bytes));
+    await world.git('tag', name, await world.git('hash-object', '-w', name));
+  }
+  await world.push(['big:refs/tags/file']);
+  world.gate.answer = refused(refusal, 'any');
+  t.equal((await world.push(['--force', 'little:refs/tags/file'])).code, 0);
+});
+
 t.test('equal sizes are told to the byte', async t => {
   const world = await full(t);
   await world.git('commit', '-q', '--amend', '-m', 'the same with other words');

@@ -56,8 +56,19 @@ takes_away() {
 	case $nl$tips$nl in
 	*"${nl}deleted$nl"*) return 0 ;;
 	esac
-	lost=$(bounded "$tips" git --no-replace-objects rev-list --max-count=1 --stdin) || return 0
-	[ -n "$lost" ]
+	reaches_more "$tips"
+}
+
+# Whether the objects $1 reach anything that the options behind it, or ^OBJECT among them, leave out. Where git cannot
+# tell, they do.
+reaches_more() {
+	objects=$1
+	shift
+	found=$(
+		{ bounded "$objects" git --no-replace-objects rev-list --objects --stdin "$@" || echo unknown; } |
+			become head -n 1
+	)
+	[ -n "$found" ]
 }
 
 # Runs a program of the system with the text $1 on stdin, and ends it when judgeTimeout is over. Returns its status.
