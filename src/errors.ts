@@ -36,6 +36,18 @@ const catalog = {
     meaning: 'This was reported a moment ago, and is accepted at a limited rate.',
     fix: 'Send it again later.',
   },
+  too_many_reservations: {
+    status: 429,
+    exit: exitCodes.unreachable,
+    meaning: 'This owner, or all owners together, have as many reservations as there can be.',
+    fix: 'Release those that are over (`DELETE /v1/reservations/ID`), or try again when their time has ended.',
+  },
+  unknown_reservation: {
+    status: 404,
+    exit: exitCodes.refused,
+    meaning: 'There is no reservation with this id, or it is over.',
+    fix: 'Take a new one (`POST /v1/reservations`), and renew it before its time ends.',
+  },
   bad_parameter: {
     status: 400,
     exit: exitCodes.usage,

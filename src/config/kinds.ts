@@ -192,11 +192,25 @@ export const limit: ValueType<number> = valueTypeOf(
     return z.NEVER;
   }),
   'Write a number and a unit, such as 500M, 10G or 1.5GiB, or -1 for no limit',
-  bytes => {
-    const unit = bytes > 0 ? units.find(([, size]) => bytes % size === 0) : undefined;
-    return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;
-  },
+  printedBytes,
 );
+
+/** Bytes, at least one. */
+export const someBytes: ValueType<number> = valueTypeOf(
+  z.string().transform((text, context) => {
+    const size = parseSize(text);
+    if (size.ok && size.bytes > 0) return size.bytes;
+    context.addIssue(size.ok ? 'not above 0' : size.reason);
+    return z.NEVER;
+  }),
+  'Write a number and a unit, such as 500M, 10G or 1.5GiB',
+  printedBytes,
+);
+
+function printedBytes(bytes: number): string {
+  const unit = bytes > 0 ? units.find(([, size]) => bytes % size === 0) : undefined;
+  return unit === undefined ? String(bytes) : `${bytes / unit[1]}${unit[0]}`;
+}
 
 const spans = { w: 604_800_000, d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
 const longest = 36_500 * spans.d;

@@ -18,6 +18,7 @@ import {
   type CompiledRule,
   subjectBit,
 } from './policy.ts';
+import { type Load, type Reserved, reservedUnder } from './reserved.ts';
 import { leafMask, type RuleSubject, type Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
 
@@ -30,6 +31,8 @@ export interface QuotaSettings {
   readonly uncovered: 'default' | 'deny';
   /** Tells whether the bytes about to be added count. */
   readonly precise: boolean;
+  /** What actions under way may add beyond a limit, where `precise` is false; null: any amount. */
+  readonly burstBytes: number | null;
   /** With `report` the asker lets everything through; it is decided the same. */
   readonly mode: 'enforce' | 'report';
   /** Whole percents of a limit, ascending. */
@@ -69,8 +72,14 @@ interface Disabled {
 interface Ruled {
   readonly by: 'rule';
   readonly step: PrecedenceStep;
-  /** The bytes that the deciding rule counts, without those about to be added. */
+  /** The bytes that the deciding rule counts, with those reserved, without those about to be added. */
   readonly used: number;
+  /** Those of them that are reserved, and not measured yet. */
+  readonly reserved: number;
+  /** The bytes about to be added, as far as they count. */
+  readonly incoming: number;
+  /** Where `burstBytes` counts: those that actions under way are expected to add. */
+  readonly underWay: number;
   /** The deciding rule's; -1: unlimited. */
   readonly limit: number;
   /** Null for the built-in group, and so is `rule`. */
@@ -88,6 +97,8 @@ interface RuledAllowed extends Ruled {
 
 interface RuledRefused extends Ruled {
   readonly allowed: false;
+  /** Null, or `burstBytes`: alone it might start, but not beside what is under way. */
+  readonly burst: number | null;
   readonly warnPercent: null;
 }
 
@@ -109,8 +120,8 @@ export type Decision = Disabled | RuledAllowed | RuledRefused | NoMatch;
 
 /**
  * Decides. The answer depends neither on the order of groups nor on that of rules. `addingBytes`, 0 or
- * more, count only where `settings.precise` says so. Throws `sum_too_large` where the bytes that a
- * covering rule counts pass 2^53 - 1.
+ * more, count only where `settings.precise` or `settings.burstBytes` says so. Throws `sum_too_large` where the
+ * bytes that a covering rule counts pass 2^53 - 1.
  */
 export function decide(
   settings: QuotaSettings,
@@ -118,17 +129,49 @@ export function decide(
   usage: Usage,
   subject: Subject,
   addingBytes = 0,
+  reserved: Reserved | null = null,
 ): Decision {
   if (!settings.enabled) return disabled(usage);
   const asked = subjectBit(subject);
+  const load = { usage, reserved, addingBytes };
   for (const step of precedence) {
     const groups = groupsAt(step, settings, standing);
-    const deciding = maxHeadroom(groups, asked, usage);
-    if (deciding !== null) return decisionBy(settings, step, deciding, countedAdding(settings, addingBytes));
+    const deciding = maxHeadroom(settings, groups, asked, load);
+    if (deciding !== null) return decisionBy(settings, step, deciding, load);
     if (groups.length > 0 && settings.uncovered === 'deny') return noMatch(step);
   }
   // The built-in rule covers every subject; should it ever not, nobody is let through by accident.
   return noMatch('builtin');
+}
+
+/** A rule as far as somebody else needs it who adds up the bytes. */
+export interface CountedLimit {
+  /** -1: unlimited; 0 always refuses. */
+  readonly limitBytes: number;
+  /** The leaves whose bytes count. */
+  readonly counts: number;
+}
+
+/**
+ * The limits that decide about a subject, by group: it is allowed if all limits of one of the groups leave
+ * enough. Null: it is decided without looking at bytes.
+ */
+export function limitsFor(
+  settings: QuotaSettings,
+  standing: Standing,
+  subject: Subject,
+): readonly (readonly CountedLimit[])[] | null {
+  if (!settings.enabled) return null;
+  const asked = subjectBit(subject);
+  for (const step of precedence) {
+    const groups = groupsAt(step, settings, standing);
+    const covering = groups
+      .map(({ rules }) => rules.filter(rule => (rule.covers & asked) !== 0))
+      .filter(rules => rules.length > 0);
+    if (covering.length > 0) return covering;
+    if (groups.length > 0 && settings.uncovered === 'deny') return null;
+  }
+  return null;
 }
 
 /** The groups of a step; a step without groups is passed over. */
@@ -165,34 +208,63 @@ export function countedAdding(settings: QuotaSettings, addingBytes: number): num
   return settings.precise ? addingBytes : 0;
 }
 
+/** Tells whether sizes count against `burstBytes`. */
+function isBurst(settings: QuotaSettings): boolean {
+  return settings.burstBytes !== null && !settings.precise;
+}
+
+/** What a rule counts, and what its limit leaves. */
+interface Counted extends Pick<Ruled, 'used' | 'reserved' | 'underWay'> {
+  readonly headroom: number;
+}
+
+/** Counts by one rule. Where `burstBytes` counts, the headroom is what it leaves, if that is less. */
+export function countedBy(settings: QuotaSettings, rule: CompiledRule, load: Load): Counted {
+  const { usage, reserved, addingBytes } = load;
+  const measured = bytesUnder(usage, rule.counts);
+  const isExpectedUsed = settings.precise;
+  let promised = 0;
+  let expected = 0;
+  if (reserved !== null) {
+    promised = reservedUnder(reserved.claimed, rule.counts);
+    expected = reservedUnder(reserved.expected, rule.counts);
+  }
+  const used = Math.min(measured + promised + (isExpectedUsed ? expected : 0), Number.MAX_SAFE_INTEGER);
+  const left = headroom(rule.limitBytes, used);
+  const underWay = isBurst(settings) ? expected : 0;
+  const room = isBurst(settings) ? left + (settings.burstBytes ?? 0) - underWay - addingBytes : left;
+  return { used, reserved: used - measured, underWay, headroom: Math.min(left, room) };
+}
+
 /** The rule that decides for a group. */
-interface DecidingRule {
+interface DecidingRule extends Counted {
   readonly group: string | null;
   readonly rule: CompiledRule;
-  readonly used: number;
-  readonly headroom: number;
 }
 
 /** Gives the covering rule of a group with the least headroom, ties by name; null: none covers it. */
 export function minHeadroom(
+  settings: QuotaSettings,
   group: CompiledGroup | BuiltinGroup,
   asked: number,
-  usage: Usage,
+  load: Load,
 ): DecidingRule | null {
   let found: CompiledRule | null = null;
-  let foundUsed = 0;
-  let foundHeadroom = 0;
+  let foundCounted: Counted | null = null;
   for (const rule of group.rules) {
     if ((rule.covers & asked) === 0) continue;
-    const used = bytesUnder(usage, rule.counts);
-    const left = headroom(rule.limitBytes, used);
-    if (found === null || left < foundHeadroom || (left === foundHeadroom && before(rule.name, found.name))) {
+    const counted = countedBy(settings, rule, load);
+    if (
+      found === null ||
+      foundCounted === null ||
+      counted.headroom < foundCounted.headroom ||
+      (counted.headroom === foundCounted.headroom && before(rule.name, found.name))
+    ) {
       found = rule;
-      foundUsed = used;
-      foundHeadroom = left;
+      foundCounted = counted;
     }
   }
-  return found === null ? null : { group: group.name, rule: found, used: foundUsed, headroom: foundHeadroom };
+  return found === null || foundCounted === null ? null : { group: group.name, rule: found, ...foundCounted };
 }
 
 /**
@@ -200,13 +272,14 @@ export function minHeadroom(
  * group has one.
  */
 function maxHeadroom(
+  settings: QuotaSettings,
   groups: readonly (CompiledGroup | BuiltinGroup)[],
   asked: number,
-  usage: Usage,
+  load: Load,
 ): DecidingRule | null {
   let found: DecidingRule | null = null;
   for (const group of groups) {
-    const deciding = minHeadroom(group, asked, usage);
+    const deciding = minHeadroom(settings, group, asked, load);
     if (deciding === null) continue;
     if (
       found === null ||
@@ -228,13 +301,29 @@ function decisionBy(
   settings: QuotaSettings,
   step: PrecedenceStep,
   deciding: DecidingRule,
-  adding: number,
+  { addingBytes }: Load,
 ): Decision {
-  const { group, rule, used, headroom } = deciding;
+  const { group, rule, used, reserved, underWay, headroom: left } = deciding;
   const limit = rule.limitBytes;
-  const common = { by: 'rule', step, used, limit, group, rule: rule.name, subjects: rule.subjects } as const;
+  const common = {
+    by: 'rule',
+    step,
+    used,
+    limit,
+    group,
+    rule: rule.name,
+    subjects: rule.subjects,
+    reserved,
+    incoming: settings.precise || isBurst(settings) ? addingBytes : 0,
+    underWay,
+  } as const;
+  const adding = countedAdding(settings, addingBytes);
   // What is common first: an object that begins with a copy is made in one step.
-  if (refuses(settings, headroom, adding)) return { ...common, allowed: false, warnPercent: null };
+  if (refuses(settings, left, adding)) {
+    const isAloneRefused = refuses(settings, headroom(limit, used), adding);
+    const burst = isAloneRefused ? null : settings.burstBytes;
+    return { ...common, allowed: false, burst, warnPercent: null };
+  }
   return { ...common, allowed: true, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };
 }
 

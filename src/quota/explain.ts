@@ -7,10 +7,10 @@
 
 import {
   countedAdding,
+  countedBy,
   type Decision,
   decide,
   groupsAt,
-  headroom,
   minHeadroom,
   type PrecedenceStep,
   precedence,
@@ -19,16 +19,19 @@ import {
   type Standing,
 } from './decide.ts';
 import { type BuiltinGroup, type CompiledGroup, type CompiledRule, subjectBit } from './policy.ts';
+import type { Reserved } from './reserved.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
-import { bytesUnder, type Usage } from './usage.ts';
+import type { Usage } from './usage.ts';
 
 /** A rule that covers the asked subject. */
 export interface ExplainedRule {
   /** Null for the built-in group's. */
   readonly rule: string | null;
   readonly subjects: readonly RuleSubject[];
-  /** The bytes that it counts. */
+  /** The bytes that it counts, with those reserved. */
   readonly used: number;
+  /** Those of them that are reserved, and not measured yet. */
+  readonly reserved: number;
   /** -1: unlimited. */
   readonly limit: number;
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
@@ -62,9 +65,9 @@ export interface Explanation {
   /** The settings that affect the answer. */
   readonly settings: Pick<
     QuotaSettings,
-    'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'mode' | 'totalBytes'
+    'enabled' | 'refuseWhen' | 'uncovered' | 'precise' | 'burstBytes' | 'mode' | 'totalBytes'
   >;
-  /** Bytes about to be added, as far as they count: 0 unless `precise`. */
+  /** Bytes about to be added, as far as they count: 0 unless `precise` or `burstBytes`. */
   readonly addingBytes: number;
   /** In the order in which they were asked; none when quotas are switched off. */
   readonly steps: readonly ExplainedStep[];
@@ -78,28 +81,31 @@ export function explain(
   usage: Usage,
   subject: Subject,
   addingBytes = 0,
+  reserved: Reserved | null = null,
 ): Explanation {
-  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const decision = decide(settings, standing, usage, subject, addingBytes);
+  const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
+  const decision = decide(settings, standing, usage, subject, addingBytes, reserved);
+  const load = { usage, reserved, addingBytes };
   const adding = countedAdding(settings, addingBytes);
   const asked = subjectBit(subject);
   const verdict = (room: number) => (refuses(settings, room, adding) ? 'refuses' : 'allows');
 
   const explainRule = (rule: CompiledRule, decided: boolean): ExplainedRule => {
-    const used = bytesUnder(usage, rule.counts);
+    const { used, reserved: promised, headroom } = countedBy(settings, rule, load);
     return {
       rule: rule.name,
       subjects: rule.subjects,
       used,
+      reserved: promised,
       limit: rule.limitBytes,
       headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
-      verdict: verdict(headroom(rule.limitBytes, used)),
+      verdict: verdict(headroom),
       decided,
     };
   };
 
   const explainGroup = (group: CompiledGroup | BuiltinGroup, step: PrecedenceStep): ExplainedGroup => {
-    const deciding = minHeadroom(group, asked, usage);
+    const deciding = minHeadroom(settings, group, asked, load);
     const decided = decision.by === 'rule' && decision.step === step && decision.group === group.name;
     return {
       group: group.name,
@@ -114,8 +120,8 @@ export function explain(
   const steps = precedence.slice(0, decision.step === null ? 0 : precedence.indexOf(decision.step) + 1);
   return {
     subject,
-    settings: { enabled, refuseWhen, uncovered, precise, mode, totalBytes },
-    addingBytes: adding,
+    settings: { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes },
+    addingBytes: precise || burstBytes !== null ? addingBytes : 0,
     steps: steps.map(step => ({
       step,
       groups: groupsAt(step, settings, standing).map(group => explainGroup(group, step)),

@@ -6,7 +6,15 @@
  * question always has the same answer.
  */
 
-export { type Decision, decide, type PrecedenceStep, type QuotaSettings, type Standing } from './decide.ts';
+export {
+  type CountedLimit,
+  type Decision,
+  decide,
+  limitsFor,
+  type PrecedenceStep,
+  type QuotaSettings,
+  type Standing,
+} from './decide.ts';
 export {
   type ExplainedGroup,
   type ExplainedRule,
@@ -17,7 +25,7 @@ export {
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
 export { type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
-
+export { type Reserved, type ReservedBytes, reservedUnder } from './reserved.ts';
 export {
   isLeaf,
   isRepository,

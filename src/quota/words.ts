@@ -46,7 +46,22 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   if (decision.limit === 0) {
     return `Quota is 0: ${owner} may not store ${subject === 'size:all' ? 'anything' : subjectWords(subject)}.`;
   }
-  return `${refusedBecause(decision.used, decision.limit)}: ${use(owner, decision)}.`;
+  const promised = decision.reserved > 0 ? `, ${formatBytes(decision.reserved)} of that reserved` : '';
+  const brings =
+    decision.incoming > 0 ? `this ${action(subject)} brings ${formatBytes(decision.incoming)}` : '';
+  const stands = `${use(owner, decision)}${promised}`;
+  if (decision.burst !== null) {
+    const underWay = decision.underWay > 0 ? `, ${formatBytes(decision.underWay)} are under way` : '';
+    const more = `at most ${formatBytes(decision.burst)} may pass the limit at once`;
+    return `Too much under way: ${stands}${underWay}${brings === '' ? '' : `, ${brings}`}, and ${more}. Try again later.`;
+  }
+  const isTold = brings !== '' && decision.used <= decision.limit;
+  return `${refusedBecause(decision.used, decision.limit)}: ${stands}${isTold ? `, and ${brings}` : ''}.`;
+}
+
+/** Repositories and wikis grow by pushes. */
+function action(subject: Subject): 'push' | 'upload' {
+  return subject.startsWith('size:repos:') || subject === 'size:assets:wiki' ? 'push' : 'upload';
 }
 
 /** Usage may be at or below the limit: reaching it may refuse, and the bytes to be added may count. */

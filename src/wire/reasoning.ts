@@ -14,7 +14,8 @@ const explainedRule = z
   .object({
     rule: z.string().nullable().meta({ description: 'Null for the rule of the built-in group.' }),
     subjects: named,
-    used: bytes.meta({ description: 'The usage by this rule.' }),
+    used: bytes.meta({ description: 'The usage by this rule, with the bytes that are reserved.' }),
+    reserved: bytes.meta({ description: 'Those of them that are reserved and not measured yet.' }),
     limit: bytes.meta({ description: '-1: unlimited.' }),
     headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
     verdict: z.enum(['allows', 'refuses']),
@@ -41,6 +42,7 @@ export const explanation = z
       refuse_when: z.enum(['exceeded', 'reached']),
       uncovered: z.enum(['default', 'deny']),
       precise: z.boolean(),
+      burst_bytes: bytes.nullable().meta({ description: '`[quota] BURST`; null: none.' }),
       mode: z.enum(['enforce', 'report']),
       total_bytes: bytes,
     }),
@@ -60,6 +62,10 @@ export const explanation = z
       by: z.enum(['disabled', 'rule', 'no_match']),
       step: step.nullable(),
       subjects: named,
+      reserved: bytes.meta({ description: 'The bytes of `used` that are reserved and not measured yet.' }),
+      under_way: bytes.meta({
+        description: 'With `[quota] BURST`: the bytes that pushes and uploads under way are expected to add.',
+      }),
       warn_percent: z.number().nullable().meta({ description: 'The highest threshold that usage reaches.' }),
     }),
   })

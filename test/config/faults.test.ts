@@ -89,8 +89,19 @@ t.test('a secret is never shown, wherever it went wrong', async t => {
 
 t.test('what a later version has is not known to this one', async t => {
   const message = (ini: string) => faultsOf(t, ini).join('\n');
-  t.match(message('[quota]\nPRECISE = true\n'), /PRECISE: this version does not know this key\./);
+  t.match(message('[quota]\nGRACE = 7d\n'), /GRACE: this version does not know this key\./);
   t.match(message('[metrics]\nENABLED = true\n'), /^app\.ini:1: \[metrics\]: this version does not know/);
+});
+
+t.test('BURST is a size above 0, or nothing', async t => {
+  t.match(configOf(t, '[quota]\nBURST = 1.5GiB\nPRECISE = true\n').quota, {
+    burstBytes: 1.5 * 1024 ** 3,
+    precise: true,
+  });
+  t.match(configOf(t, '[quota]\nBURST =\n').quota, { burstBytes: null, precise: false });
+  t.match(faultsOf(t, '[quota]\nBURST = 0\n').join(), /BURST = "0": not above 0\. Write a number and a unit/);
+  t.match(faultsOf(t, '[quota]\nBURST = -1\n').join(), /BURST = "-1": not above 0/);
+  t.match(faultsOf(t, '[quota]\nBURST = lots\n').join(), /BURST = "lots": not a size/);
 });
 
 t.test('a host that shares its store has to have a name', async t => {

@@ -246,6 +246,10 @@ const over: Decision = {
   group: null,
   rule: null,
   subjects: ['size:all'],
+  reserved: 0,
+  incoming: 0,
+  underWay: 0,
+  burst: null,
   warnPercent: null,
 };
 

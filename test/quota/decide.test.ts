@@ -74,6 +74,10 @@ t.test('an owner without any group is held to the built-in limit', async t => {
     group: null,
     rule: null,
     subjects: ['size:all'],
+    reserved: 0,
+    incoming: 0,
+    underWay: 0,
+    burst: null,
     warnPercent: null,
   });
 });

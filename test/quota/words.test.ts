@@ -73,7 +73,16 @@ t.test('usage at its limit is called reached, not exceeded', async t => {
 t.test('usage below its limit is called too little room for what was to come', async t => {
   t.equal(
     refused(lfs(9 * GB), only(10 * GB, 'size:all'), 'size:git:lfs', { precise: true }, 2 * GB),
-    'Not enough quota left: alice uses 9 GB of 10 GB (90 %).',
+    'Not enough quota left: alice uses 9 GB of 10 GB (90 %), and this upload brings 2 GB.',
+  );
+  t.equal(
+    refused(lfs(9 * GB), only(10 * GB, 'size:all'), 'size:repos:private', { precise: true }, 2 * GB),
+    'Not enough quota left: alice uses 9 GB of 10 GB (90 %), and this push brings 2 GB.',
+  );
+  t.equal(
+    refused(lfs(11 * GB), only(10 * GB, 'size:all'), 'size:git:lfs', { precise: true }, 2 * GB),
+    'Quota exceeded: alice uses 11 GB of 10 GB (110 %).',
+    'what comes makes no difference',
   );
 });
 

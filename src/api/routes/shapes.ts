@@ -73,17 +73,40 @@ export function explanationShown(
   { subject, settings, addingBytes, steps, decision }: Reasoning,
   rulers: ReadonlyMap<Leaf, string>,
 ): Explanation {
-  const { enabled, refuseWhen, uncovered, precise, mode, totalBytes } = settings;
-  const { warnPercent, ...decided } = decision;
+  const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
+  const { by, step, allowed, used, limit, group, rule, subjects, warnPercent } = decision;
+  const { reserved, underWay } = decision.by === 'rule' ? decision : nothingReserved;
   return {
     subject,
-    settings: { enabled, refuse_when: refuseWhen, uncovered, precise, mode, total_bytes: totalBytes },
+    settings: {
+      enabled,
+      refuse_when: refuseWhen,
+      uncovered,
+      precise,
+      burst_bytes: burstBytes,
+      mode,
+      total_bytes: totalBytes,
+    },
     adding_bytes: addingBytes,
     steps,
     rulers: [...rulers].map(([leaf, ruler]) => ({ subject: leaf, ruler })),
-    decision: { ...decided, warn_percent: warnPercent },
+    decision: {
+      by,
+      step,
+      allowed,
+      used,
+      limit,
+      group,
+      rule,
+      subjects,
+      reserved,
+      under_way: underWay,
+      warn_percent: warnPercent,
+    },
   };
 }
+
+const nothingReserved = { reserved: 0, underWay: 0 };
 
 const mostListed = 20;
 

@@ -1,0 +1,36 @@
+/**
+ * Bytes of an owner that are on their way and not measured yet.
+ *
+ * Some were reserved: they count as used from the start. Others are only expected, of an action that was let
+ * through: with `precise` they count as used as well, and otherwise against `burstBytes`.
+ */
+
+import type { Usage } from './usage.ts';
+
+export interface ReservedBytes {
+  /** The leaves that they may come under, as in `leafMask`. */
+  readonly mask: number;
+  readonly bytes: number;
+}
+
+/** A sum for each mask; another object after each change. */
+export interface Reserved {
+  readonly claimed: readonly ReservedBytes[];
+  readonly expected: readonly ReservedBytes[];
+}
+
+/** What an action meets: the bytes that are stored, those on their way, and those that it brings. */
+export interface Load {
+  readonly usage: Usage;
+  /** Null: none, which is the usual case. */
+  readonly reserved: Reserved | null;
+  /** 0 or more. */
+  readonly addingBytes: number;
+}
+
+/** The bytes that may come under one of these leaves, at most 2^53 - 1. */
+export function reservedUnder(list: readonly ReservedBytes[], counts: number): number {
+  let sum = 0;
+  for (const { mask, bytes } of list) if ((mask & counts) !== 0) sum += bytes;
+  return Math.min(sum, Number.MAX_SAFE_INTEGER);
+}
