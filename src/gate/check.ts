@@ -1,7 +1,7 @@
 /** `/v1/check`: may this owner start something that grows this kind of data now? */
 
 import { SoftquotaError } from '../errors.ts';
-import type { OwnerDecision } from '../ledger/index.ts';
+import type { Action, OwnerDecision } from '../ledger/index.ts';
 import {
   isRepository,
   type QuotaSettings,
@@ -13,7 +13,7 @@ import {
 import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
 import { judgeFor } from './judge.ts';
-import { actorIn, askedOwnerIn, bytesIn, pathIn, subjectIn } from './parameters.ts';
+import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices, LocatedUnit } from './services.ts';
 import { refusalText } from './words.ts';
@@ -25,13 +25,24 @@ export interface Question {
   readonly unit: LocatedUnit | null;
   readonly sizeBytes: number;
   readonly actor: string;
+  /** The push that starts if it is allowed; null: it is only asked. */
+  readonly push: string | null;
 }
 
-/** Answers at once, unless a path that is not known yet has to be looked up on the disk. */
+/**
+ * Answers at once, unless a path that is not known yet has to be looked up on the disk, or several hosts have to
+ * agree on what a push may bring.
+ */
 export function answerCheck(services: GateServices, parameters: Parameters): Reply | Promise<Reply> {
   const asked = askedIn(services, parameters);
-  if (asked.question !== null) return answerQuestion(services, asked.question).reply;
-  return services.locate(asked.path).then(unit => answerQuestion(services, asked.about(unit)).reply);
+  if (asked.question !== null) return answerQuestion(services, asked.question);
+  return services.locate(asked.path).then(unit => answerQuestion(services, asked.about(unit)));
+}
+
+/** What is asked, with the unit that a path led to. */
+export async function askedQuestion(services: GateServices, parameters: Parameters): Promise<Question> {
+  const asked = askedIn(services, parameters);
+  return asked.question ?? asked.about(await services.locate(asked.path));
 }
 
 /** An answer from memory, with all that it rests on beside policy and settings. */
@@ -41,10 +52,17 @@ export interface KnownCheck extends AnsweredCheck {
   readonly question: Question;
 }
 
-/** Does the same from memory alone; null: a path has to be looked up, and nothing has been done yet. */
+/**
+ * Does the same from memory alone; null: a path has to be looked up, or others to be asked, and nothing has been
+ * done yet.
+ */
 export function answerKnownCheck(services: GateServices, parameters: Parameters): KnownCheck | null {
   const { path, question } = askedIn(services, parameters);
-  return question === null ? null : { path, question, ...answerQuestion(services, question) };
+  if (question === null || (actionOf(services, question) !== null && services.ledger.admissions.isShared)) {
+    return null;
+  }
+  const decided = decideOn(services, question);
+  return decided instanceof Promise ? null : { path, question, ...answered(services, question, decided) };
 }
 
 type AskedCheck =
@@ -55,6 +73,7 @@ type AskedCheck =
 function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
   const sizeBytes = (parameters.get('size') ?? '') === '' ? 0 : bytesIn(parameters, 'size');
   const actor = actorIn(parameters);
+  const push = pushIn(parameters);
   const subject = subjectIn(parameters);
   const text = parameters.get('path') ?? '';
   if (text === '') {
@@ -62,13 +81,14 @@ function askedIn({ ledger }: GateServices, parameters: Parameters): AskedCheck {
     if (subject === null) {
       throw new SoftquotaError('bad_parameter', 'subject is missing: it is required with owner');
     }
-    return { question: { ownerName, subject, unit: null, sizeBytes, actor }, path: null };
+    return { question: { ownerName, subject, unit: null, sizeBytes, actor, push }, path: null };
   }
   const about = (unit: LocatedUnit): Question => ({
     ...ownedBy(unit),
     subject: subject ?? unit.leaf,
     sizeBytes,
     actor,
+    push,
   });
   const path = pathIn(text);
   const known = ledger.units.unitAt(path);
@@ -85,14 +105,53 @@ function ownedBy(unit: LocatedUnit): { readonly ownerName: string; readonly unit
   );
 }
 
+/** For how long a push is waited for that never says that it is over. */
+const pushSeconds = 600;
+
+/** The action that a question begins; null: none that has to be kept in mind. */
+function actionOf({ ledger }: GateServices, question: Question): Action | null {
+  const { ownerName, subject, unit, push, sizeBytes } = question;
+  if (push === null || !ledger.admissions.isTracking) return null;
+  return {
+    ownerName,
+    subject,
+    parts: [{ id: pushId(push), bytes: sizeBytes === 0 ? ledger.admissions.unknownBytes : sizeBytes }],
+    // Of what is not walked here, only the growth is seen.
+    ...(unit === null || unit.isElsewhere === true
+      ? { end: 'grown', unit: null }
+      : { end: 'landed', unit: unit.path }),
+    seconds: pushSeconds,
+  };
+}
+
+/** The name of a push's reservation. */
+export function pushId(push: string): string {
+  return `push ${push}`;
+}
+
+function decideOn(services: GateServices, question: Question): OwnerDecision | Promise<OwnerDecision> {
+  const { ledger } = services;
+  const action = actionOf(services, question);
+  return action === null
+    ? ledger.decide(question.ownerName, question.subject, question.sizeBytes)
+    : ledger.admissions.admit(action);
+}
+
 interface AnsweredCheck extends OwnerDecision {
   readonly reply: Reply;
 }
 
-function answerQuestion(services: GateServices, question: Question): AnsweredCheck {
+function answerQuestion(services: GateServices, question: Question): Reply | Promise<Reply> {
+  const decided = decideOn(services, question);
+  return decided instanceof Promise
+    ? decided.then(answer => answered(services, question, answer).reply)
+    : answered(services, question, decided).reply;
+}
+
+/** Puts a decision into words, on record, and into effect. */
+export function answered(services: GateServices, question: Question, answer: OwnerDecision): AnsweredCheck {
   const { ledger } = services;
-  const { ownerName, subject, sizeBytes } = question;
-  const answer = ledger.decide(ownerName, subject, sizeBytes);
+  const { subject } = question;
   const { owner, decision } = answer;
   const { mode } = ledger.settings;
   if (!decision.allowed) {
@@ -123,12 +182,24 @@ function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: Quot
     limit,
     group,
     rule,
+    ...onItsWay(decision),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
     mode,
     message: decision.allowed ? standing(owner.name, decision) : refusal(owner.name, subject, decision),
     warning: warning(owner.name, decision),
+  };
+}
+
+/** What is counted beside what is stored, where anything is. */
+function onItsWay(decision: OwnerDecision['decision']): object {
+  if (decision.by !== 'rule') return {};
+  const { reserved, incoming, underWay } = decision;
+  return {
+    ...(reserved === 0 ? {} : { reserved }),
+    ...(incoming === 0 ? {} : { incoming }),
+    ...(underWay === 0 ? {} : { under_way: underWay }),
   };
 }
 

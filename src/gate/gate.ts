@@ -34,6 +34,13 @@ import {
   parametersOf,
   requestAddress,
 } from './request.ts';
+import {
+  changeReservation,
+  isReservation,
+  reservationMethods,
+  reservationsAddress,
+  reserve,
+} from './reservations.ts';
 import type { GateServices, Health } from './services.ts';
 import {
   answerSource,
@@ -61,6 +68,7 @@ const asking = ['GET', 'HEAD', 'POST'];
 const openRoutes: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/check', { methods: asking, handle: answerCheck }],
   ['/v1/changed', { methods: ['POST'], handle: changed }],
+  [reservationsAddress, { methods: ['POST'], handle: reserve }],
   ['/v1/offline-decisions', { methods: ['POST'], handle: recordOfflineDecisions }],
   ['/healthz', { methods: ['GET', 'HEAD'], handle: () => healthReply({ reasons: [], notes: [] }) }],
   ['/readyz', { methods: ['GET', 'HEAD'], handle: services => healthReply(services.health()) }],
@@ -276,7 +284,7 @@ function routeOf(
   response: ServerResponse,
 ): Route {
   const address = requestAddress(request);
-  const route = routes.get(address);
+  const route = isReservation(address) ? reservationRoute(request) : routes.get(address);
   if (route === undefined) {
     if (trustedRoutes.has(address) || isSource(address)) {
       throw new SoftquotaError(
@@ -286,12 +294,21 @@ function routeOf(
     }
     throw new SoftquotaError(
       'not_found',
-      'no such address; the addresses are /v1/check, /v1/changed, /v1/forward-auth, /v1/offline-decisions, /healthz and /readyz',
+      'no such address; the addresses are /v1/check, /v1/changed, /v1/reservations, /v1/forward-auth, /v1/offline-decisions, /healthz and /readyz',
     );
   }
   const method = request.method ?? '';
   if (!route.methods.includes(method)) throw wrongMethod(response, address, route.methods);
   return route;
+}
+
+function reservationRoute(request: IncomingMessage): Route {
+  const method = request.method ?? '';
+  return {
+    methods: reservationMethods,
+    handle: (services, parameters) =>
+      changeReservation(services, method, requestAddress(request), parameters),
+  };
 }
 
 function wrongMethod(response: ServerResponse, address: string, methods: readonly string[]): SoftquotaError {

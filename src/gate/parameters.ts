@@ -86,6 +86,14 @@ export function actorIn(parameters: Parameters): string {
   return actor;
 }
 
+/** Returns the name of the push that is about to start, or is over; null if none is given. */
+export function pushIn(parameters: Parameters): string | null {
+  const push = parameters.get('push') ?? '';
+  if (push === '') return null;
+  if (/^[!-~]{1,255}$/.test(push)) return push;
+  throw bad(`push is ${shown(push)}, where at most 255 printable ASCII characters are expected`);
+}
+
 /** The name of a reported unit: any text that a name may be. */
 export function unitNameIn(parameters: Parameters): string {
   const name = required(parameters, 'unit');

@@ -78,7 +78,8 @@ export class PreparedAnswers {
     if (found === null) return null;
     const { path, question, owner, decision, reply } = found;
     const answer = plainAnswer(reply, isText, this.#keptEnd);
-    if (!decision.allowed || own.length > longestKept) return answer;
+    // No two pushes ask the same, and each of them is to be kept in mind.
+    if (!decision.allowed || question.push !== null || own.length > longestKept) return answer;
     if (this.#recent.size >= mostRecent) {
       this.#older = this.#recent;
       this.#recent = new Map();
@@ -101,6 +102,7 @@ function isSame(before: OwnerUsage, now: OwnerUsage): boolean {
   return (
     // The sums of an owner are another list after each change.
     before.usage === now.usage &&
+    before.reserved === now.reserved &&
     before.id === now.id &&
     before.name === now.name &&
     before.measuredAt === now.measuredAt &&

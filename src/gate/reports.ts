@@ -4,16 +4,31 @@
  */
 
 import { SoftquotaError } from '../errors.ts';
+import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
 import type { Reply } from './answer.ts';
-import { askedOwnerIn, bytesIn, deltaIn, leafIn, ownerParameter, pathIn, unitNameIn } from './parameters.ts';
+import { pushId } from './check.ts';
+import {
+  askedOwnerIn,
+  bytesIn,
+  deltaIn,
+  leafIn,
+  ownerParameter,
+  pathIn,
+  pushIn,
+  unitNameIn,
+} from './parameters.ts';
 import type { Parameters } from './request.ts';
 import type { GateServices } from './services.ts';
 
-/** `/v1/changed` with a path: the unit is walked again soon. */
+/**
+ * `/v1/changed` with a path: the unit is walked again soon. With `push` or `reservation`, what that one has
+ * brought is in place: its reservation ends with that walk.
+ */
 export async function changed(services: GateServices, parameters: Parameters): Promise<Reply> {
-  const text = parameters.get('path') ?? '';
+  const reservation = reservationIn(services, parameters);
+  const text = (parameters.get('path') ?? '') || (reservation?.unit ?? '');
   if (text === '') {
     if (!parameters.has('owner')) throw new SoftquotaError('bad_parameter', 'path is missing');
     throw new SoftquotaError(
@@ -22,8 +37,18 @@ export async function changed(services: GateServices, parameters: Parameters): P
     );
   }
   const unit = await existing(services, pathIn(text));
+  const { reservations, walks } = services.ledger;
+  const push = pushIn(parameters);
+  const ended = push === null ? reservation : reservations.ofPush(unit, pushId(push));
+  if (ended !== null) reservations.landed(ended, unit, walks.nextSeq());
   services.measureSoon(unit);
   return reply(202, { unit }, `${printable(unit)} is measured again soon`);
+}
+
+/** The reservation that is reported; null: none, or its time has ended, and what came counts all the same. */
+function reservationIn({ ledger }: GateServices, parameters: Parameters): Reservation | null {
+  const id = parameters.get('reservation') ?? '';
+  return id === '' ? null : ledger.reservations.claim(id);
 }
 
 /** The path of the unit that is or was there. */
@@ -41,7 +66,9 @@ export async function changedTrusted(services: GateServices, parameters: Paramet
   const owner = ownerParameter(parameters);
   const subject = leafIn(parameters);
   const delta = deltaIn(parameters);
+  const reservation = reservationIn(services, parameters);
   await services.ledger.reports.addDelta(owner, subject, delta);
+  if (reservation !== null) services.ledger.reservations.release([reservation]);
   return reply(202, { owner, subject, delta }, 'counted');
 }
 

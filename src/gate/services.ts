@@ -13,6 +13,8 @@ export interface LocatedUnit {
   readonly leaf: Leaf;
   /** Null where it was never measured. */
   readonly bytes: number | null;
+  /** Another host measures it; not, unless given. */
+  readonly isElsewhere?: boolean;
 }
 
 export interface RefusalRecord {
@@ -88,7 +90,17 @@ export interface WorkerState {
 export interface GateServices {
   readonly ledger: Pick<
     Ledger,
-    'decide' | 'documents' | 'ownerUsage' | 'policy' | 'reports' | 'settings' | 'sources' | 'units'
+    | 'admissions'
+    | 'decide'
+    | 'documents'
+    | 'ownerUsage'
+    | 'policy'
+    | 'reports'
+    | 'reservations'
+    | 'settings'
+    | 'sources'
+    | 'units'
+    | 'walks'
   >;
   /**
    * The unit that an unknown path is or lies in, or would. Rejects with `unknown_path` where no template

@@ -1,6 +1,6 @@
 /** The answers of the ledger. */
 
-import type { Decision, Usage } from '../quota/index.ts';
+import type { Decision, Reserved, Usage } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 
 /** The usage of one owner. */
@@ -10,7 +10,10 @@ export interface OwnerUsage {
   /** As first seen; as asked for one never heard of. */
   readonly name: string;
   readonly type: OwnerRecord['type'];
+  /** As measured and reported. */
   readonly usage: Usage;
+  /** What is on its way besides; null: nothing, or it is not asked for. */
+  readonly reserved: Reserved | null;
   /**
    * When the oldest of the units was walked, or, without any, the last sweep ended; null before anything was
    * measured.

@@ -14,6 +14,7 @@ import {
   type Explanation,
   explain,
   noUsage,
+  type Reserved,
   type Standing,
   type Subject,
 } from '../quota/index.ts';
@@ -26,12 +27,14 @@ import {
   WriteBehind,
 } from '../store/index.ts';
 import type { Account } from './account.ts';
+import { Admissions } from './admissions.ts';
 import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 import { affectedBy } from './policy-changes.ts';
 import { rekeyedOwners, rekeyedUnit } from './rekeyed.ts';
 import { Reports } from './reports.ts';
+import { Reservations } from './reservations.ts';
 import { UsageShares } from './shares.ts';
 import { UnitSources } from './unit-sources.ts';
 import { UsageIndex } from './usage-index.ts';
@@ -53,6 +56,10 @@ export class Ledger {
   readonly sources: UnitSources;
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
+  /** The bytes that are promised to actions. */
+  readonly reservations: Reservations;
+  /** Lets actions start, and reserves what they bring. */
+  readonly admissions: Admissions;
   readonly #store: Store;
   readonly #writeBehind: WriteBehind;
   readonly #usage: UsageIndex;
@@ -82,7 +89,10 @@ export class Ledger {
     this.#policy = new Policy(this.documents.snapshot);
     this.replica = new DocumentReplica({ documents: this.documents, owners, writeBehind });
     this.reports = new Reports({ usage, writeBehind, clock, host, nextSeq });
-    this.walks = new Walks({ usage, writeBehind, reports: this.reports, host, now, nextSeq });
+    this.reservations = new Reservations({ clock, onChange: ownerKey => this.#watchers.tell(ownerKey) });
+    const { reports, reservations } = this;
+    this.walks = new Walks({ usage, writeBehind, reports, reservations, host, now, nextSeq });
+    this.admissions = new Admissions({ ledger: this, usage, reservations, clock });
     const accountFor = (ownerName: string) => this.walks.accountFor(ownerName);
     this.sources = new UnitSources({ usage, store: options.unitSources, clock, log, accountFor });
     this.shares = new UsageShares({
@@ -100,6 +110,7 @@ export class Ledger {
       await ledger.#load(options);
     } catch (error) {
       ledger.reports.close();
+      ledger.reservations.close();
       await ledger.sources.close();
       throw error;
     }
@@ -146,28 +157,35 @@ export class Ledger {
    */
   deciderFor(owner: OwnerUsage): (subject: Subject, addingBytes?: number) => Decision {
     const settings = this.#settings;
-    const standing = this.#standing(owner);
-    return (subject, addingBytes = 0) => decide(settings, standing, owner.usage, subject, addingBytes);
+    const standing = this.standing(owner);
+    return (subject, addingBytes = 0) =>
+      decide(settings, standing, owner.usage, subject, addingBytes, owner.reserved);
   }
 
   /** The whole reasoning of what `decide` answers. */
   explain(ownerName: string, subject: Subject): Explanation {
     const owner = this.ownerUsage(ownerName);
-    return explain(this.#settings, this.#standing(owner), owner.usage, subject);
+    return explain(this.#settings, this.standing(owner), owner.usage, subject, 0, owner.reserved);
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */
   ownerUsage(ownerName: string): OwnerUsage {
     const owner = this.documents.owners.named(ownerName);
-    return this.#usageOf(owner, ownerName, owner && this.#usage.accountByKey(owner.key));
+    const account = owner && this.#usage.accountByKey(owner.key);
+    const ownerKey = owner?.key ?? this.documents.owners.keyOf(ownerName);
+    const usage = account?.usage ?? noUsage;
+    return this.#usageOf(owner, ownerName, account, this.reservations.of(ownerKey, usage));
   }
 
-  /** Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly. */
+  /**
+   * Every owner with this in the key, in no order, but for those whose bytes cannot be added up exactly; without
+   * what is reserved.
+   */
   *owners(keyPart = ''): Generator<OwnerUsage> {
     for (const [owner, account] of this.#usage.ownersWithAccounts()) {
       const { key, name } = owner;
       if (!key.includes(keyPart)) continue;
-      if (account?.fits !== false) yield this.#usageOf(owner, name, account);
+      if (account?.fits !== false) yield this.#usageOf(owner, name, account, null);
     }
   }
 
@@ -180,6 +198,7 @@ export class Ledger {
   /** Writes what waits, and closes the store. */
   async close(): Promise<void> {
     this.reports.close();
+    this.reservations.close();
     await this.sources.close();
     await this.eventLog.close();
     await this.#writeBehind.close();
@@ -243,20 +262,27 @@ export class Ledger {
     for (const ownerKey of owners) this.#watchers.tell(ownerKey);
   }
 
-  #usageOf(owner: OwnerRecord | undefined, askedName: string, account: Account | undefined): OwnerUsage {
+  #usageOf(
+    owner: OwnerRecord | undefined,
+    askedName: string,
+    account: Account | undefined,
+    reserved: Reserved | null,
+  ): OwnerUsage {
     const { lastSweep } = this.walks;
     return {
       id: owner?.id ?? null,
       name: owner?.name ?? askedName,
       type: owner?.type ?? 'user',
       usage: account?.usage ?? noUsage,
+      reserved,
       measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
       partial: lastSweep === null || (account?.partial ?? false),
       stale: this.shares.isStale || (account !== undefined && this.sources.makesStale(account)),
     };
   }
 
-  #standing(owner: OwnerUsage): Standing {
+  /** The groups that bear on an owner. */
+  standing(owner: Pick<OwnerUsage, 'id'>): Standing {
     return this.#policy.standing(owner.id, this.#settings.defaultGroups);
   }
 }

@@ -10,16 +10,22 @@ import { inSlices } from '../slices.ts';
 import type { Changes, RootRecord, SweepRecord, UnitRecord, WriteBehind } from '../store/index.ts';
 import type { Account } from './account.ts';
 import type { Reports } from './reports.ts';
+import type { Reservations } from './reservations.ts';
 import { Tombstones } from './tombstones.ts';
 import type { UsageIndex } from './usage-index.ts';
 
 /** The result of walking a unit; see `UnitRecord`. */
-export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & { readonly path: string };
+export type WalkedRecord = Omit<UnitRecord, 'id' | 'kind' | 'host' | 'name'> & {
+  readonly path: string;
+  /** Some of what the walk saw does not count yet; not, unless given. */
+  readonly isHeld?: boolean;
+};
 
 export interface WalksOptions {
   readonly usage: UsageIndex;
   readonly writeBehind: WriteBehind;
   readonly reports: Pick<Reports, 'settleOwnersOf'>;
+  readonly reservations: Pick<Reservations, 'measured'>;
   readonly host: string;
   /** Milliseconds since 1970. */
   now(): number;
@@ -62,15 +68,16 @@ export class Walks {
    * store keeps the record that it has; see `loaded`.
    */
   record(walked: WalkedRecord): void {
-    const { usage, writeBehind, reports, host } = this.#options;
+    const { usage, writeBehind, reports, reservations, host } = this.#options;
     const before = usage.unit(walked.path);
     if (before !== undefined && before.seq > walked.seq) return;
     if (this.#tombstones.after(walked.path, walked.seq)) return;
-    const { path, ...measured } = walked;
+    const { path, isHeld = false, ...measured } = walked;
     const unit: UnitRecord = { id: path, kind: 'walked', host, name: path, ...measured };
     this.put(unit);
     if (before === undefined || !foundTheSame(before, unit)) writeBehind.unit(unit);
     reports.settleOwnersOf(before, unit);
+    if (!isHeld) reservations.measured(path, unit.seq);
   }
 
   /**

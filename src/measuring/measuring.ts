@@ -192,8 +192,9 @@ export class Measuring {
         const { path: unitPath, owner } = located.unit;
         const leaf = this.#leafOf(unitPath, located.unit.leaf);
         const bytes = this.#ledger.units.unit(unitPath)?.bytes ?? null;
-        const exists = located.exists || this.#leavesElsewhere.has(leaf);
-        return { path: unitPath, owner, leaf, bytes, exists };
+        const isElsewhere = this.#leavesElsewhere.has(leaf);
+        const exists = located.exists || isElsewhere;
+        return { path: unitPath, owner, leaf, bytes, exists, isElsewhere };
       }
     }
   }
@@ -310,12 +311,12 @@ export class Measuring {
       this.#renames.gone(measurement.gone);
       return;
     }
-    const { unit, bytes, files, partial, measuredAt, seq, formerOwners } = measurement;
+    const { unit, bytes, files, partial, isHeld, measuredAt, seq, formerOwners } = measurement;
     const { path, owner } = unit;
     const leaf = this.#leafOf(path, unit.leaf);
     // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
-    this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, measuredAt, seq });
+    this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, isHeld, measuredAt, seq });
     this.#renames.measured(path, formerOwners);
   }
 

@@ -225,7 +225,8 @@ function decisionsOf(
 ): readonly (readonly [Leaf, Decision])[] | null {
   try {
     const owner = ledger.ownerUsage(ownerKey);
-    const decide = ledger.deciderFor(owner);
+    // What is only reserved may never come.
+    const decide = ledger.deciderFor({ ...owner, reserved: null });
     return leaves.map(leaf => [leaf, decide(leaf)]);
   } catch (error) {
     if (error instanceof SoftquotaError && error.code === 'sum_too_large') return null;

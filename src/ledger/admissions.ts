@@ -1,0 +1,255 @@
+/**
+ * Lets actions start, and reserves what they bring until it is measured.
+ *
+ * An action is decided and its bytes are reserved in one step, so that many at once cannot together pass a
+ * limit. With several hosts, the shared store takes that step: a host decides by its own usage and reservations,
+ * which it knows best, and by those of the others as the store has them. Where the store does not answer in time,
+ * the host decides alone by what it knows.
+ */
+
+import type { Standing } from '../quota/index.ts';
+import {
+  addBytes,
+  bytesUnder,
+  type CountedLimit,
+  decide,
+  leafMask,
+  leaves,
+  limitsFor,
+  type Reserved,
+  type ReservedBytes,
+  reservedUnder,
+  type Subject,
+  type Usage,
+} from '../quota/index.ts';
+import type { OwnerDecision, OwnerUsage } from './answer.ts';
+import type { Clock } from './clock.ts';
+import type { LedgerSettings } from './options.ts';
+import type { Reservation, ReservationEnd, Reservations } from './reservations.ts';
+import type { UsageIndex } from './usage-index.ts';
+
+/** An action that is about to start. */
+export interface Action {
+  readonly ownerName: string;
+  readonly subject: Subject;
+  /** What it brings. The owner's earlier parts with the same ids are those of an earlier try, and go. */
+  readonly parts: readonly { readonly id: string; readonly bytes: number }[];
+  readonly end: ReservationEnd;
+  /** The unit that it goes to, where that is known. */
+  readonly unit: string | null;
+  readonly seconds: number;
+}
+
+export interface Admission extends OwnerDecision {
+  /** Empty where nothing is reserved: it is refused, or there is no limit. */
+  readonly reservations: readonly Reservation[];
+}
+
+/** A limit with what this host knows to count against it. */
+export interface SharedLimit extends CountedLimit {
+  readonly ownBytes: number;
+}
+
+/** What the shared store is asked to reserve. */
+export interface SharedRequest {
+  readonly ownerKey: string;
+  readonly mask: number;
+  readonly parts: readonly { readonly id: string; readonly bytes: number }[];
+  readonly milliseconds: number;
+  /** By group; null: it is reserved whatever counts. */
+  readonly limits: readonly (readonly SharedLimit[])[] | null;
+  /** Reaching a limit refuses. */
+  readonly refusesReached: boolean;
+}
+
+/** The usage and the reservations of all other hosts. */
+export interface OthersUsage {
+  readonly usage: Usage;
+  readonly reserved: readonly ReservedBytes[];
+}
+
+export interface SharedReservations {
+  /** Null: reserved. Rejects where the store does not answer in time. */
+  reserve(request: SharedRequest): Promise<OthersUsage | null>;
+  /** Takes it out again, once the others can know what became of it. */
+  ended(reservation: Reservation): void;
+}
+
+interface AdmissionsLedger {
+  readonly settings: LedgerSettings;
+  ownerUsage(ownerName: string): OwnerUsage;
+  standing(owner: Pick<OwnerUsage, 'id'>): Standing;
+  decide(ownerName: string, subject: Subject, addingBytes: number): OwnerDecision;
+}
+
+export interface AdmissionsOptions {
+  readonly ledger: AdmissionsLedger;
+  readonly usage: Pick<UsageIndex, 'accountByKey' | 'owners'>;
+  readonly reservations: Reservations;
+  readonly clock: Clock;
+}
+
+export class Admissions {
+  readonly #options: AdmissionsOptions;
+  #shared: SharedReservations | null = null;
+  /** The last of those that wait for the shared store, by owner. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+
+  constructor(options: AdmissionsOptions) {
+    this.#options = options;
+  }
+
+  /** Several hosts have one quota. */
+  shareWith(shared: SharedReservations): void {
+    this.#shared = shared;
+    this.#options.reservations.onEnded = reservation => shared.ended(reservation);
+  }
+
+  /** Tells whether actions are kept in mind until they are measured. */
+  get isTracking(): boolean {
+    const { enabled, precise, burstBytes } = this.#options.ledger.settings;
+    return enabled && (precise || burstBytes !== null);
+  }
+
+  /** Tells whether the shared store takes part. */
+  get isShared(): boolean {
+    return this.#shared !== null && this.#options.ledger.settings.precise;
+  }
+
+  /**
+   * The bytes that an action counts with whose size nobody knows: with BURST as many as that, so that one alone is
+   * never refused for what it may bring.
+   */
+  get unknownBytes(): number {
+    const { precise, burstBytes } = this.#options.ledger.settings;
+    return precise ? 0 : (burstBytes ?? 0);
+  }
+
+  /** Decides, and reserves what is allowed. Waits only for a shared store. Throws `too_many_reservations`. */
+  admit(action: Action): Admission | Promise<Admission> {
+    const shared = this.isShared ? this.#shared : null;
+    if (shared === null) return this.#admitHere(action);
+    const ownerKey = this.#keyOf(action);
+    const before = this.#queues.get(ownerKey) ?? Promise.resolve();
+    const turn = before.then(() => this.#admitShared(action, shared));
+    const ended = turn
+      .catch(() => {})
+      .then(() => {
+        if (this.#queues.get(ownerKey) === ended) this.#queues.delete(ownerKey);
+      });
+    this.#queues.set(ownerKey, ended);
+    return turn;
+  }
+
+  /** Gives a reservation another end of its time. */
+  async renew(reservation: Reservation, seconds: number): Promise<Reservation> {
+    const { reservations, clock } = this.#options;
+    const milliseconds = seconds * 1000;
+    const renewed = reservations.renew(reservation, clock.monotonic() + milliseconds);
+    const { ownerKey, mask, id, bytes } = renewed;
+    const request = {
+      ownerKey,
+      mask,
+      parts: [{ id, bytes }],
+      milliseconds,
+      limits: null,
+      refusesReached: false,
+    };
+    // The store may be away: then it ends there with its first time.
+    if (this.isShared) await this.#shared?.reserve(request).catch(() => {});
+    return renewed;
+  }
+
+  #keyOf({ ownerName }: Pick<Action, 'ownerName'>): string {
+    const { owners } = this.#options.usage;
+    return owners.named(ownerName)?.key ?? owners.keyOf(ownerName);
+  }
+
+  #admitHere(action: Action): Admission {
+    const { ledger, reservations } = this.#options;
+    const { ownerName, subject, parts, end } = action;
+    const ofOwner = reservations.ofOwner(this.#keyOf(action));
+    const earlier = parts.flatMap(({ id }) => ofOwner.get(id) ?? []);
+    reservations.lift(earlier);
+    const answer = ledger.decide(ownerName, subject, sumOf(parts));
+    const { decision } = answer;
+    const isLimited = decision.by === 'rule' && decision.limit !== -1;
+    const isLetThrough = decision.allowed || ledger.settings.mode === 'report';
+    if (!isLetThrough) reservations.restore(earlier, answer.owner.usage);
+    const isHeld = isLetThrough && (isLimited || end === 'reported');
+    return { ...answer, reservations: isHeld ? this.#hold(action, answer.owner) : [] };
+  }
+
+  #hold(action: Action, { usage }: OwnerUsage): readonly Reservation[] {
+    const { clock, reservations } = this.#options;
+    const { subject, parts, end, unit, seconds } = action;
+    const ownerKey = this.#keyOf(action);
+    const mask = leafMask(subject);
+    const expiresAt = clock.monotonic() + seconds * 1000;
+    return parts
+      .filter(({ bytes }) => bytes > 0 || end === 'reported')
+      .map(({ id, bytes }) => reservations.hold({ id, ownerKey, mask, bytes, end, expiresAt, unit }, usage));
+  }
+
+  async #admitShared(action: Action, shared: SharedReservations): Promise<Admission> {
+    const { ledger, reservations, usage } = this.#options;
+    const { ownerName, subject, parts, seconds } = action;
+    const ownerKey = this.#keyOf(action);
+    const here = this.#admitHere(action);
+    if (here.reservations.length === 0) return here;
+    const ids = new Set(parts.map(({ id }) => id));
+    const others = [...reservations.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
+    const own: Load = { usage: usage.accountByKey(ownerKey)?.ownUsage ?? noBytes, reserved: others };
+    const owner = ledger.ownerUsage(ownerName);
+    const limits = limitsFor(ledger.settings, ledger.standing(owner), subject);
+    const request: SharedRequest = {
+      ownerKey,
+      mask: leafMask(subject),
+      parts,
+      milliseconds: seconds * 1000,
+      limits:
+        limits?.map(rules =>
+          rules.map(({ limitBytes, counts }) => ({ limitBytes, counts, ownBytes: ownUnder(own, counts) })),
+        ) ?? null,
+      refusesReached: ledger.settings.refuseWhen === 'reached',
+    };
+    const elsewhere = await shared.reserve(request).catch(() => null);
+    if (elsewhere === null) return here;
+    reservations.lift(here.reservations);
+    const known = ledger.ownerUsage(ownerName);
+    const whole: OwnerUsage = {
+      ...known,
+      usage: leaves.map((_leaf, index) => addBytes(own.usage[index] ?? 0, elsewhere.usage[index] ?? 0)),
+      reserved: together(known.reserved, elsewhere.reserved),
+    };
+    const standing = ledger.standing(whole);
+    const adding = sumOf(parts);
+    const decision = decide(ledger.settings, standing, whole.usage, subject, adding, whole.reserved);
+    // The policy may have become another meanwhile: then nothing refuses it any more.
+    const isLetThrough = decision.allowed || ledger.settings.mode === 'report';
+    if (isLetThrough) reservations.restore(here.reservations, known.usage);
+    return { owner: whole, decision, reservations: isLetThrough ? here.reservations : [] };
+  }
+}
+
+interface Load {
+  readonly usage: Usage;
+  readonly reserved: readonly ReservedBytes[];
+}
+
+const noBytes: Usage = leaves.map(() => 0);
+
+function ownUnder({ usage, reserved }: Load, counts: number): number {
+  return Math.min(bytesUnder(usage, counts) + reservedUnder(reserved, counts), Number.MAX_SAFE_INTEGER);
+}
+
+function sumOf(parts: Action['parts']): number {
+  return Math.min(
+    parts.reduce((sum, { bytes }) => sum + bytes, 0),
+    Number.MAX_SAFE_INTEGER,
+  );
+}
+
+function together(own: Reserved | null, others: readonly ReservedBytes[]): Reserved {
+  return { claimed: [...(own?.claimed ?? []), ...others], expected: own?.expected ?? [] };
+}
