@@ -27,6 +27,8 @@ nl='
 
 # fragment: chain
 
+# fragment: sizing
+
 # Runs last, in one piece: a file of which only a part is there runs nothing, and the stub that reads it notices
 # that.
 main() {
@@ -35,11 +37,13 @@ main() {
 		run_others "$@"
 		exit $?
 	fi
+	read_input
 	# Nobody waits for this: it goes on behind the push, and ends by itself. Settings that cannot be taken were told
 	# before the push. What was decided without the daemon is told where it takes this.
 	(
 		let_go
 		read_conf || read_repository
+		name_push
 		cd -P . || exit 1
 		tell_change
 		[ "$status" != 202 ] || tell_record

@@ -36,6 +36,8 @@ tab='	'
 
 # fragment: chain
 
+# fragment: sizing
+
 # Whether git holds objects of this push. A pack is named after the hash of its bytes: these
 # two names are those of the pack that holds no object, by SHA-1 and by SHA-256.
 brings_objects() {
@@ -126,6 +128,42 @@ brings_back() {
 	reaches_more "$tips" --not --all --alternate-refs
 }
 
+# Sets $size to the bytes that this push brings: those of the files that git holds, of the refs' own files where
+# $created and $updated count them, and, where git keeps logs of refs, of a line for each. Empty if that cannot be told.
+measure_push() {
+	size=
+	[ -n "${GIT_QUARANTINE_PATH-}" ] || return 0
+	list=$(become ls -lnR "$GIT_QUARANTINE_PATH" 2>/dev/null) || return 0
+	hash=${input#* }
+	hash=${hash%% *}
+	size=$(((created + updated) * (${#hash} + 1)))
+	[ ! -d logs ] || size=$((size + (created + updated) * 512))
+	# The shell is quicker where there is little.
+	if [ ${#list} -gt 16384 ]; then
+		# shellcheck disable=SC2016 # the $ is awk's
+		more=$(printf '%s\n' "$list" | become awk '/^-/ { sum += $5 } END { printf "%.0f", sum }')
+		case $more in
+		'' | *[!0-9]*) size= ;;
+		*) size=$((size + more)) ;;
+		esac
+		return 0
+	fi
+	set -f
+	IFS=$nl
+	for line in $list; do
+		case $line in
+		-*) ;;
+		*) continue ;;
+		esac
+		IFS=' '
+		# shellcheck disable=SC2086 # split on purpose
+		set -- $line
+		size=$((size + $5))
+	done
+	unset IFS
+	set +f
+}
+
 # Returns 0 for a push of Gitea or Forgejo itself: opening a pull request from a fork pushes refs/pull/NUMBER/head
 # into the repository, and whoever opens it stores nothing of their own there. Neither the refs nor the variable are
 # enough alone, and the variable counts only where the forge's hook runs this one: the forge's file lies beside it.
@@ -178,10 +216,11 @@ put_on_record() {
 }
 
 # Ends with the exit status $1. A signed push leaves its certificate among the objects even if it is
-# refused: git writes it before this hook runs. As no post-receive runs then, the daemon is told here.
+# refused: git writes it before this hook runs. And the daemon keeps room for a push that another hook refuses. As no
+# post-receive runs then, the daemon is told here.
 leave() {
 	[ "$1" -eq 0 ] || break_promise
-	if [ "$1" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}" ]; then
+	if [ "$1" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}$push" ]; then
 		(
 			let_go
 			read_conf || read_repository
@@ -213,10 +252,16 @@ main() {
 		actor
 		cd -P . || exit 1
 		read_gitlab
-		ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"}
+		size=
+		if [ "$early" = no ]; then
+			name_push
+			[ -z "$push" ] || measure_push
+		fi
+		ask 'this push' "path$tab$PWD$tab" "path=$PWD" ${who:+"actor=$who"} ${push:+"push=$push"} ${size:+"size=$size"}
 		verdict=$?
 		if [ "$status,$decision" = 404,none ] && [ -n "$owner" ]; then
-			ask 'this push' "$other_line" "owner=$owner" "subject=$subject" ${who:+"actor=$who"}
+			ask 'this push' "$other_line" "owner=$owner" "subject=$subject" ${who:+"actor=$who"} \
+				${push:+"push=$push"} ${size:+"size=$size"}
 			verdict=$?
 		fi
 		if [ "$early$verdict" = no1 ] && judge_push; then
@@ -231,7 +276,10 @@ main() {
 			# After a push that goes on, post-receive tells it.
 			(let_go && tell_record) &
 		fi
-		[ "$verdict" -eq 0 ] || leave 1
+		if [ "$verdict" -ne 0 ]; then
+			push=
+			leave 1
+		fi
 		[ "$early$judged" != nono ] || forget_promises
 	fi
 	[ "$early" = no ] || exit 0

@@ -4,10 +4,13 @@ let_go() {
 	exec </dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 }
 
-# Tells the daemon that the repository has changed. The repository is the working directory, named by its
-# physical path. Run it in the background: it tries for up to ten seconds. Sets what call sets.
+# The name of this push, if the daemon keeps room for it.
+push=
+
+# Tells the daemon that the repository has changed, and that the push is over. The repository is the working
+# directory, named by its physical path. Run it in the background: it tries for up to ten seconds. Sets what call sets.
 tell_change() {
-	call_again 10 POST changed "path=$PWD"
+	call_again 10 POST changed "path=$PWD" ${push:+"push=$push"}
 }
 
 # The record of offline decisions in the repository: for each of them a line with TIME, "let through" or
