@@ -33,6 +33,7 @@ import { hostIdIn } from './host-id.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers } from './servers.ts';
+import { tellHooks } from './sizes.ts';
 import { WorkerReports } from './worker-state.ts';
 
 export interface DaemonOptions {
@@ -113,6 +114,7 @@ export class Daemon {
       opened.push(totals);
       const history = new History({ store, owners: ledger.documents.owners, totals, log, now: Date.now });
       opened.push(history);
+      tellHooks(socket, ledger, log);
       const servers = await openServers({
         current,
         env,
@@ -175,6 +177,7 @@ export class Daemon {
     this.#current.config = next;
     const { ledger, measuring, events, fleet } = this.#parts;
     ledger.settings = next.quota;
+    tellHooks(next.server.socket, ledger, this.#log);
     fleet?.walkers.configure(mountedIn(next));
     measuring.reconfigure(next);
     events.reconfigure(next.events);

@@ -20,3 +20,4 @@ export type {
   UploadSettings,
   WorkerState,
 } from './services.ts';
+export { publishSizes, sizesFile } from './sizes-file.ts';

@@ -198,7 +198,7 @@ export class Admissions {
     const here = this.#admitHere(action);
     if (here.reservations.length === 0) return here;
     const ids = new Set(parts.map(({ id }) => id));
-    const others = [...reservations.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
+    const others = reservations.besides(ownerKey, ids);
     const own: Load = { usage: usage.accountByKey(ownerKey)?.ownUsage ?? noBytes, reserved: others };
     const owner = ledger.ownerUsage(ownerName);
     const limits = limitsFor(ledger.settings, ledger.standing(owner), subject);

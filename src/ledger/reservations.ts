@@ -5,7 +5,8 @@
  * is first. How its bytes are found again depends on who took it:
  *
  * - `reported`: whoever took it says when the bytes are there, or that they never come.
- * - `landed`: a hook says that the push is over; then it ends with the next walk of the unit, which sees all.
+ * - `landed`: a hook says that the push is over; then it ends with the next walk of the unit, which sees all. What
+ *   walks see earlier counts once: so much less is reserved in that unit.
  * - `grown`: nobody says anything, so whatever the owner's usage grows by is taken to be it, the oldest first.
  *
  * Anybody may ask for one. So there is a most for each owner and for all together. What actions bring beyond
@@ -62,6 +63,8 @@ export class Reservations {
   readonly #claims = new Map<string, string>();
   /** Of units that bytes go to, the owners who have reservations there. */
   readonly #ownersByUnit = new Map<string, Set<string>>();
+  /** By unit, the bytes that walks have seen of pushes whose end nobody has told yet. */
+  readonly #seenByUnit = new Map<string, number>();
   #count = 0;
   #alarm: NodeJS.Timeout | null = null;
   #onEnded: (reservation: Reservation) => void = () => {};
@@ -87,8 +90,15 @@ export class Reservations {
     if (this.#options.clock.monotonic() >= book.nextExpiry) this.#expire(ownerKey, book);
     if (usage !== null && book.seen !== usage) this.#settleGrowth(book, usage);
     if (book.byId.size === 0) return null;
-    book.sums ??= sumsOf(book.byId.values());
+    book.sums ??= this.#sumsOf(book.byId.values());
     return book.sums;
+  }
+
+  /** The same without those of these ids, however they count. */
+  besides(ownerKey: string, ids: ReadonlySet<string>): readonly ReservedBytes[] {
+    const rest = [...this.ofOwner(ownerKey).values()].filter(({ id }) => !ids.has(id));
+    const { claimed, expected } = this.#sumsOf(rest);
+    return [...claimed, ...expected];
   }
 
   ofOwner(ownerKey: string): ReadonlyMap<string, Reservation> {
@@ -174,16 +184,32 @@ export class Reservations {
     return null;
   }
 
-  /** A walk of the unit that began at `seq` has seen all that was there. */
-  measured(unit: string, seq: number): void {
+  /**
+   * A walk of the unit that began at `seq` has seen all that was there, unless some of it is held. The unit grew by
+   * so many bytes; 0 where that is not known.
+   */
+  measured(unit: string, seq: number, grownBytes: number, isHeld: boolean): void {
     const owners = this.#ownersByUnit.get(unit);
     if (owners === undefined) return;
-    for (const ownerKey of [...owners]) {
+    this.#setSeen(unit, (this.#seenByUnit.get(unit) ?? 0) + grownBytes);
+    for (const ownerKey of isHeld ? [] : [...owners]) {
       const inPlace = [...this.ofOwner(ownerKey).values()].filter(
         each => each.unit === unit && each.landedSeq !== null && each.landedSeq < seq,
       );
+      for (const each of inPlace) this.#setSeen(unit, (this.#seenByUnit.get(unit) ?? 0) - each.bytes);
       this.release(inPlace);
     }
+    for (const ownerKey of owners) this.#changedOf(ownerKey);
+  }
+
+  #setSeen(unit: string, bytes: number): void {
+    if (bytes > 0) this.#seenByUnit.set(unit, bytes);
+    else this.#seenByUnit.delete(unit);
+  }
+
+  #changedOf(ownerKey: string): void {
+    const book = this.#books.get(ownerKey);
+    if (book !== undefined) this.#changed(ownerKey, book);
   }
 
   close(): void {
@@ -234,7 +260,24 @@ export class Reservations {
     for (const each of book.byId.values()) if (each.unit === unit) return;
     const owners = this.#ownersByUnit.get(unit);
     owners?.delete(ownerKey);
-    if (owners?.size === 0) this.#ownersByUnit.delete(unit);
+    if (owners?.size !== 0) return;
+    this.#ownersByUnit.delete(unit);
+    this.#seenByUnit.delete(unit);
+  }
+
+  #sumsOf(reservations: Iterable<Reservation>): Reserved {
+    const claimed = new Map<number, number>();
+    const expected = new Map<number, number>();
+    const seen = new Map<string, number>();
+    for (const { end, mask, bytes, unit } of reservations) {
+      const sums = end === 'reported' ? claimed : expected;
+      const known =
+        end === 'landed' && unit !== null ? (seen.get(unit) ?? this.#seenByUnit.get(unit) ?? 0) : 0;
+      const rest = Math.max(bytes - known, 0);
+      if (known > 0 && unit !== null) seen.set(unit, known - (bytes - rest));
+      if (rest > 0) sums.set(mask, Math.min((sums.get(mask) ?? 0) + rest, Number.MAX_SAFE_INTEGER));
+    }
+    return { claimed: listOf(claimed), expected: listOf(expected) };
   }
 
   /** At its place, so that the order of age stays. */
@@ -292,16 +335,6 @@ export class Reservations {
 
 /** Between two looks for those whose time has ended. */
 const alarmMs = 1000;
-
-function sumsOf(reservations: Iterable<Reservation>): Reserved {
-  const claimed = new Map<number, number>();
-  const expected = new Map<number, number>();
-  for (const { end, mask, bytes } of reservations) {
-    const sums = end === 'reported' ? claimed : expected;
-    sums.set(mask, Math.min((sums.get(mask) ?? 0) + bytes, Number.MAX_SAFE_INTEGER));
-  }
-  return { claimed: listOf(claimed), expected: listOf(expected) };
-}
 
 function listOf(sums: ReadonlyMap<number, number>): readonly ReservedBytes[] {
   return [...sums].map(([mask, bytes]) => ({ mask, bytes }));

@@ -77,7 +77,8 @@ export class Walks {
     this.put(unit);
     if (before === undefined || !foundTheSame(before, unit)) writeBehind.unit(unit);
     reports.settleOwnersOf(before, unit);
-    if (!isHeld) reservations.measured(path, unit.seq);
+    const grown = before === undefined || before.owner !== unit.owner ? 0 : unit.bytes - before.bytes;
+    reservations.measured(path, unit.seq, grown, isHeld);
   }
 
   /**

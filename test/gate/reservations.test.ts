@@ -96,18 +96,36 @@ t.test('a walk that began before the bytes were in place ends no reservation', a
   t.equal((await world.ask(`/v1/check?${push}`)).status, 200);
   const reserved = async () => read(await world.ask(`/v1/check?path=${path}`)).reserved;
   t.equal(await reserved(), 2000);
-  world.walk(path, 'alice', 1500);
+  world.walk(path, 'alice', 1000);
   t.equal(await reserved(), 2000, 'the push is not over yet');
   t.equal((await world.ask('/v1/changed', form({ path, push: 'other' }))).status, 202);
-  world.walk(path, 'alice', 1500);
+  world.walk(path, 'alice', 1000);
   t.equal(await reserved(), 2000, 'another push is over');
   t.equal((await world.ask('/v1/changed', form({ path, push: 'abc' }))).status, 202);
   world.walk(path, 'alice', 1600, { seq: early });
   t.equal(await reserved(), 2000, 'an earlier walk comes late');
-  world.walk(path, 'alice', 2000, { isHeld: true });
+  world.walk(path, 'alice', 1000, { isHeld: true });
   t.equal(await reserved(), 2000, 'a part of what it saw does not count yet');
   world.walk(path, 'alice', 3000);
   t.equal(await reserved(), undefined);
+});
+
+t.test('what a walk sees of a push before its end is told counts once', async t => {
+  const world = await openWorld(t, { precise: true, totalBytes: 10_000 });
+  world.walk(path, 'alice', 1000);
+  for (const push of ['a', 'b']) await world.ask(`/v1/check?path=${path}&size=2000&push=${push}`);
+  const used = async () => read(await world.ask(`/v1/check?path=${path}`));
+  world.walk(path, 'alice', 3000);
+  t.match(await used(), { used: 5000, reserved: 2000 }, 'one of them is there');
+  t.equal((await world.ask('/v1/changed', form({ path, push: 'b' }))).status, 202);
+  world.walk(path, 'alice', 3000);
+  t.match(await used(), { used: 5000, reserved: 2000 }, 'and it was not the one that came first');
+  world.walk(path, 'alice', 6000);
+  t.match(await used(), { used: 6000, reserved: undefined }, 'what is more than that was not reserved');
+  t.equal((await world.ask('/v1/changed', form({ path, push: 'a' }))).status, 202);
+  world.walk(path, 'alice', 6000);
+  await world.ask(`/v1/check?path=${path}&size=500&push=c`);
+  t.match(await used(), { used: 6500, reserved: 500 }, 'later pushes count whole');
 });
 
 t.test('fifty pushes at once have no more room together than there is', async t => {
