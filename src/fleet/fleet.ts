@@ -25,6 +25,7 @@ import type { FleetMessage } from './messages.ts';
 import type { NameTaken } from './name.ts';
 import { Outbox } from './outbox.ts';
 import { repair } from './repair.ts';
+import { FleetReservations } from './reservations.ts';
 import { UsageReplica } from './usage-replica.ts';
 import { VolatileDocuments } from './volatile.ts';
 import type { Mounted, Walkers } from './walkers.ts';
@@ -77,6 +78,7 @@ export class Fleet implements SharedDocuments {
   readonly #volatile: VolatileDocuments;
   readonly #usage: UsageReplica;
   readonly #outbox: Outbox;
+  readonly #reservations: FleetReservations;
   readonly #marks: Marks;
   readonly #following: LogFollower;
   readonly #adviceWatch: AdviceWatch;
@@ -118,7 +120,9 @@ export class Fleet implements SharedDocuments {
     this.#documents = documents;
     this.#marks = marks;
     this.#usage = usage;
-    this.#outbox = new Outbox({ ledger, store, host, membership, tell });
+    const outbox = new Outbox({ ledger, store, host, membership, tell });
+    this.#outbox = outbox;
+    this.#reservations = new FleetReservations({ store, host, outbox });
     this.#following = new LogFollower({ documents, usage, store, membership });
     this.#adviceWatch = new AdviceWatch({ store, log, everyMs: adviceEveryMs });
   }
@@ -174,9 +178,10 @@ export class Fleet implements SharedDocuments {
    */
   static async open(options: FleetOptions): Promise<Fleet> {
     const fleet = new Fleet(options);
-    const { documents, eventLog, shares } = options.ledger;
+    const { admissions, documents, eventLog, shares } = options.ledger;
     documents.shareWith(fleet);
     eventLog.shareWith(fleet.#events());
+    admissions.shareWith(fleet.#reservations);
     shares.shareWith({ isStale: () => fleet.#away.current !== null || !fleet.#following.isComplete });
     try {
       await fleet.#membership.begin();
@@ -290,6 +295,7 @@ export class Fleet implements SharedDocuments {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#membership.stopKeeping();
     await this.#syncing;
+    await this.#reservations.close();
     await this.#outbox.close();
     this.walkers.close();
     await this.#options.ledger.eventLog.close();

@@ -11,7 +11,6 @@ import type { Standing } from '../quota/index.ts';
 import {
   addBytes,
   bytesUnder,
-  type CountedLimit,
   decide,
   leafMask,
   leaves,
@@ -22,6 +21,7 @@ import {
   type Subject,
   type Usage,
 } from '../quota/index.ts';
+import type { OthersReserved, ReserveRequest } from '../store/index.ts';
 import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import type { Clock } from './clock.ts';
 import type { LedgerSettings } from './options.ts';
@@ -45,32 +45,12 @@ export interface Admission extends OwnerDecision {
   readonly reservations: readonly Reservation[];
 }
 
-/** A limit with what this host knows to count against it. */
-export interface SharedLimit extends CountedLimit {
-  readonly ownBytes: number;
-}
-
 /** What the shared store is asked to reserve. */
-export interface SharedRequest {
-  readonly ownerKey: string;
-  readonly mask: number;
-  readonly parts: readonly { readonly id: string; readonly bytes: number }[];
-  readonly milliseconds: number;
-  /** By group; null: it is reserved whatever counts. */
-  readonly limits: readonly (readonly SharedLimit[])[] | null;
-  /** Reaching a limit refuses. */
-  readonly refusesReached: boolean;
-}
-
-/** The usage and the reservations of all other hosts. */
-export interface OthersUsage {
-  readonly usage: Usage;
-  readonly reserved: readonly ReservedBytes[];
-}
+export type SharedRequest = Omit<ReserveRequest, 'host'>;
 
 export interface SharedReservations {
   /** Null: reserved. Rejects where the store does not answer in time. */
-  reserve(request: SharedRequest): Promise<OthersUsage | null>;
+  reserve(request: SharedRequest): Promise<OthersReserved | null>;
   /** Takes it out again, once the others can know what became of it. */
   ended(reservation: Reservation): void;
 }

@@ -10,8 +10,6 @@ export type {
   Action,
   Admission,
   Admissions,
-  OthersUsage,
-  SharedLimit,
   SharedRequest,
   SharedReservations,
 } from './admissions.ts';

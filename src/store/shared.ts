@@ -5,6 +5,7 @@
  * has a number in a log that is followed. What is published besides only makes following quicker.
  */
 
+import type { CountedLimit, ReservedBytes, Usage } from '../quota/index.ts';
 import type {
   DocumentRecord,
   OwnerRecord,
@@ -134,6 +135,32 @@ export interface SharesPage {
   readonly isLast: boolean;
 }
 
+/** A limit, with what the host that asks counts against it. */
+export interface SharedLimit extends CountedLimit {
+  readonly ownBytes: number;
+}
+
+/** What a host wants to reserve. */
+export interface ReserveRequest {
+  readonly host: string;
+  readonly ownerKey: string;
+  /** The leaves that the bytes may come under, as in `leafMask`. */
+  readonly mask: number;
+  /** Instead of the host's earlier ones with the same ids. */
+  readonly parts: readonly { readonly id: string; readonly bytes: number }[];
+  readonly milliseconds: number;
+  /** All limits of one of these groups have to leave enough; null: it is reserved whatever counts. */
+  readonly limits: readonly (readonly SharedLimit[])[] | null;
+  /** Reaching a limit refuses. */
+  readonly refusesReached: boolean;
+}
+
+/** What the other hosts have of an owner, stored and reserved. */
+export interface OthersReserved {
+  readonly usage: Usage;
+  readonly reserved: readonly ReservedBytes[];
+}
+
 export interface SharedStore extends RecordStore {
   state(): Promise<SharedState>;
   /** The policy, and how the store stands with it. */
@@ -214,6 +241,10 @@ export interface SharedStore extends RecordStore {
   takeWalk(name: string, host: string): Promise<string>;
   /** Gives it up, where the host has it. */
   leaveWalk(name: string, host: string): Promise<void>;
+  /** In one step, so that many at once cannot together pass a limit. Null: reserved. */
+  reserve(request: ReserveRequest): Promise<OthersReserved | null>;
+  /** Takes out what this host had reserved. */
+  endReserved(host: string, ownerKey: string, ids: readonly string[]): Promise<void>;
   /** Calls all that listen at this moment, this host too; nobody keeps what was said. */
   say(text: string): Promise<void>;
   /** Calls with what is said, as far as it arrives, until what it gives is called. */

@@ -7,9 +7,11 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { sizesFile } from '../../src/gate/index.ts';
+import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
 import { Clone } from './clone.ts';
 import { counted } from './count.ts';
+import { fleetHost } from './fleet-hosts.ts';
 import { identity, must, run } from './run.ts';
 import { Server } from './server.ts';
 
@@ -85,6 +87,40 @@ t.test(`of ${pushes} pushes at once by one owner none passes the limit`, async t
     const answer = await server.ask('gate', '/v1/check?owner=alice&subject=size:repos:private');
     t.notOk('reserved' in JSON.parse(answer.text));
   }
+});
+
+t.test(`nor of ${pushes} over two hosts`, async t => {
+  const { address } = await startSingle(t);
+  const empty = await Server.open(t, { repositories: ['alice/app'], started: false });
+  const stored = 2 * (await counted(join(empty.folder, 'git')));
+  const limit = stored + roomFor * (pushBytes + aroundIt);
+  const host = (name: string) =>
+    fleetHost(t, {
+      address,
+      host: name,
+      repositories: ['alice/app'],
+      ini: { quota: { PRECISE: 'true' }, 'quota.default': { TOTAL: String(limit) } },
+    });
+  const [one, two] = [await host('one'), await host('two')];
+  for (const server of [one, two]) {
+    await must('git', ['-C', server.path('alice/app'), 'config', 'softquota.timeout', '60']);
+    await server.usageIs('alice', used => used >= stored);
+  }
+  const clone = await Clone.of(one, one.path('alice/app'));
+  const commits = await orphans(clone, pushes);
+  const ended = await Promise.all(
+    commits.map((commit, each) =>
+      run('git', ['push', (each % 2 === 0 ? one : two).path('alice/app'), `${commit}:refs/heads/b-${each}`], {
+        cwd: clone.folder,
+        env: identity,
+      }),
+    ),
+  );
+  const passed = ended.filter(({ code }) => code === 0).length;
+  const there = (await counted(join(one.folder, 'git'))) + (await counted(join(two.folder, 'git')));
+  t.ok(there <= limit, `${there} of ${limit} bytes`);
+  t.ok(passed > roomFor / 2 && passed <= roomFor, `${passed} passed`);
+  for (const server of [one, two]) await server.usageIs('alice', used => used === there);
 });
 
 t.test('a push that another hook refuses gives its room back, and one that is killed keeps it', async t => {

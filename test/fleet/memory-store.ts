@@ -204,6 +204,8 @@ export function storeOn(server: () => MemoryServer, waitReplicas: number): Share
     walkers: async () => new Map(),
     takeWalk: async (_, host) => host,
     leaveWalk: async () => {},
+    reserve: async () => null,
+    endReserved: async () => {},
     say: async () => {},
     listen: () => () => {},
     hosts: async () => [],

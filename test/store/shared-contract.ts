@@ -545,6 +545,62 @@ export function sharedContract(t: Test, newPlace: () => SharedPlace): void {
     },
   );
 
+  t.test('what several hosts reserve at once never passes a limit together', async t => {
+    const place = newPlace();
+    const [one, two] = [await opened(t, place), await opened(t, place)];
+    const ownerKey = 'odd\ud800 name/{}';
+    const asked = (host: string, id: string, bytes: number, limitBytes = 100) => ({
+      host,
+      ownerKey,
+      mask: 1,
+      parts: [{ id, bytes }],
+      milliseconds: 600_000,
+      limits: [[{ limitBytes, counts: 1, ownBytes: 0 }]],
+      refusesReached: false,
+    });
+    await one.write({
+      shares: [
+        { ...share(ownerKey, 'three'), bytes: { 'size:repos:public': 20, 'size:git:lfs': 1000 } },
+        { ...share(ownerKey, 'one'), bytes: { 'size:repos:public': 5000 } },
+      ],
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, each) => one.reserve(asked(`host-${each}`, 'push', 10))),
+    );
+    t.equal(answers.filter(answer => answer?.usage[0] === 5020).length, 50, 'all that others have counts');
+    const host = (each: number) => ({ ...asked(`host-${each}`, 'push', 10), limits: roomFor(5100) });
+    const roomFor = (limitBytes: number) => [[{ limitBytes, counts: 1, ownBytes: 0 }]];
+    const taken = await Promise.all(
+      Array.from({ length: 50 }, (_, each) => (each % 2 === 0 ? one : two).reserve(host(each))),
+    );
+    t.equal(taken.filter(answer => answer === null).length, 8, 'there was room for as many');
+    const refused = taken.find(answer => answer !== null);
+    t.equal(
+      refused?.reserved.reduce((sum, { bytes }) => sum + bytes, 0),
+      80,
+    );
+
+    const own = (bytes: number, ownBytes: number, refusesReached = false) => ({
+      ...asked('one', 'own', bytes),
+      limits: [[{ limitBytes: 200, counts: 1, ownBytes }], [{ limitBytes: 0, counts: 1, ownBytes: 0 }]],
+      refusesReached,
+    });
+    t.equal(await two.reserve(own(50, 50)), null, 'its own share is what it says itself');
+    t.equal(await two.reserve(own(100, 0)), null, 'one with the same id takes its place');
+    t.not(await two.reserve(own(100, 1)), null);
+    t.not(await two.reserve(own(100, 0, true)), null, 'where reaching refuses');
+    t.match(await one.reserve(asked('four', 'x', 1)), { reserved: { length: 9 } });
+    const first = taken.indexOf(null);
+    await one.endReserved(`host-${first}`, ownerKey, ['push', 'never']);
+    await one.endReserved('one', ownerKey, ['own']);
+    t.match(await one.reserve(asked('four', 'x', 1)), { reserved: { length: 7 } });
+    t.equal(await one.reserve({ ...asked('four', 'x', 1), limits: null, milliseconds: 1 }), null);
+    await until(
+      async () => ((await two.reserve(asked('five', 'y', 1)))?.reserved.length === 7 ? true : null),
+      () => 'one whose time has ended still counts',
+    );
+  });
+
   t.test('what is said is heard by those who listen, until they no longer want it', async t => {
     const place = newPlace();
     const [store, other] = [await opened(t, place), await opened(t, place)];
