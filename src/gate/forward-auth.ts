@@ -7,6 +7,7 @@
  * stops nobody who is not meant to be stopped.
  */
 
+import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { OwnerDecision } from '../ledger/index.ts';
 import { type Refusal, refusal, type Subject } from '../quota/index.ts';
@@ -14,6 +15,7 @@ import { printable } from '../text/index.ts';
 import { type Upload, uploadsOf } from '../uploads/index.ts';
 import { requestAddress } from './request.ts';
 import type { GateServices } from './services.ts';
+import { startUpload } from './upload.ts';
 import { contactLine, refusalText } from './words.ts';
 
 export const forwardAuthAddress = '/v1/forward-auth';
@@ -21,16 +23,19 @@ export const forwardAuthAddress = '/v1/forward-auth';
 export const refusalAddress = '/v1/forward-auth/refusal';
 
 const headerNames = {
-  original: ['x-original-uri', 'x-original-method'],
-  forwarded: ['x-forwarded-uri', 'x-forwarded-method'],
+  original: ['x-original-uri', 'x-original-method', 'x-original-content-length'],
+  forwarded: ['x-forwarded-uri', 'x-forwarded-method', 'x-forwarded-content-length'],
 } as const;
 
-/** Answers; never throws. The body of the request, which a proxy should not send, is not read. */
-export function answerForwardAuth(
+/** For how long an upload is waited for. */
+const uploadSeconds = 600;
+
+/** Answers; never rejects. The body of the request, which a proxy should not send, is not read. */
+export async function answerForwardAuth(
   services: GateServices,
   request: IncomingMessage,
   response: ServerResponse,
-): void {
+): Promise<void> {
   request.resume();
   const isPage = requestAddress(request) === refusalAddress;
   try {
@@ -43,7 +48,7 @@ export function answerForwardAuth(
     }
     const uploads = uploadsOf(routes, asked.method, asked.target);
     for (const upload of uploads) {
-      const refused = refusalOf(services, upload, isPage);
+      const refused = await refusalOf(services, upload, asked, isPage);
       if (refused === null) continue;
       refuse(services, response, upload, refused);
       return;
@@ -57,15 +62,20 @@ export function answerForwardAuth(
   }
 }
 
+interface Asked {
+  readonly target: string;
+  readonly method: string;
+  /** The length of what the client sends, where the proxy says it; else 0. */
+  readonly lengthBytes: number;
+}
+
 /** What the proxy asks about; a text: why that cannot be told. */
-function askedIn(
-  { headers }: IncomingMessage,
-  family: keyof typeof headerNames,
-): { readonly target: string; readonly method: string } | string {
-  const [uri, verb] = headerNames[family];
+function askedIn({ headers }: IncomingMessage, family: keyof typeof headerNames): Asked | string {
+  const [uri, verb, length] = headerNames[family];
   const target = headers[uri];
   const method = headers[verb];
-  if (typeof target === 'string' && typeof method === 'string') return { target, method };
+  const lengthBytes = /^\d{1,15}$/.test(String(headers[length])) ? Number(headers[length]) : 0;
+  if (typeof target === 'string' && typeof method === 'string') return { target, method, lengthBytes };
   return `the proxy sends no ${uri} or no ${verb}; [gate] HEADERS says which headers are read`;
 }
 
@@ -79,18 +89,53 @@ const notByQuota = 'This request is refused, and not by the quota.';
 /** Who asked a moment ago was refused, and is not any more: the client has to begin anew. */
 const notRefused = 'The quota does not refuse this any more: try again.';
 
+/** Decides about one of the subjects that an upload may grow. A push is kept in mind by its hook. */
+function decideOn(
+  services: GateServices,
+  { owner: ownerName, client, sizeBytes }: Upload,
+  subject: Subject,
+  asked: Asked,
+  isPage: boolean,
+): OwnerDecision | Promise<OwnerDecision> {
+  const bytes = client === 'git' ? 0 : sizeBytes || asked.lengthBytes;
+  if (client === 'git' || isPage) return services.ledger.decide(ownerName, subject, bytes);
+  const parts = [{ id: partId(asked), bytes }];
+  return startUpload(services, {
+    ownerName,
+    subject,
+    parts,
+    end: 'grown',
+    unit: null,
+    seconds: uploadSeconds,
+  });
+}
+
+/** What is sent to the same address again takes its own place, as does an LFS object of a batch. */
+function partId({ target, method }: Asked): string {
+  const oid = /\/objects\/([0-9a-f]{64})(?:[/?]|$)/.exec(target)?.[1];
+  return oid === undefined ? `forward ${hash('sha256', `${method} ${target}`, 'base64url')}` : `lfs ${oid}`;
+}
+
 /** Null: let through. A refusal is recorded, as that of a check is, but not with its page once more. */
-function refusalOf(services: GateServices, upload: Upload, isPage: boolean): Refused | null {
+async function refusalOf(
+  services: GateServices,
+  upload: Upload,
+  asked: Asked,
+  isPage: boolean,
+): Promise<Refused | null> {
   const { ledger } = services;
   const path = services
     .uploads()
     .repositoryPathsOf(upload)
     .find(each => ledger.units.unitAt(each) !== null);
   const unit = path === undefined ? null : ledger.units.unitAt(path);
-  const answers = subjectsOf(upload, unit?.leaf ?? null).map(subject => ({
-    subject,
-    ...ledger.decide(upload.owner, subject, upload.sizeBytes),
-  }));
+  const subjects = subjectsOf(upload, unit?.leaf ?? null);
+  const answers = await Promise.all(
+    subjects.map(async subject => ({
+      subject,
+      ...(await decideOn(services, upload, subject, asked, isPage)),
+    })),
+  );
   // A repository that is not known may become public or private.
   const refused = answers.flatMap(({ decision, ...answer }) =>
     decision.allowed ? [] : [{ ...answer, decision }],

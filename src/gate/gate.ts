@@ -173,7 +173,7 @@ export class Gate {
     server.on('request', (request, response) => {
       const address = requestAddress(request);
       if (address === forwardAuthAddress || address === refusalAddress) {
-        answerForwardAuth(services, request, response);
+        void answerForwardAuth(services, request, response);
         return;
       }
       if (address.startsWith(lfsPrefix)) {

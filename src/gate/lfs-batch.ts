@@ -20,6 +20,7 @@ import { printable } from '../text/index.ts';
 import { uploadsOf } from '../uploads/index.ts';
 import { bodyOf } from './request.ts';
 import type { GateServices } from './services.ts';
+import { startUpload } from './upload.ts';
 import { contactLine } from './words.ts';
 
 export const lfsPrefix = '/v1/lfs/';
@@ -28,11 +29,15 @@ export const lfsPrefix = '/v1/lfs/';
 const longestBatchBytes = 1024 * 1024;
 const longestAnswerBytes = 16 * 1024 * 1024;
 const answerMs = 30_000;
+const longestOid = 200;
+/** For how long an object is waited for. */
+const uploadSeconds = 600;
 const lfsType = 'application/vnd.git-lfs+json';
 
 const offered = z.object({ objects: z.array(z.unknown()) });
 /** An object that the server would take. A size that it makes nothing of counts as none. */
 const wanted = z.object({
+  oid: z.string().max(longestOid).catch(''),
   size: z.number().int().min(0).catch(0),
   actions: z.looseObject({ upload: z.unknown().refine(action => action !== undefined && action !== null) }),
 });
@@ -60,9 +65,10 @@ export async function answerLfsBatch(
       return fail(response, 404, 'only POST to …/info/lfs/objects/batch is served here');
     }
     const passed = await passedOn(upstream, target, request, body);
-    const bytes = bytesToUpload(passed);
-    const owners = bytes === null ? [] : uploads.map(({ owner }) => owner);
-    const [refused] = owners.flatMap(owner => refusalOf(services, owner, bytes ?? 0) ?? []);
+    const objects = objectsToUpload(passed);
+    const owners = objects.length === 0 ? [] : uploads.map(({ owner }) => owner);
+    let refused: string | undefined;
+    for (const owner of owners) refused ??= (await refusalOf(services, owner, objects)) ?? undefined;
     if (refused === undefined) response.writeHead(passed.status, passed.headers).end(passed.body);
     else fail(response, 507, refused);
   } catch (error) {
@@ -71,25 +77,35 @@ export async function answerLfsBatch(
   }
 }
 
-/**
- * The bytes of the objects that the server would take; null: nothing is about to be uploaded. Its answer tells
- * it, whatever the client wrote.
- */
-function bytesToUpload({ status, body }: Passed): number | null {
-  if (status !== 200) return null;
-  const objects = offered.safeParse(jsonOf(body)).data?.objects ?? [];
-  // One by one: an object that is odd hides no other.
-  const sizes = objects.flatMap(object => wanted.safeParse(object).data?.size ?? []);
-  return sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0);
+interface LfsObject {
+  readonly oid: string;
+  readonly size: number;
 }
 
-/** Null: let through. A refusal is on record, as that of a check is. */
-function refusalOf(services: GateServices, ownerName: string, bytes: number): string | null {
-  const { ledger } = services;
+/**
+ * The objects that the server would take; none: nothing is about to be uploaded. Its answer tells them, whatever
+ * the client wrote.
+ */
+function objectsToUpload({ status, body }: Passed): readonly LfsObject[] {
+  if (status !== 200) return [];
+  const objects = offered.safeParse(jsonOf(body)).data?.objects ?? [];
+  // One by one: an object that is odd hides no other.
+  return objects.flatMap(object => wanted.safeParse(object).data ?? []);
+}
+
+/** Null: let through, and the room for it is kept. A refusal is on record, as that of a check is. */
+async function refusalOf(
+  services: GateServices,
+  ownerName: string,
+  objects: readonly LfsObject[],
+): Promise<string | null> {
   const subject = 'size:git:lfs';
-  const { owner, decision } = ledger.decide(ownerName, subject, Math.min(bytes, Number.MAX_SAFE_INTEGER));
+  const { mode } = services.ledger.settings;
+  // An object that is asked for again takes its own place.
+  const parts = objects.map(({ oid, size }) => ({ id: `lfs ${oid}`, bytes: size }));
+  const upload = { ownerName, subject, parts, end: 'grown', unit: null, seconds: uploadSeconds } as const;
+  const { owner, decision } = await startUpload(services, upload);
   if (decision.allowed) return null;
-  const { mode } = ledger.settings;
   services.refused({ owner: owner.name, subject, actor: '', decision, mode });
   if (mode === 'report') return null;
   const contact = services.contact();

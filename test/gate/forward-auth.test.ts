@@ -138,6 +138,33 @@ t.test('the size in an address counts where sizes count', async t => {
   );
 });
 
+t.test('the length that the proxy passes on counts, and its room is kept', async t => {
+  const { ask, told, walk } = await openWorld(t, { totalBytes: 1000, precise: true });
+  told.uploads = uploads;
+  walk('/srv/packages/alice', 'alice', 500, { leaf: 'size:assets:packages:all' });
+  const put = async (length: string, url = packageUrl) => {
+    const { headers } = asking(url);
+    return ask('/v1/forward-auth', { headers: { ...headers, 'X-Original-Content-Length': length } });
+  };
+  t.match(await put('501'), { status: 403, phrase: /alice uses .* and this upload brings 501 B\./ });
+  t.equal((await put('400')).status, 200);
+  t.equal((await put('400')).status, 200, 'a client that was asked for its password sends it again');
+  t.equal((await put('200', `${packageUrl}-other`)).status, 403);
+  t.equal((await put('100', `${packageUrl}-other`)).status, 200);
+  t.equal((await put('many', `${packageUrl}-third`)).status, 200, 'no length');
+  walk('/srv/packages/alice', 'alice', 1000, { leaf: 'size:assets:packages:all' });
+  const { text } = await ask('/v1/check?owner=alice&subject=size:all');
+  t.match(JSON.parse(text), { used: 1000, reserved: undefined });
+  const oid = 'a'.repeat(64);
+  const lfs = async (size: number) =>
+    (await ask('/v1/forward-auth', asking(`/bob/app.git/info/lfs/objects/${oid}/${size}`))).status;
+  t.strictSame(
+    [await lfs(600), await lfs(600)],
+    [200, 200],
+    'an object has one place, however often it is sent',
+  );
+});
+
 t.test('only the headers of one family count, and without them ON_ERROR does', async t => {
   const { ask, askTrusted, told, walk } = await openWorld(t, { totalBytes: 1000 });
   told.uploads = uploads;

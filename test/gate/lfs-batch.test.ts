@@ -115,7 +115,30 @@ t.test('where sizes count, those of the objects that the server would take do', 
   world.walk('/srv/git/alice/app.git', 'alice', 9_000);
   t.equal((await batch(world)).status, 200);
   world.walk('/srv/git/alice/app.git', 'alice', 9_001);
-  t.match(await batch(world), { status: 507, text: /Not enough quota left/ });
+  t.match(await batch(world), {
+    status: 507,
+    text: /Not enough quota left: alice uses .* and this upload brings 1 kB\./,
+  });
+});
+
+t.test('where sizes count, the room of what was let through is kept until it is there', async t => {
+  const world = await open(t, { precise: true });
+  const lfsPath = '/srv/lfs/alice';
+  const leaf = 'size:git:lfs';
+  world.walk(lfsPath, 'alice', 8_500, { leaf });
+  t.equal((await batch(world)).status, 200);
+  t.strictSame(world.told.letThrough, [lfsPath], 'it is measured when it may have come');
+  t.equal((await batch(world)).status, 200, 'the same object takes its own place');
+  const other = { oid: '0c', size: 501, actions: { upload: {} } };
+  world.upstream.answer = JSON.stringify({ objects: [other] });
+  t.equal((await batch(world)).status, 507);
+  world.upstream.answer = JSON.stringify({ objects: [{ ...other, size: 500 }] });
+  t.equal((await batch(world)).status, 200);
+  world.walk(lfsPath, 'alice', 9_500, { leaf });
+  t.match(await world.ask('/v1/check?owner=alice&subject=size:git:lfs&size=500'), { status: 413 });
+  world.walk(lfsPath, 'alice', 9_600, { leaf });
+  const { text } = await world.ask('/v1/check?owner=alice&subject=size:git:lfs');
+  t.match(JSON.parse(text), { used: 10_000, reserved: 400 }, 'what has come counts once');
 });
 
 t.test('in report mode everything passes', async t => {

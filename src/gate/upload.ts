@@ -1,0 +1,36 @@
+/**
+ * Uploads that nobody reports: where sizes count, their room is kept until the owner's usage has grown by them, or
+ * their time ends.
+ */
+
+import type { Action, OwnerDecision } from '../ledger/index.ts';
+import type { GateServices } from './services.ts';
+
+/** So many units of an owner are measured soon after an upload; an owner has one of a kind, mostly. */
+const mostMeasured = 4;
+
+/** Decides, and keeps what is allowed in mind. */
+export function startUpload(
+  { ledger, letThrough }: GateServices,
+  action: Action,
+): OwnerDecision | Promise<OwnerDecision> {
+  const { admissions, settings } = ledger;
+  const { ownerName, subject, parts } = action;
+  const bytes = Math.min(
+    parts.reduce((sum, part) => sum + part.bytes, 0),
+    Number.MAX_SAFE_INTEGER,
+  );
+  if (!admissions.isTracking) return ledger.decide(ownerName, subject, bytes);
+  let measured = 0;
+  for (const { kind, leaf, name } of ledger.units.unitsOf(ownerName)) {
+    if (kind !== 'walked' || leaf !== subject || measured === mostMeasured) continue;
+    measured += 1;
+    letThrough(name);
+  }
+  const known = parts.filter(part => part.bytes > 0);
+  if (known.length === 0 && settings.precise) return ledger.decide(ownerName, subject);
+  return admissions.admit({
+    ...action,
+    parts: parts.map(part => (part.bytes > 0 ? part : { ...part, bytes: admissions.unknownBytes })),
+  });
+}
