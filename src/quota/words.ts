@@ -65,9 +65,9 @@ function action(subject: Subject): 'push' | 'upload' {
 }
 
 /** Usage may be at or below the limit: reaching it may refuse, and the bytes to be added may count. */
-function refusedBecause({ used, limit, incoming }: Extract<Refusal, { readonly by: 'rule' }>): string {
+function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly by: 'rule' }>): string {
   if (used > limit) return 'Quota exceeded';
-  return used === limit && incoming === 0 ? 'Quota reached' : 'Not enough quota left';
+  return used === limit && reserved === 0 ? 'Quota reached' : 'Not enough quota left';
 }
 
 /** Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none. */
