@@ -30,6 +30,7 @@ import { prepareDataPath, sourcesDirectory, storeFile } from './data-path.ts';
 import { joinFleet, mountedIn } from './fleet.ts';
 import { forgetForge, openForge } from './forge.ts';
 import { hostIdIn } from './host-id.ts';
+import { KeptReservations } from './kept-reservations.ts';
 import { OfflineDecisions } from './offline-decisions.ts';
 import { secretKeysIn } from './secret-key.ts';
 import { openServers } from './servers.ts';
@@ -82,6 +83,7 @@ export class Daemon {
     try {
       const { ledger, store } = await openLedger(config, host, log);
       opened.push(ledger);
+      opened.push(new KeptReservations({ reservations: ledger.reservations, dataPath, log }));
       const fleet = await joinFleet({ config, host, ledger, log });
       if (fleet !== null) opened.push(fleet);
       const refusals = new Refusals({

@@ -11,6 +11,7 @@
 
 export { Gate, type GateLimits } from './gate.ts';
 export { Refusals, type RefusalsOptions, refusedFile } from './refusals.ts';
+export { publishFile } from './refused-file.ts';
 export type {
   GateServices,
   Health,

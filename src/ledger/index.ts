@@ -18,7 +18,7 @@ export type { Clock } from './clock.ts';
 export { Ledger } from './ledger.ts';
 export type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
 export { ReconcileLoop, type ReconcileLoopOptions } from './reconcile-loop.ts';
-export type { Reservation, Reservations } from './reservations.ts';
+export type { KeptReservation, Reservation, Reservations } from './reservations.ts';
 export type { KnownUnit, UsageShares } from './shares.ts';
 export { forgeSource } from './source-share.ts';
 export type { SourceReport } from './unit-sources.ts';

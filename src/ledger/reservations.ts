@@ -35,6 +35,16 @@ export interface Reservation {
   readonly landedSeq: number | null;
 }
 
+/** A reservation as it outlives a restart. */
+export interface KeptReservation extends Omit<Reservation, 'expiresAt' | 'landedSeq'> {
+  readonly hasLanded: boolean;
+  /** In milliseconds since 1970. */
+  readonly endsAt: number;
+}
+
+/** The longest that a reservation may last without being renewed. */
+const longestMs = 3_600_000;
+
 export interface ReservationsOptions {
   readonly clock: Clock;
   /** The reservations of an owner have changed. */
@@ -66,6 +76,7 @@ export class Reservations {
   /** By unit, the bytes that walks have seen of pushes whose end nobody has told yet. */
   readonly #seenByUnit = new Map<string, number>();
   #count = 0;
+  #version = 0;
   #alarm: NodeJS.Timeout | null = null;
   #onEnded: (reservation: Reservation) => void = () => {};
 
@@ -76,6 +87,32 @@ export class Reservations {
   /** Calls back with each reservation that ends, also where its time has ended. */
   set onEnded(ended: (reservation: Reservation) => void) {
     this.#onEnded = ended;
+  }
+
+  /** Another number after each change. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** All of them, for after a restart. */
+  kept(): readonly KeptReservation[] {
+    const { clock } = this.#options;
+    const offset = clock.wall() - clock.monotonic();
+    return this.all.map(({ expiresAt, landedSeq, ...rest }) => ({
+      ...rest,
+      hasLanded: landedSeq !== null,
+      endsAt: Math.max(Math.round(expiresAt + offset), 0),
+    }));
+  }
+
+  /** Takes those of an earlier life. The clock may have been set since: none lasts longer than a new one. */
+  restoreKept(kept: readonly KeptReservation[]): void {
+    const { clock } = this.#options;
+    for (const { hasLanded, endsAt, ...rest } of kept) {
+      const leftMs = Math.min(endsAt - clock.wall(), longestMs);
+      const landedSeq = hasLanded ? 0 : null;
+      if (leftMs > 0) this.#put({ ...rest, landedSeq, expiresAt: clock.monotonic() + leftMs }, null);
+    }
   }
 
   get all(): readonly Reservation[] {
@@ -288,6 +325,7 @@ export class Reservations {
 
   #changed(ownerKey: string, book: Book): void {
     book.sums = null;
+    this.#version += 1;
     this.#options.onChange(ownerKey);
     this.#setAlarm();
   }
