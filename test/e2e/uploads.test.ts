@@ -212,6 +212,24 @@ for (const name of Object.keys(proxies) as (keyof typeof proxies)[] /* a constan
     t.match(npm.stderr, words, 'npm says who, how much, of what');
   });
 
+  t.test(`${name}: with PRECISE the length of an upload counts`, async t => {
+    const { server, forge, uses, upload } = await open(t, name);
+    const from = server.daemon.lines.length;
+    await server.configure({ quota: { PRECISE: 'true' } });
+    server.daemon.child.kill('SIGHUP');
+    await server.daemon.logged(/^the configuration is reloaded/, from);
+    await uses(800_000);
+    t.match(
+      await upload(packagePath),
+      /Not enough quota left: alice uses 800 kB of 1 MB \(80 %\), and this upload brings 300 kB\./,
+    );
+    t.equal(forge.puts(), 0);
+    await uses(600_000);
+    t.match(await upload(packagePath), / 201 /);
+    t.match(await upload(packagePath.replace('tool', 'other')), /300 kB of that reserved/);
+    t.equal(forge.puts(), 1);
+  });
+
   t.test(`${name}: git lfs push uploads no object over the limit, and says why`, async t => {
     const { server, forge, uses, url } = await open(t, name);
     const desk = await lfsDesk(server, url);
