@@ -41,7 +41,10 @@ export function addCheck(program: Command, exit: Exit): void {
       '--subject <subject>',
       `a kind of data, such as size:git:lfs; default: with a path the unit's kind, with an owner every kind without others below it`,
     )
-    .option('--size <size>', 'the size of the data to add, such as 500M')
+    .option(
+      '--size <size>',
+      'the size of the data to add, such as 500M; it counts with [quota] PRECISE or BURST',
+    )
     .addHelpText(
       'after',
       '\nExit status: 0 allowed, 1 refused (with an owner and no subject: any kind of data is refused).',

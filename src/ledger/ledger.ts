@@ -163,9 +163,9 @@ export class Ledger {
   }
 
   /** The whole reasoning of what `decide` answers. */
-  explain(ownerName: string, subject: Subject): Explanation {
+  explain(ownerName: string, subject: Subject, addingBytes = 0): Explanation {
     const owner = this.ownerUsage(ownerName);
-    return explain(this.#settings, this.standing(owner), owner.usage, subject, 0, owner.reserved);
+    return explain(this.#settings, this.standing(owner), owner.usage, subject, addingBytes, owner.reserved);
   }
 
   /** Returns an owner's usage; that of an unknown owner is 0. Throws `sum_too_large`. */

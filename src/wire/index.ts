@@ -66,6 +66,7 @@ export {
 export { claimKind, type Mapping, mappingIn, quotaGroupsIn, unmappedIn } from './mapping.ts';
 export { addressOf, type PageId, type Place, pages, placeAt } from './pages.ts';
 export {
+  askedSize,
   askedSubject,
   type Group,
   group,

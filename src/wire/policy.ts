@@ -47,6 +47,15 @@ export const askedSubject = text
   .refine(isSubject, { error: `expected one of ${subjects.join(', ')}` })
   .meta({ description: `One of ${subjects.map(subject => `\`${subject}\``).join(', ')}.` });
 
+/** The bytes about to be added, as a query has them. */
+export const askedSize = z.coerce
+  .number<string>()
+  .int()
+  .min(0)
+  .max(Number.MAX_SAFE_INTEGER)
+  .default(0)
+  .meta({ description: 'Bytes about to be added; they count with `[quota] PRECISE` or `BURST`.' });
+
 /** Null is as good as left out, as clients of other languages write it. */
 const orNull = <Schema extends z.ZodType>(schema: Schema) => schema.nullish();
 

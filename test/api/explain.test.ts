@@ -58,6 +58,29 @@ t.test('whatever the policy, the explanation is that of the decision that the ga
   await fc.assert(law, { numRuns: process.env.SOFTQUOTA_LONG === undefined ? 8 : 100 });
 });
 
+t.test('where sizes count, the size that is asked about does, and so do reservations', async t => {
+  const world = await World.open(t, {
+    settings: { quota: { PRECISE: 'true' }, 'quota.default': { TOTAL: '100' } },
+  });
+  await world.report('alice', 'size:git:lfs', 60);
+  const query = new URLSearchParams({ owner: 'alice', subject: 'size:git:lfs', size: '30' });
+  const reserved = await world.gate('POST', `/v1/reservations?${query}`);
+  t.equal(reserved.status, 201);
+  const asked = async (size: string) => {
+    const { json } = await world.call('GET', `${path}?user=alice&subject=size:git:lfs&size=${size}`);
+    return json;
+  };
+  t.match(await asked('10'), {
+    settings: { precise: true, burst_bytes: null },
+    adding_bytes: 10,
+    decision: { allowed: true, used: 90, reserved: 30, under_way: 0 },
+  });
+  const rules = [{ used: 90, reserved: 30, headroom: 10, verdict: 'allows' }];
+  t.match(explanation.parse(await asked('10')).steps.at(-1), { groups: [{ rules }] });
+  t.match(await asked('11'), { decision: { allowed: false } });
+  t.match(await world.call('GET', `${path}?user=alice&subject=size:git:lfs&size=-1`), { status: 422 });
+});
+
 t.test('each group and rule is told with its verdict, usage and headroom', async t => {
   const world = await World.open(t);
   await apply(world, {

@@ -5,6 +5,7 @@ import type { Server } from 'node:http';
 import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Test } from 'tap';
+import type { LedgerSettings } from '../../src/ledger/index.ts';
 import type { Mutated } from './lane-mutations.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -13,8 +14,15 @@ export interface Lanes {
   readonly reference: World;
 }
 
-export async function openLanes(t: Test, settle: (world: World) => Promise<void>): Promise<Lanes> {
-  const worlds = [await openWorld(t), await openWorld(t, {}, { hasFastLane: false })] as const;
+export async function openLanes(
+  t: Test,
+  settle: (world: World) => Promise<void>,
+  settings: Partial<LedgerSettings> = {},
+): Promise<Lanes> {
+  const worlds = [
+    await openWorld(t, settings),
+    await openWorld(t, settings, { hasFastLane: false }),
+  ] as const;
   for (const world of worlds) await settle(world);
   return { fast: worlds[0], reference: worlds[1] };
 }

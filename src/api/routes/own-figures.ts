@@ -5,6 +5,7 @@
 
 import { z } from 'zod';
 import {
+  askedSize,
   askedSubject,
   explanation,
   history,
@@ -52,10 +53,10 @@ function figureRoutes<Params extends z.ZodObject>(
       id: `explainDecisionOf${of}`,
       path: `${path}/explain`,
       summary: 'The whole reasoning of a decision',
-      query: z.strictObject({ subject: askedSubject }),
+      query: z.strictObject({ subject: askedSubject, size: askedSize }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: ({ params: named, query: { subject } }, { caller }) =>
-        explanationShown(ledger.explain(owner(named, caller).name, subject), services.scanner.rulers()),
+      handle: ({ params: named, query: { subject, size } }, { caller }) =>
+        explanationShown(ledger.explain(owner(named, caller).name, subject, size), services.scanner.rulers()),
     }),
     route({
       ...common,

@@ -5,6 +5,7 @@ import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
 import { leafIndex, leaves } from '../../quota/index.ts';
 import { inSlices } from '../../slices.ts';
 import {
+  askedSize,
   askedSubject,
   explanation,
   knownName,
@@ -82,9 +83,10 @@ export function usageRoutes(services: ApiServices): readonly Route[] {
       tag: 'owners',
       summary: 'The whole reasoning of a decision',
       access: administrators.read,
-      query: z.strictObject({ user: knownName.min(1), subject: askedSubject }),
+      query: z.strictObject({ user: knownName.min(1), subject: askedSubject, size: askedSize }),
       answer: { status: 200, description: 'The reasoning', schema: explanation },
-      handle: ({ query }) => explanationShown(ledger.explain(query.user, query.subject), scanner.rulers()),
+      handle: ({ query: { user, subject, size } }) =>
+        explanationShown(ledger.explain(user, subject, size), scanner.rulers()),
     }),
   ];
 }
