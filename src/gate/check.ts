@@ -11,6 +11,7 @@ import {
   warning,
 } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { allowanceField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { judgeFor } from './judge.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, subjectIn } from './parameters.ts';
@@ -123,6 +124,7 @@ function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: Quot
     limit,
     group,
     rule,
+    ...allowanceField(decision),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,

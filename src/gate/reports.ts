@@ -6,6 +6,7 @@
 import { SoftquotaError } from '../errors.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { allowanceField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { askedOwnerIn, bytesIn, deltaIn, leafIn, ownerParameter, pathIn, unitNameIn } from './parameters.ts';
 import type { Parameters } from './request.ts';
@@ -66,8 +67,9 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
     askedOwnerIn(parameters, name => ledger.documents.owners.named(name) !== undefined),
   );
   const decisions = subjects.map(subject => {
-    const { allowed, used, limit, group, rule } = ledger.decide(owner.name, subject).decision;
-    return [subject, { allowed, used, limit, group, rule }];
+    const { decision } = ledger.decide(owner.name, subject);
+    const { allowed, used, limit, group, rule } = decision;
+    return [subject, { allowed, used, limit, group, rule, ...allowanceField(decision) }];
   });
   const json = {
     owner: owner.name,

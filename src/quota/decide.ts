@@ -11,7 +11,9 @@
  * the one that is named.
  */
 
+import { raisedGroup } from './allowance.ts';
 import {
+  type ActiveAllowance,
   type BuiltinGroup,
   builtinGroup,
   type CompiledGroup,
@@ -44,6 +46,8 @@ export interface Standing {
   readonly assigned: readonly CompiledGroup[];
   /** The existing ones of DEFAULT_GROUPS. */
   readonly defaults: readonly CompiledGroup[];
+  /** Raises every limit above 0; absent or null: there is none. */
+  readonly allowance?: ActiveAllowance | null;
 }
 
 /** The steps, in the order in which they are asked. */
@@ -59,6 +63,7 @@ interface Disabled {
   /** All bytes of the owner. */
   readonly used: number;
   readonly limit: -1;
+  readonly allowance?: never;
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly ['size:all'];
@@ -71,8 +76,10 @@ interface Ruled {
   readonly step: PrecedenceStep;
   /** The bytes that the deciding rule counts, without those about to be added. */
   readonly used: number;
-  /** The deciding rule's; -1: unlimited. */
+  /** The deciding rule's, with the allowance; -1: unlimited. */
   readonly limit: number;
+  /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
+  readonly allowance?: ActiveAllowance;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
@@ -99,6 +106,7 @@ interface NoMatch {
   readonly step: PrecedenceStep;
   readonly used: null;
   readonly limit: null;
+  readonly allowance?: never;
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly [];
@@ -131,8 +139,20 @@ export function decide(
   return noMatch('builtin');
 }
 
-/** The groups of a step; a step without groups is passed over. */
+/** The groups of a step, with allowances on top of their limits; a step without groups is passed over. */
 export function groupsAt(
+  step: PrecedenceStep,
+  settings: QuotaSettings,
+  standing: Standing,
+): readonly (CompiledGroup | BuiltinGroup)[] {
+  const groups = groupsOfStep(step, settings, standing);
+  const { allowance } = standing;
+  return allowance === undefined || allowance === null
+    ? groups
+    : groups.map(group => raisedGroup(group, allowance));
+}
+
+function groupsOfStep(
   step: PrecedenceStep,
   settings: QuotaSettings,
   standing: Standing,
@@ -232,7 +252,8 @@ function decisionBy(
 ): Decision {
   const { group, rule, used, headroom } = deciding;
   const limit = rule.limitBytes;
-  const common = { by: 'rule', step, used, limit, group, rule: rule.name, subjects: rule.subjects } as const;
+  const plain = { by: 'rule', step, used, limit, group, rule: rule.name, subjects: rule.subjects } as const;
+  const common = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
   // What is common first: an object that begins with a copy is made in one step.
   if (refuses(settings, headroom, adding)) return { ...common, allowed: false, warnPercent: null };
   return { ...common, allowed: true, warnPercent: limit > 0 ? reached(settings.warnAt, used, limit) : null };

@@ -18,7 +18,13 @@ import {
   refuses,
   type Standing,
 } from './decide.ts';
-import { type BuiltinGroup, type CompiledGroup, type CompiledRule, subjectBit } from './policy.ts';
+import {
+  type ActiveAllowance,
+  type BuiltinGroup,
+  type CompiledGroup,
+  type CompiledRule,
+  subjectBit,
+} from './policy.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
 import { bytesUnder, type Usage } from './usage.ts';
 
@@ -29,8 +35,10 @@ export interface ExplainedRule {
   readonly subjects: readonly RuleSubject[];
   /** The bytes that it counts. */
   readonly used: number;
-  /** -1: unlimited. */
+  /** With the allowance; -1: unlimited. */
   readonly limit: number;
+  /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
+  readonly allowance?: ActiveAllowance;
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
   readonly verdict: 'allows' | 'refuses';
@@ -92,6 +100,7 @@ export function explain(
       subjects: rule.subjects,
       used,
       limit: rule.limitBytes,
+      ...(rule.allowance === undefined ? {} : { allowance: rule.allowance }),
       headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
       verdict: verdict(headroom(rule.limitBytes, used)),
       decided,

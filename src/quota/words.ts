@@ -1,6 +1,6 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
-import { formatBytes, formatUse, printable } from '../text/index.ts';
+import { formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
 import type { Decision } from './decide.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
@@ -46,7 +46,7 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   if (decision.limit === 0) {
     return `Quota is 0: ${owner} may not store ${subject === 'size:all' ? 'anything' : subjectWords(subject)}.`;
   }
-  return `${refusedBecause(decision.used, decision.limit)}: ${use(owner, decision)}.`;
+  return `${refusedBecause(decision.used, decision.limit)}: ${use(owner, decision)}.${extra(decision)}`;
 }
 
 /** Usage may be at or below the limit: reaching it may refuse, and the bytes to be added may count. */
@@ -58,7 +58,7 @@ function refusedBecause(used: number, limit: number): string {
 /** Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none. */
 export function warning(ownerName: string, decision: Decision): string | null {
   if (decision.warnPercent === null) return null;
-  return `Quota warning: ${use(printable(ownerName), decision)}.`;
+  return `Quota warning: ${use(printable(ownerName), decision)}.${extra(decision)}`;
 }
 
 /** Says how much an allowed owner uses: `alice uses 1.2 GB of 10 GB (12 %).` */
@@ -69,7 +69,17 @@ export function standing(ownerName: string, decision: Exclude<Decision, Refusal>
   if (decision.limit === -1) {
     return `${user(owner, decision.subjects)} ${formatBytes(decision.used)}; there is no limit.`;
   }
-  return `${use(owner, decision)}.`;
+  return `${use(owner, decision)}.${extra(decision)}`;
+}
+
+/** Says how much of the limit is there for a time only, as a sentence behind another one. */
+function extra({ allowance }: Measured): string {
+  if (allowance === undefined) return '';
+  const bytes = formatBytes(allowance.bytes);
+  const until = formatMoment(allowance.until);
+  return allowance.count === 1
+    ? ` ${bytes} of this limit are an allowance until ${until}.`
+    : ` ${bytes} of this limit are allowances; the first of them ends at ${until}.`;
 }
 
 type Measured = Extract<Decision, { readonly by: 'rule' }>;

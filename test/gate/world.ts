@@ -17,7 +17,7 @@ import {
   type UploadSettings,
   type WorkerState,
 } from '../../src/gate/index.ts';
-import { Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
+import { type Clock, Ledger, type LedgerSettings, type WalkedRecord } from '../../src/ledger/index.ts';
 import { openStore, openUnitSources } from '../../src/store/index.ts';
 import { settings, silentLog } from '../ledger/world.ts';
 
@@ -69,6 +69,7 @@ export async function openWorld(
   t: Test,
   changed: Partial<LedgerSettings> = {},
   limits: Partial<GateLimits> = {},
+  clock?: Clock,
 ): Promise<World> {
   const directory = fs.mkdtempSync(join(tmpdir(), 'sq-'));
   const store = await openStore({ adapter: 'sqlite', file: join(directory, 'softquota.db') });
@@ -79,6 +80,7 @@ export async function openWorld(
     settings: { ...settings, totalBytes: 10_000_000_000, ...changed },
     foldCase: true,
     log: silentLog,
+    ...(clock === undefined ? {} : { clock }),
   });
   const told: Told = {
     contact: null,

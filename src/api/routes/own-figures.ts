@@ -98,7 +98,7 @@ function figureRoutes<Params extends z.ZodObject>(
 }
 
 async function ownReportOf(services: ApiServices, name: string): Promise<OwnReport> {
-  const { ledger, contact, scanner } = services;
+  const { ledger, contact, scanner, asking } = services;
   const { known, units, ...report } = await reportOf(services, name, mostUnits);
   const { mode, warnAt } = ledger.settings;
   const roots = scanner.places().map(({ path }) => path);
@@ -107,6 +107,7 @@ async function ownReportOf(services: ApiServices, name: string): Promise<OwnRepo
     units: units.slice(0, mostUnits).map(unit => ({ ...unit, name: unitName(unit, roots) })),
     unit_count: ledger.shares.unitCountOf(name),
     mode,
+    may_ask: asking().enabled,
     contact: contact(),
     warn_at: warnAt,
   };
