@@ -7,16 +7,13 @@ import * as kind from './kinds.ts';
 
 const requestsKey = keysOfSection('requests');
 
-const form = /^(.*?)\s+for\s+([^,]*?)\s*,\s*once\s+in\s+(.*)$/i;
-
 /** `2G for 30d, once in 90d`. */
 const autoGrant: kind.ValueType<AutoGrantSetting> = {
   expected: 'Write a size, for how long, and how often, such as 2G for 30d, once in 90d',
   parse: text => {
-    const [, size, life, pause] = form.exec(text.trim()) ?? [];
-    if (size === undefined || life === undefined || pause === undefined) {
-      return { ok: false, problem: 'not understood' };
-    }
+    const parts = partsOf(text);
+    if (parts === null) return { ok: false, problem: 'not understood' };
+    const { size, life, pause } = parts;
     const bytes = parseSize(size);
     if (!bytes.ok) return { ok: false, problem: `faulty: the size "${size}" is ${bytes.reason}` };
     if (bytes.bytes < 1) return { ok: false, problem: `faulty: the size "${size}" grants nothing` };
@@ -32,6 +29,19 @@ const autoGrant: kind.ValueType<AutoGrantSetting> = {
   print: ({ bytes, forMs, everyMs }) =>
     `${kind.limit.print(bytes)} for ${kind.duration.print(forMs)}, once in ${kind.duration.print(everyMs)}`,
 };
+
+/** A size may have commas, and so the last one ends the first half; null: it is not in this form. */
+function partsOf(
+  text: string,
+): { readonly size: string; readonly life: string; readonly pause: string } | null {
+  const comma = text.lastIndexOf(',');
+  const words = (part: string) => part.split(' ').filter(word => word !== '');
+  const first = words(text.slice(0, Math.max(comma, 0)));
+  const [once, within, ...pause] = words(text.slice(comma + 1));
+  const at = first.findIndex(word => word.toLowerCase() === 'for');
+  if (at < 0 || `${once} ${within}`.toLowerCase() !== 'once in') return null;
+  return { size: first.slice(0, at).join(' '), life: first.slice(at + 1).join(' '), pause: pause.join(' ') };
+}
 
 /** As long as an allowance can last. */
 const longestMs = 3650 * 86_400_000;

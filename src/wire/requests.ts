@@ -5,6 +5,7 @@ import { mark } from './bounds.ts';
 import { bytes } from './bytes.ts';
 
 const mostWords = 1000;
+const longestMoment = 40;
 
 /** Words that somebody writes for somebody else. */
 const words = z.string().trim().max(mostWords);
@@ -22,6 +23,7 @@ const end = z.iso
     offset: true,
     error: 'expected a moment in ISO 8601 with its time zone, such as 2026-12-24T12:00:00Z',
   })
+  .max(longestMoment)
   .meta({ description: 'ISO 8601; a part of a second does not count.' });
 
 /** The part of a limit that allowances add. */

@@ -72,7 +72,7 @@ function ownRequestRoutes<Params extends z.ZodObject>(
       faults: [404, 409, 429],
       mustBe: (named, caller) => {
         mustBeSwitchedOn(services);
-        ownOwner(named, caller);
+        owner(named, caller);
       },
       answer: { status: 201, description: 'The request', schema: spaceRequest },
       handle: async (input, { caller }) => {
