@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { allowance, explanation, ownReport, spaceRequest } from '../../src/wire/index.ts';
+import { ask as askGate, asText } from '../gate/world.ts';
 import { type Person, World } from './world.ts';
 
 const day = 86_400_000;
@@ -300,6 +301,25 @@ t.test('requests and allowances survive a restart and a rename, and go with thei
   await world.must(201, 'POST', '/admin/users', { body: { username: 'robert' } });
   t.strictSame((await world.must(200, 'GET', '/admin/users/robert/quota/allowances')).json, []);
 });
+
+t.test(
+  'a refusal leads to the page to ask on, where its address is known and nobody else is named',
+  async t => {
+    const world = await open(t);
+    const question = '/v1/check?owner=alice&subject=size:git:lfs';
+    const refused = async () => (await askGate(world.sockets.gate, question, asText)).text;
+    t.notMatch(await refused(), /To ask for more space/, 'nobody said where the page is');
+    await world.restart({ server: { ROOT_URL: 'https://git.example/quota' } });
+    t.ok((await refused()).endsWith('To ask for more space: https://git.example/quota/mine\n'));
+    world.reload({ server: { ROOT_URL: 'https://git.example/quota' }, requests: { ENABLED: 'false' } });
+    t.notMatch(await refused(), /To ask for more space/);
+    world.reload({
+      server: { ROOT_URL: 'https://git.example/quota' },
+      hooks: { CONTACT: 'Ask Ann' },
+    });
+    t.ok((await refused()).endsWith('Ask Ann\n'));
+  },
+);
 
 t.test('a draft policy is tried with the allowances that there are', async t => {
   const world = await open(t);

@@ -1,14 +1,23 @@
 /** `/admin/quota/requests`: administrators read requests for more space, and answer them. */
 
 import { z } from 'zod';
+import type { Snapshot } from '../../documents/index.ts';
 import {
   declineRequest,
   everyRequest,
   grantRequest,
   latestFirst,
   mustBeRequest,
+  type RequestEntry,
 } from '../../requests/index.ts';
-import { declineOrder, givenId, grantOrder, requestStates, spaceRequest } from '../../wire/index.ts';
+import {
+  declineOrder,
+  givenId,
+  grantOrder,
+  requestStates,
+  type SpaceRequest,
+  spaceRequest,
+} from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
@@ -40,10 +49,7 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       answer: { status: 200, description: 'One page', schema: z.array(spaceRequest), headers: pagingHeaders },
       handle: async ({ query }, call) => {
         const { state } = query;
-        const found = [...everyRequest(documents.snapshot)].filter(
-          ([, request]) => state === undefined || request.state === state,
-        );
-        const { entries, total } = await pageOf(found, query, latestFirst);
+        const { entries, total } = await pageOf(inState(documents.snapshot, state), query, latestFirst);
         const address = new URL(`api/v1${path}`, baseUrl());
         address.search = new URLSearchParams(state === undefined ? {} : { state }).toString();
         tellPages(call, query, total, address);
@@ -107,4 +113,10 @@ export function requestAnswerRoutes(services: ApiServices): readonly Route[] {
       },
     }),
   ];
+}
+
+function* inState(snapshot: Snapshot, state: SpaceRequest['state'] | undefined): Generator<RequestEntry> {
+  for (const entry of everyRequest(snapshot)) {
+    if (state === undefined || entry[1].state === state) yield entry;
+  }
 }
