@@ -13,6 +13,9 @@ export interface AutoGrant {
   readonly everyMs: number;
 }
 
+/** People ask to the end of a day: that may pass the time by so much, and is granted for the time itself. */
+const dayMs = 86_400_000;
+
 /**
  * Gives until when a request is granted by itself; null: it is not, and waits for an administrator. `before` are
  * the owner's requests before it.
@@ -24,7 +27,8 @@ export function automaticUntil(
   now: number,
 ): number | null {
   const latest = now + forMs;
-  if (asked.bytes > bytes || (asked.until !== null && asked.until > latest)) return null;
+  const until = asked.until ?? latest;
+  if (asked.bytes > bytes || until > latest + dayMs) return null;
   const isUsed = before.some(([, { answer }]) => answer?.automatic === true && answer.at > now - everyMs);
-  return isUsed ? null : (asked.until ?? latest);
+  return isUsed ? null : Math.min(until, latest);
 }

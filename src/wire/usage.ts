@@ -114,6 +114,14 @@ export const ownReport = ownerReport
       .enum(['enforce', 'report'])
       .meta({ description: '`report`: what is refused is let through all the same.' }),
     may_ask: z.boolean().meta({ description: '`[requests] ENABLED`: whether more space can be asked for.' }),
+    auto_grant: z
+      .object({
+        bytes: bytes.meta({ description: 'At most.' }),
+        seconds: z.number().meta({ description: 'For at most so long.' }),
+        every_seconds: z.number().meta({ description: 'Once in so long.' }),
+      })
+      .nullable()
+      .meta({ description: '`[requests] AUTO_GRANT`: what is granted at once; null if nothing is.' }),
     contact: z.string().nullable().meta({ description: '`[hooks] CONTACT`: whom to turn to.' }),
     warn_at: z.array(z.number().int()).readonly().meta({ description: '`[quota] WARN_AT`, in percent.' }),
   })

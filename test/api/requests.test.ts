@@ -231,7 +231,7 @@ t.test('[requests] AUTO_GRANT grants what is small and short, once in its time',
   const large = await ask(world, 'alice', { ...asked, bytes: 501 });
   t.equal(large.state, 'open', 'too much');
   await world.must(204, 'DELETE', `/user/quota/requests/${large.id}`, { as: 'alice' });
-  const long = await ask(world, 'alice', { ...asked, until: inDays(31) });
+  const long = await ask(world, 'alice', { ...asked, until: inDays(32) });
   t.equal(long.state, 'open', 'for too long');
   await world.must(204, 'DELETE', `/user/quota/requests/${long.id}`, { as: 'alice' });
   const before = Date.now();
@@ -251,7 +251,13 @@ t.test('[requests] AUTO_GRANT grants what is small and short, once in its time',
   });
   const again = await ask(world, 'alice', { bytes: 1, why: 'more' });
   t.equal(again.state, 'open', 'not again within 90 days');
-  t.match(await ask(world, 'admin1', { bytes: 500, why: 'me, too' }), { state: 'granted' });
+  // To the end of the thirtieth day.
+  const theirs = await ask(world, 'admin1', { bytes: 500, until: inDays(30.5), why: 'me, too' });
+  t.match(theirs, { state: 'granted' });
+  t.ok(Date.parse(theirs.answer?.granted?.until ?? '') <= Date.now() + 30 * day);
+  t.match((await world.must(200, 'GET', '/user/quota/report', { as: 'alice' })).json, {
+    auto_grant: { bytes: 500, seconds: 30 * 86_400, every_seconds: 90 * 86_400 },
+  });
   t.match(await ask(world, 'alice', { bytes: 500, why: 'for all' }, '/orgs/acme'), { state: 'granted' });
 });
 

@@ -4,8 +4,8 @@ import type { Owners } from '../../documents/index.ts';
 import { SoftquotaError } from '../../errors.ts';
 import type { Caller } from '../../identity/index.ts';
 import type { AllowanceDocument } from '../../policy/index.ts';
-import type { RequestEntry } from '../../requests/index.ts';
-import type { Allowance, SpaceRequest } from '../../wire/index.ts';
+import type { AutoGrant, RequestEntry } from '../../requests/index.ts';
+import type { Allowance, OwnReport, SpaceRequest } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
 
 export function requestShown(owners: Owners, [id, request]: RequestEntry): SpaceRequest {
@@ -45,6 +45,10 @@ export function allowanceShown(allowance: AllowanceDocument): Allowance {
     request,
     automatic,
   };
+}
+
+export function autoGrantShown({ bytes, forMs, everyMs }: AutoGrant): NonNullable<OwnReport['auto_grant']> {
+  return { bytes, seconds: forMs / 1000, every_seconds: everyMs / 1000 };
 }
 
 /** Milliseconds since 1970 of a moment that a schema has read; null where none was given. */

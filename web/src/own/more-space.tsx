@@ -15,7 +15,7 @@ import { RequestAnswer } from '../parts/request-answer.tsx';
 import { Answered, Fault } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { TextArea } from '../parts/text-area.tsx';
-import { proposal } from './proposal.ts';
+import { autoGrantWords, type Proposal, proposal } from './proposal.ts';
 
 export interface MoreSpaceProps {
   readonly own: Own;
@@ -101,7 +101,9 @@ function Asking({ own, report, requests }: MoreSpaceProps & RequestsProps) {
   }
   if (isOpen && (history.data !== undefined || history.error !== null)) {
     const filled = proposal(report, history.data?.growth ?? null, Date.now());
-    return <RequestForm own={own} filled={filled} onClose={() => setOpen(false)} />;
+    return (
+      <RequestForm own={own} filled={filled} autoGrant={report.auto_grant} onClose={() => setOpen(false)} />
+    );
   }
   return (
     <p>
@@ -114,11 +116,12 @@ function Asking({ own, report, requests }: MoreSpaceProps & RequestsProps) {
 
 interface RequestFormProps {
   readonly own: Own;
-  readonly filled: ReturnType<typeof proposal>;
+  readonly filled: Proposal;
+  readonly autoGrant: OwnReport['auto_grant'];
   readonly onClose: () => void;
 }
 
-function RequestForm({ own, filled, onClose }: RequestFormProps) {
+function RequestForm({ own, filled, autoGrant, onClose }: RequestFormProps) {
   const [typed, setTyped] = useState(filled);
   const [failure, setFailure] = useState<unknown>(null);
   const more = moreIn(typed);
@@ -135,6 +138,7 @@ function RequestForm({ own, filled, onClose }: RequestFormProps) {
   };
   return (
     <form class="stack" aria-label="Ask for more space" onSubmit={event => void submit(event)}>
+      {autoGrant !== null && <p class="quiet-text">{autoGrantWords(autoGrant)}</p>}
       <MoreFields more={typed} onChange={changed => setTyped({ ...typed, ...changed })} />
       <TextArea
         label="Reason, for the administrators"
