@@ -63,7 +63,7 @@ function Requests({ own, requests }: RequestsProps) {
             key: 'until',
             title: 'Until',
             isWide: true,
-            cell: ({ until }) => <Time at={until} absent="open" />,
+            cell: ({ until }) => <Time at={until} absent="not given" />,
           },
           { key: 'answer', title: 'Answer', cell: request => <RequestAnswer request={request} /> },
           {

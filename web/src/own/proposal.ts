@@ -31,7 +31,10 @@ export function proposal(report: OwnReport, growth: Growth | null, now: number):
   return {
     size: tightest === null ? '' : writeSize(roundedUp(Math.max(over + grown, least, 1))),
     lastDay: dayWords(new Date(now + days * daySeconds * 1000).toISOString()),
-    why: [...(tightest === null ? [] : [useSentence(tightest)]), growthWords(growth)].join(' '),
+    why: [
+      ...(tightest === null ? [] : [useSentence(tightest)]),
+      ...(growth === null ? [] : [growthWords(growth)]),
+    ].join(' '),
   };
 }
 

@@ -90,7 +90,7 @@ function RequestTable({ requests }: { readonly requests: readonly SpaceRequest[]
             key: 'until',
             title: 'Until',
             isWide: true,
-            cell: ({ until }) => <Time at={until} absent="open" />,
+            cell: ({ until }) => <Time at={until} absent="not given" />,
           },
           {
             key: 'why',
