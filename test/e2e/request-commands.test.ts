@@ -3,6 +3,7 @@
 import t from 'tap';
 import { z } from 'zod';
 import { allowance, ownerReport, spaceRequest } from '../../src/wire/index.ts';
+import { Clone } from './clone.ts';
 import type { Run } from './run.ts';
 import { Server } from './server.ts';
 import { askForMore } from './space-requests.ts';
@@ -106,3 +107,39 @@ t.test('allowances are given, listed and ended without a request', async t => {
     stderr: /no user or organization/,
   });
 });
+
+t.test(
+  'who is refused a push asks where the refusal leads, and pushes while the allowance lasts',
+  async t => {
+    const server = await Server.open(t, {
+      ini: {
+        quota: { ENABLED: 'true' },
+        'quota.default': { TOTAL: '150k' },
+        server: { ROOT_URL: 'https://git.example/quota/' },
+        hooks: { CONTACT: null },
+      },
+      repositories: ['alice/app'],
+    });
+    const clone = await Clone.of(server, server.path('alice/app'));
+    const pushed = async (bytes: number) => {
+      await clone.commit(bytes);
+      return clone.push();
+    };
+    t.match(await pushed(200_000), { code: 0 });
+    await server.usageIs('alice', bytes => bytes > 150_000);
+    const refused = await pushed(100);
+    t.equal(refused.code, 1);
+    t.match(
+      refused.said.replaceAll('\n', ' '),
+      /To ask for more space: https:\/\/git\.example\/quota\/mine$/,
+    );
+    const [alice] = await askForMore(server, ['alice']);
+    await done(server.softquota(['request', 'grant', alice?.id ?? '']));
+    t.match(await clone.push(), { code: 0 });
+    const [given] = z
+      .array(allowance)
+      .parse(JSON.parse(await done(server.softquota(['allowance', 'list', 'alice', '--json']))));
+    await done(server.softquota(['allowance', 'end', 'alice', given?.id ?? '']));
+    t.match(await pushed(100), { code: 1 });
+  },
+);

@@ -9,12 +9,13 @@ import { AllowanceTable } from '../parts/allowances.tsx';
 import { announce } from '../parts/announcer.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Size, Time } from '../parts/figures.tsx';
-import { MoreFields, moreIn } from '../parts/more-fields.tsx';
+import { MoreFields } from '../parts/more-fields.tsx';
 import { Panel } from '../parts/page.tsx';
 import { RequestAnswer } from '../parts/request-answer.tsx';
 import { Answered, Fault } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
 import { TextArea } from '../parts/text-area.tsx';
+import { moreIn } from '../parts/typed-more.ts';
 import { autoGrantWords, type Proposal, proposal } from './proposal.ts';
 
 export interface MoreSpaceProps {

@@ -3,13 +3,14 @@
 import { formatBytes, formatUse, writeSize } from '../../../src/text/index.ts';
 import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
 import { dayWords, growthWords } from '../history/growth-words.ts';
-import type { TypedMore } from '../parts/more-fields.tsx';
+import type { TypedMore } from '../parts/typed-more.ts';
 
 const usualDays = 30;
 const daySeconds = 86_400;
 /** Of the limit, where neither usage nor growth calls for more. */
 const leastPart = 0.1;
 
+type ProposalFigures = Pick<OwnReport, 'auto_grant' | 'decisions'>;
 type AutoGrant = NonNullable<OwnReport['auto_grant']>;
 
 export interface Proposal extends TypedMore {
@@ -20,7 +21,7 @@ export interface Proposal extends TypedMore {
  * For thirty days from now, or as long as is granted at once: what is over the limit, and what comes to it at the
  * present growth.
  */
-export function proposal(report: OwnReport, growth: Growth | null, now: number): Proposal {
+export function proposal(report: ProposalFigures, growth: Growth | null, now: number): Proposal {
   const { auto_grant: autoGrant } = report;
   const days = Math.min(usualDays, Math.max(1, Math.floor((autoGrant?.seconds ?? Infinity) / daySeconds)));
   const tightest = fullest(report);
@@ -52,7 +53,7 @@ function spanWords(seconds: number): string {
 }
 
 /** The limited decision whose limit is the fullest; null: nothing has a limit above 0. */
-function fullest({ decisions }: OwnReport): Verdict | null {
+function fullest({ decisions }: ProposalFigures): Verdict | null {
   const fullness = ({ used, limit }: Verdict) => (used ?? 0) / (limit ?? 1);
   return Object.values(decisions)
     .filter(({ limit }) => limit !== null && limit > 0)

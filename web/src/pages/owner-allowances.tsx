@@ -7,8 +7,9 @@ import { AllowanceTable } from '../parts/allowances.tsx';
 import { Confirm } from '../parts/dialog.tsx';
 import { Field } from '../parts/field.tsx';
 import { Size } from '../parts/figures.tsx';
-import { MoreFields, moreIn } from '../parts/more-fields.tsx';
+import { MoreFields } from '../parts/more-fields.tsx';
 import { Panel } from '../parts/page.tsx';
+import { moreIn } from '../parts/typed-more.ts';
 
 export function OwnerAllowances({ report: { name, allowances } }: { readonly report: OwnerReport }) {
   const [isGiving, setGiving] = useState(false);

@@ -9,13 +9,14 @@ import { dayWords } from '../history/growth-words.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { Choice, Field } from '../parts/field.tsx';
 import { Size, Time } from '../parts/figures.tsx';
-import { MoreFields, moreIn } from '../parts/more-fields.tsx';
+import { MoreFields } from '../parts/more-fields.tsx';
 import { Name } from '../parts/name.tsx';
 import { Page } from '../parts/page.tsx';
 import { Pager } from '../parts/pager.tsx';
 import { RequestAnswer } from '../parts/request-answer.tsx';
 import { Answered, Empty } from '../parts/states.tsx';
 import { Table } from '../parts/table.tsx';
+import { moreIn } from '../parts/typed-more.ts';
 import { to, useQueryPart } from '../place.ts';
 
 const states = [
