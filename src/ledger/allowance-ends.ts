@@ -36,6 +36,8 @@ export class AllowanceEnds {
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> | null = null;
   #isOpen = false;
+  /** Why a record could not be taken out; it is tried again and again, and told once. */
+  #trouble: string | null = null;
 
   constructor(options: AllowanceEndsOptions) {
     this.#options = options;
@@ -94,12 +96,13 @@ export class AllowanceEnds {
     }
     try {
       for (const [ownerId, allowance] of ended) await this.#end(ownerId, allowance, time);
+      this.#trouble = null;
       return false;
     } catch (error) {
-      log.warn(
-        { reason: messageOf(error) },
-        'an allowance has ended and counts no more; its record stays for now',
-      );
+      const reason = messageOf(error);
+      if (reason === this.#trouble) return true;
+      this.#trouble = reason;
+      log.warn({ reason }, 'an allowance has ended and counts no more; its record stays for now');
       return true;
     }
   }
