@@ -33,7 +33,7 @@ const catalog = {
   too_often: {
     status: 429,
     exit: exitCodes.unreachable,
-    meaning: 'This was reported a moment ago, and is accepted at a limited rate.',
+    meaning: 'This was reported or asked for a moment ago, and is accepted at a limited rate.',
     fix: 'Send it again later.',
   },
   too_many_reservations: {
@@ -184,8 +184,9 @@ const catalog = {
   not_permitted: {
     status: 403,
     exit: exitCodes.notPermitted,
-    meaning: 'The operating system, or the scopes of the token, do not allow this.',
-    fix: "Run it as the daemon's user or as root, or use a token with the scopes.",
+    meaning:
+      'The operating system, or the scopes of the token, do not allow this, or it is something that nobody may do for themselves.',
+    fix: "Run it as the daemon's user or as root, use a token with the scopes, or ask another administrator.",
   },
   internal: {
     status: 500,

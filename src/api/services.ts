@@ -8,6 +8,7 @@ import type { Ledger } from '../ledger/index.ts';
 import type { Log } from '../log.ts';
 import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
+import type { AutoGrant } from '../requests/index.ts';
 import type { Scanner } from '../scan/index.ts';
 import type { Finding } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
@@ -22,6 +23,8 @@ export interface ApiServices extends FaultServices {
   readonly totals: Pick<Totals, 'lately'>;
   /** `[hooks] CONTACT`, as it is now. */
   contact(): string | null;
+  /** `[requests]`, as it is now. */
+  asking(): { readonly enabled: boolean; readonly autoGrant: AutoGrant | null };
   readonly secretKeys: SecretKeys;
   readonly signIn: SignInFlow;
   readonly log: Pick<Log, 'warn'>;

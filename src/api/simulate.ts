@@ -4,12 +4,12 @@ import { ChangeSet, type Documents, type Snapshot } from '../documents/index.ts'
 import { FaultList, SoftquotaError } from '../errors.ts';
 import type { Ledger, LedgerSettings, OwnerUsage } from '../ledger/index.ts';
 import { lintIn, Policy, replacePolicy, type WholeGroup } from '../policy/index.ts';
-import { type Decision, decide, leaves } from '../quota/index.ts';
+import { decide, leaves } from '../quota/index.ts';
 import { inSlices, workInSlices } from '../slices.ts';
 import { printable } from '../text/index.ts';
-import type { ChangedOwner, DraftPolicy, Simulation, Verdict } from '../wire/index.ts';
+import type { ChangedOwner, DraftPolicy, Simulation } from '../wire/index.ts';
 import { pageOf } from './pages.ts';
-import { editOf } from './routes/shapes.ts';
+import { editOf, verdictShown } from './routes/shapes.ts';
 import { mustNameFewRules } from './sound-policy.ts';
 
 /**
@@ -103,21 +103,21 @@ interface Ruling {
 }
 
 function changesFor(owner: OwnerUsage, now: Ruling, then: Ruling): ChangedOwner['changes'] {
-  const before = now.policy.standing(owner.id, now.settings.defaultGroups);
-  const after = then.policy.standing(owner.id, then.settings.defaultGroups);
+  // Allowances are no part of a draft: whoever has one keeps it.
+  const { allowance } = owner;
+  const before = { ...now.policy.standing(owner.id, now.settings.defaultGroups), allowance };
+  const after = { ...then.policy.standing(owner.id, then.settings.defaultGroups), allowance };
   return leaves.flatMap(subject => {
     const was = decide(now.settings, before, owner.usage, subject);
     const is = decide(then.settings, after, owner.usage, subject);
-    return was.allowed === is.allowed ? [] : [{ subject, before: verdictOf(was), after: verdictOf(is) }];
+    return was.allowed === is.allowed
+      ? []
+      : [{ subject, before: verdictShown(was), after: verdictShown(is) }];
   });
 }
 
 function changed({ name, type, usage }: OwnerUsage, changes: ChangedOwner['changes']): ChangedOwner {
   return { user: name, type, total: usage.reduce((sum, bytes) => sum + bytes, 0), changes };
-}
-
-function verdictOf({ allowed, used, limit, group, rule }: Decision): Verdict {
-  return { allowed, used, limit, group, rule };
 }
 
 async function largest(owners: readonly ChangedOwner[], limit: number): Promise<readonly ChangedOwner[]> {

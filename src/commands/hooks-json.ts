@@ -67,11 +67,19 @@ function repositoryJson(status: RepositoryStatus): object {
   };
 }
 
-function settingsJson({ onError, lastFor, hooksPath, gitlabProject, ...others }: RepositorySettings): object {
+function settingsJson({
+  onError,
+  lastFor,
+  judgeTimeout,
+  hooksPath,
+  gitlabProject,
+  ...others
+}: RepositorySettings): object {
   return {
     ...others,
     on_error: onError,
     last_for: lastFor,
+    judge_timeout: judgeTimeout,
     hooks_path: hooksPath,
     gitlab_project: gitlabProject,
   };

@@ -182,8 +182,10 @@ function remark(status: ReadStatus, hookConf: HookConf | null, expected: string 
   if (gitlab !== null) return gitlab;
   if (hooksPath?.ours === false)
     return `git does not run them: core.hooksPath = ${hooksPath.path} (${hooksPath.from})`;
-  const { onError, lastFor, timeout } = settings;
-  const others = Object.entries({ onError, lastFor, timeout }).filter(([, value]) => value !== null);
+  const { onError, lastFor, timeout, judgeTimeout } = settings;
+  const others = Object.entries({ onError, lastFor, timeout, judgeTimeout }).filter(
+    ([, value]) => value !== null,
+  );
   const words = [
     `asks at ${socketAsked(status, hookConf) ?? 'the default socket'} by ${clientOf(status, hookConf)}`,
     ...(hookConf?.believed === true ? [] : others.map(([name, value]) => `${name} = ${value}`)),

@@ -27,6 +27,8 @@ const commands: Readonly<Record<string, () => Promise<AddCommand>>> = {
   rule: async () => (await import('./rule.ts')).addRule,
   group: async () => (await import('./group.ts')).addGroup,
   user: async () => (await import('./user.ts')).addUser,
+  request: async () => (await import('./request.ts')).addRequest,
+  allowance: async () => (await import('./allowance.ts')).addAllowance,
   token: async () => (await import('./token.ts')).addToken,
   'sign-in-link': async () => (await import('./sign-in-link.ts')).addSignInLink,
   auth: async () => (await import('./auth.ts')).addAuth,

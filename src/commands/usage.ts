@@ -101,6 +101,7 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
   const more = report.units.length - shown.length;
   const lines = [
     `${report.name} uses ${formatBytes(report.total)}; limit: ${use.limit}${decidedBy}; ${stateOf(report)}.`,
+    ...allowanceLines(report),
     `Measured: ${formatTime(report.measured_at)}.`,
     ...(growth === null ? [] : [growthText(growth)]),
   ];
@@ -115,6 +116,16 @@ function ownerText(report: OwnerReport, growth: Growth | null, top: number): str
     ]),
   );
   return `${[...lines, ...rulerLines(report)].map(printable).join('\n')}\n\n${units}${more > 0 ? `… and ${more} more (--top)\n` : ''}`;
+}
+
+/** Says which part of the limit is for a time only. */
+function allowanceLines({ allowance, allowances }: OwnerReport): readonly string[] {
+  // Of no limit, and of limit 0, they are no part.
+  if (allowance === undefined) return [];
+  return allowances.map(
+    ({ bytes, until, why }) =>
+      `${formatBytes(bytes)} of the limit are an allowance until ${formatTime(until)}: ${why}`,
+  );
 }
 
 /** Says which figures are the file system's own. */

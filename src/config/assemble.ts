@@ -9,6 +9,7 @@ import { forgeSettings, notesOnForge, refuseCaseOfForge } from './forge.ts';
 import type { Key } from './key.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
+import { requests } from './keys-requests.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages } from './keys-storage.ts';
 import { storageSettings } from './storage.ts';
@@ -74,6 +75,7 @@ export function assemble(entries: readonly ConfigEntry[], file: string | null, b
       measure: take(scan.measure),
       exclude: take(scan.exclude),
     },
+    requests: { enabled: take(requests.enabled), autoGrant: take(requests.autoGrant) },
     hooks: { contact: take(hooks.contact), keep: take(hooks.keep) },
     gate: {
       presets: take(gate.preset),

@@ -50,6 +50,8 @@ export interface Config {
     /** Names of directories that are left out. */
     readonly exclude: readonly string[];
   };
+  /** Asking for more than the limit; `autoGrant` is null where nothing is granted by itself. */
+  readonly requests: { readonly enabled: boolean; readonly autoGrant: AutoGrantSetting | null };
   /** `contact` is one line. `keep`: the worker keeps repositories guarded. */
   readonly hooks: { readonly contact: string | null; readonly keep: boolean };
   /** What a reverse proxy asks. */
@@ -69,6 +71,13 @@ export interface Config {
   /** The newest first; none: what is kept under `dataPath`. */
   readonly security: { readonly secretKeys: readonly string[] };
   readonly log: { readonly level: LogLevel; readonly format: 'json' | 'pretty' };
+}
+
+/** `[requests] AUTO_GRANT`: so much for so long, once in so long for each owner. */
+export interface AutoGrantSetting {
+  readonly bytes: number;
+  readonly forMs: number;
+  readonly everyMs: number;
 }
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;

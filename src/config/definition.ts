@@ -11,6 +11,7 @@ import type { Key } from './key.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { gate, lfs, routeKeys, routeSection } from './keys-gate.ts';
 import { events, hooks, quota, quotaDefault, users } from './keys-policy.ts';
+import { requests } from './keys-requests.ts';
 import { log, security, server, store } from './keys-server.ts';
 import { scan, storages, visibility } from './keys-storage.ts';
 
@@ -38,6 +39,7 @@ export const sections: readonly Section[] = [
     doc: 'The limit for every owner to whom no group applies.',
     keys: Object.values(quotaDefault),
   },
+  { name: 'requests', doc: 'Asking for more than the limit.', keys: Object.values(requests) },
   ...storages.map(({ storage, path, owner, ruler, shared }) => ({
     name: `storage.${storage}`,
     doc: storageDocs[storage],

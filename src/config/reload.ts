@@ -28,6 +28,7 @@ export function merged(old: Config, next: Config): Config {
     // Whose forge tells what is public changes at the next start, and so does who asks it.
     storages: (old.forge === null) === (next.forge === null) ? next.storages : old.storages,
     scan: Object.freeze({ ...next.scan, workers: old.scan.workers }),
+    requests: next.requests,
     hooks: next.hooks,
     gate: next.gate,
     lfs: next.lfs,

@@ -85,6 +85,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
     now: Date.now,
     scanner: measuring.scanner,
     contact: () => current.config.hooks.contact,
+    asking: () => current.config.requests,
     autoCreate: current.config.users.autoCreate,
     baseUrl,
     findings: async () => {

@@ -22,6 +22,7 @@ import { Ledger } from '../ledger/index.ts';
 import { Measuring } from '../measuring/index.ts';
 import { sourceKinds } from '../oauth/index.ts';
 import { Events, History, Totals } from '../overview/index.ts';
+import { requestKinds } from '../requests/index.ts';
 import type { Logger } from '../service/index.ts';
 import { type HistoryStore, openStore, openUnitSources } from '../store/index.ts';
 import { version } from '../version.ts';
@@ -141,6 +142,7 @@ export class Daemon {
       const { enabled, mode } = config.quota;
       const { unitCount: units } = ledger.units;
       log.info({ version, host, socket, http: servers.url, enabled, mode, units }, 'softquota answers');
+      ledger.allowanceEnds.start();
       measuring.start();
       forge?.start();
       events.start();
@@ -229,7 +231,7 @@ async function openLedger(
       }),
       host,
       settings: config.quota,
-      kinds: [...identityKinds, ...sourceKinds, ...forgeLinkKinds],
+      kinds: [...identityKinds, ...requestKinds, ...sourceKinds, ...forgeLinkKinds],
       foldCase: config.users.foldCase,
       log,
     });

@@ -1,5 +1,6 @@
 /** All that answers: the gate, the trusted gate, and the API on its socket and its address. */
 
+import type { Config } from '../config/index.ts';
 import { Gate, type GateServices } from '../gate/index.ts';
 import { notes, notReady } from '../health/index.ts';
 import { synchronizeClaimed } from '../oauth/index.ts';
@@ -14,6 +15,7 @@ import {
   type SocketPlace,
   watchDescriptors,
 } from '../service/index.ts';
+import { addressOf } from '../wire/index.ts';
 import { openApi, type ServedParts } from './api.ts';
 import { nowAndThen, uploadSettings } from './uploads.ts';
 
@@ -117,6 +119,12 @@ function sharesOf(limit: number | null, log: Logger): ConnectionShares {
   return shares;
 }
 
+/** `[hooks] CONTACT`, else the page where more can be asked for; null: nobody said where that page is. */
+function contactIn({ hooks, requests, server }: Config): string | null {
+  if (hooks.contact !== null) return hooks.contact;
+  return requests.enabled && server.rootUrl !== null ? `${server.rootUrl}${addressOf('mine')}` : null;
+}
+
 function gateServices({
   current,
   events,
@@ -139,7 +147,7 @@ function gateServices({
     locate: path => measuring.locate(path),
     measureSoon: path => measuring.measureSoon(path),
     letThrough: path => measuring.letThrough(path),
-    contact: () => current.config.hooks.contact,
+    contact: () => contactIn(current.config),
     uploads: uploadSettings(() => current.config),
     notUnderstood: nowAndThen(why =>
       log.warn({ why }, 'a reverse proxy asks in a way that cannot be answered'),

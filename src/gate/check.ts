@@ -11,6 +11,7 @@ import {
   warning,
 } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { allowanceField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { judgeFor } from './judge.ts';
 import { actorIn, askedOwnerIn, bytesIn, pathIn, pushIn, subjectIn } from './parameters.ts';
@@ -183,6 +184,7 @@ function asJson({ owner, decision }: OwnerDecision, subject: Subject, mode: Quot
     group,
     rule,
     ...onItsWay(decision),
+    ...allowanceField(decision),
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,

@@ -107,6 +107,8 @@ function isSame(before: OwnerUsage, now: OwnerUsage): boolean {
     before.name === now.name &&
     before.measuredAt === now.measuredAt &&
     before.partial === now.partial &&
-    before.stale === now.stale
+    before.stale === now.stale &&
+    // The allowances of an owner are another object when one has come or ended.
+    before.allowance === now.allowance
   );
 }

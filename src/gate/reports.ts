@@ -7,6 +7,7 @@ import { SoftquotaError } from '../errors.ts';
 import type { Reservation } from '../ledger/index.ts';
 import { asTree, type Group, subjects } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { allowanceField } from './allowance-json.ts';
 import type { Reply } from './answer.ts';
 import { pushId } from './check.ts';
 import {
@@ -93,8 +94,9 @@ export function usage(services: GateServices, parameters: Parameters): Reply {
     askedOwnerIn(parameters, name => ledger.documents.owners.named(name) !== undefined),
   );
   const decisions = subjects.map(subject => {
-    const { allowed, used, limit, group, rule } = ledger.decide(owner.name, subject).decision;
-    return [subject, { allowed, used, limit, group, rule }];
+    const { decision } = ledger.decide(owner.name, subject);
+    const { allowed, used, limit, group, rule } = decision;
+    return [subject, { allowed, used, limit, group, rule, ...allowanceField(decision) }];
   });
   const json = {
     owner: owner.name,

@@ -120,7 +120,7 @@ export interface GateServices {
    * `conflict` where the source is not active.
    */
   synchronize(claimed: Claimed): Promise<Synchronization>;
-  /** `[hooks] CONTACT`. */
+  /** Whom a refused pusher turns to: `[hooks] CONTACT`, else the page where more can be asked for. */
   contact(): string | null;
   /** What a reverse proxy may ask about, as configured now. */
   uploads(): UploadSettings;

@@ -19,7 +19,7 @@ export interface RefusalWords {
   readonly repositoryBytes: number | null;
   /** True for a push, false for an upload. */
   readonly isPush: boolean;
-  /** `[hooks] CONTACT`. */
+  /** Whom to turn to: a text, or an address; null if nobody said. */
   readonly contact: string | null;
 }
 

@@ -7,8 +7,9 @@
 
 import type { Snapshot, Transaction } from '../documents/index.ts';
 import { FaultList, SoftquotaError } from '../errors.ts';
-import { assignedGroups, forgetAssignments } from '../policy/index.ts';
+import { assignedGroups, forgetAllowances, forgetAssignments, hasAllowances } from '../policy/index.ts';
 import { nameFault } from '../quota/index.ts';
+import { forgetRequests, requestsOf } from '../requests/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 import { printable } from '../text/index.ts';
 import { type Profile, profileKind } from './kinds.ts';
@@ -78,6 +79,8 @@ export function deleteUser(transaction: Transaction, name: string): OwnerRecord 
   const owner = transaction.deleteOwner(name);
   const { changes } = transaction;
   forgetAssignments(changes, owner.id);
+  forgetAllowances(changes, owner.id);
+  forgetRequests(changes, owner.id);
   forgetMemberships(changes, owner.id);
   revokeAllTokens(changes, owner.id);
   endSessions(changes, session => session.owner === owner.id);
@@ -92,6 +95,8 @@ export function isOnlyFound(snapshot: Snapshot, { id, type }: OwnerRecord): bool
     type === 'user' &&
     snapshot.get(profileKind, String(id)) === undefined &&
     assignedGroups(snapshot, id).length === 0 &&
+    !hasAllowances(snapshot, id) &&
+    requestsOf(snapshot, id).length === 0 &&
     tokensOf(snapshot, id).length === 0 &&
     sessionEntriesOf(snapshot, id).length === 0 &&
     !hasLinks(snapshot, id) &&

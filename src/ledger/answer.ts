@@ -1,6 +1,6 @@
 /** The answers of the ledger. */
 
-import type { Decision, Reserved, Usage } from '../quota/index.ts';
+import type { ActiveAllowance, Decision, Reserved, Usage } from '../quota/index.ts';
 import type { OwnerRecord } from '../store/index.ts';
 
 /** The usage of one owner. */
@@ -23,6 +23,8 @@ export interface OwnerUsage {
   readonly partial: boolean;
   /** True if usage on other hosts may be unknown here, or if a source has not reported in time. */
   readonly stale: boolean;
+  /** The allowances that have not ended; the same object until they are others. Null: none. */
+  readonly allowance: ActiveAllowance | null;
 }
 
 export interface OwnerDecision {

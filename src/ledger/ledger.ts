@@ -28,6 +28,7 @@ import {
 } from '../store/index.ts';
 import type { Account } from './account.ts';
 import { Admissions } from './admissions.ts';
+import { AllowanceEnds } from './allowance-ends.ts';
 import type { OwnerDecision, OwnerUsage } from './answer.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { LedgerOptions, LedgerSettings, ReadableUnits } from './options.ts';
@@ -54,6 +55,8 @@ export class Ledger {
   readonly reports: Reports;
   /** The sets that programs report. */
   readonly sources: UnitSources;
+  /** Ends allowances at their time, from its start on. */
+  readonly allowanceEnds: AllowanceEnds;
   /** The usage that the hosts of a shared quota report to each other. */
   readonly shares: UsageShares;
   /** The bytes that are promised to actions. */
@@ -64,6 +67,7 @@ export class Ledger {
   readonly #writeBehind: WriteBehind;
   readonly #usage: UsageIndex;
   readonly #watchers = new Watchers();
+  readonly #now: () => number;
   #policy: Policy;
   #settings: LedgerSettings;
   #seq = 0;
@@ -78,6 +82,7 @@ export class Ledger {
     const writeBehindTo = (to: Pick<Store, 'write'>, probe: () => Changes) =>
       new WriteBehind({ store: to, log, now, probe });
     const writeBehind = writeBehindTo(store, () => this.walks.somethingKept());
+    this.#now = () => clock.wall();
     this.#store = store;
     this.#settings = options.settings;
     this.#usage = usage;
@@ -87,6 +92,12 @@ export class Ledger {
     const { eventLog } = this;
     this.documents = new Documents({ owners, writeBehind, usage, eventLog, now, onApplied });
     this.#policy = new Policy(this.documents.snapshot);
+    this.allowanceEnds = new AllowanceEnds({
+      documents: this.documents,
+      log,
+      now,
+      tell: ownerKey => this.#watchers.tell(ownerKey),
+    });
     this.replica = new DocumentReplica({ documents: this.documents, owners, writeBehind });
     this.reports = new Reports({ usage, writeBehind, clock, host, nextSeq });
     this.reservations = new Reservations({ clock, onChange: ownerKey => this.#watchers.tell(ownerKey) });
@@ -199,6 +210,7 @@ export class Ledger {
   async close(): Promise<void> {
     this.reports.close();
     this.reservations.close();
+    await this.allowanceEnds.close();
     await this.sources.close();
     await this.eventLog.close();
     await this.#writeBehind.close();
@@ -257,7 +269,10 @@ export class Ledger {
 
   #onApplied(applied: Applied): void {
     const { isPolicy, owners } = affectedBy(applied, this.documents.owners);
-    if (isPolicy) this.#policy = new Policy(this.documents.snapshot);
+    if (isPolicy) {
+      this.#policy = new Policy(this.documents.snapshot);
+      this.allowanceEnds.reconsider();
+    }
     for (const key of applied.goneOwners) this.#usage.close(key);
     for (const ownerKey of owners) this.#watchers.tell(ownerKey);
   }
@@ -278,11 +293,13 @@ export class Ledger {
       measuredAt: account?.measuredAt ?? lastSweep?.finishedAt ?? null,
       partial: lastSweep === null || (account?.partial ?? false),
       stale: this.shares.isStale || (account !== undefined && this.sources.makesStale(account)),
+      allowance: this.#policy.allowanceOf(owner?.id ?? null, this.#now),
     };
   }
 
-  /** The groups that bear on an owner. */
-  standing(owner: Pick<OwnerUsage, 'id'>): Standing {
-    return this.#policy.standing(owner.id, this.#settings.defaultGroups);
+  /** The groups that bear on an owner, and the allowance on top of their limits. */
+  standing(owner: Pick<OwnerUsage, 'id' | 'allowance'>): Standing {
+    const standing = this.#policy.standing(owner.id, this.#settings.defaultGroups);
+    return owner.allowance === null ? standing : { ...standing, allowance: owner.allowance };
   }
 }

@@ -1,7 +1,7 @@
 /** Finds the owners whose decisions may have changed with a change that came into force. */
 
 import type { Applied, Owners } from '../documents/index.ts';
-import { assignmentKind, groupKind, policyKinds, ruleKind } from '../policy/index.ts';
+import { allowanceKind, assignmentKind, groupKind, policyKinds, ruleKind } from '../policy/index.ts';
 
 /** Kinds that bear on owners whom their documents do not name. */
 const forAnybody = [ruleKind, groupKind];
@@ -21,7 +21,10 @@ export function affectedBy(
     // Who was renewed is somebody else now besides.
     return { isPolicy, owners: [null, ...renewedOwners.map(({ key }) => key)] };
   }
-  const assigned = [...(documents.get(assignmentKind.name)?.keys() ?? [])];
+  // Both are kept by the owner's id.
+  const assigned = [assignmentKind, allowanceKind].flatMap(({ name }) => [
+    ...(documents.get(name)?.keys() ?? []),
+  ]);
   // To look at everybody once costs less than to name so many.
   if (owners.length + assigned.length > mostNamed) return { isPolicy, owners: [null] };
   return {

@@ -4,6 +4,20 @@
  * `Policy` reads a snapshot or a change set, so that a change can be examined before it is made.
  */
 
+export {
+  type AllowanceDocument,
+  allowanceFaults,
+  allowanceIn,
+  allowanceKind,
+  allowancesOf,
+  auditAllowance,
+  createAllowance,
+  endAllowance,
+  everyAllowance,
+  forgetAllowances,
+  hasAllowances,
+  type NewAllowance,
+} from './allowances.ts';
 export { assign, assignedGroups, forgetAssignments, setGroups, unassign } from './assignments.ts';
 export {
   addRuleToGroup,

@@ -5,6 +5,7 @@ import type { Kind, Snapshot } from '../documents/index.ts';
 import { SoftquotaError } from '../errors.ts';
 import { isSubject, type RuleSubject } from '../quota/index.ts';
 import { printable } from '../text/index.ts';
+import { allowanceKind } from './allowances.ts';
 import { place } from './order.ts';
 
 const rule = z.strictObject({
@@ -57,7 +58,7 @@ export const assignmentKind: Kind<Assignment> = {
 };
 
 /** The kinds of documents that decisions depend on. */
-export const policyKinds: readonly Kind<unknown>[] = [ruleKind, groupKind, assignmentKind];
+export const policyKinds: readonly Kind<unknown>[] = [ruleKind, groupKind, assignmentKind, allowanceKind];
 
 /** Throws `not_found`. */
 export function mustBeRule(snapshot: Snapshot, name: string): RuleDocument {

@@ -1,7 +1,14 @@
 /** The policy for each owner, compiled once and cached. */
 
 import type { Snapshot } from '../documents/index.ts';
-import { type CompiledGroup, compileGroup, type Group, type Standing } from '../quota/index.ts';
+import {
+  type ActiveAllowance,
+  type CompiledGroup,
+  compileGroup,
+  type Group,
+  type Standing,
+} from '../quota/index.ts';
+import { activeAllowance, allowanceKind } from './allowances.ts';
 import { assignedGroups, membersByGroup } from './assignments.ts';
 import { groupNamed } from './groups.ts';
 
@@ -11,6 +18,10 @@ const nobody: readonly number[] = [];
 export class Policy {
   readonly #snapshot: Snapshot;
   readonly #compiled = new Map<string, CompiledGroup | null>();
+  /** Tells whether anybody has an allowance; null: nobody has looked yet. */
+  #hasAllowances: boolean | null = null;
+  /** By the owner's id, as they count until the first of them ends. */
+  readonly #allowances = new Map<number, ActiveAllowance>();
   #members: ReadonlyMap<string, readonly number[]> | null = null;
   #defaults: { readonly names: readonly string[]; readonly groups: readonly CompiledGroup[] } | null = null;
 
@@ -25,6 +36,23 @@ export class Policy {
       this.#defaults = { names: defaultGroups, groups: this.#groups(new Set(defaultGroups)) };
     }
     return { assigned, defaults: this.#defaults.groups };
+  }
+
+  /**
+   * The allowances of an owner that have not ended at `now()`, the same object until one of them ends; null: none.
+   * The clock is read only for owners who have some.
+   */
+  allowanceOf(ownerId: number | null, now: () => number): ActiveAllowance | null {
+    this.#hasAllowances ??= !isNone(this.#snapshot.all(allowanceKind));
+    if (!this.#hasAllowances || ownerId === null) return null;
+    const known = this.#allowances.get(ownerId);
+    if (known === undefined && this.#snapshot.get(allowanceKind, String(ownerId)) === undefined) return null;
+    const time = now();
+    if (known !== undefined && known.until > time) return known;
+    const active = activeAllowance(this.#snapshot, ownerId, time);
+    if (active === null) this.#allowances.delete(ownerId);
+    else this.#allowances.set(ownerId, active);
+    return active;
   }
 
   /** The groups assigned to an owner, by name where none are: those of DEFAULT_GROUPS that exist. */
@@ -58,4 +86,9 @@ export class Policy {
     this.#compiled.set(name, compiled);
     return compiled;
   }
+}
+
+function isNone(entries: Iterable<unknown>): boolean {
+  for (const _ of entries) return false;
+  return true;
 }

@@ -11,7 +11,9 @@
  * the one that is named.
  */
 
+import { raisedGroup } from './allowance.ts';
 import {
+  type ActiveAllowance,
   type BuiltinGroup,
   builtinGroup,
   type CompiledGroup,
@@ -47,6 +49,8 @@ export interface Standing {
   readonly assigned: readonly CompiledGroup[];
   /** The existing ones of DEFAULT_GROUPS. */
   readonly defaults: readonly CompiledGroup[];
+  /** Raises every limit above 0; absent or null: there is none. */
+  readonly allowance?: ActiveAllowance | null;
 }
 
 /** The steps, in the order in which they are asked. */
@@ -62,6 +66,7 @@ interface Disabled {
   /** All bytes of the owner. */
   readonly used: number;
   readonly limit: -1;
+  readonly allowance?: never;
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly ['size:all'];
@@ -80,8 +85,10 @@ interface Ruled {
   readonly incoming: number;
   /** Where `burstBytes` counts: those that actions under way are expected to add. */
   readonly underWay: number;
-  /** The deciding rule's; -1: unlimited. */
+  /** The deciding rule's, with the allowance; -1: unlimited. */
   readonly limit: number;
+  /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
+  readonly allowance?: ActiveAllowance;
   /** Null for the built-in group, and so is `rule`. */
   readonly group: string | null;
   readonly rule: string | null;
@@ -110,6 +117,7 @@ interface NoMatch {
   readonly step: PrecedenceStep;
   readonly used: null;
   readonly limit: null;
+  readonly allowance?: never;
   readonly group: null;
   readonly rule: null;
   readonly subjects: readonly [];
@@ -174,8 +182,20 @@ export function limitsFor(
   return null;
 }
 
-/** The groups of a step; a step without groups is passed over. */
+/** The groups of a step, with allowances on top of their limits; a step without groups is passed over. */
 export function groupsAt(
+  step: PrecedenceStep,
+  settings: QuotaSettings,
+  standing: Standing,
+): readonly (CompiledGroup | BuiltinGroup)[] {
+  const groups = groupsOfStep(step, settings, standing);
+  const { allowance } = standing;
+  return allowance === undefined || allowance === null
+    ? groups
+    : groups.map(group => raisedGroup(group, allowance));
+}
+
+function groupsOfStep(
   step: PrecedenceStep,
   settings: QuotaSettings,
   standing: Standing,
@@ -305,7 +325,7 @@ function decisionBy(
 ): Decision {
   const { group, rule, used, reserved, underWay, headroom: left } = deciding;
   const limit = rule.limitBytes;
-  const common = {
+  const plain = {
     by: 'rule',
     step,
     used,
@@ -317,6 +337,7 @@ function decisionBy(
     incoming: settings.precise || isBurst(settings) ? addingBytes : 0,
     underWay,
   } as const;
+  const common = rule.allowance === undefined ? plain : { ...plain, allowance: rule.allowance };
   const adding = countedAdding(settings, addingBytes);
   // What is common first: an object that begins with a copy is made in one step.
   if (refuses(settings, left, adding)) {

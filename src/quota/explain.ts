@@ -18,7 +18,13 @@ import {
   refuses,
   type Standing,
 } from './decide.ts';
-import { type BuiltinGroup, type CompiledGroup, type CompiledRule, subjectBit } from './policy.ts';
+import {
+  type ActiveAllowance,
+  type BuiltinGroup,
+  type CompiledGroup,
+  type CompiledRule,
+  subjectBit,
+} from './policy.ts';
 import type { Reserved } from './reserved.ts';
 import type { RuleSubject, Subject } from './subjects.ts';
 import type { Usage } from './usage.ts';
@@ -32,8 +38,10 @@ export interface ExplainedRule {
   readonly used: number;
   /** Those of them that are reserved, and not measured yet. */
   readonly reserved: number;
-  /** -1: unlimited. */
+  /** With the allowance; -1: unlimited. */
   readonly limit: number;
+  /** The part of `limit` that the owner's allowances add; absent where they add nothing. */
+  readonly allowance?: ActiveAllowance;
   /** limit - used, below 0 when over; null: endless. At limit 0 it ranks below any other. */
   readonly headroom: number | null;
   readonly verdict: 'allows' | 'refuses';
@@ -98,6 +106,7 @@ export function explain(
       used,
       reserved: promised,
       limit: rule.limitBytes,
+      ...(rule.allowance === undefined ? {} : { allowance: rule.allowance }),
       headroom: rule.limitBytes === -1 ? null : rule.limitBytes - used,
       verdict: verdict(headroom),
       decided,

@@ -24,7 +24,7 @@ export {
 } from './explain.ts';
 export { type FindingCode, type LintedPolicy, type LintFinding, lint } from './lint.ts';
 export { longestName, nameFault, ownerKey } from './names.ts';
-export { type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
+export { type ActiveAllowance, type CompiledGroup, compileGroup, type Group, type Rule } from './policy.ts';
 export { type Reserved, type ReservedBytes, reservedUnder } from './reserved.ts';
 export {
   isLeaf,

@@ -19,10 +19,22 @@ export interface Group {
   readonly rules: readonly Rule[];
 }
 
+/** The allowances of one owner, as they count at one moment. */
+export interface ActiveAllowance {
+  /** Their sum, above 0. */
+  readonly bytes: number;
+  /** How many there are. */
+  readonly count: number;
+  /** When the first of them ends, in milliseconds since 1970. */
+  readonly until: number;
+}
+
 export interface CompiledRule {
   /** Null for the built-in group's only rule. */
   readonly name: string | null;
   readonly limitBytes: number;
+  /** The part of the limit that the owner's allowances add; absent where they add nothing. */
+  readonly allowance?: ActiveAllowance;
   readonly subjects: readonly RuleSubject[];
   /** The subjects that it answers for, as `subjectBit`s: those it names and all below them. */
   readonly covers: number;

@@ -1,6 +1,6 @@
 /** Lines of text about a decision. Each is complete by itself, and contains no control character. */
 
-import { formatBytes, formatUse, printable } from '../text/index.ts';
+import { formatBytes, formatMoment, formatUse, printable } from '../text/index.ts';
 import type { Decision } from './decide.ts';
 import { leafMask, type RuleSubject, type Subject, subjectsWithin } from './subjects.ts';
 
@@ -53,10 +53,10 @@ export function refusal(ownerName: string, subject: Subject, decision: Refusal):
   if (decision.burst !== null) {
     const underWay = decision.underWay > 0 ? `, ${formatBytes(decision.underWay)} are under way` : '';
     const more = `at most ${formatBytes(decision.burst)} may pass the limit at once`;
-    return `Too much under way: ${stands}${underWay}${brings === '' ? '' : `, ${brings}`}, and ${more}. Try again later.`;
+    return `Too much under way: ${stands}${underWay}${brings === '' ? '' : `, ${brings}`}, and ${more}. Try again later.${extra(decision)}`;
   }
   const isTold = brings !== '' && decision.used <= decision.limit;
-  return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.`;
+  return `${refusedBecause(decision)}: ${stands}${isTold ? `, and ${brings}` : ''}.${extra(decision)}`;
 }
 
 /** Repositories and wikis grow by pushes. */
@@ -73,7 +73,7 @@ function refusedBecause({ used, limit, reserved }: Extract<Refusal, { readonly b
 /** Warns of a reached threshold: `Quota warning: alice uses 9.2 GB of 10 GB (92 %).`; null if there is none. */
 export function warning(ownerName: string, decision: Decision): string | null {
   if (decision.warnPercent === null) return null;
-  return `Quota warning: ${use(printable(ownerName), decision)}.`;
+  return `Quota warning: ${use(printable(ownerName), decision)}.${extra(decision)}`;
 }
 
 /** Says how much an allowed owner uses: `alice uses 1.2 GB of 10 GB (12 %).` */
@@ -84,7 +84,17 @@ export function standing(ownerName: string, decision: Exclude<Decision, Refusal>
   if (decision.limit === -1) {
     return `${user(owner, decision.subjects)} ${formatBytes(decision.used)}; there is no limit.`;
   }
-  return `${use(owner, decision)}.`;
+  return `${use(owner, decision)}.${extra(decision)}`;
+}
+
+/** Says how much of the limit is there for a time only, as a sentence behind another one. */
+function extra({ allowance }: Measured): string {
+  if (allowance === undefined) return '';
+  const bytes = formatBytes(allowance.bytes);
+  const until = formatMoment(allowance.until);
+  return allowance.count === 1
+    ? ` ${bytes} of this limit are an allowance until ${until}.`
+    : ` ${bytes} of this limit are allowances; the first of them ends at ${until}.`;
 }
 
 type Measured = Extract<Decision, { readonly by: 'rule' }>;

@@ -6,6 +6,7 @@
 
 export { counted, formatCount } from './counts.ts';
 export { issueLines } from './issues.ts';
+export { formatMoment } from './moment.ts';
 export { printable, printableJson } from './printable.ts';
 export { shellQuoted } from './shell.ts';
 export { formatBytes, formatUse, type ParsedSize, parseSize, writeSize } from './sizes.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { leaves, subjects } from '../quota/index.ts';
 import { bytes } from './bytes.ts';
 
-export const eventKinds = ['refusal', 'threshold', 'policy', 'sign-in'] as const;
+export const eventKinds = ['refusal', 'threshold', 'policy', 'sign-in', 'request', 'allowance'] as const;
 
 const common = {
   id: z.string(),
@@ -100,6 +100,7 @@ export const policyEvent = z.object({ ...policyEventFields, kind: z.literal('pol
 });
 
 const names = z.array(z.string());
+const changes = z.array(z.object(become)).meta({ description: 'All changes.' });
 
 export const signInEvent = z
   .object({
@@ -128,7 +129,7 @@ export const signInEvent = z
       }),
     unmapped_count: z.number().int().optional().meta({ description: 'The number of these groups.' }),
     administration: z.enum(['given', 'ended', 'unchanged']),
-    changes: z.array(z.object(become)).meta({ description: 'All changes.' }),
+    changes,
   })
   .meta({
     id: 'SignInEvent',
@@ -136,8 +137,52 @@ export const signInEvent = z
       'A user signed in with an OAuth2 source, or a program sent claims of the source about a user.',
   });
 
+export const requestEvent = z
+  .object({
+    ...policyEventFields,
+    kind: z.literal('request'),
+    owner: z.string(),
+    action: z.enum(['asked', 'granted', 'declined', 'withdrawn']),
+    request: z.string().meta({ description: 'Its id.' }),
+    bytes: bytes.meta({ description: 'As it was asked for, or, like `until`, as it was granted.' }),
+    until: z.string().nullable(),
+    words: z.string().meta({ description: 'Why it was asked for, or the words of the answer.' }),
+    automatic: z
+      .boolean()
+      .meta({ description: 'Granted by `[requests] AUTO_GRANT` as it was asked for; `by` is the asker.' }),
+    allowance: z.string().nullable().meta({ description: 'The id of the allowance that was given.' }),
+    changes,
+  })
+  .meta({ id: 'RequestEvent', description: 'A request for more space was made or answered.' });
+
+export const allowanceEvent = z
+  .object({
+    ...policyEventFields,
+    kind: z.literal('allowance'),
+    owner: z.string(),
+    action: z.enum(['granted', 'ended']),
+    allowance: z.string().meta({ description: 'Its id.' }),
+    bytes,
+    until: z.string(),
+    why: z.string(),
+    request: z.string().nullable().meta({ description: 'The id of the request that it answered.' }),
+    changes,
+  })
+  .meta({
+    id: 'AllowanceEvent',
+    description:
+      'Somebody gave an owner extra bytes without a request, or ended an allowance; with `by` null it ended at its time.',
+  });
+
 export const event = z
-  .discriminatedUnion('kind', [refusalEvent, thresholdEvent, policyEvent, signInEvent])
+  .discriminatedUnion('kind', [
+    refusalEvent,
+    thresholdEvent,
+    policyEvent,
+    signInEvent,
+    requestEvent,
+    allowanceEvent,
+  ])
   .meta({ id: 'Event' });
 
 /** The kinds that owners see: who changed what of the policy is for administrators. */
@@ -150,6 +195,8 @@ export const ownEvent = z
 export type OwnEvent = z.infer<typeof ownEvent>;
 export type RefusalEvent = z.infer<typeof refusalEvent>;
 export type SignInEvent = z.infer<typeof signInEvent>;
+export type RequestEvent = z.infer<typeof requestEvent>;
+export type AllowanceEvent = z.infer<typeof allowanceEvent>;
 export type ThresholdEvent = z.infer<typeof thresholdEvent>;
 export type Event = z.infer<typeof event>;
 export type EventKind = (typeof eventKinds)[number];

@@ -28,6 +28,7 @@ export {
 export { knownName, mark, mostOf, text } from './bounds.ts';
 export { bytes } from './bytes.ts';
 export {
+  type AllowanceEvent,
   type Event,
   type EventKind,
   event,
@@ -36,6 +37,7 @@ export {
   ownEvent,
   ownEventKinds,
   type RefusalEvent,
+  type RequestEvent,
   refusalEvent,
   type SignInEvent,
   signInEvent,
@@ -97,6 +99,20 @@ export {
   type Simulation,
   simulation,
 } from './reasoning.ts';
+export {
+  type AddedAllowance,
+  type Allowance,
+  addedAllowance,
+  allowance,
+  declineOrder,
+  givenId,
+  grantOrder,
+  newAllowance,
+  newRequest,
+  requestStates,
+  type SpaceRequest,
+  spaceRequest,
+} from './requests.ts';
 export { type ScanReport, scanKinds, scanOrder, scanReport } from './scans.ts';
 export { type Session, type SessionRow, session, sessionRow, signIn, signInLink } from './sessions.ts';
 export { type OfferedSource, offeredSource } from './sign-in.ts';

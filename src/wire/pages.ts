@@ -17,6 +17,7 @@ export const pages = {
   rule: '/rules/{name}',
   policy: '/policy',
   tokens: '/tokens',
+  requests: '/requests',
   scans: '/scans',
   events: '/events',
   hosts: '/hosts',

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { isSubject, longestName, nameFault, type RuleSubject, subjects } from '../quota/index.ts';
 import { knownName, mostOf, text } from './bounds.ts';
 import { bytes } from './bytes.ts';
+import { allowance } from './requests.ts';
 import { usageTree } from './usage.ts';
 
 /** A name that a rule, a group or an owner is given. */
@@ -101,7 +102,15 @@ export const ownersGroups = z
   .meta({ id: 'OwnersGroups' });
 
 export const quotaInfo = z
-  .object({ used: usageTree, groups: z.array(group).readonly() })
+  .object({
+    used: usageTree,
+    groups: z.array(group).readonly().meta({ description: 'The rules as they are, without allowances.' }),
+    allowances: z
+      .array(allowance)
+      .readonly()
+      .optional()
+      .meta({ description: 'Extra bytes on top of each limit above 0; left out if there are none.' }),
+  })
   .meta({ id: 'QuotaInfo', description: 'The usage of an owner, and the effective groups.' });
 
 export type QuotaInfo = z.infer<typeof quotaInfo>;

@@ -5,6 +5,7 @@ import { leaves, subjects } from '../quota/index.ts';
 import { knownName, mostOf } from './bounds.ts';
 import { bytes } from './bytes.ts';
 import { groupsRule, limit, newGroup, newRule } from './policy.ts';
+import { addedAllowance } from './requests.ts';
 import { ownerType, verdict } from './usage.ts';
 
 const named = z.array(z.string()).readonly().meta({ description: 'The subjects of the rule.' });
@@ -16,7 +17,10 @@ const explainedRule = z
     subjects: named,
     used: bytes.meta({ description: 'The usage by this rule, with the bytes that are reserved.' }),
     reserved: bytes.meta({ description: 'Those of them that are reserved and not measured yet.' }),
-    limit: bytes.meta({ description: '-1: unlimited.' }),
+    limit: bytes.meta({ description: '-1: unlimited. Allowances are added to it.' }),
+    allowance: addedAllowance
+      .optional()
+      .meta({ description: 'The part of `limit` that allowances add; left out if they add nothing.' }),
     headroom: bytes.nullable().meta({ description: 'limit - used; null if unlimited.' }),
     verdict: z.enum(['allows', 'refuses']),
     decided: z.boolean().meta({ description: 'True for the deciding one.' }),

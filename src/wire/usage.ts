@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
+import { addedAllowance, allowance } from './requests.ts';
 
 export const usageTree = z
   .object({
@@ -27,7 +28,12 @@ export const verdict = z
     used: bytes
       .nullable()
       .meta({ description: 'The usage by the deciding rule; null if no rule covers the subject.' }),
-    limit: bytes.nullable().meta({ description: '-1 if unlimited; null if no rule covers the subject.' }),
+    limit: bytes.nullable().meta({
+      description: '-1 if unlimited; null if no rule covers the subject. Allowances are added to it.',
+    }),
+    allowance: addedAllowance
+      .optional()
+      .meta({ description: 'The part of `limit` that allowances add; left out if they add nothing.' }),
     group: z.string().nullable().meta({ description: 'The deciding group; null for the built-in one.' }),
     rule: z.string().nullable().meta({ description: 'The deciding rule; null for the built-in one.' }),
   })
@@ -89,6 +95,9 @@ export const ownerReport = ownerRow
         'Largest first; of each source its 1,000 largest, of each other host that shares the quota its 20 largest.',
     }),
     decisions: z.record(z.string(), verdict).meta({ description: 'By subject.' }),
+    allowances: z.array(allowance).readonly().meta({
+      description: 'Extra bytes that have not ended, the first to end first.',
+    }),
   })
   .meta({ id: 'OwnerReport', description: 'One owner with all there is to say.' });
 
@@ -104,6 +113,15 @@ export const ownReport = ownerReport
     mode: z
       .enum(['enforce', 'report'])
       .meta({ description: '`report`: what is refused is let through all the same.' }),
+    may_ask: z.boolean().meta({ description: '`[requests] ENABLED`: whether more space can be asked for.' }),
+    auto_grant: z
+      .object({
+        bytes: bytes.meta({ description: 'At most.' }),
+        seconds: z.number().meta({ description: 'For at most so long.' }),
+        every_seconds: z.number().meta({ description: 'Once in so long.' }),
+      })
+      .nullable()
+      .meta({ description: '`[requests] AUTO_GRANT`: what is granted at once; null if nothing is.' }),
     contact: z.string().nullable().meta({ description: '`[hooks] CONTACT`: whom to turn to.' }),
     warn_at: z.array(z.number().int()).readonly().meta({ description: '`[quota] WARN_AT`, in percent.' }),
   })

@@ -48,6 +48,20 @@ async function sourcePath(world: World, below = ''): Promise<string> {
   return `/admin/auths/${id}${below}`;
 }
 
+const more = { bytes: 1000, until: '2030-01-01T00:00:00Z', why: 'a release' };
+const withId = z.object({ id: z.string() });
+
+/** The id of the request that is open; of none where whoever tells the story could not ask. */
+async function openRequest(world: World): Promise<string> {
+  const { json } = await world.must(200, 'GET', '/admin/quota/requests?state=open');
+  return z.array(withId).parse(json)[0]?.id ?? 'none';
+}
+
+/** The id of a request that somebody makes. */
+async function newRequestOf(world: World, as: Person): Promise<string> {
+  return withId.parse((await world.must(201, 'POST', '/user/quota/requests', { as, body: more })).json).id;
+}
+
 /** Those of what hosts share. */
 export const shared: Readonly<Record<string, Example>> = {
   listHosts: get('/admin/quota/hosts'),
@@ -104,6 +118,31 @@ export const examples: Readonly<Record<string, Example | ((world: World) => Prom
   listEventsOfOrganization: get('/orgs/acme/quota/events', 'alice'),
   getOverview: get('/admin/quota/overview'),
   getHistory: get('/admin/quota/history?owner=alice&range=day'),
+
+  requestSpaceForCaller: { ...post('/user/quota/requests', more), as: 'alice' },
+  listRequestsOfCaller: get('/user/quota/requests', 'alice'),
+  withdrawRequestOfCaller: async world => ({
+    ...remove(`/user/quota/requests/${await openRequest(world)}`),
+    as: 'alice',
+  }),
+  requestSpaceForOrganization: { ...post('/orgs/acme/quota/requests', more), as: 'alice' },
+  listRequestsOfOrganization: get('/orgs/acme/quota/requests', 'alice'),
+  withdrawRequestOfOrganization: async world => ({
+    ...remove(`/orgs/acme/quota/requests/${await openRequest(world)}`),
+    as: 'alice',
+  }),
+  listRequests: get('/admin/quota/requests?state=withdrawn'),
+  grantRequest: async world =>
+    post(`/admin/quota/requests/${await newRequestOf(world, 'bob')}/grant`, { words: 'for now' }),
+  declineRequest: async world =>
+    post(`/admin/quota/requests/${await newRequestOf(world, 'carol')}/decline`, { words: 'no' }),
+  createAllowance: post('/admin/users/bob/quota/allowances', more),
+  listAllowances: get('/admin/users/bob/quota/allowances'),
+  endAllowance: async world => {
+    const path = '/admin/users/bob/quota/allowances';
+    const { json } = await world.must(200, 'GET', path);
+    return remove(`${path}/${z.array(withId).parse(json)[0]?.id}`);
+  },
 
   removeUserFromGroup: remove(`${groups}/free/users/alice`),
   setGroupsOfUser: post('/admin/users/alice/quota/groups', { groups: ['free'] }),

@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import t from 'tap';
 import { backupOf, parseBackup, type Restored, restore } from '../../src/backup/index.ts';
 import type { Ledger } from '../../src/ledger/index.ts';
-import { assign, createGroup, createRule, rulesIn } from '../../src/policy/index.ts';
+import { assign, createAllowance, createGroup, createRule, rulesIn } from '../../src/policy/index.ts';
 import { leaves, subjects } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
-import { lfs, World, walk } from '../ledger/world.ts';
+import { lfs, SetClock, World, walk } from '../ledger/world.ts';
 import { event, oddStrings } from '../store/records.ts';
 
 /** Who is known, and what may start. */
@@ -35,6 +35,41 @@ async function restored(world: World, text: string, replace = false): Promise<Re
     await store.close();
   }
 }
+
+t.test(
+  'allowances decide the same after a restore, and those that ended meanwhile count no more',
+  async t => {
+    const clock = new SetClock();
+    const before = new World(t, { clock });
+    const ledger = await before.open();
+    for (const [name, hours] of [
+      ['alice', 1],
+      ['bob', 3],
+    ] as const) {
+      walk(ledger, `${name}/app`, 1);
+      await ledger.documents.transact(transaction => {
+        createAllowance(transaction.changes, transaction.mustBeOwner(name).id, {
+          bytes: 5000,
+          until: clock.wall() + hours * 3_600_000,
+          why: 'a release',
+          grantedBy: null,
+          grantedAt: clock.wall(),
+          request: null,
+          automatic: false,
+        });
+      });
+    }
+    const text = await written(ledger);
+    await before.close();
+    const after = new World(t, { clock });
+    await restored(after, text);
+    const limits = (opened: Ledger) =>
+      ['alice', 'bob'].map(name => opened.decide(name, 'size:all').decision.limit);
+    t.strictSame(limits(await after.open()), [15_000, 15_000]);
+    clock.pass(2 * 3_600_000);
+    t.strictSame(limits(await after.open()), [10_000, 15_000]);
+  },
+);
 
 t.test('owners, and what programs reported, decide the same after a restore', async t => {
   const anyReport = fc.record({

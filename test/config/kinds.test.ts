@@ -28,6 +28,20 @@ const examples: Readonly<Record<string, readonly [taken: readonly string[], refu
     ['', '1', '100', '90, 80, 90'],
     ['0', '101', '80%', '80.5', '-1'],
   ],
+  'requests.AUTO_GRANT': [
+    ['', '2G for 30d, once in 90d', ' 500MiB  FOR 12h ,once in 4w', '1,000M for 1s, Once In 36500d'],
+    [
+      '2G',
+      '2G for 30d',
+      '2G for 30d once in 90d',
+      '0 for 30d, once in 90d',
+      '-1 for 30d, once in 90d',
+      'much for 30d, once in 90d',
+      '2G for a month, once in 90d',
+      '2G for 3651d, once in 90d',
+      '2G for 30d, once in a while',
+    ],
+  ],
   'server.SOCKET_MODE': [
     ['0660', '600', '0777'],
     ['', '8', '0o660', '1777', '0680', 'rw-rw----'],

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import t, { type Test } from 'tap';
 import { buildProgram } from '../../src/commands/index.ts';
+import { allowance } from '../../src/wire/index.ts';
 import { mountSmall } from '../faults/small-disk.ts';
 import { startSingle } from '../store/redis-servers.ts';
 import { until } from './ask.ts';
@@ -14,6 +15,7 @@ import { fleetHost } from './fleet-hosts.ts';
 import { RecordedForgejo, recordedCases } from './recorded-forgejo.ts';
 import { must, type Run, run } from './run.ts';
 import { Server } from './server.ts';
+import { askForMore, inAnHour } from './space-requests.ts';
 
 t.setTimeout(600_000);
 
@@ -36,6 +38,11 @@ async function linesOf(t: Test, server: Server): Promise<readonly (readonly stri
   await writeFile(file('claims.json'), '{"sub": "1", "groups": []}');
   const { url, token } = await RecordedForgejo.open(t, recordedCases().slice(0, 2));
   await writeFile(file('token'), token);
+  const requests = (await askForMore(server, ['carol', 'dave'])).map(({ id }) => id);
+  const given = await server.ask('admin', '/api/v1/admin/users/carol/quota/allowances', {
+    body: { bytes: 1, until: inAnHour(), why: 'to be ended' },
+  });
+  const { id: kept } = allowance.parse(JSON.parse(given.text));
   return [
     ['serve', '--check-config'],
     ['serve', '--print-config'],
@@ -63,6 +70,12 @@ async function linesOf(t: Test, server: Server): Promise<readonly (readonly stri
     ['user', 'show', 'bob'],
     ['user', 'edit', 'bob', '--email', 'bob@git.example'],
     ['user', 'set-groups', 'bob', '--none'],
+    ['request', 'list'],
+    ['request', 'grant', requests[0] ?? '', '--for', '1d'],
+    ['request', 'decline', requests[1] ?? '', '--words', 'no'],
+    ['allowance', 'create', 'alice', '--size', '1M', '--for', '1d', '--why', 'a release'],
+    ['allowance', 'list', 'alice'],
+    ['allowance', 'end', 'carol', kept],
     ['token', 'create', '--user', 'bob', '--name', 'lost'],
     ['token', 'list', '--user', 'bob'],
     ['token', 'revoke', 'kept', '--user', 'bob'],

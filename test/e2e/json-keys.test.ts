@@ -9,6 +9,7 @@ import { oddKeys } from '../api/keys.ts';
 import { Gitolite } from './gitolite.ts';
 import { RecordedForgejo, recordedCases } from './recorded-forgejo.ts';
 import { Server } from './server.ts';
+import { askForMore } from './space-requests.ts';
 
 t.setTimeout(300_000);
 
@@ -69,6 +70,7 @@ t.test('every command with --json prints keys in snake_case', async t => {
   const saved = join(server.folder, 'saved.json');
   const elsewhere = join(server.folder, 'elsewhere');
   await mkdir(elsewhere);
+  const requests = (await askForMore(server, ['carol', 'dave'])).map(({ id }) => id);
   const examples: Readonly<Record<string, readonly string[]>> = {
     scan: ['--verify'],
     check: ['alice'],
@@ -87,6 +89,11 @@ t.test('every command with --json prints keys in snake_case', async t => {
     'user edit': ['acme', '--full-name', 'Acme'],
     'user show': ['acme'],
     'user list': [],
+    'request list': ['--state', 'all'],
+    'request grant': [requests[0] ?? '', '--for', '1d'],
+    'request decline': [requests[1] ?? '', '--words', 'no'],
+    'allowance create': ['alice', '--size', '1M', '--for', '1d', '--why', 'a release'],
+    'allowance list': ['alice'],
     'token create': ['--user', 'alice'],
     'token list': ['--user', 'alice'],
     'sign-in-link': ['--user', 'alice'],

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { Ledger } from '../../src/ledger/index.ts';
 import { Totals } from '../../src/overview/index.ts';
+import { createAllowance, endAllowance } from '../../src/policy/index.ts';
 import { leaves, noUsage } from '../../src/quota/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { directoryFor, lfs, repos, settings, silentLog, walk } from '../ledger/world.ts';
@@ -60,6 +61,32 @@ t.test('what passes 2^53 - 1 together stands at that, and comes down to the byte
   walk(ledger, 'bob/app', 4);
   await totals.settled();
   t.equal(totals.figures.usage[leaves.indexOf(repos)], 7);
+});
+
+t.test('an owner over the limit is not over it while an allowance covers that', async t => {
+  const { ledger, totals } = await world(t);
+  walk(ledger, 'alice/app', 12_000);
+  await totals.settled();
+  t.match(totals.figures, { over: 1, near: 0 });
+  const id = await ledger.documents.transact(transaction => {
+    const owner = transaction.mustBeOwner('alice');
+    return createAllowance(transaction.changes, owner.id, {
+      bytes: 5000,
+      until: Date.now() + 3_600_000,
+      why: 'a release',
+      grantedBy: null,
+      grantedAt: Date.now(),
+      request: null,
+      automatic: false,
+    }).id;
+  });
+  await totals.settled();
+  t.match(totals.figures, { over: 0, near: 1 });
+  await ledger.documents.transact(transaction => {
+    endAllowance(transaction.changes, transaction.mustBeOwner('alice').id, id);
+  });
+  await totals.settled();
+  t.match(totals.figures, { over: 1, near: 0 });
 });
 
 t.test('an owner of whom only no bytes were reported is counted', async t => {

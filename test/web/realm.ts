@@ -61,6 +61,7 @@ export function administratorsPages(names: readonly string[]): readonly string[]
         'groups',
         'rules',
         'policy',
+        'requests',
         'scans',
         'events',
         'hosts',

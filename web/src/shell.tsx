@@ -51,6 +51,7 @@ const administration: readonly (readonly [words: string, page: PageId, below?: P
   ['Groups', 'groups', 'group'],
   ['Rules', 'rules', 'rule'],
   ['Policy', 'policy'],
+  ['Requests', 'requests'],
   ['Scans', 'scans'],
   ['Events', 'events'],
   ['Hosts', 'hosts'],

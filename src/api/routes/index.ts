@@ -3,6 +3,7 @@
 import type { Route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { aboutRoutes } from './about.ts';
+import { allowanceRoutes } from './allowances.ts';
 import { authLinkRoutes } from './auth-links.ts';
 import { authRoutes } from './auths.ts';
 import { claimRoutes } from './claims.ts';
@@ -16,6 +17,8 @@ import { overviewRoutes } from './overview.ts';
 import { ownFigureRoutes } from './own-figures.ts';
 import { ownQuotaRoutes } from './own-quotas.ts';
 import { policyRoutes } from './policy.ts';
+import { requestAnswerRoutes } from './request-answers.ts';
+import { requestRoutes } from './requests.ts';
 import { ruleRoutes } from './rules.ts';
 import { scanRoutes } from './scans.ts';
 import { sessionRoutes } from './sessions.ts';
@@ -32,7 +35,10 @@ export function allRoutes(services: ApiServices): readonly Route[] {
     ...groupRoutes(services),
     ...groupUserRoutes(services),
     ...userQuotaRoutes(services),
+    ...allowanceRoutes(services),
     ...ownQuotaRoutes(services),
+    ...requestRoutes(services),
+    ...requestAnswerRoutes(services),
     ...ownFigureRoutes(services),
     ...overviewRoutes(services),
     ...usageRoutes(services),

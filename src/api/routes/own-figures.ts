@@ -17,6 +17,7 @@ import {
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
+import { autoGrantShown } from './asked.ts';
 import { eventsAnswer, eventsPage, tellNext } from './events.ts';
 import { range } from './overview.ts';
 import { pastShown } from './past.ts';
@@ -99,8 +100,9 @@ function figureRoutes<Params extends z.ZodObject>(
 }
 
 async function ownReportOf(services: ApiServices, name: string): Promise<OwnReport> {
-  const { ledger, contact, scanner } = services;
+  const { ledger, contact, scanner, asking } = services;
   const { known, units, ...report } = await reportOf(services, name, mostUnits);
+  const { enabled, autoGrant } = asking();
   const { mode, warnAt } = ledger.settings;
   const roots = scanner.places().map(({ path }) => path);
   return {
@@ -108,6 +110,8 @@ async function ownReportOf(services: ApiServices, name: string): Promise<OwnRepo
     units: units.slice(0, mostUnits).map(unit => ({ ...unit, name: unitName(unit, roots) })),
     unit_count: ledger.shares.unitCountOf(name),
     mode,
+    may_ask: enabled,
+    auto_grant: autoGrant === null ? null : autoGrantShown(autoGrant),
     contact: contact(),
     warn_at: warnAt,
   };

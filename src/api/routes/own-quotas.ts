@@ -4,12 +4,14 @@
 
 import { z } from 'zod';
 import type { KnownUnit } from '../../ledger/index.ts';
+import { allowancesOf } from '../../policy/index.ts';
 import { type Leaf, leafMask, leaves, type Subject } from '../../quota/index.ts';
 import { askedSubject, ownQuotaInfo, usedUnit } from '../../wire/index.ts';
 import { forgivingPage, pageOf, pagingHeaders, tellPages } from '../pages.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { unitName } from '../unit-name.ts';
+import { allowanceShown } from './asked.ts';
 import { ownQuotaShown } from './shapes.ts';
 import { callersOwn, organizationsOwn, type Whose } from './whose.ts';
 
@@ -33,7 +35,7 @@ const mostUnits = 100_000;
 const unitsQuery = z.object(forgivingPage({ usual: 50, most: 1000 }));
 
 function quotaRoutes<Params extends z.ZodObject>(
-  { ledger, scanner, baseUrl }: ApiServices,
+  { documents, ledger, scanner, baseUrl, now }: ApiServices,
   { of, path, tag, access, params, owner }: Whose<Params>,
 ): readonly Route[] {
   const common = { method: 'get', tag, access, params, faults: [404] } as const;
@@ -46,7 +48,9 @@ function quotaRoutes<Params extends z.ZodObject>(
       answer: { status: 200, description: 'Use and limits', schema: ownQuotaInfo },
       handle: (input, { caller }) => {
         const found = owner(input.params, caller);
-        return ownQuotaShown(found, ledger.policy.groupsOf(found.id, ledger.settings.defaultGroups));
+        const groups = ledger.policy.groupsOf(found.id, ledger.settings.defaultGroups);
+        const allowances = allowancesOf(documents.snapshot, found.id, now());
+        return ownQuotaShown(found, groups, allowances.map(allowanceShown));
       },
     }),
     route({

@@ -1,40 +1,39 @@
 /** Reports about one owner, to administrators and to the owner. */
 
 import type { Ledger, OwnerUsage } from '../../ledger/index.ts';
+import { allowancesOf } from '../../policy/index.ts';
 import { asTree, subjects } from '../../quota/index.ts';
 import type { OwnerReport, OwnerRow, UnitRow } from '../../wire/index.ts';
 import type { ApiServices } from '../services.ts';
+import { allowanceShown } from './asked.ts';
+import { verdictShown } from './shapes.ts';
 
 export function rowOf(ledger: Ledger, owner: OwnerUsage): OwnerRow {
   const decision = ledger.deciderFor(owner)('size:all');
-  const { allowed, used, limit, group, rule } = decision;
   return {
     name: owner.name,
     type: owner.type,
     tree: asTree(owner.usage),
     total: reportTotal(owner),
-    used,
-    limit,
+    ...verdictShown(decision),
     percent: percentOf(decision),
-    group,
-    rule,
-    allowed,
     measured_at: owner.measuredAt === null ? null : new Date(owner.measuredAt).toISOString(),
     partial: owner.partial,
     stale: owner.stale,
   };
 }
 
+type ReportServices = Pick<ApiServices, 'documents' | 'ledger' | 'scanner' | 'host' | 'now'>;
+
 /** Tells the `most` largest units of each source. */
 export async function reportOf(
-  { ledger, scanner, host }: Pick<ApiServices, 'ledger' | 'scanner' | 'host'>,
+  { documents, ledger, scanner, host, now }: ReportServices,
   name: string,
   most: number,
 ): Promise<OwnerReport> {
   const owner = ledger.ownerUsage(name);
   const decisions = subjects.map(subject => {
-    const { allowed, used, limit, group, rule } = ledger.deciderFor(owner)(subject);
-    return [subject, { allowed, used, limit, group, rule }];
+    return [subject, verdictShown(ledger.deciderFor(owner)(subject))];
   });
   const rulers = scanner.rulers();
   const units = (await ledger.shares.unitsOf(owner.name, { most })).map((unit): UnitRow => {
@@ -57,6 +56,8 @@ export async function reportOf(
     known: owner.id !== null,
     units,
     decisions: Object.fromEntries(decisions),
+    allowances:
+      owner.id === null ? [] : allowancesOf(documents.snapshot, owner.id, now()).map(allowanceShown),
   };
 }
 

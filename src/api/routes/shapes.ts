@@ -5,7 +5,9 @@ import { profileOf } from '../../identity/index.ts';
 import type { OwnerUsage } from '../../ledger/index.ts';
 import type * as policy from '../../policy/index.ts';
 import {
+  type ActiveAllowance,
   asTree,
+  type Decision,
   type Group as HeldGroup,
   type Rule as HeldRule,
   type Leaf,
@@ -15,6 +17,8 @@ import type { ScanRun } from '../../scan/index.ts';
 import type { OwnerRecord } from '../../store/index.ts';
 import { formatBytes } from '../../text/index.ts';
 import type {
+  AddedAllowance,
+  Allowance,
   Explanation,
   Group,
   OwnQuotaInfo,
@@ -23,6 +27,7 @@ import type {
   RuleEdit,
   ScanReport,
   User,
+  Verdict,
 } from '../../wire/index.ts';
 
 export function ruleShown({ name, limitBytes, subjects }: HeldRule): Rule {
@@ -33,18 +38,46 @@ export function groupShown({ name, rules }: HeldGroup): Group {
   return { name, rules: rules.map(ruleShown) };
 }
 
-export function quotaShown({ usage }: OwnerUsage, groups: readonly HeldGroup[]): QuotaInfo {
-  return { used: asTree(usage), groups: groups.map(groupShown) };
+export function quotaShown(
+  { usage }: OwnerUsage,
+  groups: readonly HeldGroup[],
+  allowances: readonly Allowance[],
+): QuotaInfo {
+  return { used: asTree(usage), groups: groups.map(groupShown), ...ifAny(allowances) };
 }
 
 /** Without names, which are for administrators. */
-export function ownQuotaShown({ usage }: OwnerUsage, groups: readonly HeldGroup[]): OwnQuotaInfo {
+export function ownQuotaShown(
+  { usage }: OwnerUsage,
+  groups: readonly HeldGroup[],
+  allowances: readonly Allowance[],
+): OwnQuotaInfo {
   return {
     used: asTree(usage),
     groups: groups.map(({ rules }) => ({
       rules: rules.map(({ limitBytes, subjects }) => ({ limit: limitBytes, subjects })),
     })),
+    ...ifAny(allowances),
   };
+}
+
+/** Clients of Forgejo know no such field, so it is there only where there is something to say. */
+function ifAny(allowances: readonly Allowance[]): { readonly allowances?: readonly Allowance[] } {
+  return allowances.length === 0 ? {} : { allowances };
+}
+
+/** A decision in short. */
+export function verdictShown({ allowed, used, limit, group, rule, allowance }: Decision): Verdict {
+  return { allowed, used, limit, group, rule, ...allowanceAdded(allowance) };
+}
+
+/** The part of a limit that allowances add; none where they add nothing. */
+function allowanceAdded(allowance: ActiveAllowance | undefined): {
+  readonly allowance?: AddedAllowance;
+} {
+  return allowance === undefined
+    ? {}
+    : { allowance: { ...allowance, until: new Date(allowance.until).toISOString() } };
 }
 
 export function userShown(snapshot: Snapshot, { id, name, type, since }: OwnerRecord): User {
@@ -74,7 +107,7 @@ export function explanationShown(
   rulers: ReadonlyMap<Leaf, string>,
 ): Explanation {
   const { enabled, refuseWhen, uncovered, precise, burstBytes, mode, totalBytes } = settings;
-  const { by, step, allowed, used, limit, group, rule, subjects, warnPercent } = decision;
+  const { by, step, allowed, used, limit, group, rule, subjects, warnPercent, allowance } = decision;
   const { reserved, underWay } = decision.by === 'rule' ? decision : nothingReserved;
   return {
     subject,
@@ -88,7 +121,13 @@ export function explanationShown(
       total_bytes: totalBytes,
     },
     adding_bytes: addingBytes,
-    steps,
+    steps: steps.map(({ step, groups }) => ({
+      step,
+      groups: groups.map(group => ({
+        ...group,
+        rules: group.rules.map(({ allowance: added, ...rule }) => ({ ...rule, ...allowanceAdded(added) })),
+      })),
+    })),
     rulers: [...rulers].map(([leaf, ruler]) => ({ subject: leaf, ruler })),
     decision: {
       by,
@@ -96,6 +135,7 @@ export function explanationShown(
       allowed,
       used,
       limit,
+      ...allowanceAdded(allowance),
       group,
       rule,
       subjects,

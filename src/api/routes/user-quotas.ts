@@ -1,17 +1,18 @@
 /** `/admin/users/{user}/quota`: what any owner uses, and the groups of it. */
 
 import { z } from 'zod';
-import { setGroups } from '../../policy/index.ts';
+import { allowancesOf, setGroups } from '../../policy/index.ts';
 import { knownName, ownersGroups, quotaInfo } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner, ownerToAssign } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
+import { allowanceShown } from './asked.ts';
 import { quotaShown } from './shapes.ts';
 
 const params = z.object({ user: knownName });
 
-export function userQuotaRoutes({ documents, ledger, autoCreate }: ApiServices): readonly Route[] {
+export function userQuotaRoutes({ documents, ledger, autoCreate, now }: ApiServices): readonly Route[] {
   return [
     route({
       id: 'getQuotaOfUser',
@@ -25,7 +26,9 @@ export function userQuotaRoutes({ documents, ledger, autoCreate }: ApiServices):
       answer: { status: 200, description: 'Use and groups', schema: quotaInfo },
       handle: named => {
         const owner = knownOwner(ledger, named.params.user);
-        return quotaShown(owner, ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups));
+        const groups = ledger.policy.groupsOf(owner.id, ledger.settings.defaultGroups);
+        const allowances = allowancesOf(documents.snapshot, owner.id, now());
+        return quotaShown(owner, groups, allowances.map(allowanceShown));
       },
     }),
     route({

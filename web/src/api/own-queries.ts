@@ -12,7 +12,8 @@ export type Own = { readonly is: 'me' } | { readonly is: 'organization'; readonl
 /** Whose history: one's own, or as an administrator one owner's or that of all together. */
 export type HistoryOf = Own | { readonly is: 'owner'; readonly name: string } | { readonly is: 'all' };
 
-function quotaOf(own: Own): readonly string[] {
+/** The path of the quota of an owner. */
+export function quotaOf(own: Own): readonly string[] {
   return own.is === 'me' ? ['user', 'quota'] : ['orgs', own.name, 'quota'];
 }
 

@@ -29,9 +29,11 @@ const advice: Readonly<Record<Leaf, string>> = {
 export interface AdviceProps {
   readonly usage: Usage;
   readonly contact: string | null;
+  /** The page has a form to ask for more. */
+  readonly mayAsk: boolean;
 }
 
-export function Advice({ usage, contact }: AdviceProps) {
+export function Advice({ usage, contact, mayAsk }: AdviceProps) {
   const largest = advised(usage);
   return (
     <Panel title="How to free space">
@@ -55,7 +57,7 @@ export function Advice({ usage, contact }: AdviceProps) {
         )}
         <p>
           {contact === null ? (
-            'If that is not enough, ask the administrator for more space.'
+            `If that is not enough, ask for more space${mayAsk ? ' below' : ': turn to the administrator'}.`
           ) : (
             <>
               If that is not enough, ask for more space: <Contact>{contact}</Contact>

@@ -10,6 +10,7 @@ import { Answered, Empty } from '../parts/states.tsx';
 import { Units } from '../parts/units.tsx';
 import { usageIn } from '../usage.ts';
 import { Advice } from './advice.tsx';
+import { MoreSpace } from './more-space.tsx';
 import { Refusals } from './refusals.tsx';
 import { Standing } from './standing.tsx';
 import { rulingsIn, worst } from './verdicts.ts';
@@ -27,11 +28,14 @@ export function OwnUsage({ own, children }: OwnUsageProps) {
       {figures => {
         const rulings = rulingsIn(figures.decisions);
         const isFine = worst(rulings, figures.warn_at) === 'fine';
-        const advice = <Advice usage={usageIn(figures.tree)} contact={figures.contact} />;
+        const advice = (
+          <Advice usage={usageIn(figures.tree)} contact={figures.contact} mayAsk={figures.may_ask} />
+        );
         return (
           <>
             <Standing own={own} report={figures} />
             {!isFine && advice}
+            <MoreSpace own={own} report={figures} />
             <Largest report={figures} />
             <History of={own} />
             <Refusals own={own} />

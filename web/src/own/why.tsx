@@ -8,6 +8,7 @@ import { type Own, ownExplanationQuery } from '../api/own-queries.ts';
 import { Name } from '../parts/name.tsx';
 import { Reasoning } from '../parts/reasoning.tsx';
 import { Answered } from '../parts/states.tsx';
+import { Added } from '../parts/verdict.tsx';
 import { listWords } from './verdicts.ts';
 
 export interface WhyProps {
@@ -62,6 +63,7 @@ function Reason({ explained: { subject, decision, settings } }: { explained: Exp
     <>
       {rule} allows {stored}
       {allowed ? '.' : `. To add data again, ${whatToFree(used - limit, settings)}.`}
+      <Added verdict={decision} />
     </>
   );
 }

@@ -12,6 +12,9 @@ const kinds = [
   ['refusal', 'refusals'],
   ['threshold', 'thresholds reached'],
   ['policy', 'policy changes'],
+  ['sign-in', 'sign-ins'],
+  ['request', 'requests for more space'],
+  ['allowance', 'extra space'],
 ] as const satisfies readonly (readonly [EventKind | '', string])[];
 
 const pageSize = 50;

@@ -14,6 +14,7 @@ import { Overview } from './overview.tsx';
 import { Owner } from './owner.tsx';
 import { Owners } from './owners.tsx';
 import { Policy } from './policy.tsx';
+import { Requests } from './requests.tsx';
 import { Rule } from './rule.tsx';
 import { Rules } from './rules.tsx';
 import { Scans } from './scans.tsx';
@@ -31,6 +32,7 @@ export const views: Readonly<Partial<Record<PageId, View>>> = {
   rules: Rules,
   rule: Rule,
   policy: Policy,
+  requests: Requests,
   tokens: TokensOfAnybody,
   scans: Scans,
   events: Events,

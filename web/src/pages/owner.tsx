@@ -20,6 +20,7 @@ import { Verdict } from '../parts/verdict.tsx';
 import { to } from '../place.ts';
 import { usageIn } from '../usage.ts';
 import { OwnerAccount } from './owner-account.tsx';
+import { OwnerAllowances } from './owner-allowances.tsx';
 import { OwnerGroups } from './owner-groups.tsx';
 import { OwnerMembers } from './owner-members.tsx';
 import { OwnerVerdicts } from './owner-verdicts.tsx';
@@ -48,6 +49,7 @@ function Known({ report }: { report: OwnerReport }) {
     <>
       <Stored report={report} />
       <OwnerVerdicts report={report} />
+      <OwnerAllowances report={report} />
       <OwnerGroups name={name} />
       <Panel title="Repositories and other data">
         {units.length === 0 ? <Empty>Nothing is stored.</Empty> : <Units units={units} />}

@@ -2,11 +2,11 @@
 
 import { useInfiniteQuery } from '@tanstack/preact-query';
 import { subjectWords } from '../../../src/quota/index.ts';
-import { printable, printableJson } from '../../../src/text/index.ts';
+import { formatBytes, printable, printableJson } from '../../../src/text/index.ts';
 import type { Event } from '../../../src/wire/index.ts';
 import { type EventsAsked, eventsQuery } from '../api/queries.ts';
 import { to } from '../place.ts';
-import { counted, Time } from './figures.tsx';
+import { counted, Time, timeWords } from './figures.tsx';
 import { useWords } from './limit-words.ts';
 import { Name } from './name.tsx';
 import { Answered, Empty } from './states.tsx';
@@ -100,7 +100,61 @@ export function What({ event }: { readonly event: Event }) {
           </details>
         </>
       );
+    case 'sign-in':
+      return (
+        <>
+          <span class="mark">signed in</span> with <Name>{event.source.name}</Name>
+        </>
+      );
+    case 'request':
+      return (
+        <>
+          <span class={`mark ${requestMarks[event.action]}`}>{requestWords[event.action]}</span>{' '}
+          {moreWords(event)}
+          {event.automatic ? ', automatically' : ''}, by {authorWords(event.by)}
+          {event.words !== '' && (
+            <p class="quiet-text">
+              <Name>{event.words}</Name>
+            </p>
+          )}
+        </>
+      );
+    case 'allowance':
+      return (
+        <>
+          <span class="mark">{event.action === 'granted' ? 'extra space given' : 'extra space ended'}</span>{' '}
+          {moreWords(event)}
+          {event.action === 'ended' && event.by === null ? ', at its end' : `, by ${authorWords(event.by)}`}
+          <p class="quiet-text">
+            <Name>{event.why}</Name>
+          </p>
+        </>
+      );
   }
+}
+
+const requestWords: Readonly<Record<Of<'request'>['action'], string>> = {
+  asked: 'more space requested',
+  granted: 'request granted',
+  declined: 'request declined',
+  withdrawn: 'request withdrawn',
+};
+
+const requestMarks: Readonly<Record<Of<'request'>['action'], string>> = {
+  asked: '',
+  granted: 'good',
+  declined: 'bad',
+  withdrawn: '',
+};
+
+/** `2 GB until 22 Dec 2026, 14:00 UTC`. */
+function moreWords({ bytes, until }: { readonly bytes: number; readonly until: string | null }): string {
+  return until === null ? formatBytes(bytes) : `${formatBytes(bytes)} until ${timeWords(new Date(until))}`;
+}
+
+function authorWords(by: Of<'policy'>['by']): string {
+  if (by === null) return 'softquota';
+  return by.name === null ? "the host's administrator" : printable(by.name);
 }
 
 type Of<Kind extends Event['kind']> = Extract<Event, { readonly kind: Kind }>;
@@ -118,12 +172,11 @@ function levelWords({ direction, from, to: now }: Of<'threshold'>): string {
 
 function changeWords({ what, name, owner, by, before, after }: Of<'policy'>): string {
   const whose = owner === null || owner === name ? '' : ` of ${printable(owner)}`;
-  const who = by === null ? 'softquota' : by.name === null ? "the host's administrator" : printable(by.name);
   const changed =
     what === 'assignment'
       ? `groups of ${printable(name ?? '')}${movesWords(groupsIn(before), groupsIn(after))}`
       : `${what}${name === null ? '' : ` ${printable(name)}`}${whose}`;
-  return `${changed}, by ${who}`;
+  return `${changed}, by ${authorWords(by)}`;
 }
 
 /** `: added to free, removed from paid`; empty if only the order of the groups changed. */

@@ -8,7 +8,7 @@ import type { Explanation } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
 import { Use } from './figures.tsx';
 import { Name } from './name.tsx';
-import { Allowed } from './verdict.tsx';
+import { Added, Allowed } from './verdict.tsx';
 
 type Step = Explanation['steps'][number];
 
@@ -102,8 +102,8 @@ function GroupSaid({ group: { group, verdict, rules, decided }, hasLinks }: Grou
               <Linked href={hasLinks ? to('rule', rule.rule) : null} name={rule.rule} />
             )}
             {': '}
-            <Use used={rule.used} limit={rule.limit} /> {rule.verdict}{' '}
-            {rule.decided && <span class="mark">deciding rule</span>}
+            <Use used={rule.used} limit={rule.limit} />
+            <Added verdict={rule} /> {rule.verdict} {rule.decided && <span class="mark">deciding rule</span>}
           </li>
         ))}
       </ul>

@@ -8,17 +8,19 @@ export interface TextAreaProps {
   readonly onInput: (text: string) => void;
   /** Why it cannot be taken. */
   readonly fault?: string | undefined;
+  /** Letters that stand in line; true unless said otherwise. */
+  readonly isCode?: boolean;
 }
 
-export function TextArea({ label, value, onInput, fault }: TextAreaProps) {
+export function TextArea({ label, value, onInput, fault, isCode = true }: TextAreaProps) {
   const id = useId();
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <textarea
         id={id}
-        class="code"
-        spellcheck={false}
+        class={isCode ? 'code' : 'words'}
+        spellcheck={!isCode}
         value={value}
         aria-invalid={fault === undefined ? undefined : 'true'}
         aria-describedby={fault === undefined ? undefined : `${id}-fault`}

@@ -2,7 +2,7 @@
 
 import type { Verdict as Decided } from '../../../src/wire/index.ts';
 import { to } from '../place.ts';
-import { Percent, Use } from './figures.tsx';
+import { Percent, Size, Time, Use } from './figures.tsx';
 import { Name } from './name.tsx';
 
 export interface AllowedProps {
@@ -33,7 +33,12 @@ export const limitColumns = [
     title: 'Used',
     isNumber: true,
     isWide: true,
-    cell: ({ verdict }: VerdictRow) => <Use {...verdict} />,
+    cell: ({ verdict }: VerdictRow) => (
+      <>
+        <Use {...verdict} />
+        <Added verdict={verdict} />
+      </>
+    ),
   },
   {
     key: 'of',
@@ -43,12 +48,25 @@ export const limitColumns = [
   },
 ] as const;
 
+/** Says which part of the limit is there for a time only. */
+export function Added({ verdict: { allowance } }: { readonly verdict: Pick<Decided, 'allowance'> }) {
+  if (allowance === undefined) return null;
+  return (
+    <span class="quiet-text">
+      {' '}
+      (<Size bytes={allowance.bytes} /> of it until <Time at={allowance.until} />
+      {allowance.count > 1 && ' and later'})
+    </span>
+  );
+}
+
 /** `✕ refused 12.4 GB of 10 GB by rule total of group free`. */
 export function Verdict({ verdict, hasLinks = false }: VerdictProps) {
   return (
     <span class="row">
       <Allowed allowed={verdict.allowed} />
       <Use used={verdict.used} limit={verdict.limit} />
+      <Added verdict={verdict} />
       <DecidedBy verdict={verdict} hasLinks={hasLinks} />
     </span>
   );

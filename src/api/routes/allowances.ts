@@ -1,0 +1,88 @@
+/** `/admin/users/{user}/quota/allowances`: extra bytes for an owner, for a time. */
+
+import { z } from 'zod';
+import { allowancesOf, auditAllowance, createAllowance, endAllowance } from '../../policy/index.ts';
+import { allowance, givenId, knownName, newAllowance } from '../../wire/index.ts';
+import { administrators } from '../access.ts';
+import { knownOwner } from '../owners.ts';
+import { type Route, route } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { allowanceShown, mustNotGiveThemselves } from './asked.ts';
+
+const path = '/admin/users/{user}/quota/allowances';
+const params = z.object({ user: knownName });
+
+export function allowanceRoutes(services: ApiServices): readonly Route[] {
+  const { documents, ledger, now } = services;
+  const mustBe = (named: z.infer<typeof params>) => void knownOwner(ledger, named.user);
+  return [
+    route({
+      id: 'listAllowances',
+      method: 'get',
+      path,
+      tag: 'owners',
+      summary: 'The allowances of a user or an organization that have not ended, the first to end first',
+      access: administrators.read,
+      params,
+      faults: [404],
+      answer: { status: 200, description: 'Allowances', schema: z.array(allowance) },
+      handle: named => {
+        const { id } = knownOwner(ledger, named.params.user);
+        return allowancesOf(documents.snapshot, id, now()).map(allowanceShown);
+      },
+    }),
+    route({
+      id: 'createAllowance',
+      method: 'post',
+      path,
+      tag: 'owners',
+      summary: 'Give a user or an organization extra bytes for a time',
+      description:
+        'They are on top of each limit above 0 that applies to the owner, and end by themselves. Nobody can give them to ' +
+        'themselves, or to an organization that they own.',
+      access: administrators.write,
+      params,
+      body: newAllowance,
+      faults: [404, 409],
+      mustBe,
+      answer: { status: 201, description: 'The allowance', schema: allowance },
+      handle: async (named, { caller }) => {
+        mustNotGiveThemselves(services, caller, { ownerId: knownOwner(ledger, named.params.user).id });
+        const { bytes, until, why } = named.body;
+        const created = await documents.transact(transaction => {
+          const owner = transaction.mustBeOwner(named.params.user);
+          const document = createAllowance(transaction.changes, owner.id, {
+            bytes,
+            until: Date.parse(until),
+            why,
+            grantedBy: caller.name,
+            grantedAt: now(),
+            request: null,
+            automatic: false,
+          });
+          transaction.auditAs(auditAllowance(owner, 'granted', document));
+          return document;
+        }, caller);
+        return allowanceShown(created);
+      },
+    }),
+    route({
+      id: 'endAllowance',
+      method: 'delete',
+      path: `${path}/{id}`,
+      tag: 'owners',
+      summary: 'End an allowance now',
+      access: administrators.write,
+      params: params.extend({ id: givenId }),
+      faults: [404],
+      mustBe,
+      answer: { status: 204, description: 'It has ended' },
+      handle: (named, { caller }) =>
+        documents.transact(transaction => {
+          const owner = transaction.mustBeOwner(named.params.user);
+          const ended = endAllowance(transaction.changes, owner.id, named.params.id);
+          transaction.auditAs(auditAllowance(owner, 'ended', ended));
+        }, caller),
+    }),
+  ];
+}

@@ -1,0 +1,119 @@
+/**
+ * Ends allowances at their time: tells the watchers that decisions have become others, takes the record out, and
+ * has an event say so.
+ *
+ * No decision depends on it, since an allowance that has ended counts no more at once. Where hosts share a quota
+ * each of them does the same; whoever comes first writes, and the others find nothing left to do.
+ */
+
+import type { Documents } from '../documents/index.ts';
+import { messageOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import {
+  type AllowanceDocument,
+  allowanceIn,
+  auditAllowance,
+  endAllowance,
+  everyAllowance,
+} from '../policy/index.ts';
+
+export interface AllowanceEndsOptions {
+  readonly documents: Documents;
+  readonly log: Pick<Log, 'warn'>;
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Decisions about the owner of this key have become others. */
+  tell(ownerKey: string): void;
+}
+
+/** The clock may be set, so it is read again from time to time. */
+const longestWaitMs = 60_000;
+/** Before it is tried again what could not be written. */
+const retryMs = 10_000;
+
+export class AllowanceEnds {
+  readonly #options: AllowanceEndsOptions;
+  #timer: NodeJS.Timeout | null = null;
+  #round: Promise<void> | null = null;
+  #isOpen = false;
+  /** Why a record could not be taken out; it is tried again and again, and told once. */
+  #trouble: string | null = null;
+
+  constructor(options: AllowanceEndsOptions) {
+    this.#options = options;
+  }
+
+  /** From now on allowances end at their time; those that ended while nobody looked end at once. */
+  start(): void {
+    this.#isOpen = true;
+    this.#wait();
+  }
+
+  /** There may be others than before. */
+  reconsider(): void {
+    if (this.#round === null) this.#wait();
+  }
+
+  /** Resolves when a round that is under way has ended; there is no other. */
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    await this.#round;
+  }
+
+  /** Waits for the next end, at least so long. */
+  #wait(leastMs = 0): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const next = this.#nextEnd();
+    if (!this.#isOpen || next === null) return;
+    const waitMs = Math.min(Math.max(next - this.#options.now(), leastMs), longestWaitMs);
+    this.#timer = setTimeout(() => {
+      this.#round = this.#endAll().then(failed => {
+        this.#round = null;
+        this.#wait(failed ? retryMs : 0);
+      });
+    }, waitMs).unref();
+  }
+
+  #nextEnd(): number | null {
+    let next: number | null = null;
+    for (const [, { until }] of everyAllowance(this.#options.documents.snapshot)) {
+      if (next === null || until < next) next = until;
+    }
+    return next;
+  }
+
+  /** Resolves with whether something could not be written. */
+  async #endAll(): Promise<boolean> {
+    const { documents, log, now, tell } = this.#options;
+    const time = now();
+    const ended = [...everyAllowance(documents.snapshot)].filter(([, { until }]) => until <= time);
+    for (const ownerId of new Set(ended.map(([id]) => id))) {
+      const owner = documents.owners.byId(ownerId);
+      if (owner !== undefined) tell(owner.key);
+    }
+    try {
+      for (const [ownerId, allowance] of ended) await this.#end(ownerId, allowance, time);
+      this.#trouble = null;
+      return false;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (reason === this.#trouble) return true;
+      this.#trouble = reason;
+      log.warn({ reason }, 'an allowance has ended and counts no more; its record stays for now');
+      return true;
+    }
+  }
+
+  async #end(ownerId: number, { id }: AllowanceDocument, now: number): Promise<void> {
+    await this.#options.documents.transact(transaction => {
+      const allowance = allowanceIn(transaction.changes, ownerId, id);
+      if (allowance === undefined || allowance.until > now) return;
+      endAllowance(transaction.changes, ownerId, id);
+      const owner = transaction.ownerById(ownerId);
+      if (owner !== undefined) transaction.auditAs(auditAllowance(owner, 'ended', allowance));
+    });
+  }
+}

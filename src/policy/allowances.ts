@@ -1,0 +1,169 @@
+/**
+ * Allowances: extra bytes for an owner on top of what the rules say, which end by themselves.
+ *
+ * An allowance that has ended counts no more, whether or not its record is still there. Owners are identified by
+ * their ids, as with groups.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { AuditContext, ChangeSet, Kind, Snapshot } from '../documents/index.ts';
+import { FaultList, SoftquotaError } from '../errors.ts';
+import type { ActiveAllowance } from '../quota/index.ts';
+import { printable } from '../text/index.ts';
+
+const allowance = z.strictObject({
+  id: z.string(),
+  bytes: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER),
+  /** Milliseconds since 1970, as `grantedAt`: a whole second. */
+  until: z.number().int(),
+  why: z.string(),
+  /** Null: the administrator of a host, or, where it is automatic, the configuration. */
+  grantedBy: z.string().nullable(),
+  grantedAt: z.number().int(),
+  /** The request that it answers; null: there was none. */
+  request: z.string().nullable(),
+  /** Granted by `[requests] AUTO_GRANT`. */
+  automatic: z.boolean(),
+});
+
+const allowances = z.array(allowance).readonly();
+
+export type AllowanceDocument = z.infer<typeof allowance>;
+
+/** By the owner's id; kept only for owners with an allowance. */
+export const allowanceKind: Kind<readonly AllowanceDocument[]> = {
+  name: 'allowance',
+  durability: 'policy',
+  schema: allowances,
+  describe: (key, entries, nameOf) => ({
+    name: nameOf(Number(key)),
+    ownerId: Number(key),
+    content: { allowances: entries.map(({ id, bytes, until }) => ({ id, bytes, until: isoOf(until) })) },
+  }),
+};
+
+/** The most of one owner: each decision of an owner who has some adds them up anew when one has ended. */
+export const mostAllowances = 50;
+
+/** The longest life of one, so that nothing meant for a time stays for good. */
+const longestMs = 3650 * 86_400_000;
+
+export type NewAllowance = Omit<AllowanceDocument, 'id'>;
+
+/** Those that have not ended, the first to end first. */
+export function allowancesOf(snapshot: Snapshot, ownerId: number, now: number): readonly AllowanceDocument[] {
+  return entriesOf(snapshot, ownerId)
+    .filter(({ until }) => until > now)
+    .sort((a, b) => a.until - b.until);
+}
+
+/** Undefined: there is none, or no more. */
+export function allowanceIn(snapshot: Snapshot, ownerId: number, id: string): AllowanceDocument | undefined {
+  return entriesOf(snapshot, ownerId).find(entry => entry.id === id);
+}
+
+/** Tells whether anything is kept about allowances of an owner. */
+export function hasAllowances(snapshot: Snapshot, ownerId: number): boolean {
+  return entriesOf(snapshot, ownerId).length > 0;
+}
+
+/**
+ * Adds one. Throws `invalid` with every fault, `conflict` where the owner has as many as can be.
+ */
+export function createAllowance(
+  changes: ChangeSet,
+  ownerId: number,
+  { until, ...wanted }: NewAllowance,
+): AllowanceDocument {
+  const before = entriesOf(changes, ownerId);
+  const document = { id: randomBytes(5).toString('hex'), ...wanted, until: wholeSecond(until) };
+  FaultList.of(allowanceFaults(document, wanted.grantedAt)).throwIfAny();
+  if (before.length >= mostAllowances) {
+    throw new SoftquotaError(
+      'conflict',
+      `the owner has ${before.length} allowances, which is the limit: end one first`,
+    );
+  }
+  put(changes, ownerId, [...before, document]);
+  return document;
+}
+
+/** Why there cannot be an allowance of so many bytes until then; none: there can. Each names the field. */
+export function allowanceFaults(
+  { bytes, until }: { readonly bytes: number; readonly until: number },
+  now: number,
+): readonly string[] {
+  return [
+    ...(Number.isSafeInteger(bytes) && bytes > 0 ? [] : ['bytes: expected whole bytes from 1 to 2^53 - 1']),
+    ...(wholeSecond(until) > now ? [] : ['until: the time is in the past']),
+    ...(until - now <= longestMs ? [] : ['until: an allowance lasts for at most 3,650 days']),
+  ];
+}
+
+/** Takes one out; throws `not_found`. */
+export function endAllowance(changes: ChangeSet, ownerId: number, id: string): AllowanceDocument {
+  const before = entriesOf(changes, ownerId);
+  const ended = allowanceIn(changes, ownerId, id);
+  if (ended === undefined) {
+    throw new SoftquotaError('not_found', `the owner has no allowance ${printable(id)}`);
+  }
+  put(
+    changes,
+    ownerId,
+    before.filter(entry => entry !== ended),
+  );
+  return ended;
+}
+
+/** When an owner goes. */
+export function forgetAllowances(changes: ChangeSet, ownerId: number): void {
+  changes.remove(allowanceKind, String(ownerId));
+}
+
+/** Gives the sum of those that have not ended; null: there are none. */
+export function activeAllowance(snapshot: Snapshot, ownerId: number, now: number): ActiveAllowance | null {
+  const active = allowancesOf(snapshot, ownerId, now);
+  const [first] = active;
+  if (first === undefined) return null;
+  const sum = active.reduce((bytes, entry) => bytes + entry.bytes, 0);
+  return {
+    bytes: Math.min(sum, Number.MAX_SAFE_INTEGER),
+    count: active.length,
+    until: first.until,
+  };
+}
+
+/** Says what the event of an allowance tells. */
+export function auditAllowance(
+  owner: AuditContext['owner'],
+  action: 'granted' | 'ended',
+  { id, bytes, until, why, request }: AllowanceDocument,
+): AuditContext {
+  const facts = { owner: owner.name, action, allowance: id, bytes, until: isoOf(until), why, request };
+  return { kind: 'allowance', owner, facts };
+}
+
+/** Gives each allowance with the id of its owner. */
+export function* everyAllowance(snapshot: Snapshot): Generator<readonly [number, AllowanceDocument]> {
+  for (const [owner, entries] of snapshot.all(allowanceKind)) {
+    for (const entry of entries) yield [Number(owner), entry];
+  }
+}
+
+function entriesOf(snapshot: Snapshot, ownerId: number): readonly AllowanceDocument[] {
+  return snapshot.get(allowanceKind, String(ownerId)) ?? [];
+}
+
+function put(changes: ChangeSet, ownerId: number, entries: readonly AllowanceDocument[]): void {
+  if (entries.length === 0) changes.remove(allowanceKind, String(ownerId));
+  else changes.put(allowanceKind, String(ownerId), entries);
+}
+
+function wholeSecond(time: number): number {
+  return Math.floor(time / 1000) * 1000;
+}
+
+function isoOf(time: number): string {
+  return new Date(time).toISOString();
+}

@@ -1,0 +1,129 @@
+/** Asking for more than the limit, and what is given: extra bytes that end by themselves. */
+
+import { z } from 'zod';
+import { mark } from './bounds.ts';
+import { bytes } from './bytes.ts';
+
+const mostWords = 1000;
+const longestMoment = 40;
+
+/** Words that somebody writes for somebody else. */
+const words = z.string().trim().max(mostWords);
+
+const wanted = 'expected whole bytes from 1 to 2^53 - 1';
+
+const moreBytes = z
+  .number({ error: issue => (issue.input === undefined ? `it is missing, ${wanted}` : wanted) })
+  .int({ error: wanted, abort: true })
+  .min(1, { error: wanted })
+  .meta({ description: 'Bytes on top of what the rules say.' });
+
+const end = z.iso
+  .datetime({
+    offset: true,
+    error: 'expected a moment in ISO 8601 with its time zone, such as 2026-12-24T12:00:00Z',
+  })
+  .max(longestMoment)
+  .meta({ description: 'ISO 8601; a part of a second does not count.' });
+
+/** The part of a limit that allowances add. */
+export const addedAllowance = z
+  .object({
+    bytes,
+    count: z.number().int().meta({ description: 'How many allowances there are.' }),
+    until: z.string().meta({ description: 'When the first of them ends.' }),
+  })
+  .meta({
+    id: 'AddedAllowance',
+    description: 'The part of a limit that allowances add, which is for a time.',
+  });
+
+export type AddedAllowance = z.infer<typeof addedAllowance>;
+
+export const newRequest = z
+  .strictObject({
+    bytes: moreBytes,
+    until: end.nullish().meta({ description: 'Left out: whoever grants it says until when.' }),
+    why: words.min(1, { error: 'it is missing: say in a few words what for' }),
+  })
+  .meta({ id: 'NewRequest' });
+
+export const requestStates = ['open', 'granted', 'declined', 'withdrawn'] as const;
+
+export const spaceRequest = z
+  .object({
+    id: z.string(),
+    owner: z.string().meta({ description: 'The user or the organization that is to have more.' }),
+    asked_by: z.string(),
+    asked_at: z.string(),
+    bytes: bytes.meta({ description: 'As it was asked for, as `until` is.' }),
+    until: z.string().nullable(),
+    why: z.string(),
+    state: z.enum(requestStates),
+    answer: z
+      .object({
+        at: z.string(),
+        by: z.string().nullable().meta({
+          description: 'Null: the administrator of a host, the configuration, or the asker who withdrew it.',
+        }),
+        automatic: z.boolean().meta({ description: 'Granted by `[requests] AUTO_GRANT`.' }),
+        words: z.string(),
+        granted: z
+          .object({ allowance: z.string(), bytes, until: z.string() })
+          .nullable()
+          .meta({ description: 'The allowance that was given; null if none was.' }),
+      })
+      .nullable()
+      .meta({ description: 'Null while the request is open.' }),
+  })
+  .meta({ id: 'SpaceRequest', description: 'A request for more space.' });
+
+export type SpaceRequest = z.infer<typeof spaceRequest>;
+
+export const grantOrder = z
+  .strictObject({
+    bytes: moreBytes.nullish().meta({ description: 'Left out: as it was asked for.' }),
+    until: end.nullish().meta({ description: 'Left out: as it was asked for; required if it was not.' }),
+    words: words.nullish().meta({ description: 'For the asker.' }),
+  })
+  .meta({ id: 'GrantOrder' });
+
+export const declineOrder = z
+  .strictObject({
+    words: words
+      .min(1, { error: 'it is missing: say in a few words why' })
+      .meta({ description: 'For the asker.' }),
+  })
+  .meta({ id: 'DeclineOrder' });
+
+export const newAllowance = z
+  .strictObject({
+    bytes: moreBytes,
+    until: end,
+    why: words.min(1, { error: 'it is missing: say in a few words what for' }),
+  })
+  .meta({ id: 'NewAllowance' });
+
+export const allowance = z
+  .object({
+    id: z.string(),
+    bytes,
+    until: z.string(),
+    why: z.string(),
+    granted_by: z
+      .string()
+      .nullable()
+      .meta({ description: 'Null: the administrator of a host, or the configuration.' }),
+    granted_at: z.string(),
+    request: z.string().nullable().meta({ description: 'The request that it answers.' }),
+    automatic: z.boolean().meta({ description: 'Granted by `[requests] AUTO_GRANT`.' }),
+  })
+  .meta({
+    id: 'Allowance',
+    description: 'Extra bytes for an owner on top of what the rules say, for a time.',
+  });
+
+export type Allowance = z.infer<typeof allowance>;
+
+/** The id of a request or an allowance, as an address names it. */
+export const givenId = mark;

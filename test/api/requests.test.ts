@@ -1,0 +1,342 @@
+/** Asking for more, over the API: who may, who answers, what an answer gives, and what is written down. */
+
+import t, { type Test } from 'tap';
+import { z } from 'zod';
+import { allowance, explanation, ownReport, spaceRequest } from '../../src/wire/index.ts';
+import { ask as askGate, asText } from '../gate/world.ts';
+import { type Person, World } from './world.ts';
+
+const day = 86_400_000;
+const inDays = (days: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + days * day).toISOString();
+const asked = { bytes: 500, until: inDays(10), why: 'the release needs it' };
+
+async function open(t: Test, requests: Readonly<Record<string, string>> = {}): Promise<World> {
+  const world = await World.open(t, { settings: { 'quota.default': { TOTAL: '1000' }, requests } });
+  await world.report('alice', 'size:git:lfs', 1200);
+  await world.report('acme', 'size:git:lfs', 1200);
+  return world;
+}
+
+async function ask(world: World, as: Person = 'alice', body: object = asked, whose = '/user') {
+  const { json } = await world.must(201, 'POST', `${whose}/quota/requests`, { as, body });
+  return spaceRequest.parse(json);
+}
+
+async function isAllowed(world: World, as: Person, whose = '/user'): Promise<unknown> {
+  return (await world.must(200, 'GET', `${whose}/quota/check?subject=size:git:lfs`, { as })).json;
+}
+
+async function eventsOf(world: World, kind: string): Promise<readonly Record<string, unknown>[]> {
+  const { json } = await world.must(200, 'GET', `/admin/quota/events?kind=${kind}`);
+  return z.array(z.record(z.string(), z.unknown())).parse(json);
+}
+
+t.test(
+  'somebody asks for more, an administrator grants it, and everything agrees on the new limit',
+  async t => {
+    const world = await open(t);
+    t.equal(await isAllowed(world, 'alice'), false);
+    const request = await ask(world);
+    t.match(request, { owner: 'alice', asked_by: 'alice', state: 'open', answer: null, ...asked });
+    const open1 = (await world.must(200, 'GET', '/admin/quota/requests?state=open')).json;
+    t.strictSame(open1, [request]);
+    const { json } = await world.must(200, 'POST', `/admin/quota/requests/${request.id}/grant`, {
+      body: { words: 'until the release' },
+    });
+    const granted = spaceRequest.parse(json);
+    t.match(granted, {
+      state: 'granted',
+      answer: {
+        by: 'admin1',
+        automatic: false,
+        words: 'until the release',
+        granted: { bytes: 500, until: asked.until },
+      },
+    });
+    const { json: own } = await world.must(200, 'GET', '/user/quota/requests', { as: 'alice' });
+    t.strictSame(own, [granted]);
+    t.equal(await isAllowed(world, 'alice'), true);
+
+    const added = { bytes: 500, count: 1, until: asked.until };
+    const id = granted.answer?.granted?.allowance ?? '';
+    const quota = (await world.must(200, 'GET', '/user/quota', { as: 'alice' })).json;
+    t.match(quota, {
+      groups: [],
+      allowances: [{ id, bytes: 500, until: asked.until, granted_by: 'admin1' }],
+    });
+    const report = ownReport.parse(
+      (await world.must(200, 'GET', '/user/quota/report', { as: 'alice' })).json,
+    );
+    t.match(report, { limit: 1500, percent: 80, allowed: true, allowance: added, may_ask: true });
+    t.match(report.decisions['size:git:lfs'], { limit: 1500, allowance: added });
+    t.match(report.allowances, [{ id, request: request.id }]);
+    const [row] = z
+      .array(z.unknown())
+      .parse((await world.must(200, 'GET', '/admin/quota/usage?q=alice')).json);
+    t.match(row, { limit: 1500, percent: 80, allowance: added });
+    const explained = explanation.parse(
+      (await world.must(200, 'GET', '/admin/quota/explain?user=alice&subject=size:git:lfs')).json,
+    );
+    t.match(explained.decision, { limit: 1500, allowance: added });
+    t.match(explained.steps.at(-1)?.groups[0]?.rules, [{ limit: 1500, headroom: 300, allowance: added }]);
+
+    const steps = await eventsOf(world, 'request');
+    t.match(steps, [
+      { action: 'granted', owner: 'alice', request: request.id, allowance: id, by: { name: 'admin1' } },
+      { action: 'asked', owner: 'alice', request: request.id, words: asked.why, by: { name: 'alice' } },
+    ]);
+    t.match(steps[0], { changes: [{ what: 'allowance' }, { what: 'request' }] });
+  },
+);
+
+t.test('an administrator may grant otherwise than was asked for, or decline with words', async t => {
+  const world = await open(t);
+  const { id } = await ask(world);
+  const until = inDays(3);
+  const { json } = await world.must(200, 'POST', `/admin/quota/requests/${id}/grant`, {
+    body: { bytes: 250, until },
+  });
+  t.match(json, { bytes: 500, answer: { granted: { bytes: 250, until } } });
+  t.equal((await world.call('POST', `/admin/quota/requests/${id}/grant`, { body: {} })).status, 409);
+  t.equal(
+    (await world.call('POST', `/admin/quota/requests/${id}/decline`, { body: { words: 'no' } })).status,
+    409,
+  );
+  const second = await ask(world);
+  const path = `/admin/quota/requests/${second.id}/decline`;
+  t.match((await world.call('POST', path, { body: {} })).json, { code: 'invalid', message: /words/ });
+  await world.must(200, 'POST', path, { body: { words: 'delete the old builds first' } });
+  const { json: own } = await world.must(200, 'GET', '/user/quota/requests', { as: 'alice' });
+  t.match(own, [
+    { state: 'declined', answer: { by: 'admin1', words: 'delete the old builds first', granted: null } },
+    { state: 'granted' },
+  ]);
+  t.match(await eventsOf(world, 'request'), [{ action: 'declined' }, { action: 'asked' }, {}, {}]);
+  t.equal((await world.call('POST', '/admin/quota/requests/nothing/grant', { body: {} })).status, 404);
+});
+
+t.test('a request without an end needs one in the grant', async t => {
+  const world = await open(t);
+  const { id, until } = await ask(world, 'alice', { bytes: 1, why: 'x' });
+  t.equal(until, null);
+  const path = `/admin/quota/requests/${id}/grant`;
+  t.match((await world.call('POST', path, { body: {} })).json, { code: 'invalid', message: /^until:/ });
+  await world.must(200, 'POST', path, { body: { until: inDays(1) } });
+});
+
+t.test(
+  'nobody grants themselves: neither a user, nor an administrator, nor the owner of an organization',
+  async t => {
+    const world = await open(t);
+    const mine = await ask(world, 'admin1');
+    const themselves = {
+      status: 403,
+      json: { code: 'not_permitted', message: /nobody gives more space to themselves/ },
+    };
+    t.match(await world.call('POST', `/admin/quota/requests/${mine.id}/grant`, { body: {} }), themselves);
+    const body = { bytes: 500, until: inDays(1), why: 'because' };
+    t.match(await world.call('POST', '/admin/users/admin1/quota/allowances', { body }), themselves);
+    t.match(await world.call('POST', '/admin/users/ADMIN1/quota/allowances', { body }), themselves);
+    t.match(await world.call('POST', `/admin/quota/requests/${mine.id}/grant`, { as: 'alice', body: {} }), {
+      status: 403,
+    });
+    // An administrator who owns the organization would give to themselves.
+    await world.must(204, 'PUT', '/admin/orgs/acme/members/admin1', { body: { role: 'owner' } });
+    t.match(await world.call('POST', '/admin/users/acme/quota/allowances', { body }), themselves);
+    const ours = await ask(world, 'alice', asked, '/orgs/acme');
+    t.match(await world.call('POST', `/admin/quota/requests/${ours.id}/grant`, { body: {} }), themselves);
+    t.same(await eventsOf(world, 'allowance'), []);
+    // Another one may, and so may the administrator of the host.
+    await world.must(200, 'PATCH', '/admin/users/bob', { body: { is_admin: true } });
+    await world.must(200, 'POST', `/admin/quota/requests/${mine.id}/grant`, { as: 'bob', body: {} });
+    const { json } = await world.must(200, 'POST', `/admin/quota/requests/${ours.id}/grant`, {
+      as: 'host',
+      body: {},
+    });
+    t.match(json, { answer: { by: null } });
+    t.equal(await isAllowed(world, 'alice', '/orgs/acme'), true);
+  },
+);
+
+t.test('owners of an organization ask for it, members and strangers do not', async t => {
+  const world = await open(t);
+  const path = '/orgs/acme/quota/requests';
+  t.equal((await world.call('POST', path, { as: 'carol', body: asked })).status, 403);
+  t.equal((await world.call('POST', path, { as: 'bob', body: asked })).status, 404);
+  t.match((await world.call('POST', path, { as: 'admin1', body: asked })).json, {
+    code: 'not_permitted',
+    message: /only owners of the organization ask for it/,
+  });
+  const request = await ask(world, 'alice', asked, '/orgs/acme');
+  t.match(request, { owner: 'acme', asked_by: 'alice' });
+  t.strictSame((await world.must(200, 'GET', path, { as: 'alice' })).json, [request]);
+  t.same((await world.must(200, 'GET', '/user/quota/requests', { as: 'alice' })).json, []);
+  t.equal((await world.call('GET', path, { as: 'carol' })).status, 403);
+  t.equal((await world.call('DELETE', `/user/quota/requests/${request.id}`, { as: 'alice' })).status, 404);
+  await world.must(204, 'DELETE', `${path}/${request.id}`, { as: 'alice' });
+  t.match((await world.must(200, 'GET', path, { as: 'alice' })).json, [{ state: 'withdrawn' }]);
+  t.match(await eventsOf(world, 'request'), [{ action: 'withdrawn', by: { name: 'alice' } }, {}]);
+  t.equal((await world.call('POST', '/user/quota/requests', { as: 'host', body: asked })).status, 404);
+  const readOnly = await world.newToken('alice', ['read:user']);
+  t.equal((await world.call('POST', '/user/quota/requests', { token: readOnly, body: asked })).status, 403);
+});
+
+t.test('requests are bounded: one that is open, five a day, short words, sound figures', async t => {
+  const world = await open(t);
+  const faulty = [
+    { ...asked, bytes: 0 },
+    { ...asked, bytes: 1.5 },
+    { ...asked, until: 'tomorrow' },
+    { ...asked, until: '2020-01-01T00:00:00Z' },
+    { ...asked, until: '2099-01-01T00:00:00Z' },
+    { ...asked, why: '   ' },
+    { ...asked, why: 'x'.repeat(1001) },
+    { ...asked, more: 1 },
+    { bytes: 1 },
+  ];
+  for (const body of faulty) {
+    const { status } = await world.call('POST', '/user/quota/requests', { as: 'alice', body });
+    t.equal(status, 422, JSON.stringify(body).slice(0, 80));
+  }
+  for (let at = 0; at < 5; at++) {
+    const { id } = await ask(world);
+    t.match((await world.call('POST', '/user/quota/requests', { as: 'alice', body: asked })).json, {
+      code: 'conflict',
+      message: new RegExp(id),
+    });
+    await world.must(204, 'DELETE', `/user/quota/requests/${id}`, { as: 'alice' });
+  }
+  t.match((await world.call('POST', '/user/quota/requests', { as: 'alice', body: asked })).json, {
+    code: 'too_often',
+  });
+  await ask(world, 'bob');
+  const { headers, json } = await world.must(200, 'GET', '/admin/quota/requests?limit=2');
+  t.equal(headers['x-total-count'], '6');
+  t.match(json, [{ owner: 'bob' }, { owner: 'alice' }]);
+});
+
+t.test('[requests] ENABLED = false: nobody asks, and answers say so', async t => {
+  const world = await open(t, { ENABLED: 'false' });
+  t.match((await world.call('POST', '/user/quota/requests', { as: 'alice', body: asked })).json, {
+    code: 'not_permitted',
+    message: /\[requests\] ENABLED/,
+  });
+  t.match((await world.must(200, 'GET', '/user/quota/report', { as: 'alice' })).json, { may_ask: false });
+  world.reload({ requests: { ENABLED: 'true' } });
+  await ask(world);
+});
+
+t.test('[requests] AUTO_GRANT grants what is small and short, once in its time', async t => {
+  const world = await open(t, { AUTO_GRANT: '500 for 30d, once in 90d' });
+  const large = await ask(world, 'alice', { ...asked, bytes: 501 });
+  t.equal(large.state, 'open', 'too much');
+  await world.must(204, 'DELETE', `/user/quota/requests/${large.id}`, { as: 'alice' });
+  const long = await ask(world, 'alice', { ...asked, until: inDays(32) });
+  t.equal(long.state, 'open', 'for too long');
+  await world.must(204, 'DELETE', `/user/quota/requests/${long.id}`, { as: 'alice' });
+  const before = Date.now();
+  const granted = await ask(world, 'alice', { bytes: 500, why: 'the release' });
+  t.match(granted, {
+    state: 'granted',
+    until: null,
+    answer: { by: null, automatic: true, granted: { bytes: 500 } },
+  });
+  const lasts = Date.parse(granted.answer?.granted?.until ?? '') - before;
+  t.ok(Math.abs(lasts - 30 * day) < 60_000);
+  t.equal(await isAllowed(world, 'alice'), true);
+  t.match((await eventsOf(world, 'request'))[0], {
+    action: 'granted',
+    automatic: true,
+    by: { name: 'alice' },
+  });
+  const again = await ask(world, 'alice', { bytes: 1, why: 'more' });
+  t.equal(again.state, 'open', 'not again within 90 days');
+  // To the end of the thirtieth day.
+  const theirs = await ask(world, 'admin1', { bytes: 500, until: inDays(30.5), why: 'me, too' });
+  t.match(theirs, { state: 'granted' });
+  t.ok(Date.parse(theirs.answer?.granted?.until ?? '') <= Date.now() + 30 * day);
+  t.match((await world.must(200, 'GET', '/user/quota/report', { as: 'alice' })).json, {
+    auto_grant: { bytes: 500, seconds: 30 * 86_400, every_seconds: 90 * 86_400 },
+  });
+  t.match(await ask(world, 'alice', { bytes: 500, why: 'for all' }, '/orgs/acme'), { state: 'granted' });
+});
+
+t.test('administrators give and end allowances without a request', async t => {
+  const world = await open(t);
+  const path = '/admin/users/alice/quota/allowances';
+  const body = { bytes: 500, until: inDays(1), why: 'a migration' };
+  const { json } = await world.must(201, 'POST', path, { body });
+  const given = allowance.parse(json);
+  t.match(given, { ...body, granted_by: 'admin1', request: null, automatic: false });
+  t.strictSame((await world.must(200, 'GET', path)).json, [given]);
+  t.equal(await isAllowed(world, 'alice'), true);
+  t.equal((await world.call('GET', path, { as: 'alice' })).status, 403);
+  t.equal((await world.call('DELETE', `${path}/${given.id}`, { as: 'alice' })).status, 403);
+  t.equal((await world.call('POST', '/admin/users/nobody/quota/allowances', { body })).status, 404);
+  await world.must(204, 'DELETE', `${path}/${given.id}`);
+  t.equal((await world.call('DELETE', `${path}/${given.id}`)).status, 404);
+  t.equal(await isAllowed(world, 'alice'), false);
+  const quota = (await world.must(200, 'GET', '/user/quota', { as: 'alice' })).json;
+  t.strictSame(Object.keys(z.object({}).loose().parse(quota)).sort(), ['groups', 'used']);
+  t.match(await eventsOf(world, 'allowance'), [
+    { action: 'ended', owner: 'alice', allowance: given.id, by: { name: 'admin1' } },
+    { action: 'granted', owner: 'alice', bytes: 500, why: 'a migration' },
+  ]);
+});
+
+t.test('requests and allowances survive a restart and a rename, and go with their owner', async t => {
+  const world = await open(t);
+  const { id } = await ask(world);
+  await world.must(200, 'POST', `/admin/quota/requests/${id}/grant`, { body: {} });
+  await ask(world);
+  await world.restart();
+  t.equal(await isAllowed(world, 'alice'), true);
+  await world.must(200, 'PATCH', '/admin/users/bob', { body: { username: 'robert' } });
+  await ask(world, 'bob');
+  t.match((await world.must(200, 'GET', '/admin/quota/requests?state=open')).json, [
+    { owner: 'robert', asked_by: 'robert' },
+    { owner: 'alice' },
+  ]);
+  const body = { bytes: 1, until: inDays(1), why: 'x' };
+  await world.must(201, 'POST', '/admin/users/robert/quota/allowances', { body });
+  await world.must(204, 'DELETE', '/admin/users/robert');
+  t.match((await world.must(200, 'GET', '/admin/quota/requests')).json, [
+    { owner: 'alice' },
+    { owner: 'alice' },
+  ]);
+  const { text } = await world.must(200, 'GET', '/admin/backup');
+  t.equal(text.match(/"kind":"allowance","key"/g)?.length, 1, 'only that of alice is left');
+  await world.must(201, 'POST', '/admin/users', { body: { username: 'robert' } });
+  t.strictSame((await world.must(200, 'GET', '/admin/users/robert/quota/allowances')).json, []);
+});
+
+t.test(
+  'a refusal leads to the page to ask on, where its address is known and nobody else is named',
+  async t => {
+    const world = await open(t);
+    const question = '/v1/check?owner=alice&subject=size:git:lfs';
+    // Lines are wrapped.
+    const refused = async () =>
+      (await askGate(world.sockets.gate, question, asText)).text.replaceAll('\n', ' ').trim();
+    t.notMatch(await refused(), /To ask for more space/, 'nobody said where the page is');
+    await world.restart({ server: { ROOT_URL: 'https://git.example/quota' } });
+    t.ok((await refused()).endsWith('To ask for more space: https://git.example/quota/mine'));
+    world.reload({ server: { ROOT_URL: 'https://git.example/quota' }, requests: { ENABLED: 'false' } });
+    t.notMatch(await refused(), /To ask for more space/);
+    world.reload({
+      server: { ROOT_URL: 'https://git.example/quota' },
+      hooks: { CONTACT: 'Ask Ann' },
+    });
+    t.ok((await refused()).endsWith('Ask Ann'));
+  },
+);
+
+t.test('a draft policy is tried with the allowances that there are', async t => {
+  const world = await open(t);
+  const body = { bytes: 500, until: inDays(1), why: 'x' };
+  await world.must(201, 'POST', '/admin/users/alice/quota/allowances', { body });
+  const trial = async (total: number) =>
+    (await world.must(200, 'POST', '/admin/quota/simulate', { body: { settings: { total } } })).json;
+  t.match(await trial(800), { refused: { count: 0 } });
+  t.match(await trial(600), { refused: { count: 1, first: [{ user: 'alice' }] } });
+});

@@ -1,0 +1,173 @@
+/** Allowances count from their grant to their end, to the second, and end by themselves. */
+
+import t, { type Test } from 'tap';
+import type { Ledger } from '../../src/ledger/index.ts';
+import {
+  allowancesOf,
+  createAllowance,
+  endAllowance,
+  forgetAllowances,
+  hasAllowances,
+  type NewAllowance,
+} from '../../src/policy/index.ts';
+import { openStore } from '../../src/store/index.ts';
+import { directoryFor, openOn, repos, SetClock, World, walk } from './world.ts';
+
+const hour = 3_600_000;
+
+function give(ledger: Ledger, clock: SetClock, given: Partial<NewAllowance> = {}): Promise<string> {
+  return ledger.documents.transact(transaction => {
+    const owner = transaction.mustBeOwner('alice');
+    return createAllowance(transaction.changes, owner.id, {
+      bytes: 5000,
+      until: clock.wall() + hour,
+      why: 'a release',
+      grantedBy: 'root',
+      grantedAt: clock.wall(),
+      request: null,
+      automatic: false,
+      ...given,
+    }).id;
+  });
+}
+
+/** Resolves when the ledger tells of this owner, or of anybody. */
+function told(ledger: Ledger): Promise<string | null> {
+  return new Promise(resolve => {
+    const unwatch = ledger.watch(key => {
+      unwatch();
+      resolve(key);
+    });
+  });
+}
+
+async function openWith(t: Test, bytes = 12_000) {
+  const clock = new SetClock();
+  const world = new World(t, { clock });
+  const ledger = await world.open();
+  walk(ledger, 'alice/app', bytes);
+  return { clock, world, ledger };
+}
+
+t.test('a decision counts an allowance to the last moment before its end', async t => {
+  const { clock, ledger } = await openWith(t);
+  t.match(ledger.decide('alice', repos).decision, { allowed: false, limit: 10_000 });
+  await give(ledger, clock, { until: clock.wall() + hour + 700 });
+  t.match(ledger.decide('alice', repos).decision, { allowed: true, limit: 15_000 });
+  t.match(ledger.explain('alice', repos).decision, { allowed: true, limit: 15_000 });
+  clock.pass(hour - 1);
+  t.match(ledger.decide('alice', repos).decision, { allowed: true }, 'a part of a second does not count');
+  clock.pass(1);
+  t.match(ledger.decide('alice', repos).decision, { allowed: false, limit: 10_000 });
+  t.match(ledger.decide('bob', repos).decision, { limit: 10_000 });
+});
+
+t.test('of several each ends by itself', async t => {
+  const { clock, ledger } = await openWith(t);
+  await give(ledger, clock);
+  const second = await give(ledger, clock, { bytes: 1000, until: clock.wall() + 3 * hour });
+  t.match(ledger.ownerUsage('alice').allowance, { bytes: 6000, count: 2 });
+  t.equal(ledger.ownerUsage('alice').allowance, ledger.ownerUsage('alice').allowance);
+  clock.pass(2 * hour);
+  t.match(ledger.ownerUsage('alice').allowance, { bytes: 1000, count: 1 });
+  await ledger.documents.transact(transaction => {
+    const { id } = transaction.mustBeOwner('alice');
+    endAllowance(transaction.changes, id, second);
+    t.throws(() => endAllowance(transaction.changes, id, second), { code: 'not_found' });
+  });
+  t.equal(ledger.ownerUsage('alice').allowance, null);
+});
+
+t.test('the end is told, and taken out of the documents with an event', async t => {
+  const { clock, ledger, world } = await openWith(t);
+  const id = await give(ledger, clock);
+  ledger.allowanceEnds.start();
+  clock.pass(hour);
+  const ended = told(ledger);
+  ledger.allowanceEnds.reconsider();
+  t.equal(await ended, 'alice');
+  t.match(ledger.decide('alice', repos).decision, { allowed: false });
+  await ledger.allowanceEnds.close();
+  t.strictSame(allowancesOf(ledger.documents.snapshot, ledger.ownerUsage('alice').id ?? 0, 0), []);
+  const [event, ...others] = await ledger.eventLog.events({ kind: 'allowance', limit: 9 });
+  t.strictSame(others, []);
+  t.match(JSON.parse(event?.text ?? ''), {
+    by: null,
+    owner: 'alice',
+    action: 'ended',
+    allowance: id,
+    bytes: 5000,
+    until: new Date(clock.wall()).toISOString(),
+    why: 'a release',
+  });
+  const again = await world.open();
+  t.equal(again.ownerUsage('alice').allowance, null);
+});
+
+t.test('what ended while nobody looked ends at the next start', async t => {
+  const { clock, ledger, world } = await openWith(t);
+  await give(ledger, clock);
+  await ledger.kept();
+  await world.close();
+  clock.pass(2 * hour);
+  const again = await world.open();
+  t.match(again.decide('alice', repos).decision, { allowed: false }, 'already before that');
+  const ended = told(again);
+  again.allowanceEnds.start();
+  t.equal(await ended, 'alice');
+  await again.allowanceEnds.close();
+  t.equal((await again.eventLog.events({ kind: 'allowance', limit: 9 })).length, 1);
+});
+
+t.test('while the store is away an allowance still ends, and its record goes later', async t => {
+  const clock = new SetClock();
+  const store = await openStore({ adapter: 'sqlite', file: `${directoryFor(t)}/softquota.db` });
+  const warned: string[] = [];
+  const ledger = await openOn(store, {
+    clock,
+    log: { error: () => {}, warn: (...said: unknown[]) => warned.push(String(said[1])), info: () => {} },
+  });
+  t.teardown(() => ledger.close());
+  walk(ledger, 'alice/app', 12_000);
+  await give(ledger, clock);
+  await ledger.kept();
+  ledger.allowanceEnds.start();
+  clock.pass(hour);
+  const write = store.write.bind(store);
+  store.write = () => Promise.reject(new Error('the disk is full'));
+  const ended = told(ledger);
+  ledger.allowanceEnds.reconsider();
+  t.equal(await ended, 'alice');
+  await ledger.allowanceEnds.close();
+  t.ok(warned.includes('an allowance has ended and counts no more; its record stays for now'));
+  t.match(ledger.decide('alice', repos).decision, { allowed: false });
+  store.write = write;
+  const id = ledger.ownerUsage('alice').id ?? 0;
+  t.ok(hasAllowances(ledger.documents.snapshot, id));
+  const gone = told(ledger);
+  ledger.allowanceEnds.start();
+  await gone;
+  await ledger.allowanceEnds.close();
+  t.notOk(hasAllowances(ledger.documents.snapshot, id));
+});
+
+t.test('an allowance has bounds', async t => {
+  const { clock, ledger } = await openWith(t);
+  const faults = [
+    { bytes: 0 },
+    { bytes: 2 ** 53 },
+    { until: clock.wall() },
+    { until: clock.wall() + 999 - (clock.wall() % 1000) },
+    { until: clock.wall() + 3651 * 24 * hour },
+  ];
+  for (const fault of faults) await t.rejects(give(ledger, clock, fault), { code: 'invalid' });
+  for (let at = 0; at < 50; at++) await give(ledger, clock);
+  await t.rejects(give(ledger, clock), { code: 'conflict' });
+  t.match(ledger.ownerUsage('alice').allowance, { bytes: 250_000, count: 50 });
+  await ledger.documents.transact(transaction =>
+    forgetAllowances(transaction.changes, transaction.mustBeOwner('alice').id),
+  );
+  await give(ledger, clock, { bytes: Number.MAX_SAFE_INTEGER });
+  await give(ledger, clock, { bytes: Number.MAX_SAFE_INTEGER });
+  t.match(ledger.decide('alice', repos).decision, { allowed: true, limit: Number.MAX_SAFE_INTEGER });
+});

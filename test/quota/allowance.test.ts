@@ -1,0 +1,89 @@
+/** Allowances on top of what the rules say. */
+
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  type ActiveAllowance,
+  compileGroup,
+  decide,
+  explain,
+  refusal,
+  standing as standingWords,
+  usageOf,
+  warning,
+} from '../../src/quota/index.ts';
+import { plainSettings, question, standing } from './arbitraries.ts';
+
+const until = Date.parse('2026-12-22T14:00:05Z');
+const extra = (bytes: number, count = 1): ActiveAllowance => ({ bytes, count, until });
+const usage = usageOf({ 'size:git:lfs': 90, 'size:repos:private': 30 });
+
+t.test('an allowance raises every limit above 0, and neither 0 nor unlimited', async t => {
+  const cases = [
+    { limitBytes: 100, limit: 150, allowed: true },
+    { limitBytes: 60, limit: 110, allowed: false },
+    { limitBytes: 0, limit: 0, allowed: false },
+    { limitBytes: -1, limit: -1, allowed: true },
+    { limitBytes: Number.MAX_SAFE_INTEGER, limit: Number.MAX_SAFE_INTEGER, allowed: true },
+  ];
+  for (const { limitBytes, limit, allowed } of cases) {
+    const group = compileGroup({ name: 'g', rules: [{ name: 'r', limitBytes, subjects: ['size:all'] }] });
+    const decision = decide(
+      plainSettings,
+      { assigned: [group], defaults: [], allowance: extra(50) },
+      usage,
+      'size:git:lfs',
+    );
+    t.match(decision, { limit, allowed, used: 120 }, String(limitBytes));
+    t.equal(decision.allowance === undefined, limitBytes <= 0, String(limitBytes));
+  }
+});
+
+t.test('the built-in limit is raised, too, and thresholds are those of the raised limit', async t => {
+  const settings = { ...plainSettings, totalBytes: 100 };
+  const asked = (allowance: ActiveAllowance | null) =>
+    decide(settings, { assigned: [], defaults: [], allowance }, usage, 'size:all');
+  t.match(asked(null), { allowed: false, limit: 100 });
+  t.match(asked(extra(30)), { allowed: true, limit: 130, warnPercent: 90, allowance: extra(30) });
+  t.match(asked(extra(1000)), { allowed: true, limit: 1100, warnPercent: null });
+});
+
+t.test('words say which part of the limit is for a time only', async t => {
+  const settings = { ...plainSettings, totalBytes: 100 };
+  const asked = (allowance: ActiveAllowance) =>
+    decide(settings, { assigned: [], defaults: [], allowance }, usage, 'size:all');
+  const refused = asked(extra(10));
+  t.notOk(refused.allowed);
+  if (!refused.allowed) {
+    t.equal(
+      refusal('alice', 'size:all', refused),
+      'Quota exceeded: alice uses 120 B of 110 B (109 %). 10 B of this limit are an allowance until 2026-12-22 14:00:05 UTC.',
+    );
+  }
+  t.equal(
+    warning('alice', asked(extra(30, 2))),
+    'Quota warning: alice uses 120 B of 130 B (92 %). 30 B of this limit are allowances; the first of them ends at 2026-12-22 14:00:05 UTC.',
+  );
+  const allowed = asked(extra(900));
+  if (allowed.allowed) t.match(standingWords('alice', allowed), /1 kB \(12 %\)\. 900 B of this limit/);
+});
+
+t.test('more by an allowance never refuses what was allowed, and an explanation says the same', async () => {
+  const law = fc.property(question, fc.integer({ min: 1, max: 100 }), (asked, bytes) => {
+    const plain = standing(asked.assigned, asked.defaults);
+    const raised = { ...plain, allowance: extra(bytes) };
+    const before = decide(asked.settings, plain, asked.usage, asked.subject, asked.adding);
+    const after = decide(asked.settings, raised, asked.usage, asked.subject, asked.adding);
+    const why = explain(asked.settings, raised, asked.usage, asked.subject, asked.adding);
+    const isSame = JSON.stringify(why.decision) === JSON.stringify(after);
+    const decided = why.steps
+      .flatMap(({ groups }) => groups.flatMap(({ rules }) => rules))
+      .filter(r => r.decided);
+    return (
+      isSame &&
+      (!before.allowed || after.allowed) &&
+      decided.every(rule => rule.limit === after.limit && rule.allowance === after.allowance)
+    );
+  });
+  fc.assert(law, { numRuns: 3000 });
+});

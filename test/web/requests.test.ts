@@ -1,0 +1,198 @@
+/** Who is refused asks for more, an administrator answers, and what was given ends to the second: in Chromium. */
+
+import t from 'tap';
+import { World } from '../api/world.ts';
+import { until } from '../e2e/ask.ts';
+import type { Tab } from '../e2e/browser.ts';
+import { oddNames } from './realm.ts';
+import { barriers, isLoaded, lookAs, looks, reads, readsNoMore, Web } from './world.ts';
+
+t.setTimeout(900_000);
+
+const lfs = 'size:git:lfs';
+const day = 86_400_000;
+
+const world = await World.open(t, {
+  settings: { 'quota.default': { TOTAL: '10G' }, server: { ROOT_URL: 'https://quota.example/' } },
+});
+const usual = { owner: 'alice', subject: lfs };
+await world.report('alice', lfs, 12_400_000_000, 'objects');
+await world.report('acme', lfs, 11_000_000_000, 'objects');
+const web = await Web.open(t);
+
+/** Without questions that were left for newer ones, and deletions, whose answers have nothing to read. */
+const complaintsOf = (tab: Tab) =>
+  tab.complaints.filter(complaint => !complaint.endsWith('net::ERR_ABORTED'));
+
+/** `2027-01-31`, so many days from now, where the browser is. */
+const inDays = (days: number) => {
+  const date = new Date(Date.now() + days * day);
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
+    .map(n => String(n).padStart(2, '0'))
+    .join('-');
+};
+
+t.test('the refusal leads to the page, where the form is filled in; the answer is read there', async t => {
+  const { status, text } = await world.gate('POST', '/v1/check', usual);
+  t.equal(status, 413, text);
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await reads(tab, 'You cannot add data.', 'main');
+  await tab.click('main ::-p-text(Ask for more space)');
+  const form = 'form[aria-label="Ask for more space"]';
+  await tab.page.waitForSelector(form);
+  const filled = await tab.page.$$eval(`${form} input, ${form} textarea`, fields =>
+    fields.map(field => field.value),
+  );
+  t.match(filled, ['2.4 GB', inDays(30), /^12\.4 GB of 10 GB are used \(124 %\)\.$/]);
+  await tab.fill(`${form} textarea`, oddNames.script);
+  await tab.click(`${form} button[type=submit]`);
+  await reads(tab, 'The request waits for an administrator.', 'main');
+  await readsNoMore(tab, 'Send the request', 'main');
+
+  const office = await web.signedIn(world.url, await world.newToken('admin1', ['all']));
+  await office.click('nav ::-p-text(Requests)');
+  await reads(office, oddNames.script, 'main tbody');
+  await reads(office, '2.4 GB', 'main tbody');
+  await office.click('main ::-p-xpath(//tr[contains(., "alice")]//button[starts-with(., "Grant")])');
+  await office.fill('dialog input[type=text]:not(.code)', 'until the release');
+  await office.click('dialog button[type=submit]');
+  await reads(office, 'No request waits for an answer.', 'main');
+  await office.page.select('main select', 'granted');
+  await reads(office, 'until the release', 'main tbody');
+
+  await reads(tab, 'You can still push and upload, but there is little space left', 'main');
+  await reads(tab, 'granted by admin1: 2.4 GB until', 'main');
+  await reads(tab, 'until the release', 'main');
+  t.match(await tab.read('main'), /12\.4 GB of 12\.4 GB \(2\.4 GB of it until /);
+  t.equal((await world.gate('POST', '/v1/check', usual)).status, 200);
+  await office.go(new URL('events?kind=request', world.url).href);
+  await reads(office, 'request granted', 'main');
+  await reads(office, 'more space requested', 'main');
+});
+
+t.test('a request is declined with words, and withdrawn by who made it', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'organizations/acme');
+  const send = async () => {
+    await tab.click('main ::-p-text(Ask for more space)');
+    await tab.click('form[aria-label="Ask for more space"] button[type=submit]');
+    await reads(tab, 'The request waits for an administrator.', 'main');
+  };
+  await send();
+  const office = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'requests');
+  await reads(office, 'Asked by alice', 'main');
+  await office.click('main ::-p-xpath(//tr[contains(., "acme")]//button[starts-with(., "Decline")])');
+  await office.fill('dialog input', 'delete the old builds first');
+  await office.click('dialog button[type=submit]');
+  await reads(tab, 'declined by admin1', 'main');
+  await reads(tab, 'delete the old builds first', 'main');
+  await send();
+  await tab.click('main ::-p-text(Withdraw)');
+  await tab.click('dialog button[type=submit]');
+  await reads(tab, 'withdrawn', 'main');
+  t.same(complaintsOf(tab), []);
+});
+
+t.test('nobody grants themselves: the page says why', async () => {
+  const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'mine');
+  await tab.click('main ::-p-text(Ask for more space)');
+  await tab.click('form[aria-label="Ask for more space"] button[type=submit]');
+  await reads(tab, 'The request waits for an administrator.', 'main');
+  await tab.go(new URL('requests', world.url).href);
+  await tab.click('main ::-p-xpath(//tr[contains(., "admin1")]//button[starts-with(., "Grant")])');
+  await tab.click('dialog button[type=submit]');
+  await reads(tab, 'Nobody gives more space to themselves', 'dialog');
+});
+
+t.test('extra space is given and ended on the page of an owner', async t => {
+  const tab = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'owners/acme');
+  await tab.click('main ::-p-text(Give extra space)');
+  await tab.fill('dialog input.code', '2G');
+  await tab.fill('dialog input[type=date]', inDays(3));
+  await tab.fill('dialog input[type=text]:not(.code)', 'a migration');
+  await tab.click('dialog button[type=submit]');
+  await reads(tab, 'a migration', 'main');
+  await reads(tab, '11 GB of 12 GB (2 GB of it until ', 'main');
+  await reads(tab, 'extra space given', 'main');
+  await tab.click('main ::-p-xpath(//section[.//h2[.="Extra space"]]//tbody//button)');
+  await tab.click('dialog button[type=submit]');
+  await reads(tab, 'None. The limits are those of the rules.', 'main');
+  await reads(tab, '11 GB of 10 GB', 'main');
+  await reads(tab, 'extra space ended', 'main');
+  t.same(complaintsOf(tab), []);
+});
+
+t.test('extra space ends to the second, at the gate and on the page', async t => {
+  await world.report('bob', lfs, 11_000_000_000, 'objects');
+  const tab = await web.signedIn(world.url, await world.newToken('bob', ['all']), 'mine');
+  await reads(tab, 'You cannot add data.', 'main');
+  const end = (Math.floor(Date.now() / 1000) + 8) * 1000;
+  const body = { bytes: 5_000_000_000, until: new Date(end).toISOString(), why: 'a short while' };
+  await world.must(201, 'POST', '/admin/users/bob/quota/allowances', { body });
+  await reads(tab, 'You can push and upload.', 'main');
+  let allowed = 0;
+  await until(
+    async () => {
+      const askedAt = Date.now();
+      const { status } = await world.gate('POST', '/v1/check', { owner: 'bob', subject: lfs });
+      const answeredAt = Date.now();
+      if (status === 200) {
+        allowed += 1;
+        t.ok(askedAt < end, `allowed ${askedAt - end} ms after the end`);
+        return null;
+      }
+      t.ok(answeredAt >= end, `refused ${end - answeredAt} ms before the end`);
+      return true;
+    },
+    () => 'it never ended',
+  );
+  t.ok(allowed > 0);
+  await reads(tab, 'You cannot add data.', 'main');
+  const { json } = await world.must(200, 'GET', '/admin/quota/events?kind=allowance&owner=bob');
+  t.match(json, [
+    { action: 'ended', by: null },
+    { action: 'granted', by: { name: 'admin1' } },
+  ]);
+  t.ok(Date.parse(String(Reflect.get(Object(Reflect.get(Object(json), 0)), 'at'))) - end < 5000);
+});
+
+t.test('what the configuration grants is granted at once, and the form says how much that is', async t => {
+  world.reload({ requests: { AUTO_GRANT: '3G for 14d, once in 90d' } });
+  await world.report('carol', lfs, 11_000_000_000, 'objects');
+  const tab = await web.signedIn(world.url, await world.newToken('carol', ['all']), 'mine');
+  await tab.click('main ::-p-text(Ask for more space)');
+  await reads(tab, 'Up to 3 GB for at most 14 days are granted at once, once in 90 days.', 'main form');
+  const lastDay = 'form[aria-label="Ask for more space"] input[type=date]';
+  t.equal(await tab.page.$eval(lastDay, field => field.value), inDays(14));
+  await tab.click('form[aria-label="Ask for more space"] button[type=submit]');
+  await reads(tab, 'granted automatically: 1 GB until', 'main');
+  await reads(tab, 'You can still push and upload', 'main');
+  world.reload({});
+});
+
+t.test('nothing keeps anybody out, on a desk and on a phone, light and dark', async t => {
+  const alice = await web.signedIn(world.url, await world.newToken('alice', ['all']), 'mine');
+  await world.must(201, 'POST', '/user/quota/requests', {
+    as: 'bob',
+    body: { bytes: 1, why: oddNames.long },
+  });
+  const bob = await web.signedIn(world.url, await world.newToken('bob', ['all']), 'mine');
+  const office = await web.signedIn(world.url, await world.newToken('admin1', ['all']), 'requests');
+  for (const look of looks) {
+    for (const [tab, path] of [
+      [alice, 'mine'],
+      [bob, 'mine'],
+      [office, 'requests'],
+      [office, 'owners/alice'],
+      [office, 'events?kind=allowance'],
+    ] as const) {
+      await lookAs(tab, look);
+      await tab.go(new URL(path, world.url).href);
+      await isLoaded(tab);
+      if (tab === alice) {
+        await tab.click('main ::-p-text(Ask for more space)');
+        await tab.page.waitForSelector('form[aria-label="Ask for more space"]');
+      }
+      t.same(await barriers(tab), [], `${path} ${look.scheme} ${look.width}`);
+    }
+  }
+});

@@ -1,0 +1,161 @@
+/** Extra space: what one has of it, what was asked for and answered, and the form to ask for more. */
+
+import { useQuery } from '@tanstack/preact-query';
+import { useState } from 'preact/hooks';
+import type { OwnReport, SpaceRequest } from '../../../src/wire/index.ts';
+import { historyQuery, type Own } from '../api/own-queries.ts';
+import { ownRequestsQuery, requestMore, withdrawRequest } from '../api/request-queries.ts';
+import { AllowanceTable } from '../parts/allowances.tsx';
+import { announce } from '../parts/announcer.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Size, Time } from '../parts/figures.tsx';
+import { MoreFields } from '../parts/more-fields.tsx';
+import { Panel } from '../parts/page.tsx';
+import { RequestAnswer } from '../parts/request-answer.tsx';
+import { Answered, Fault } from '../parts/states.tsx';
+import { Table } from '../parts/table.tsx';
+import { TextArea } from '../parts/text-area.tsx';
+import { moreIn } from '../parts/typed-more.ts';
+import { autoGrantWords, type Proposal, proposal } from './proposal.ts';
+
+export interface MoreSpaceProps {
+  readonly own: Own;
+  readonly report: OwnReport;
+}
+
+export function MoreSpace({ own, report }: MoreSpaceProps) {
+  const requests = useQuery(ownRequestsQuery(own));
+  const { allowances, may_ask: mayAsk } = report;
+  if (!mayAsk && allowances.length === 0 && requests.data?.length === 0) return null;
+  return (
+    <Panel title="More space">
+      <div class="stack">
+        {allowances.length > 0 && <AllowanceTable allowances={allowances} />}
+        <Answered query={requests} what="the requests" rows={2}>
+          {list => (
+            <>
+              {list.length > 0 && <Requests own={own} requests={list} />}
+              {mayAsk && <Asking own={own} report={report} requests={list} />}
+            </>
+          )}
+        </Answered>
+      </div>
+    </Panel>
+  );
+}
+
+interface RequestsProps {
+  readonly own: Own;
+  readonly requests: readonly SpaceRequest[];
+}
+
+function Requests({ own, requests }: RequestsProps) {
+  const [withdrawing, setWithdrawing] = useState<SpaceRequest | null>(null);
+  return (
+    <>
+      <Table
+        caption="Requests, the latest first"
+        rows={requests}
+        keyOf={({ id }) => id}
+        columns={[
+          { key: 'at', title: 'Requested', cell: request => <Time at={request.asked_at} /> },
+          { key: 'bytes', title: 'Size', isNumber: true, cell: ({ bytes }) => <Size bytes={bytes} /> },
+          {
+            key: 'until',
+            title: 'Until',
+            isWide: true,
+            cell: ({ until }) => <Time at={until} absent="not given" />,
+          },
+          { key: 'answer', title: 'Answer', cell: request => <RequestAnswer request={request} /> },
+          {
+            key: 'withdraw',
+            title: 'Change',
+            cell: request =>
+              request.state === 'open' && (
+                <button type="button" class="quiet" onClick={() => setWithdrawing(request)}>
+                  Withdraw
+                </button>
+              ),
+          },
+        ]}
+      />
+      {withdrawing !== null && (
+        <Confirm
+          title="Withdraw this request?"
+          action="Withdraw the request"
+          done="The request is withdrawn."
+          act={() => withdrawRequest(own, withdrawing.id)}
+          onClose={() => setWithdrawing(null)}
+        >
+          <p>Nobody answers it then. You can make another one.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}
+
+function Asking({ own, report, requests }: MoreSpaceProps & RequestsProps) {
+  const [isOpen, setOpen] = useState(false);
+  const history = useQuery(historyQuery(own, 'week'));
+  if (requests.some(({ state }) => state === 'open')) {
+    return <p class="quiet-text">The request waits for an administrator.</p>;
+  }
+  if (isOpen && (history.data !== undefined || history.error !== null)) {
+    const filled = proposal(report, history.data?.growth ?? null, Date.now());
+    return (
+      <RequestForm own={own} filled={filled} autoGrant={report.auto_grant} onClose={() => setOpen(false)} />
+    );
+  }
+  return (
+    <p>
+      <button type="button" class="primary" disabled={isOpen} onClick={() => setOpen(true)}>
+        Ask for more space
+      </button>
+    </p>
+  );
+}
+
+interface RequestFormProps {
+  readonly own: Own;
+  readonly filled: Proposal;
+  readonly autoGrant: OwnReport['auto_grant'];
+  readonly onClose: () => void;
+}
+
+function RequestForm({ own, filled, autoGrant, onClose }: RequestFormProps) {
+  const [typed, setTyped] = useState(filled);
+  const [failure, setFailure] = useState<unknown>(null);
+  const more = moreIn(typed);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (more === null) return;
+    try {
+      const made = await requestMore(own, { ...more, why: typed.why });
+      announce(made.state === 'granted' ? 'The request is granted.' : 'The request is sent.');
+      onClose();
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  return (
+    <form class="stack" aria-label="Ask for more space" onSubmit={event => void submit(event)}>
+      {autoGrant !== null && <p class="quiet-text">{autoGrantWords(autoGrant)}</p>}
+      <MoreFields more={typed} onChange={changed => setTyped({ ...typed, ...changed })} />
+      <TextArea
+        label="Reason, for the administrators"
+        value={typed.why}
+        onInput={why => setTyped({ ...typed, why })}
+        isCode={false}
+      />
+      {failure !== null && <Fault of={failure} />}
+      <div class="actions">
+        <button type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button type="submit" class="primary" disabled={more === null || typed.why.trim() === ''}>
+          Send the request
+        </button>
+      </div>
+    </form>
+  );
+}

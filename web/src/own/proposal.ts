@@ -1,0 +1,75 @@
+/** What a request for more is filled in with: the space that usage and growth call for, and the figures. */
+
+import { formatBytes, formatUse, writeSize } from '../../../src/text/index.ts';
+import type { Growth, OwnReport, Verdict } from '../../../src/wire/index.ts';
+import { dayWords, growthWords } from '../history/growth-words.ts';
+import type { TypedMore } from '../parts/typed-more.ts';
+
+const usualDays = 30;
+const daySeconds = 86_400;
+/** Of the limit, where neither usage nor growth calls for more. */
+const leastPart = 0.1;
+
+type ProposalFigures = Pick<OwnReport, 'auto_grant' | 'decisions'>;
+type AutoGrant = NonNullable<OwnReport['auto_grant']>;
+
+export interface Proposal extends TypedMore {
+  readonly why: string;
+}
+
+/**
+ * For thirty days from now, or as long as is granted at once: what is over the limit, and what comes to it at the
+ * present growth.
+ */
+export function proposal(report: ProposalFigures, growth: Growth | null, now: number): Proposal {
+  const { auto_grant: autoGrant } = report;
+  const days = Math.min(usualDays, Math.max(1, Math.floor((autoGrant?.seconds ?? Infinity) / daySeconds)));
+  const tightest = fullest(report);
+  const { used = 0, limit = 0 } = tightest ?? {};
+  const over = Math.max(0, (used ?? 0) - (limit ?? 0));
+  const grown = Math.max(0, growth?.per_day ?? 0) * days;
+  const least = Math.ceil((limit ?? 0) * leastPart);
+  return {
+    size: tightest === null ? '' : writeSize(roundedUp(Math.max(over + grown, least, 1))),
+    lastDay: dayWords(new Date(now + days * daySeconds * 1000).toISOString()),
+    why: [
+      ...(tightest === null ? [] : [useSentence(tightest)]),
+      ...(growth === null ? [] : [growthWords(growth)]),
+    ].join(' '),
+  };
+}
+
+/** `Up to 2 GB for at most 30 days are granted at once, once in 90 days.` */
+export function autoGrantWords({ bytes, seconds, every_seconds: every }: AutoGrant): string {
+  return `Up to ${formatBytes(bytes)} for at most ${spanWords(seconds)} are granted at once, once in ${spanWords(every)}.`;
+}
+
+/** In days, or where that is none, in hours. */
+function spanWords(seconds: number): string {
+  const days = Math.round(seconds / daySeconds);
+  if (days >= 2) return `${days} days`;
+  const hours = Math.max(1, Math.round(seconds / 3600));
+  return hours === 1 ? 'an hour' : `${hours} hours`;
+}
+
+/** The limited decision whose limit is the fullest; null: nothing has a limit above 0. */
+function fullest({ decisions }: ProposalFigures): Verdict | null {
+  const fullness = ({ used, limit }: Verdict) => (used ?? 0) / (limit ?? 1);
+  return Object.values(decisions)
+    .filter(({ limit }) => limit !== null && limit > 0)
+    .reduce<Verdict | null>(
+      (found, each) => (found === null || fullness(each) > fullness(found) ? each : found),
+      null,
+    );
+}
+
+function useSentence({ used, limit }: Verdict): string {
+  const words = formatUse(used ?? 0, limit ?? 0);
+  return `${words.used} of ${words.limit} are used (${words.percent}).`;
+}
+
+/** To two digits, so that it reads well. */
+function roundedUp(bytes: number): number {
+  const scale = 10 ** Math.max(0, Math.floor(Math.log10(bytes)) - 1);
+  return Math.ceil(bytes / scale) * scale;
+}

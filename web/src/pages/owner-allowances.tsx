@@ -1,0 +1,74 @@
+/** The extra space of an owner: shown, given and ended. */
+
+import { useState } from 'preact/hooks';
+import type { Allowance, OwnerReport } from '../../../src/wire/index.ts';
+import { endAllowance, giveAllowance } from '../api/request-queries.ts';
+import { AllowanceTable } from '../parts/allowances.tsx';
+import { Confirm } from '../parts/dialog.tsx';
+import { Field } from '../parts/field.tsx';
+import { Size } from '../parts/figures.tsx';
+import { MoreFields } from '../parts/more-fields.tsx';
+import { Panel } from '../parts/page.tsx';
+import { moreIn } from '../parts/typed-more.ts';
+
+export function OwnerAllowances({ report: { name, allowances } }: { readonly report: OwnerReport }) {
+  const [isGiving, setGiving] = useState(false);
+  const [ending, setEnding] = useState<Allowance | null>(null);
+  const give = (
+    <button type="button" onClick={() => setGiving(true)}>
+      Give extra space
+    </button>
+  );
+  return (
+    <Panel title="Extra space" actions={give}>
+      {allowances.length === 0 ? (
+        <p class="quiet-text">None. The limits are those of the rules.</p>
+      ) : (
+        <AllowanceTable
+          allowances={allowances}
+          action={allowance => (
+            <button type="button" class="quiet" onClick={() => setEnding(allowance)}>
+              End
+            </button>
+          )}
+        />
+      )}
+      {isGiving && <Giving name={name} onClose={() => setGiving(false)} />}
+      {ending !== null && (
+        <Confirm
+          title="End this extra space now?"
+          action="End it"
+          done="The extra space has ended."
+          isDangerous
+          act={() => endAllowance(name, ending)}
+          onClose={() => setEnding(null)}
+        >
+          <p>
+            The limits are lower by <Size bytes={ending.bytes} /> from then on. This cannot be undone.
+          </p>
+        </Confirm>
+      )}
+    </Panel>
+  );
+}
+
+function Giving({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const [typed, setTyped] = useState({ size: '', lastDay: '', why: '' });
+  const more = moreIn(typed);
+  return (
+    <Confirm
+      title="Give extra space"
+      action="Give it"
+      done="The extra space is given."
+      isReady={more !== null && typed.why.trim() !== ''}
+      act={async () => {
+        if (more !== null) await giveAllowance(name, { ...more, why: typed.why });
+      }}
+      onClose={onClose}
+    >
+      <p>It is added to each limit above 0 that applies, and ends by itself after the last day.</p>
+      <MoreFields more={typed} onChange={changed => setTyped({ ...typed, ...changed })} />
+      <Field label="Reason" value={typed.why} onInput={why => setTyped({ ...typed, why })} required />
+    </Confirm>
+  );
+}

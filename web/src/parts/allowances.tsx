@@ -1,0 +1,35 @@
+/** The extra bytes of an owner, as a list. */
+
+import type { ComponentChildren } from 'preact';
+import type { Allowance } from '../../../src/wire/index.ts';
+import { Size, Time } from './figures.tsx';
+import { Name } from './name.tsx';
+import { Table } from './table.tsx';
+
+export interface AllowanceTableProps {
+  readonly allowances: readonly Allowance[];
+  /** The last cell of each row; left out: there is none. */
+  readonly action?: (allowance: Allowance) => ComponentChildren;
+}
+
+export function AllowanceTable({ allowances, action }: AllowanceTableProps) {
+  return (
+    <Table
+      caption="Extra space, the first to end first"
+      rows={allowances}
+      keyOf={({ id }) => id}
+      columns={[
+        { key: 'bytes', title: 'Extra space', cell: ({ bytes }) => <Size bytes={bytes} /> },
+        { key: 'until', title: 'Ends', cell: ({ until }) => <Time at={until} /> },
+        { key: 'why', title: 'Reason', isWide: true, cell: ({ why }) => <Name>{why}</Name> },
+        { key: 'by', title: 'Given by', isWide: true, cell: allowance => <Giver {...allowance} /> },
+        ...(action === undefined ? [] : [{ key: 'action', title: 'Change', cell: action }]),
+      ]}
+    />
+  );
+}
+
+function Giver({ automatic, granted_by: by }: Allowance) {
+  if (automatic) return <>automatically</>;
+  return by === null ? <>the host’s administrator</> : <Name>{by}</Name>;
+}

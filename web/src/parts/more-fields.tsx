@@ -1,0 +1,24 @@
+/** How much more, and until when: two fields that requests, grants and allowances have alike. */
+
+import { Field, SizeField } from './field.tsx';
+import type { TypedMore } from './typed-more.ts';
+
+export interface MoreFieldsProps {
+  readonly more: TypedMore;
+  readonly onChange: (more: TypedMore) => void;
+}
+
+export function MoreFields({ more, onChange }: MoreFieldsProps) {
+  return (
+    <>
+      <SizeField label="How much more" value={more.size} onInput={size => onChange({ ...more, size })} />
+      <Field
+        label="Last day"
+        type="date"
+        value={more.lastDay}
+        onInput={lastDay => onChange({ ...more, lastDay })}
+        required
+      />
+    </>
+  );
+}
