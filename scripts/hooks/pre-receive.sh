@@ -120,9 +120,12 @@ may_grow() {
 	[ "$created" -gt 100 ] || [ "$nested" = yes ] || [ "$characters" -gt 1000 ] || brings_back
 }
 
-# Returns 0 if refs are written to objects that no ref reaches, which are still there from before they were deleted.
+# Returns 0 if refs are written to objects that no ref reaches, which are still there from before they were deleted, or
+# that a push under way is about to delete.
 brings_back() {
 	[ $((created + updated)) -gt 0 ] || return 1
+	# Until that push has ended nobody knows what it takes away.
+	! has_turn || return 0
 	# shellcheck disable=SC2016 # the $ is awk's
 	tips=$(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ { print $2 }')
 	reaches_more "$tips" --not --all --alternate-refs
@@ -219,7 +222,6 @@ put_on_record() {
 # refused: git writes it before this hook runs. And the daemon keeps room for a push that another hook refuses. As no
 # post-receive runs then, the daemon is told here.
 leave() {
-	[ "$1" -eq 0 ] || break_promise
 	if [ "$1" -ne 0 ] && [ -n "${GIT_PUSH_CERT-}$push" ]; then
 		(
 			let_go
@@ -284,6 +286,7 @@ main() {
 	fi
 	[ "$early" = no ] || exit 0
 	run_others "$@"
+	end_judging $?
 	leave $?
 }
 main "$@"

@@ -2,29 +2,29 @@
 # that takes more away than it brings is the way out for an owner over the limit, so it may go on.
 #
 # Nobody gets more than that out of it. One such push at a time is under way in a repository, and the refs before and
-# after are one list. Where git does not do all of what was judged, because it cannot lock a ref or a hook refuses
-# one, the next push is held to what that one promised.
+# after are one list. Git may do less than was judged: it cannot lock a ref, a hook refuses one, or the client goes
+# away in between. So the next push is held to what the last one promised, until the quota allows a push again.
 
-# What the last push that went on so promised: the bytes, then a line NEW REF for each of its refs.
+# What the last push that went on so promised: a line with the bytes that would stay, and with those that it was itself
+# held to, then a line OLD NEW REF for each of its refs.
 promise=softquota-promise
-# The push that is under way so: a line with the host since it started, and git's process, 0 where it is not known.
+# The push that is under way so: a line with the host since it started, its space of process numbers, and the number of
+# git's process, 0 where it is not known.
 under_way=softquota-judging
 
 judged=no
 # Hundredths of a second since the system started; empty: each step may take judgeTimeout.
 judge_until=
 
-# Returns 0 if the refused push may go on. Else $notice has what is to be said behind the refusal.
+# Returns 0 if the refused push may go on; end_judging is called when all other hooks have run. Else $notice has what
+# is to be said behind the refusal.
 judge_push() {
 	find_manner && takes_away || return 1
-	if ! claim_turn; then
-		judgement='another push that makes this repository smaller is under way; try again when it has ended.'
-	elif find_refs && weigh_both; then
-		compare && keep_promise && return 0
-		(become rm -f -- "$under_way")
-	else
-		judgement="it could not be found out within $judge_timeout s if this push makes the repository smaller;"
-		judgement="$judgement delete branches and tags first, with pushes of their own: these are never refused."
+	if claim_turn; then
+		if find_refs && weigh_both && compare; then
+			judged=yes
+			return 0
+		fi
 		(become rm -f -- "$under_way")
 	fi
 	notice=$judgement${notice:+ $notice}
@@ -40,8 +40,12 @@ find_manner() {
 	*"$nl"[Xx]-[Ss]oftquota-[Jj]udge:\ less?"$nl"*) manner=less ;;
 	*) return 1 ;;
 	esac
+	# More than that is not held in the promise; and a namespace hides the names that git really has.
+	[ ${#input} -le 1000000 ] && [ -z "${GIT_NAMESPACE-}" ] || return 1
 	milliseconds "$judge_timeout"
 	! clock || judge_until=$((now + ms / 10))
+	judgement='it could not be found out if this push makes the repository smaller, because git failed on the server;'
+	judgement="$judgement delete branches and tags first, with pushes of their own: these are never refused."
 }
 
 # Whether the push deletes a ref, or updates one in such a way that something may become unreachable. Where git cannot
@@ -78,7 +82,7 @@ bounded() {
 	limit=$judge_timeout
 	if [ -n "$judge_until" ] && clock; then
 		left=$((judge_until - now))
-		[ "$left" -gt 0 ] || return 1
+		[ "$left" -gt 0 ] || return 137
 		limit=$((left / 100)).$((left % 100 / 10))$((left % 10))
 	fi
 	{
@@ -96,37 +100,76 @@ bounded() {
 
 # Sets $refs to a line OBJECT REF for each ref and for a detached HEAD, $refs_after to the same as it will be, and
 # $others to ^OBJECT for what the repositories hold that this one borrows objects from. What git will not do counts as
-# not done: another value than the pusher says, and what the repository's own settings deny.
+# not done: another value than the pusher says, what the settings deny or hide, a branch that is checked out, and
+# anything but a commit in a branch.
 find_refs() {
-	refs=$(bounded '' git for-each-ref --format='%(objectname) %(refname) %(symref)') || return 1
-	head=$(become git symbolic-ref -q HEAD) || {
-		head=
-		refs="$refs$nl$(become git rev-parse -q --verify HEAD) HEAD"
-	}
-	denied=$(become git config --file config --bool receive.denyDeletes)
-	denied=$denied/$(become git config --file config --bool receive.denyNonFastForwards)
+	listed=$(
+		bounded '' git for-each-ref --format='%(objectname) %(refname) %(if)%(symref)%(then)=%(else)%(if)%(worktreepath)%(then)+%(end)%(end)'
+	) || return 1
+	detached=
+	head=$(become git symbolic-ref -q HEAD) || detached="$(become git rev-parse -q --verify HEAD) HEAD"
+	refs=$listed${listed:+${detached:+$nl}}$detached
+	# shellcheck disable=SC2016 # the $ is awk's
+	kinds=$(
+		bounded "$(printf '%s\n' "$input" | become awk '$2 !~ /^0+$/ { print $2 }')" \
+			git --no-replace-objects cat-file --batch-check='%(objectname) %(objecttype)'
+	) || return 1
 	# shellcheck disable=SC2016 # the $ is awk's
 	refs_after=$(
-		printf '%s\n\n%s\n' "$refs" "$input" |
-			(export softquota_head="$head" softquota_denied="$denied" && become awk '
-				BEGIN {
-					head = ENVIRON["softquota_head"]
-					split(ENVIRON["softquota_denied"], denied, "/")
+		printf '%s\n--\n%s\n--\n%s\n--\n%s\n' "$refs" "$(server_settings)" "$kinds" "$input" |
+			(export softquota_head="$head" && become awk '
+				function is_hidden(ref, n) {
+					for (n = 0; n < hiding; n++) if (ref == hidden[n] || index(ref, hidden[n] "/") == 1) return 1
+					return 0
 				}
-				!pushed && NF == 0 { pushed = 1; next }
-				# Another name of a ref becomes what that becomes.
-				!pushed { if (NF == 2) value[$2] = $1; next }
-				$2 ~ /^0+$/ { if (value[$3] "" == $1 "" && $3 != head && denied[1] != "true") delete value[$3]; next }
-				value[$3] "" != $1 "" || denied[2] == "true" { print $2, $3; next }
+				BEGIN { head = ENVIRON["softquota_head"] }
+				$0 == "--" { part++; next }
+				NF == 0 { next }
+				part == 0 && $3 == "=" { symbolic[$2] = 1; next }
+				part == 0 { value[$2] = $1; if ($3 == "+" && $2 != head) stays[$2] = 1; next }
+				part == 1 {
+					isOff = NF > 1 && tolower($2) ~ /^(false|no|off|0)$/
+					if ($1 == "receive.denydeletes") keepsAll = !isOff
+					else if ($1 == "receive.denynonfastforwards") forwardOnly = !isOff
+					else if ($1 == "receive.denydeletecurrent") letsHeadGo = isOff || tolower($2) ~ /^(warn|ignore)$/
+					else if ($2 !~ /^!/) {
+						sub(/^\^/, "", $2)
+						sub(/\/+$/, "", $2)
+						hidden[hiding++] = $2
+					}
+					next
+				}
+				part == 2 { kind[$1] = $2; next }
+				# What git makes of two names for one ref is not followed up.
+				$3 in symbolic { exit 1 }
+				$2 ~ /^0+$/ {
+					if (value[$3] "" == $1 "" && !keepsAll && !($3 in stays) && !is_hidden($3) && ($3 != head || letsHeadGo))
+						delete value[$3]
+					next
+				}
+				value[$3] "" != $1 "" || forwardOnly || $3 in stays || is_hidden($3) ||
+					$3 ~ /^refs\/heads\// && kind[$2] != "commit" { print $2, $3; next }
 				{ value[$3] = $2 }
 				END { for (ref in value) if (value[ref] != "") print value[ref], ref }
 			')
 	) || return 1
 	others=
-	[ ! -s objects/info/alternates ] || others=$(
+	[ -s objects/info/alternates ] || return 0
+	# What nobody refers to there counts as its own here.
+	manner=less
+	others=$(
 		unset GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_QUARANTINE_PATH
 		bounded '' git rev-list --no-walk=unsorted --alternate-refs | (become sed 's/^/^/')
 	)
+}
+
+# What the settings that git itself goes by deny and hide, also those of the user and of the system.
+server_settings() {
+	(
+		export PATH="/usr/local/bin:/usr/bin:/bin:$PATH"
+		exec git config --get-regexp \
+			'^(receive\.deny(deletes|nonfastforwards|deletecurrent)|(receive|transfer)\.hiderefs)$'
+	) 2>/dev/null
 }
 
 # Sets $before and $after to the bytes on the disk of all objects that the refs reach. Both at once, as the time is
@@ -142,6 +185,10 @@ weigh_both() {
 	IFS=$nl
 	for line in $weights; do
 		case $line in
+		*' late')
+			judgement="it could not be found out within $judge_timeout s if this push makes the repository smaller;"
+			judgement="$judgement delete branches and tags first, with pushes of their own: these are never refused."
+			;;
 		*[!a-z0-9\ ]* | *' ') ;;
 		'before '*) before=${line#before } ;;
 		'after '*) after=${line#after } ;;
@@ -151,20 +198,22 @@ weigh_both() {
 	[ -n "$before" ] && [ -n "$after" ]
 }
 
-# What the objects take that the list $1 of OBJECT REF reaches, and that no other repository has.
+# What the objects take that the list $1 of OBJECT REF reaches, and that no other repository has; `late` where the time
+# is over before that is known.
 weigh() {
 	tips=$(printf '%s\n' "$1" | become cut -d ' ' -f 1)
 	bounded "$tips$nl$others" git --no-replace-objects rev-list --objects --disk-usage --use-bitmap-index --stdin
+	[ $? -ne 137 ] || echo late
 }
 
-# Whether the push makes the repository smaller, by more than it brings where that is asked for.
+# Whether the push makes the repository smaller, and brings no more than that allows.
 compare() {
 	# shellcheck disable=SC2016 # the $ is awk's
 	promised=$(become awk '
 		NR == FNR { value[$2] = $1; next }
-		FNR == 1 { bytes = $1; next }
-		$1 ~ /^0+$/ ? $2 in value : value[$2] "" != $1 "" { broken = 1 }
-		END { if (broken) print bytes }
+		FNR == 1 { stay = $1; held = $2; next }
+		value[$3] "" != ($1 ~ /^0+$/ ? "" : $1 "") { done = 1 }
+		END { print done ? stay : held }
 	' - "$promise" 2>/dev/null <<END
 $refs
 END
@@ -181,16 +230,25 @@ END
 		then_takes="$after B"
 	}
 	sizes="its branches and tags take $now_takes now, and would take $then_takes afterwards"
-	if [ "$after" -ge "$least" ]; then
+	if [ "$after" -ge "$before" ]; then
 		judgement="this push would not make the repository smaller: $sizes.$(name_others)"
-		[ "$least" -eq "$before" ] ||
-			judgement="an earlier push was let through because $(size "$least") would stay, and more stayed: $sizes."
 		return 1
 	fi
-	[ "$manner" = less ] || return 0
+	if [ "$after" -ge "$least" ]; then
+		judgement="an earlier push was accepted because only $(size "$least") would stay, and more stayed: $sizes."
+		return 1
+	fi
+	# A pack without its index, which git writes itself.
 	# shellcheck disable=SC2016 # the $ is awk's
-	brought=$(become git count-objects -v | become awk '/^size(-pack)?:/ { kib += $2 } END { printf "%.0f", kib * 1024 }')
-	[ "$brought" -le $((before - after)) ] && return 0
+	brought=$(
+		list=$(become find "$GIT_QUARANTINE_PATH" -type f ! -name '*.idx' ! -name '*.rev' ! -name '*.keep' -exec ls -ln {} +) &&
+			printf '%s\n' "$list" | (become awk '{ sum += $5 } END { printf "%.0f", sum }')
+	) 2>/dev/null
+	[ -n "$brought" ] || return 1
+	# What it brings may be there a second time, as what git completes the pack with.
+	most=$((before * 2))
+	[ "$manner" = any ] || most=$((before - after))
+	[ "$brought" -gt "$most" ] || return 0
 	judgement="this push would make the repository smaller only after a garbage collection ($sizes), and it brings"
 	judgement="$judgement $(size "$brought"), more than it frees: delete branches and tags first."
 	return 1
@@ -218,25 +276,23 @@ name_others() {
 			"$held" "push, such as by: git push --force origin 'refs/heads/*' 'refs/tags/*'"
 }
 
-# Writes down what stays, before the push goes on; returns 1 where that cannot be written.
-keep_promise() {
-	{
-		(
+# Ends the judging of a push that may go on, after the other hooks ended with the status $1: writes down what stays.
+# Returns that status, or 1 where that cannot be written.
+end_judging() {
+	[ "$judged" = yes ] || return "$1"
+	if [ "$1" -eq 0 ]; then
+		if {
 			share_as_repository
-			printf '%s\n' "$after" &&
-				printf '%s\n' "$input" | become cut -d ' ' -f 2-
-		) >"$promise.new" && (become mv -f -- "$promise.new" "$promise")
-	} 2>/dev/null || {
-		judgement='this push would make the repository smaller, but the hook cannot write into the repository.'
-		return 1
-	}
-	judged=yes
-	say "this push makes the repository smaller, by $(size $((before - after))), so it is accepted although the quota is exceeded."
-}
-
-# Takes back what was written down of this push, where another hook refuses it.
-break_promise() {
-	[ "$judged" = no ] || (become rm -f -- "$promise" "$under_way")
+			printf '%s %s\n%s\n' "$after" "$least" "$input" >"$promise.new" && (become mv -f -- "$promise.new" "$promise")
+		} 2>/dev/null; then
+			say "this push makes the repository smaller, by $(size $((before - after))), so it is accepted although the quota is exceeded."
+			return 0
+		fi
+		say 'this push would make the repository smaller, but the hook cannot write into the repository.'
+		set -- 1
+	fi
+	(become rm -f -- "$promise.new" "$under_way")
+	return "$1"
 }
 
 # After a push that the quota allows, nothing that was promised counts any more.
@@ -251,21 +307,17 @@ share_as_repository() {
 	[ -z "$(become find . -prune -perm -020)" ] || umask 002
 }
 
-# Returns 0 if this is now the one push that is under way so, as long as git's process lives that takes it. Where that
-# is not known, or on another host, it is for a minute.
+# Returns 0 if this is now the one push that is under way so.
 claim_turn() {
-	host=
-	{ read -r host </proc/sys/kernel/random/boot_id; } 2>/dev/null
 	find_receiver
 	for _ in first second; do
 		write_turn && return 0
-		holder=
-		process=
-		{ read -r holder process <"$under_way"; } 2>/dev/null
-		if [ "$holder" = "$host" ] && [ "${process:-0}" != 0 ]; then
-			[ ! -d "/proc/$process" ] || [ -z "$(become find "$under_way" -mmin -60 2>/dev/null)" ] || return 1
-		else
-			[ -z "$(become find "$under_way" -mmin -1 2>/dev/null)" ] || return 1
+		if has_turn; then
+			judgement='another push that makes this repository smaller is under way; try again when it has ended.'
+			return 1
+		fi
+		if [ -h "$under_way" ] || ! [ -f "$under_way" ]; then
+			break
 		fi
 		# Nobody else may have done so, and begun, meanwhile.
 		stale=$under_way.$$
@@ -275,18 +327,48 @@ claim_turn() {
 		[ "$now_there" = "$holder $process" ] || (become ln -- "$stale" "$under_way") 2>/dev/null
 		(become rm -f -- "$stale")
 	done
+	judgement="the hook cannot write $under_way into the repository to judge if this push makes it smaller."
 	return 1
+}
+
+# Whether a push is under way so: as long as git's process lives that takes it. Where that is not known, or elsewhere,
+# it is for a minute.
+has_turn() {
+	[ -f "$under_way" ] || return 1
+	find_host
+	holder=
+	process=
+	{ IFS=' ' read -r holder space process <"$under_way"; } 2>/dev/null
+	holder="$holder ${space-}"
+	if [ "$holder" = "$host" ] && [ "${process:-0}" != 0 ]; then
+		[ -d "/proc/$process" ]
+	else
+		[ -n "$(become find "$under_way" -mmin -1 2>/dev/null)" ]
+	fi
+}
+
+# Sets $host to this host since it started, and the space of its process numbers: containers may share a disk.
+find_host() {
+	host=
+	{ read -r host </proc/sys/kernel/random/boot_id; } 2>/dev/null
+	host="${host:-unknown} $(become readlink /proc/self/ns/pid 2>/dev/null)"
+	host=${host% }
+	case $host in
+	*' '*) ;;
+	*) host="$host -" ;;
+	esac
 }
 
 # Writes that it is under way, where no other is.
 write_turn() (
 	share_as_repository
 	set -C
-	printf '%s %s\n' "${host:-unknown}" "${receiver:-0}" >"$under_way"
+	printf '%s %s\n' "$host" "${receiver:-0}" >"$under_way"
 ) 2>/dev/null
 
 # Sets $receiver to git's process that takes this push: the nearest one above.
 find_receiver() {
+	find_host
 	receiver=$PPID
 	for _ in 1 2 3 4 5 6 7 8; do
 		case $receiver in
