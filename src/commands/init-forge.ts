@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Config } from '../config/index.ts';
 import { forgeReadFindings } from '../doctor/index.ts';
-import { ForgeFault, type ForgeSettings, probeForge, sqliteFileOf } from '../forge/index.ts';
+import { ForgeFault, type ForgeKind, type ForgeSettings, probeForge, sqliteFileOf } from '../forge/index.ts';
 import { beforeFollow } from '../layout/index.ts';
 import type { ForgeFound, ForgeSection } from '../survey/index.ts';
 import { shellQuoted } from '../text/index.ts';
@@ -47,7 +47,7 @@ export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promi
   if (found.configFile === null) return { ...report, fault: notConfigured(found) };
   let address: string | null = null;
   try {
-    address = addressFor(found.configFile, found.databases, env);
+    address = addressFor(found.kind, found.configFile, found.databases, env);
     const settings: ForgeSettings = {
       kind: found.kind,
       configFile: found.configFile,
@@ -79,7 +79,8 @@ export function forgeSection(report: ForgeReport): ForgeSection {
   const { kind, config, address, fault } = report;
   return {
     kind,
-    config: address === null ? config : null,
+    // Gogs' own file also says where attachments are.
+    config: address === null || kind === 'gogs' ? config : null,
     database: address,
     fault: fault === null ? null : `${fault.message}. To fix it: ${fault.mend}.`,
   };
@@ -89,8 +90,13 @@ export function forgeSection(report: ForgeReport): ForgeSection {
  * A container's app.ini names the paths inside, and one in /etc may say nothing of the working directory: then
  * the file lies beside the data. Null: the one that app.ini names.
  */
-function addressFor(configFile: string, databases: readonly string[], env: NodeJS.ProcessEnv): string | null {
-  const named = sqliteFileOf(configFile, env);
+function addressFor(
+  kind: ForgeKind,
+  configFile: string,
+  databases: readonly string[],
+  env: NodeJS.ProcessEnv,
+): string | null {
+  const named = sqliteFileOf(kind, configFile, env);
   if (named === null || isThere(named)) return null;
   const alike = databases.filter(path => basename(path) === basename(named));
   const path = [...alike, ...databases].find(isThere);

@@ -23,7 +23,7 @@ export function addInit(program: Command, exit: Exit): void {
     .summary('examine a directory, and write a configuration')
     .description(
       'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea,\n' +
-        'Forgejo, Gogs or GitLab. Of Gitea and Forgejo it reads the database, too. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
+        'Forgejo, Gogs or GitLab. Of Gitea, Forgejo and Gogs it reads the database, too. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
         'the largest owners, the owners that a limit would refuse, and the next steps.',
     )
     .argument('[root]', 'the directory with the repositories; default: the usual directories are tried')

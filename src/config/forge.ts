@@ -23,6 +23,9 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
       'the forge needs [forge] CONFIG or DATABASE, which say where its database is.',
     );
   }
+  if (kind === 'gogs' && configFile === null && database !== null) {
+    values.refuse(forgeKeys.kind, 'gogs needs [forge] CONFIG, too: its app.ini says where attachments are.');
+  }
   return {
     kind,
     configFile: configFile === null ? null : resolve(base, configFile),

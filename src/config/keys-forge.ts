@@ -22,7 +22,7 @@ const databaseAddress = kind.textKind(
 export const forgeKeys = {
   kind: forgeKey('KIND', kind.optional(kind.oneOf(forgeKinds)), {
     words: 'none',
-    doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md).',
+    doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md), [forges/gogs.md](forges/gogs.md).',
     example: 'gitea',
     of: config => config.forge?.kind ?? null,
   }),

@@ -60,14 +60,17 @@ export async function forgeReadFindings(
   );
 }
 
-function neededFiles({ configFile, database }: ForgeSettings, env: NodeJS.ProcessEnv): readonly string[] {
+function neededFiles(
+  { kind, configFile, database }: ForgeSettings,
+  env: NodeJS.ProcessEnv,
+): readonly string[] {
   if (database !== null) {
     const parsed = parseDatabaseAddress(database);
     return parsed.ok && parsed.address.engine === 'sqlite' ? [parsed.address.path] : [];
   }
   if (configFile === null) return [];
   try {
-    const file = sqliteFileOf(configFile, env);
+    const file = sqliteFileOf(kind, configFile, env);
     return file === null ? [configFile] : [configFile, file];
   } catch (error) {
     // The probe says what is wrong with it.

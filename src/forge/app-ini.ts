@@ -5,6 +5,7 @@
  * Environment variables in the form that the forges' container images take win over the file.
  */
 
+import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { readBounded } from '../bounded/index.ts';
 import { messageOf } from '../errors.ts';
@@ -12,28 +13,57 @@ import { printable } from '../text/index.ts';
 import { type DatabaseAddress, defaultPorts, tlsModeOf } from './address.ts';
 import { ForgeFault } from './fault.ts';
 import { type IniValues, readIniText } from './ini-text.ts';
+import type { ForgeKind } from './settings.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The kinds that have an app.ini. */
+export type IniKind = ForgeKind;
 
 const prefixes = ['GITEA', 'FORGEJO'] as const;
 
 /** Throws a `ForgeFault` that names the file and the key. */
-export function databaseOfAppIni(file: string, env: Environment): DatabaseAddress {
+export function databaseOfAppIni(kind: IniKind, file: string, env: Environment): DatabaseAddress {
+  const value = valuesOf(kind, file, env);
+  const type = (kind === 'gogs' ? value('database', 'TYPE') : null) ?? value('database', 'DB_TYPE');
+  switch (type ?? (kind === 'gogs' ? 'postgres' : 'sqlite3')) {
+    case 'sqlite':
+    case 'sqlite3':
+      return { engine: 'sqlite', path: sqlitePath(kind, file, value, env) };
+    case 'postgres':
+      return serverOf(file, 'postgres', value);
+    case 'mysql':
+      return serverOf(file, 'mysql', value);
+    default:
+      throw faultIn(
+        file,
+        `[database] ${kind === 'gogs' ? 'TYPE' : 'DB_TYPE'} = ${printable(type ?? '')} is none of sqlite3, postgres, mysql`,
+      );
+  }
+}
+
+/** The directory of the attachments of a Gogs. Throws a `ForgeFault`. */
+export function gogsAttachments(file: string | null, env: Environment): string {
+  if (file === null) {
+    throw new ForgeFault(
+      'configuration',
+      '[forge] names no app.ini of Gogs, which says where its attachments are',
+      'set [forge] CONFIG, besides DATABASE',
+    );
+  }
+  const value = valuesOf('gogs', file, env);
+  return outside(file, resolve(gogsHome(file, env), value('attachment', 'PATH') ?? 'data/attachments'));
+}
+
+function valuesOf(kind: IniKind, file: string, env: Environment): IniValues {
   const written = readIniText(textOf(file));
-  const value: IniValues = (section, key) => {
-    const text = fromEnvironment(env, section, key) ?? written(section, key);
+  return (section, key) => {
+    const text =
+      kind === 'gogs'
+        ? expanded(file, section, key, written(section, key), env)
+        : (fromEnvironment(env, section, key) ?? written(section, key));
     return text === null ? null : plain(file, section, key, text);
   };
-  const type = value('database', 'DB_TYPE') ?? 'sqlite3';
-  switch (type) {
-    case 'sqlite3':
-      return { engine: 'sqlite', path: sqlitePath(file, value) };
-    case 'postgres':
-    case 'mysql':
-      return serverOf(file, type, value);
-    default:
-      throw faultIn(file, `[database] DB_TYPE = ${printable(type)} is none of sqlite3, postgres, mysql`);
-  }
 }
 
 function serverOf(file: string, engine: 'postgres' | 'mysql', value: IniValues): DatabaseAddress {
@@ -43,7 +73,7 @@ function serverOf(file: string, engine: 'postgres' | 'mysql', value: IniValues):
   if (database === null || user === null) throw faultIn(file, '[database] NAME or USER is missing');
   const tls = tlsModeOf(value('database', 'SSL_MODE') ?? 'disable');
   if (tls === null) throw faultIn(file, '[database] SSL_MODE is not known');
-  const password = value('database', 'PASSWD');
+  const password = value('database', 'PASSWORD') ?? value('database', 'PASSWD');
   return { engine, host, port, user, password, database, tls, schema: value('database', 'SCHEMA') };
 }
 
@@ -56,10 +86,25 @@ function hostAndPort(text: string, usual: number): { readonly host: string; read
 }
 
 /** As the forge finds it: PATH counts from the working directory, whose `data` has it by default. */
-function sqlitePath(file: string, value: IniValues): string {
+function sqlitePath(kind: IniKind, file: string, value: IniValues, env: Environment): string {
+  const path = value('database', 'PATH');
+  if (kind === 'gogs') return outside(file, resolve(gogsHome(file, env), path ?? 'data/gogs.db'));
   const work = value('', 'WORK_PATH') ?? /^(.*)\/custom\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file);
   const data = resolve(work, value('server', 'APP_DATA_PATH') ?? 'data');
-  return resolve(work, value('database', 'PATH') ?? `${data}/gitea.db`);
+  return resolve(work, path ?? `${data}/gitea.db`);
+}
+
+/** The working directory of Gogs: its container image has the file in `/data/gogs/conf`. */
+function gogsHome(file: string, env: Environment): string {
+  const named = env.GOGS_WORK_DIR ?? '';
+  return named === '' ? (/^(.*?)(?:\/custom)?\/conf\/[^/]+$/.exec(file)?.[1] ?? dirname(file)) : named;
+}
+
+/** A container's file names the paths inside: `/data` is the volume that this file is in. */
+function outside(file: string, path: string): string {
+  const volume = /^(.*)\/gogs\/conf\/[^/]+$/.exec(file)?.[1];
+  if (volume === undefined || !path.startsWith('/data/') || existsSync(path)) return path;
+  return `${volume}${path.slice('/data'.length)}`;
 }
 
 function textOf(file: string): string {
@@ -90,6 +135,23 @@ function fromEnvironment(env: Environment, section: string, key: string): string
     if (file !== undefined) return textOf(file).replace(/\r?\n$/, '');
   }
   return undefined;
+}
+
+/** Gogs has variables of its environment stand in values, as `$NAME` or `${NAME}`. */
+function expanded(
+  file: string,
+  section: string,
+  key: string,
+  text: string | null,
+  env: Environment,
+): string | null {
+  if (text === null) return null;
+  return text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (_, braced?: string, bare?: string) => {
+    const name = braced ?? bare ?? '';
+    const found = env[name];
+    if (found !== undefined) return found;
+    throw faultIn(file, `[${section}] ${key} has the variable ${name}, which the daemon's environment lacks`);
+  });
 }
 
 /** Null: nothing is written. */

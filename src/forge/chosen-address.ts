@@ -1,13 +1,13 @@
 /** Where the database is that the settings name. */
 
 import { type DatabaseAddress, parseDatabaseAddress } from './address.ts';
-import { databaseOfAppIni } from './app-ini.ts';
 import { ForgeFault } from './fault.ts';
+import { databaseOfConfig } from './forge-config.ts';
 import type { ForgeSettings } from './settings.ts';
 
 /** Throws a `ForgeFault` if the settings name no database. */
 export function chosenAddressOf(
-  { database, configFile }: ForgeSettings,
+  { kind, database, configFile }: ForgeSettings,
   env: NodeJS.ProcessEnv,
 ): DatabaseAddress {
   if (database !== null) {
@@ -19,6 +19,6 @@ export function chosenAddressOf(
       'correct [forge] DATABASE',
     );
   }
-  if (configFile !== null) return databaseOfAppIni(configFile, env);
+  if (configFile !== null) return databaseOfConfig(kind, configFile, env);
   throw new ForgeFault('configuration', '[forge] names no database', 'set [forge] CONFIG or DATABASE');
 }

@@ -7,6 +7,7 @@
 
 export { type ParsedAddress, parseDatabaseAddress } from './address.ts';
 export { ForgeFault, type ForgeFaultCode } from './fault.ts';
+export { sqliteFileOf } from './forge-config.ts';
 export { triedSchemaVersion } from './gitea/tables.ts';
 export type { Chunk, FigureDrift, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
 export { isAmong } from './names.ts';
@@ -19,6 +20,6 @@ export {
   unitNames,
   unownedReasons,
 } from './picture.ts';
-export { type ForgeProbe, probeForge, sqliteFileOf } from './probe.ts';
+export { type ForgeProbe, probeForge } from './probe.ts';
 export { ForgeReader } from './reader.ts';
 export { type CountRule, type ForgeKind, type ForgeSettings, forgeKinds } from './settings.ts';

@@ -1,6 +1,7 @@
 /** Messages between a reader and its thread. */
 
 import type { ForgeFaultCode } from './fault.ts';
+import type { PlaceOwnerColumns } from './names.ts';
 import type { ForgeMembers, ForgeOwner, ForgeSummary } from './picture.ts';
 import type { ForgeSettings } from './settings.ts';
 
@@ -40,7 +41,9 @@ export type Chunk =
 export interface RepositoryNames {
   /** Hashes of the names of public repositories, ascending. */
   readonly publicHashes: Float64Array;
-  /** Repositories that have become public or private, as `owner/name`; null: too many to name. */
+  /** Whose they are, where their paths do not say it. */
+  readonly owners: PlaceOwnerColumns | null;
+  /** Repositories that have become public or private or another one's, by their names; null: too many to name. */
   readonly changed: readonly string[] | null;
 }
 

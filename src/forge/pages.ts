@@ -6,12 +6,14 @@ export interface Paged {
   readonly table: string;
   /** The columns that rows have after their id. */
   readonly columns: readonly string[];
+  /** The most rows to ask for at once; as many as the database gives, unless said. */
+  readonly mostRows?: number;
 }
 
 /** Gives each row with its id first, as a number. */
 export async function eachRow(
   db: ForgeDatabase,
-  { table, columns }: Paged,
+  { table, columns, mostRows = Number.POSITIVE_INFINITY }: Paged,
   take: (id: number, row: Row) => void,
 ): Promise<void> {
   const names = ['id', ...columns].map(name => db.quoted(name)).join(', ');
@@ -19,7 +21,7 @@ export async function eachRow(
   const sql = `SELECT ${names} FROM ${db.quoted(table)} WHERE ${id} > ? ORDER BY ${id} LIMIT`;
   let after = -1;
   for (;;) {
-    const most = db.pageRows;
+    const most = Math.min(mostRows, db.pageRows);
     const rows = await db.rows(`${sql} ${most}`, [after]);
     for (const row of rows) {
       const own = Number(row[0]);

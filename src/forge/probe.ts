@@ -1,13 +1,12 @@
 /** Asks a forge's database once what it is, without reading what it has. */
 
 import { messageOf } from '../errors.ts';
-import { databaseOfAppIni } from './app-ini.ts';
 import { chosenAddressOf } from './chosen-address.ts';
 import type { ForgeDatabase } from './database.ts';
 import { ForgeFault } from './fault.ts';
-import { giteaTables } from './gitea/tables.ts';
 import { openForgeDatabase } from './open.ts';
 import { checkSchema } from './schema.ts';
+import { schemaOf } from './schemas.ts';
 import type { ForgeSettings } from './settings.ts';
 
 export interface ForgeProbe {
@@ -22,7 +21,7 @@ export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv
   let db: ForgeDatabase | null = null;
   try {
     db = await openForgeDatabase(chosenAddressOf(settings, env));
-    await checkSchema(db, giteaTables, settings.kind);
+    await checkSchema(db, schemaOf(settings, env).needed, settings.kind);
     return { database: db.product, schemaVersion: await schemaVersion(db) };
   } catch (error) {
     if (error instanceof ForgeFault) throw error;
@@ -31,12 +30,6 @@ export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv
   } finally {
     await db?.close().catch(() => {});
   }
-}
-
-/** The SQLite file that a forge's app.ini names; null if it names a server. Throws a `ForgeFault`. */
-export function sqliteFileOf(configFile: string, env: NodeJS.ProcessEnv): string | null {
-  const address = databaseOfAppIni(configFile, env);
-  return address.engine === 'sqlite' ? address.path : null;
 }
 
 async function schemaVersion(db: ForgeDatabase): Promise<number | null> {

@@ -1,6 +1,6 @@
 /** The settings of the forge reader (`[forge]`). */
 
-export const forgeKinds = ['gitea', 'forgejo'] as const;
+export const forgeKinds = ['gitea', 'forgejo', 'gogs'] as const;
 
 export type ForgeKind = (typeof forgeKinds)[number];
 

@@ -6,12 +6,13 @@ import { chosenAddressOf } from './chosen-address.ts';
 import type { ForgeDatabase } from './database.ts';
 import { DueParts } from './due.ts';
 import { ForgeFault } from './fault.ts';
-import { GiteaReading, type News } from './gitea/reading.ts';
-import { type GiteaPart, giteaParts, giteaTables } from './gitea/tables.ts';
+import type { ForgeSchema } from './forge-schema.ts';
 import type { Chunk, ReadMode, ReadResult, ThreadSettings } from './messages.ts';
 import { openForgeDatabase } from './open.ts';
 import { type ForgeOwner, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
+import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
 import { checkSchema } from './schema.ts';
+import { schemaOf } from './schemas.ts';
 import type { ForgeSettings } from './settings.ts';
 import { emptySums, unownedIn } from './sums.ts';
 
@@ -23,8 +24,9 @@ export class ForgeThread {
   readonly #seed: string;
   readonly #env: NodeJS.ProcessEnv;
   #db: ForgeDatabase | null = null;
-  #reading: GiteaReading;
-  #due: DueParts<GiteaPart>;
+  readonly #schema: ForgeSchema;
+  #reading: ForgeReading;
+  #due: DueParts<string>;
   /** Of the figures that were told last. */
   #digest = '';
 
@@ -32,8 +34,9 @@ export class ForgeThread {
     this.#settings = settings;
     this.#seed = seed;
     this.#env = env;
-    this.#reading = new GiteaReading(settings.count, seed);
-    this.#due = newDue();
+    this.#schema = schemaOf(settings, env);
+    this.#reading = new ForgeReading(this.#schema, seed);
+    this.#due = newDue(this.#schema);
   }
 
   /** Throws a `ForgeFault`; the next call connects anew. */
@@ -64,26 +67,26 @@ export class ForgeThread {
   async #connect(): Promise<ForgeDatabase> {
     const db = await openForgeDatabase(chosenAddressOf(this.#settings, this.#env));
     try {
-      await checkSchema(db, giteaTables, this.#settings.kind);
+      await checkSchema(db, this.#schema.needed, this.#settings.kind);
     } catch (error) {
       await db.close();
       throw error;
     }
     // The marks of another connection may mean something else.
-    this.#due = newDue();
+    this.#due = newDue(this.#schema);
     return db;
   }
 
   /** From now on everything is new. */
   #forget(): void {
-    this.#reading = new GiteaReading(this.#settings.count, this.#seed);
-    this.#due = newDue();
+    this.#reading = new ForgeReading(this.#schema, this.#seed);
+    this.#due = newDue(this.#schema);
     this.#digest = '';
   }
 
   /** Null: nothing had to be read. */
   async #readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
-    const marks = await db.marks(Object.keys(giteaTables));
+    const marks = await db.marks(Object.keys(this.#schema.needed));
     const { parts, unchanged } = this.#due.due(marks, full);
     if (parts.size === 0) return null;
     const news = await db.consistently(() => this.#reading.read(db, parts, unchanged));
@@ -161,8 +164,13 @@ export class ForgeThread {
   }
 }
 
-function newDue(): DueParts<GiteaPart> {
-  return new DueParts<GiteaPart>(giteaParts, () => performance.now());
+function newDue({ accountTables, repositoryTables, byteParts }: ForgeSchema): DueParts<string> {
+  const tables: Record<string, readonly string[]> = {
+    [accountsPart]: accountTables,
+    [repositoriesPart]: repositoryTables,
+  };
+  for (const [part, { tables: own }] of Object.entries(byteParts)) tables[part] = own;
+  return new DueParts<string>(tables, () => performance.now());
 }
 
 /** A forge that is in use has an administrator: these are the tables of another one, or of one that is being restored. */

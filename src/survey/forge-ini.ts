@@ -77,7 +77,10 @@ export function readForgeIni(text: string, file: string): ForgeIni {
     const base = value(`storage.${name}`, 'PATH') ?? (shared === null ? name : `${shared}/${name}`);
     const older =
       section === 'lfs' ? (value('server', 'LFS_CONTENT_PATH') ?? value('lfs', 'OBJECTS_PATH')) : null;
-    return outside(resolve(data, value(section, 'PATH') ?? older ?? base));
+    const written = value(section, 'PATH') ?? older;
+    // Gogs counts what is written from its working directory.
+    const from = isGogs && written !== null ? home : data;
+    return outside(resolve(from, written ?? base));
   };
   return {
     product,
@@ -107,9 +110,13 @@ function mapped(file: string, data: string): (path: string) => string {
   return path => (isInside && path.startsWith(from) ? `${dirname(home)}/${path.slice(from.length)}` : path);
 }
 
-/** `WORK/custom/conf/app.ini`; of a file elsewhere, the directory that packages use. */
+/**
+ * `WORK/custom/conf/app.ini`, and of the container of Gogs `gogs/conf/app.ini`; of a file elsewhere, the
+ * directory that packages use.
+ */
 function workPathOf(file: string, product: string): string {
-  return /^(.*)\/custom\/conf\/[^/]+$/.exec(file)?.[1] ?? `/var/lib/${product}`;
+  const conf = product === 'gogs' ? /^(.*\/gogs)\/conf\/[^/]+$/ : null;
+  return (/^(.*)\/custom\/conf\/[^/]+$/.exec(file) ?? conf?.exec(file) ?? null)?.[1] ?? `/var/lib/${product}`;
 }
 
 function valueIn(tree: unknown, section: string, key: string): string | null {

@@ -97,9 +97,6 @@ const words: Readonly<Record<ForgeProduct, string>> = {
   gogs: 'Gogs',
 };
 
-const notGogs =
-  'softquota does not read the database of Gogs, so its LFS objects and attachments are not measured.';
-
 /** Beside and above the data, and where packages put it. */
 function iniFiles(given: string): string[] {
   const above = [given, dirname(given), dirname(dirname(given)), dirname(dirname(dirname(given)))];
@@ -108,9 +105,10 @@ function iniFiles(given: string): string[] {
       join(place, 'custom/conf/app.ini'),
       join(place, 'conf/app.ini'),
       join(place, 'gitea/conf/app.ini'),
+      join(place, 'gogs/conf/app.ini'),
       join(place, 'app.ini'),
     ]),
-    ...['forgejo', 'gitea'].flatMap(name => [`/etc/${name}/app.ini`, `/etc/${name}/conf/app.ini`]),
+    ...['forgejo', 'gitea', 'gogs'].flatMap(name => [`/etc/${name}/app.ini`, `/etc/${name}/conf/app.ini`]),
   ];
 }
 
@@ -149,14 +147,12 @@ function forgeAt(
           section('wiki', [`${root}/{owner}/{repo}.wiki.git`]),
         ],
         told: 'lie in a directory named after their owner',
-        advice: product === 'gogs' ? [notGogs] : [],
+        advice: [],
       },
     ],
     fallback: null,
     stores: known.filter(({ path }) => isDirectory(path)),
-    ...(product === 'gogs'
-      ? {}
-      : { forge: { kind: product, ...about, databases: homesBeside(root).flatMap(databasesIn) } }),
+    forge: { kind: product, ...about, databases: homesBeside(root).flatMap(databasesIn) },
   };
 }
 
@@ -168,11 +164,12 @@ function storesBeside(product: ForgeProduct, root: string): StorePlace[] {
   });
 }
 
-/** Beside the repositories, or, in the folder of a container, in `gitea` beside `git`. */
+/** Beside the repositories, or, in the folder of a container, in `gitea` or `gogs/data` beside `git`. */
 function homesBeside(root: string): readonly string[] {
-  return [dirname(root), join(dirname(dirname(root)), 'gitea')];
+  const volume = dirname(dirname(root));
+  return [dirname(root), join(volume, 'gitea'), join(volume, 'gogs/data')];
 }
 
 function databasesIn(home: string): readonly string[] {
-  return ['gitea.db', 'forgejo.db'].map(name => join(home, name));
+  return ['gitea.db', 'forgejo.db', 'gogs.db'].map(name => join(home, name));
 }

@@ -21,6 +21,9 @@ t.test('a forge is named by its kind, and its database by its own file or by an 
     count: 'as-forgejo',
     pollMs: 60_000,
   });
+  t.match(faultsOf(t, '[forge]\nKIND = gogs\nDATABASE = sqlite:/srv/gogs.db\n'), [
+    /gogs needs \[forge\] CONFIG, too/,
+  ]);
   t.match(faultsOf(t, '[forge]\nKIND = gitea\n'), [/needs \[forge\] CONFIG or DATABASE/]);
 });
 

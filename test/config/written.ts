@@ -1,8 +1,8 @@
 /** Loads a configuration as it would be written, away from what this host and its user have. */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Test } from 'tap';
 import {
   type Config,
@@ -17,7 +17,10 @@ import {
 export function folderWith(t: Test, files: Readonly<Record<string, string | Uint8Array>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'sq-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
   return folder;
 }
 

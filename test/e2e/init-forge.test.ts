@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
+import { gogsExpected, gogsRows, gogsTables, writeAttachments } from '../forge/gogs-world.ts';
+import { openMade } from '../forge/made.ts';
 import { emptyFolder, file, repository } from '../survey/world.ts';
 import { ask, until } from './ask.ts';
 import { anyPort, Daemon, launcher } from './daemon.ts';
@@ -310,21 +312,34 @@ t.test(
   },
 );
 
-t.test('a Gogs is named as what it is, and that its database is not read', async t => {
+t.test('one command on the data of a Gogs counts what its database and its files say', async t => {
   const folder = emptyFolder(t);
   const work = join(folder, 'gogs');
   repository(join(work, 'gogs-repositories/alice/app.git'), 1000);
-  file(join(work, 'data/lfs-objects/a/b/oid'), Buffer.alloc(500));
-  const ini = `BRAND_NAME = Gogs\n[database]\nTYPE = sqlite3\n[repository]\nROOT = ${work}/gogs-repositories\n`;
-  file(join(work, 'custom/conf/app.ini'), ini);
-  const { code, stdout, stderr } = await init({ folder }, work);
-  t.equal(code, 0, stderr);
-  t.match(stdout, /^Found Gogs in \S+gogs-repositories:\n/);
-  t.match(
-    stdout,
-    /softquota does not read the database of Gogs, so its LFS objects and attachments are not measured/,
+  const made = await openMade(t, 'sqlite', gogsTables, gogsRows);
+  await mkdir(join(work, 'data'));
+  await rename(made.address.slice('sqlite:'.length), join(work, 'data/gogs.db'));
+  writeAttachments(join(work, 'data/attachments'));
+  const ini = join(work, 'custom/conf/app.ini');
+  file(
+    ini,
+    `BRAND_NAME = Gogs\n[database]\nTYPE = sqlite3\n[repository]\nROOT = ${work}/gogs-repositories\n`,
   );
-  t.match(stdout, /\nLFS objects +500 B +\S+data\/lfs-objects\n/);
-  t.match(stdout, /\nalice +/);
-  t.notMatch(await readFile(join(folder, 'app.ini'), 'utf8'), /\[forge\]/);
+  const { code, stdout, stderr } = await init({ folder }, work, '--json');
+  t.equal(code, 0, stderr);
+  const found = report.parse(JSON.parse(stdout));
+  t.match(found, {
+    layout: 'gogs',
+    forge: { kind: 'gogs', config: ini, address: null, database: /^SQLite 3/, fault: null },
+    unattributed: { stores: [] },
+  });
+  const walked = found.largest.find(({ name }) => name === 'Alice')?.total ?? 0;
+  const { 'size:git:lfs': lfs = 0, 'size:assets:attachments:issues': attached = 0 } =
+    gogsExpected.Alice ?? {};
+  t.ok(walked >= lfs + attached + 1000, `${walked}: the repository counts for the same owner`);
+  t.equal(found.largest.find(({ name }) => name === 'bob')?.total, 20_000 + 44_444);
+  t.match(
+    await readFile(join(folder, 'app.ini'), 'utf8'),
+    /\n\[forge\]\nKIND = gogs\nCONFIG = \S+\/custom\/conf\/app\.ini\n/,
+  );
 });

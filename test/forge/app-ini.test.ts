@@ -7,7 +7,7 @@ import { folderWith } from '../config/written.ts';
 
 function addressIn(t: Test, text: string, env: Readonly<Record<string, string>> = {}) {
   const folder = folderWith(t, { 'app.ini': text });
-  return databaseOfAppIni(join(folder, 'app.ini'), env);
+  return databaseOfAppIni('gitea', join(folder, 'app.ini'), env);
 }
 
 const server = '[database]\nDB_TYPE = postgres\nNAME = gitea\nUSER = git\n';
@@ -62,6 +62,37 @@ t.test('variables of a container image win over the file, also those that name a
 });
 
 t.test('a file that is not there, or may not be read, is named', async t => {
-  t.throws(() => databaseOfAppIni('/nowhere/app.ini', {}), /^\/nowhere\/app\.ini: is not there/);
-  t.throws(() => databaseOfAppIni('/proc', {}), /\/proc: is not a file/);
+  t.throws(() => databaseOfAppIni('gitea', '/nowhere/app.ini', {}), /^\/nowhere\/app\.ini: is not there/);
+  t.throws(() => databaseOfAppIni('gitea', '/proc', {}), /\/proc: is not a file/);
+});
+
+t.test('Gogs has other names for the type and the password, and variables in its values', async t => {
+  const gogs = (text: string, env: Readonly<Record<string, string>> = {}) => {
+    const folder = folderWith(t, { 'custom/conf/app.ini': text });
+    return { folder, address: databaseOfAppIni('gogs', join(folder, 'custom/conf/app.ini'), env) };
+  };
+  const server = '[database]\nHOST = db.example:1\nNAME = gogs\nUSER = git\n';
+  t.match(gogs(`${server}TYPE = mysql\nPASSWORD = \`a#b\`\n`).address, { engine: 'mysql', password: 'a#b' });
+  t.match(gogs(`${server}DB_TYPE = postgres\nPASSWD = old\n`).address, {
+    engine: 'postgres',
+    password: 'old',
+  });
+  const variable = `${server}PASSWORD = \${SECRET}-$REST\n`;
+  t.match(gogs(variable, { SECRET: 'a', REST: 'b' }).address, { engine: 'postgres', password: 'a-b' });
+  t.throws(() => gogs(variable), /\[database\] PASSWORD has the variable SECRET, which the daemon/);
+  t.throws(() => gogs('[database]\nTYPE = mssql\n'), /TYPE = mssql is none of/);
+  const { folder, address } = gogs('[database]\nTYPE = sqlite3\n');
+  t.strictSame(address, { engine: 'sqlite', path: join(folder, 'data/gogs.db') });
+  t.strictSame(gogs('[database]\nTYPE = sqlite3\n', { GOGS_WORK_DIR: '/srv/gogs' }).address, {
+    engine: 'sqlite',
+    path: '/srv/gogs/data/gogs.db',
+  });
+
+  const volume = folderWith(t, {
+    'gogs/conf/app.ini': '[database]\nTYPE = sqlite3\nPATH = /data/gogs/data/gogs.db\n',
+  });
+  t.strictSame(databaseOfAppIni('gogs', join(volume, 'gogs/conf/app.ini'), {}), {
+    engine: 'sqlite',
+    path: join(volume, 'gogs/data/gogs.db'),
+  });
 });

@@ -1,6 +1,7 @@
-/** Users and organizations of Gitea and Forgejo, and who belongs to an organization. */
+/** Users and organizations of Gitea, Forgejo and Gogs, and who belongs to an organization. */
 
 import type { ForgeDatabase } from '../database.ts';
+import { addMember, membersOf } from '../members.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { ForgeMembers, ForgeOwner } from '../picture.ts';
 import { giteaTables } from './tables.ts';
@@ -29,26 +30,11 @@ export async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMember
   const owners = new Map<number, Set<number>>();
   await eachRow(db, { table: 'team_user', columns: giteaTables.team_user.slice(1) }, (_, row) => {
     const organization = ownerTeams.get(numberAt(row, 1));
-    if (organization !== undefined) addTo(owners, organization, numberAt(row, 2));
+    if (organization !== undefined) addMember(owners, organization, numberAt(row, 2));
   });
   const all = new Map<number, Set<number>>();
   await eachRow(db, { table: 'org_user', columns: giteaTables.org_user.slice(1) }, (_, row) => {
-    addTo(all, numberAt(row, 2), numberAt(row, 1));
+    addMember(all, numberAt(row, 2), numberAt(row, 1));
   });
-  return [...new Set([...all.keys(), ...owners.keys()])]
-    .sort((a, b) => a - b)
-    .map(organization => {
-      const ownerIds = owners.get(organization) ?? new Set<number>();
-      const members = [...(all.get(organization) ?? [])].filter(user => !ownerIds.has(user));
-      return { organization, owners: ascending(ownerIds), members: ascending(members) };
-    });
-}
-
-function addTo(sets: Map<number, Set<number>>, key: number, value: number): void {
-  const set = sets.get(key) ?? new Set();
-  sets.set(key, set.add(value));
-}
-
-function ascending(ids: Iterable<number>): readonly number[] {
-  return [...ids].sort((a, b) => a - b);
+  return membersOf(owners, all);
 }

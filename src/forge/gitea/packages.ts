@@ -1,11 +1,11 @@
 /** Counts the packages of Gitea's and Forgejo's owners: each blob once for each owner. */
 
 import type { ForgeDatabase } from '../database.ts';
+import type { RowOwners } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
 import { eachRow, numberAt } from '../pages.ts';
 import type { CountRule } from '../settings.ts';
 import { PartSums } from '../sums.ts';
-import type { RowOwners } from './count.ts';
 import { giteaTables } from './tables.ts';
 
 const leaf = 'size:assets:packages:all';

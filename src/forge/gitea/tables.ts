@@ -19,17 +19,3 @@ export const giteaTables = {
 
 /** The number that Gitea 1.27.3 has in its table `version`. */
 export const triedSchemaVersion = 343;
-
-export type GiteaTable = keyof typeof giteaTables;
-
-/** The parts that a reading consists of, and the tables of each. */
-export const giteaParts = {
-  accounts: ['user', 'org_user', 'team', 'team_user'],
-  repositories: ['repository'],
-  lfs: ['lfs_meta_object'],
-  attachments: ['attachment'],
-  artifacts: ['action_artifact'],
-  packages: ['package', 'package_version', 'package_file', 'package_blob'],
-} as const satisfies Readonly<Record<string, readonly GiteaTable[]>>;
-
-export type GiteaPart = keyof typeof giteaParts;

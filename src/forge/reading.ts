@@ -1,22 +1,13 @@
-/** What is known of a Gitea's or Forgejo's database, part by part, and brought up to date. */
+/** What is known of a forge's database, part by part, and brought up to date. */
 
-import type { ForgeDatabase } from '../database.ts';
-import { IdTable } from '../id-table.ts';
-import type { FigureDrift, RepositoryNames } from '../messages.ts';
-import { isAmong, repositoryHash } from '../names.ts';
-import { OwnerRows } from '../owner-rows.ts';
-import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
-import type { ForgeMembers, ForgeOwner } from '../picture.ts';
-import type { CountRule } from '../settings.ts';
-import type { PartSums } from '../sums.ts';
-import { eachOwner, membersIn } from './accounts.ts';
-import { countArtifacts, countAttachments, countLfs, type RowOwners } from './count.ts';
-import { countPackages } from './packages.ts';
-import { type GiteaPart, giteaTables } from './tables.ts';
-
-/** Those that have bytes. */
-const byteParts = ['lfs', 'attachments', 'artifacts', 'packages'] as const satisfies readonly GiteaPart[];
-type BytePart = (typeof byteParts)[number];
+import type { ForgeDatabase } from './database.ts';
+import type { ForgeSchema, RowOwners } from './forge-schema.ts';
+import { IdTable } from './id-table.ts';
+import type { FigureDrift, RepositoryNames } from './messages.ts';
+import { isAmong, PlaceOwners, repositoryHash } from './names.ts';
+import { OwnerRows } from './owner-rows.ts';
+import type { ForgeMembers, ForgeOwner } from './picture.ts';
+import type { PartSums } from './sums.ts';
 
 /** Where more have changed, it is no matter of names. */
 const mostChangedNames = 10_000;
@@ -32,20 +23,25 @@ export interface News {
   repositories: RepositoryNames | null;
   drift: FigureDrift[];
   /** The parts that were read, and how many milliseconds each took. */
-  readonly tookMs: Map<GiteaPart, number>;
+  readonly tookMs: Map<string, number>;
 }
 
-export class GiteaReading {
-  readonly #rule: CountRule;
+/** The parts that have no bytes. */
+export const accountsPart = 'accounts';
+export const repositoriesPart = 'repositories';
+
+export class ForgeReading {
+  readonly #schema: ForgeSchema;
   readonly #seed: string;
   readonly owners = new OwnerRows();
   #repositories = new IdTable();
   #publicHashes: Float64Array<ArrayBuffer> | null = null;
+  #placeOwners: PlaceOwners | null = null;
   #membersText = '';
-  readonly #sums = new Map<BytePart, PartSums>();
+  readonly #sums = new Map<string, PartSums>();
 
-  constructor(rule: CountRule, seed: string) {
-    this.#rule = rule;
+  constructor(schema: ForgeSchema, seed: string) {
+    this.#schema = schema;
     this.#seed = seed;
   }
 
@@ -55,25 +51,26 @@ export class GiteaReading {
    */
   async read(
     db: ForgeDatabase,
-    parts: ReadonlySet<GiteaPart>,
-    trusted: ReadonlySet<GiteaPart>,
+    parts: ReadonlySet<string>,
+    trusted: ReadonlySet<string>,
   ): Promise<News | null> {
-    const tookMs = new Map<GiteaPart, number>();
+    const tookMs = new Map<string, number>();
     const nothing = { owners: [], presenceChanged: false, members: null, repositories: null };
     const news: News = { ...nothing, drift: [], tookMs };
-    const timed = async <T>(part: GiteaPart, act: () => Promise<T>): Promise<T> => {
+    const timed = async <T>(part: string, act: () => Promise<T>): Promise<T> => {
       const start = performance.now();
       const result = await act();
       tookMs.set(part, performance.now() - start);
       return result;
     };
-    if (parts.has('accounts') && !(await timed('accounts', () => this.#readAccounts(db, news)))) return null;
+    const readAccounts = () => this.#readAccounts(db, news);
+    if (parts.has(accountsPart) && !(await timed(accountsPart, readAccounts))) return null;
     const haveOwnersMoved =
-      parts.has('repositories') && (await timed('repositories', () => this.#readRepositories(db, news)));
+      parts.has(repositoriesPart) && (await timed(repositoriesPart, () => this.#readRepositories(db, news)));
     const whose: RowOwners = { owners: this.owners.ids, repositories: this.#repositories };
-    for (const part of byteParts) {
-      if (!parts.has(part) && !(haveOwnersMoved && isByRepository(part, this.#rule))) continue;
-      const sums = await timed(part, () => this.#count(db, part, whose));
+    for (const [part, { isByRepository, count }] of Object.entries(this.#schema.byteParts)) {
+      if (!parts.has(part) && !(haveOwnersMoved && isByRepository)) continue;
+      const sums = await timed(part, () => count(db, whose));
       const before = this.#sums.get(part);
       if (before !== undefined && trusted.has(part) && !haveOwnersMoved) {
         news.drift.push(...driftOf(before, sums, whose.owners.size));
@@ -102,7 +99,7 @@ export class GiteaReading {
     };
     let hasRows = true;
     this.owners.begin();
-    await eachOwner(db, owner => {
+    await this.#schema.eachOwner(db, owner => {
       const isNew = this.owners.put(owner);
       if (isNew === null) hasRows = false;
       else if (isNew && some.push(owner) === ownersAtOnce) pack();
@@ -112,7 +109,7 @@ export class GiteaReading {
     const after = this.owners.presentIds();
     news.owners = changed;
     news.presenceChanged = before.length !== after.length || after.some((id, index) => before[index] !== id);
-    const members = await membersIn(db);
+    const members = await this.#schema.members(db);
     const text = JSON.stringify(members);
     if (text !== this.#membersText) news.members = members;
     this.#membersText = text;
@@ -125,52 +122,39 @@ export class GiteaReading {
     const after = new IdTable();
     const hashes: number[] = [];
     const known = this.#publicHashes;
+    const places = this.#schema.tellsOwners ? new PlaceOwners() : null;
     const changed: string[] = [];
     let kept = 0;
-    const columns = giteaTables.repository.slice(1);
-    await eachRow(db, { table: 'repository', columns }, (id, row) => {
-      const ownerId = numberAt(row, 1);
-      after.add(id, ownerId);
-      if (before.get(id) === ownerId) kept++;
-      const name = `${textAt(row, 2).toLowerCase()}/${textAt(row, 3)}`;
-      const hash = repositoryHash(this.#seed, name);
-      const isPublic = !flagAt(row, 4);
-      if (isPublic) hashes.push(hash);
-      if (known !== null && isAmong(known, hash) !== isPublic && changed.length <= mostChangedNames) {
-        changed.push(name);
+    await this.#schema.eachRepository(db, this.owners, ({ id, ownerId, name, isPublic }) => {
+      if (id !== null) {
+        after.add(id, ownerId);
+        if (before.get(id) === ownerId) kept++;
       }
+      const hash = repositoryHash(this.#seed, name);
+      if (isPublic) hashes.push(hash);
+      places?.add(hash, ownerId);
+      if (known === null || changed.length > mostChangedNames) return;
+      const hasMoved = places !== null && this.#placeOwners?.ownerIdOf(hash) !== ownerId;
+      if (hasMoved || isAmong(known, hash) !== isPublic) changed.push(name);
     });
     const publicHashes = Float64Array.from(hashes).sort();
+    places?.sort();
     const isSame =
-      known?.length === publicHashes.length && known.every((one, at) => one === publicHashes[at]);
+      known?.length === publicHashes.length &&
+      known.every((one, at) => one === publicHashes[at]) &&
+      (places === null || places.equals(this.#placeOwners));
     if (!isSame) {
       news.repositories = {
         publicHashes: publicHashes.slice(),
+        owners: places?.columns() ?? null,
         changed: known === null || changed.length > mostChangedNames ? null : changed,
       };
     }
     this.#publicHashes = publicHashes;
+    this.#placeOwners = places;
     this.#repositories = after;
     return kept < before.size;
   }
-
-  #count(db: ForgeDatabase, part: BytePart, whose: RowOwners): Promise<PartSums> {
-    switch (part) {
-      case 'lfs':
-        return countLfs(db, whose, this.#rule);
-      case 'attachments':
-        return countAttachments(db, whose);
-      case 'artifacts':
-        return countArtifacts(db, whose, this.#rule);
-      case 'packages':
-        return countPackages(db, whose, this.#rule);
-    }
-  }
-}
-
-/** Packages have owners of their own, but for Forgejo's rule. */
-function isByRepository(part: BytePart, rule: CountRule): boolean {
-  return part !== 'packages' || rule === 'as-forgejo';
 }
 
 function driftOf(before: PartSums, after: PartSums, owners: number): readonly FigureDrift[] {

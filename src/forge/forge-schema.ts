@@ -1,0 +1,64 @@
+/** A kind of forge as the reader needs it: which tables it has, and how its rows are read and counted. */
+
+import type { ForgeDatabase } from './database.ts';
+import type { IdTable } from './id-table.ts';
+import type { OwnerRows } from './owner-rows.ts';
+import type { ForgeMembers, ForgeOwner } from './picture.ts';
+import type { NeededColumns } from './schema.ts';
+import type { PartSums } from './sums.ts';
+
+/** The tables that say whose a row is. */
+export interface RowOwners {
+  /** Rows of owners by their ids. */
+  readonly owners: IdTable;
+  /** Ids of owners by the ids of repositories. */
+  readonly repositories: IdTable;
+}
+
+/** A repository as the forge has it. */
+export interface ForgeRepository {
+  /** Null: no row is counted by it. */
+  readonly id: number | null;
+  readonly ownerId: number;
+  /** The name by which a path leads to it, in lower case: see `repositoryNameOf`. */
+  readonly name: string;
+  readonly isPublic: boolean;
+}
+
+/** A part of a reading that has bytes, such as all LFS objects. */
+export interface BytePart {
+  readonly tables: readonly string[];
+  /** Tells whether rows belong to the owner of a repository. */
+  readonly isByRepository: boolean;
+  count(db: ForgeDatabase, whose: RowOwners): Promise<PartSums>;
+}
+
+export interface ForgeSchema {
+  readonly needed: NeededColumns;
+  /** The tables of owners and members. */
+  readonly accountTables: readonly string[];
+  readonly repositoryTables: readonly string[];
+  readonly byteParts: Readonly<Record<string, BytePart>>;
+  /** Tells whether only the database says whose a repository is, not its path. */
+  readonly tellsOwners: boolean;
+  /** Gives them by ascending ids. */
+  eachOwner(db: ForgeDatabase, take: (owner: ForgeOwner) => void): Promise<void>;
+  /** Gives the organizations that have members, by ascending ids; asked after `eachOwner`. */
+  members(db: ForgeDatabase): Promise<readonly ForgeMembers[]>;
+  /** Gives those with an id by ascending ids. */
+  eachRepository(
+    db: ForgeDatabase,
+    owners: OwnerRows,
+    take: (repository: ForgeRepository) => void,
+  ): Promise<void>;
+}
+
+/** An owner's row, or why there is none. */
+export type OwnerRow = number | 'no repository' | 'no owner';
+
+export function ownerOfRepository({ owners, repositories }: RowOwners, repositoryId: number): OwnerRow {
+  const ownerId = repositories.get(repositoryId);
+  if (ownerId === undefined) return 'no repository';
+  const row = owners.rowOf(ownerId);
+  return row === -1 ? 'no owner' : row;
+}

@@ -1,0 +1,48 @@
+/** Gitea and Forgejo: the same tables, and two rules of counting. */
+
+import type { ForgeSchema } from '../forge-schema.ts';
+import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
+import type { CountRule } from '../settings.ts';
+import { eachOwner, membersIn } from './accounts.ts';
+import { countArtifacts, countAttachments, countLfs } from './count.ts';
+import { countPackages } from './packages.ts';
+import { giteaTables } from './tables.ts';
+
+export function giteaSchema(rule: CountRule): ForgeSchema {
+  return {
+    needed: giteaTables,
+    accountTables: ['user', 'org_user', 'team', 'team_user'],
+    repositoryTables: ['repository'],
+    tellsOwners: false,
+    byteParts: {
+      lfs: {
+        tables: ['lfs_meta_object'],
+        isByRepository: true,
+        count: (db, whose) => countLfs(db, whose, rule),
+      },
+      attachments: { tables: ['attachment'], isByRepository: true, count: countAttachments },
+      artifacts: {
+        tables: ['action_artifact'],
+        isByRepository: true,
+        count: (db, whose) => countArtifacts(db, whose, rule),
+      },
+      packages: {
+        tables: ['package', 'package_version', 'package_file', 'package_blob'],
+        // Packages have owners of their own, but for Forgejo's rule.
+        isByRepository: rule === 'as-forgejo',
+        count: (db, whose) => countPackages(db, whose, rule),
+      },
+    },
+    eachOwner,
+    members: membersIn,
+    eachRepository: (db, _owners, take) =>
+      eachRow(db, { table: 'repository', columns: giteaTables.repository.slice(1) }, (id, row) =>
+        take({
+          id,
+          ownerId: numberAt(row, 1),
+          name: `${textAt(row, 2)}/${textAt(row, 3)}`.toLowerCase(),
+          isPublic: !flagAt(row, 4),
+        }),
+      ),
+  };
+}

@@ -1,0 +1,180 @@
+/** A Gogs with made rows and files, and what each owner has there by the count of the one who made it. */
+
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Rows, Tables } from './made.ts';
+
+/** As the models of Gogs 0.14 have them. */
+export const gogsTables: Tables = {
+  user: {
+    id: 'key',
+    lower_name: 'text',
+    name: 'text',
+    full_name: 'text',
+    email: 'text',
+    passwd: 'text',
+    type: 'number',
+    is_active: 'flag',
+    is_admin: 'flag',
+    prohibit_login: 'flag',
+  },
+  repository: {
+    id: 'key',
+    owner_id: 'number',
+    lower_name: 'text',
+    name: 'text',
+    size: 'number',
+    is_private: 'flag',
+    is_unlisted: 'flag',
+    is_fork: 'flag',
+    fork_id: 'number',
+  },
+  org_user: {
+    id: 'key',
+    uid: 'number',
+    org_id: 'number',
+    is_public: 'flag',
+    is_owner: 'flag',
+    num_teams: 'number',
+  },
+  lfs_object: { repo_id: 'number', oid: 'text', size: 'number', storage: 'text', created_at: 'time' },
+  attachment: {
+    id: 'key',
+    uuid: 'text',
+    issue_id: 'number',
+    comment_id: 'number',
+    release_id: 'number',
+    name: 'text',
+    created_unix: 'number',
+  },
+  issue: { id: 'key', repo_id: 'number', index: 'number', name: 'text', is_pull: 'flag' },
+  release: { id: 'key', repo_id: 'number', tag_name: 'text', is_draft: 'flag' },
+};
+
+const users = [
+  { id: 1, name: 'Alice', type: 0, admin: false },
+  { id: 2, name: 'bob', type: 0, admin: true },
+  { id: 3, name: 'Acme', type: 1, admin: false },
+  { id: 7, name: 'carl', type: 0, admin: false },
+];
+
+const repositories = [
+  { id: 1, owner: 1, name: 'App', private: false },
+  { id: 2, owner: 1, name: 'secret', private: true },
+  { id: 3, owner: 3, name: 'site', private: false },
+  { id: 4, owner: 2, name: 'app', private: false },
+  { id: 8, owner: 99, name: 'left', private: true },
+];
+
+interface LfsRow {
+  readonly repository: number;
+  readonly object: string;
+  readonly size: number;
+}
+
+/** More than a page of one repository; an object that two of an owner's have; one of two owners; and orphans. */
+const lfs: readonly LfsRow[] = [
+  ...Array.from({ length: 2500 }, (_, at) => ({ repository: 3, object: `site ${at}`, size: 10 + at })),
+  { repository: 1, object: 'twice', size: 1000 },
+  { repository: 2, object: 'twice', size: 1000 },
+  { repository: 1, object: 'shared', size: 20_000 },
+  { repository: 4, object: 'shared', size: 20_000 },
+  { repository: 8, object: 'without an owner', size: 3000 },
+  { repository: 55, object: 'of no repository', size: 400 },
+  { repository: 55, object: 'shared', size: 20_000 },
+];
+
+const issues = [
+  { id: 1, repository: 1 },
+  { id: 2, repository: 3 },
+];
+const releases = [
+  { id: 1, repository: 3 },
+  { id: 2, repository: 4 },
+];
+
+/** `bytes`: null for a row whose file is gone. */
+const attachments = [
+  { name: 'a picture', issue: 1, release: 0, bytes: 111 },
+  { name: 'one in a comment', issue: 2, comment: 9, release: 0, bytes: 222 },
+  { name: 'a binary', issue: 0, release: 1, bytes: 3333 },
+  { name: 'another binary', issue: 0, release: 2, bytes: 44_444 },
+  { name: 'gone', issue: 1, release: 0, bytes: null },
+  { name: 'never submitted', issue: 0, release: 0, bytes: 55 },
+];
+
+export const gogsRows: Rows = {
+  user: users.map(({ id, name, type, admin }) => ({
+    id,
+    lower_name: name.toLowerCase(),
+    name,
+    email: `${name}@git.example`,
+    passwd: '',
+    type,
+    is_admin: admin,
+  })),
+  repository: repositories.map(({ id, owner, name, private: isPrivate }) => ({
+    id,
+    owner_id: owner,
+    lower_name: name.toLowerCase(),
+    name,
+    is_private: isPrivate,
+  })),
+  org_user: [
+    { id: 1, uid: 1, org_id: 3, is_owner: true },
+    { id: 2, uid: 7, org_id: 3, is_owner: false },
+  ],
+  lfs_object: lfs.map(({ repository, object, size }) => ({
+    repo_id: repository,
+    oid: createHash('sha256').update(object).digest('hex'),
+    size,
+    storage: 'local',
+    created_at: '2026-01-02 03:04:05',
+  })),
+  attachment: attachments.map(({ name, issue, release, comment = 0 }, at) => ({
+    id: at + 1,
+    uuid: uuidOf(name),
+    issue_id: issue,
+    comment_id: comment,
+    release_id: release,
+    name,
+    created_unix: 1,
+  })),
+  issue: issues.map(({ id, repository }) => ({ id, repo_id: repository, index: id, name: 'it' })),
+  release: releases.map(({ id, repository }) => ({ id, repo_id: repository, tag_name: 'v1' })),
+};
+
+function uuidOf(name: string): string {
+  const digits = createHash('sha256').update(name).digest('hex');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+}
+
+/** Writes the files of attachments below this directory. */
+export function writeAttachments(directory: string): void {
+  mkdirSync(directory, { recursive: true });
+  for (const { name, bytes } of attachments) {
+    const uuid = uuidOf(name);
+    const folder = join(directory, uuid.charAt(0), uuid.charAt(1));
+    mkdirSync(folder, { recursive: true });
+    if (bytes !== null) writeFileSync(join(folder, uuid), Buffer.alloc(bytes));
+  }
+}
+
+/** Counted from the lists above, by owner and leaf. */
+export const gogsExpected: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  Alice: { 'size:git:lfs': 1000 + 20_000, 'size:assets:attachments:issues': 111 },
+  bob: { 'size:git:lfs': 20_000, 'size:assets:attachments:releases': 44_444 },
+  Acme: {
+    'size:git:lfs': 2500 * 10 + (2499 * 2500) / 2,
+    'size:assets:attachments:issues': 222,
+    'size:assets:attachments:releases': 3333,
+  },
+  carl: {},
+};
+
+export const gogsUnowned = [
+  { reason: 'lfs_orphaned', count: 1, bytes: 400 },
+  { reason: 'attachments_orphaned', count: 1, bytes: 55 },
+  { reason: 'owner_missing', count: 1, bytes: 3000 },
+];

@@ -1,0 +1,97 @@
+/** A Gogs of made rows, on three databases: each owner has what the one who made them counted. */
+
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { ForgeSettings } from '../../src/forge/index.ts';
+import { folderWith } from '../config/written.ts';
+import { type Engine, engines } from './fixture.ts';
+import { gogsExpected, gogsRows, gogsTables, gogsUnowned, writeAttachments } from './gogs-world.ts';
+import { type MadeDatabase, openMade } from './made.ts';
+import { Readings, settingsFor } from './readings.ts';
+
+t.setTimeout(300_000);
+
+interface World extends MadeDatabase {
+  readonly folder: string;
+  readonly settings: ForgeSettings;
+}
+
+async function open(t: Test, engine: Engine): Promise<World> {
+  const more = engine === 'sqlite' ? '' : 'ALTER TABLE lfs_object ADD PRIMARY KEY (repo_id, oid);';
+  const database = await openMade(t, engine, gogsTables, gogsRows, more);
+  const folder = folderWith(t, { 'custom/conf/app.ini': '[database]\nTYPE = postgres\n' });
+  writeAttachments(join(folder, 'data/attachments'));
+  const configFile = join(folder, 'custom/conf/app.ini');
+  return { ...database, folder, settings: settingsFor(database.address, { kind: 'gogs', configFile }) };
+}
+
+for (const engine of engines) {
+  t.test(`${engine}: every owner of a Gogs has what was made`, async t => {
+    const { settings, sql } = await open(t, engine);
+    const readings = new Readings(t, settings);
+    const { summary } = await readings.read();
+    for (const [owner, leaves] of Object.entries(gogsExpected)) {
+      t.strictSame(readings.bytesOf(owner), leaves, owner);
+    }
+    t.strictSame(
+      [...readings.owners.values()].map(({ name, type, isAdmin }) => [name, type, isAdmin]),
+      [
+        ['Alice', 'user', false],
+        ['bob', 'user', true],
+        ['Acme', 'organization', false],
+        ['carl', 'user', false],
+      ],
+    );
+    t.strictSame(readings.members, [{ organization: 3, owners: [1], members: [7] }]);
+    t.ok(readings.isPublic('alice/app'));
+    t.notOk(readings.isPublic('alice/secret'));
+    t.strictSame(summary?.unowned, gogsUnowned);
+    t.equal(summary?.sharedBytes, 20_000, 'what two owners have is told');
+    t.equal(summary?.repositories, 5);
+
+    await sql("UPDATE repository SET owner_id = 7 WHERE name = 'site'");
+    await readings.read('full');
+    t.strictSame(readings.bytesOf('carl'), gogsExpected.Acme, 'what is transferred goes with its files');
+    t.strictSame(readings.bytesOf('Acme'), {});
+  });
+
+  t.test(`${engine}: a column that Gogs lacks is named, and no figures are told`, async t => {
+    const { settings, sql } = await open(t, engine);
+    await sql('ALTER TABLE lfs_object RENAME COLUMN size TO bytes');
+    const readings = new Readings(t, settings);
+    const fault = { name: 'ForgeFault', code: 'schema', message: /not as gogs has it: lfs_object\.size is/ };
+    await t.rejects(readings.read(), fault);
+    t.strictSame(readings.lines, []);
+  });
+}
+
+t.test('attachments whose directory is away keep the last figures', async t => {
+  const { settings, folder } = await open(t, 'sqlite');
+  const readings = new Readings(t, settings);
+  await readings.read();
+  const before = readings.lines;
+  renameSync(join(folder, 'data/attachments'), join(folder, 'away'));
+  await t.rejects(readings.read('full'), { code: 'unreachable', message: /data\/attachments/ });
+  t.strictSame(readings.lines, before);
+  renameSync(join(folder, 'away'), join(folder, 'data/attachments'));
+  await readings.read('anew');
+  t.strictSame(readings.lines, before);
+});
+
+t.test('attachments are where the app.ini of Gogs says, also outside of its container', async t => {
+  const { settings, folder } = await open(t, 'sqlite');
+  const { configFile } = settings;
+  writeFileSync(configFile ?? '', '[attachment]\nPATH = elsewhere\n');
+  writeAttachments(join(folder, 'elsewhere'));
+  renameSync(join(folder, 'data/attachments'), join(folder, 'away'));
+  const readings = new Readings(t, settings);
+  await readings.read();
+  t.strictSame(readings.bytesOf('Alice'), gogsExpected.Alice);
+
+  const volume = folderWith(t, { 'gogs/conf/app.ini': '[attachment]\nPATH = /data/gogs/data/attachments\n' });
+  writeAttachments(join(volume, 'gogs/data/attachments'));
+  const outside = new Readings(t, { ...settings, configFile: join(volume, 'gogs/conf/app.ini') });
+  await outside.read();
+  t.strictSame(outside.bytesOf('Alice'), gogsExpected.Alice);
+});

@@ -1,0 +1,115 @@
+/** Databases with made rows, in each engine's own types, which a reader may only read. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Test } from 'tap';
+import type { Engine } from './fixture.ts';
+import { startMariadb, startPostgres } from './servers.ts';
+
+/** `key`: a number that is the primary key. */
+type ColumnType = 'key' | 'number' | 'text' | 'flag' | 'time';
+
+/** Columns by table. */
+export type Tables = Readonly<Record<string, Readonly<Record<string, ColumnType>>>>;
+
+type Value = number | string | boolean | null;
+
+export type Rows = Readonly<Record<string, readonly Readonly<Record<string, Value>>[]>>;
+
+const types: Readonly<Record<Engine, Readonly<Record<ColumnType, string>>>> = {
+  sqlite: {
+    key: 'INTEGER PRIMARY KEY',
+    number: 'INTEGER',
+    text: 'TEXT',
+    flag: 'NUMERIC',
+    time: 'DATETIME',
+  },
+  postgres: {
+    key: 'BIGINT PRIMARY KEY',
+    number: 'BIGINT',
+    text: 'TEXT',
+    flag: 'BOOLEAN',
+    time: 'TIMESTAMPTZ',
+  },
+  mysql: {
+    key: 'BIGINT PRIMARY KEY',
+    number: 'BIGINT',
+    text: 'VARCHAR(191)',
+    flag: 'BOOLEAN',
+    time: 'DATETIME(3)',
+  },
+};
+
+export interface MadeDatabase {
+  readonly address: string;
+  /** Runs statements as the forge does. */
+  sql(text: string): Promise<void>;
+}
+
+export async function openMade(
+  t: Test,
+  engine: Engine,
+  tables: Tables,
+  rows: Rows,
+  more = '',
+): Promise<MadeDatabase> {
+  const made = `${tablesSql(engine, tables)}\n${more}\n${rowsSql(engine, rows)}`;
+  if (engine === 'sqlite') {
+    const folder = mkdtempSync(join(tmpdir(), 'softquota-made-'));
+    t.teardown(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'forge.db');
+    const sql = async (text: string) => {
+      const db = new DatabaseSync(path);
+      db.exec(text);
+      db.close();
+    };
+    await sql(made);
+    return { address: `sqlite:${path}`, sql };
+  }
+  const server = engine === 'postgres' ? await startPostgres(t) : await startMariadb(t);
+  await server.sql('CREATE DATABASE gitea;');
+  await server.sql(made, 'gitea');
+  await server.sql(
+    engine === 'postgres'
+      ? "CREATE ROLE softquota LOGIN PASSWORD 'secret'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;"
+      : "CREATE USER softquota@'%' IDENTIFIED BY 'secret'; GRANT SELECT ON gitea.* TO softquota@'%';",
+    'gitea',
+  );
+  const sql = async (text: string) => {
+    await server.sql(text, 'gitea');
+  };
+  return { address: server.address('softquota', 'secret'), sql };
+}
+
+function tablesSql(engine: Engine, tables: Tables): string {
+  return Object.entries(tables)
+    .map(([table, columns]) => {
+      const list = Object.entries(columns).map(
+        ([name, type]) => `${quoted(engine, name)} ${types[engine][type]}`,
+      );
+      return `CREATE TABLE ${quoted(engine, table)} (${list.join(', ')});`;
+    })
+    .join('\n');
+}
+
+export function rowsSql(engine: Engine, rows: Rows): string {
+  return Object.entries(rows)
+    .flatMap(([table, list]) => list.map(row => insert(engine, table, row)))
+    .join('\n');
+}
+
+function insert(engine: Engine, table: string, row: Readonly<Record<string, Value>>): string {
+  const names = Object.keys(row).map(name => quoted(engine, name));
+  const values = Object.values(row).map(value => {
+    if (value === null) return 'NULL';
+    if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
+    return typeof value === 'boolean' && engine === 'sqlite' ? Number(value) : String(value);
+  });
+  return `INSERT INTO ${quoted(engine, table)} (${names.join(', ')}) VALUES (${values.join(', ')});`;
+}
+
+function quoted(engine: Engine, name: string): string {
+  return engine === 'mysql' ? `\`${name}\`` : `"${name}"`;
+}
