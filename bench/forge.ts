@@ -42,7 +42,14 @@ async function measure(): Promise<void> {
   const database = server.address('softquota', 'secret');
 
   tell('reading it alone');
-  const settings: ForgeSettings = { kind: 'gitea', configFile: null, database, count: 'once', pollMs: 2000 };
+  const settings: ForgeSettings = {
+    kind: 'gitea',
+    configFile: null,
+    database,
+    count: 'once',
+    ownerLevel: 'top',
+    pollMs: 2000,
+  };
   const reader = new ForgeReader(settings);
   const readMs = await timed(reader, 'full');
   const pollsMs: number[] = [];

@@ -53,6 +53,7 @@ export async function askForge(found: ForgeFound, env: NodeJS.ProcessEnv): Promi
       configFile: found.configFile,
       database: address,
       count: 'once',
+      ownerLevel: 'top',
       pollMs: 2000,
     };
     const { database, schemaVersion } = await probeForge(settings, env);

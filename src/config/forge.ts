@@ -15,7 +15,7 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
     take(forgeKeys.config),
     take(forgeKeys.database),
   ];
-  const [count, pollMs] = [take(forgeKeys.count), take(forgeKeys.poll)];
+  const [count, ownerLevel, pollMs] = [take(forgeKeys.count), take(forgeKeys.owner), take(forgeKeys.poll)];
   if (kind === null) return null;
   if (configFile === null && database === null && !values.isFaulty(forgeKeys.database)) {
     values.refuse(
@@ -26,11 +26,15 @@ export function forgeSettings(values: Values, base: string): ForgeSettings | nul
   if (kind === 'gogs' && configFile === null && database !== null) {
     values.refuse(forgeKeys.kind, 'gogs needs [forge] CONFIG, too: its app.ini says where attachments are.');
   }
+  if (kind === 'gitlab' && database !== null && !/^postgres/i.test(database)) {
+    values.refuse(forgeKeys.database, 'GitLab has a PostgreSQL database. Write postgres://….');
+  }
   return {
     kind,
     configFile: configFile === null ? null : resolve(base, configFile),
     database,
     count,
+    ownerLevel,
     pollMs,
   };
 }
@@ -43,7 +47,11 @@ export function refuseCaseOfForge(config: Config, values: Values): void {
 
 /** Keys that have no effect. */
 export function notesOnForge({ forge }: Config, values: Values): readonly string[] {
-  if (forge !== null) return [];
+  if (forge !== null) {
+    return forge.kind === 'gitlab' || !values.isGiven(forgeKeys.owner)
+      ? []
+      : ['[forge] OWNER has an effect with KIND = gitlab only.'];
+  }
   return Object.values(forgeKeys)
     .filter(key => key !== forgeKeys.kind && values.isGiven(key))
     .map(({ name }) => `[forge] has no KIND, so its ${name} has no effect.`);

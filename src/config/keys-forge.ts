@@ -22,7 +22,7 @@ const databaseAddress = kind.textKind(
 export const forgeKeys = {
   kind: forgeKey('KIND', kind.optional(kind.oneOf(forgeKinds)), {
     words: 'none',
-    doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md), [forges/gogs.md](forges/gogs.md).',
+    doc: 'The forge whose database is read: it says who owns what, what is public, and the bytes that no walk can attribute. See [forges/gitea.md](forges/gitea.md), [forges/gogs.md](forges/gogs.md), [forges/gitlab.md](forges/gitlab.md).',
     example: 'gitea',
     of: config => config.forge?.kind ?? null,
   }),
@@ -43,6 +43,11 @@ export const forgeKeys = {
     text: 'once',
     doc: "How an object counts that an owner has several times: `once`, or `as-forgejo`: each time, as Forgejo's own quota does.",
     of: config => config.forge?.count ?? 'once',
+  }),
+  owner: forgeKey('OWNER', kind.oneOf(['top', 'namespace']), {
+    text: 'top',
+    doc: 'GitLab only: who owns what is in a subgroup: `top`: the top-level group; `namespace`: the subgroup itself, whose name is its full path. `[storage.*] OWNER = forge` follows it.',
+    of: config => config.forge?.ownerLevel ?? 'top',
   }),
   poll: forgeKey('POLL', kind.duration, {
     text: '2s',

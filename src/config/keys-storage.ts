@@ -47,7 +47,7 @@ export const storages = storageKinds.map(storage => {
   });
   const owner = key('OWNER', ownerSource, {
     text: 'path',
-    doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only) or `fixed NAME`.',
+    doc: 'How the owner is found: `path` (the `{owner}` of PATH), `file NAME` (the first line of that file in the directory), `git-config KEY` (of the repository; repos and wiki only), `fixed NAME` or `forge`: the database of [GitLab](forges/gitlab.md) says it (repos and wiki only).',
     reloads: true,
     of: config => config.storages.find(one => one.kind === storage)?.owner ?? byPath,
   });

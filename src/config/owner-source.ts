@@ -17,11 +17,12 @@ export const ownerSource: ValueType<OwnerSource> = valueTypeOf(
     context.addIssue(source);
     return z.NEVER;
   }),
-  'Write path, file NAME (a file in the unit), git-config KEY or fixed NAME',
+  'Write path, file NAME (a file in the unit), git-config KEY, fixed NAME or forge',
   source => {
     switch (source.by) {
       case 'path':
-        return 'path';
+      case 'forge':
+        return source.by;
       case 'git-config':
         return `git-config ${source.key}`;
       default:
@@ -34,7 +35,8 @@ export const ownerSource: ValueType<OwnerSource> = valueTypeOf(
 function sourceOf(by: string, argument: string): OwnerSource | string {
   switch (by) {
     case 'path':
-      return argument === '' ? { by } : 'text after path';
+    case 'forge':
+      return argument === '' ? { by } : `text after ${by}`;
     case 'file':
       return isFileName(argument) ? { by, name: argument } : 'not the name of a file in the unit';
     case 'git-config':

@@ -1,7 +1,13 @@
 /** The `[storage.*]` sections: templates made absolute, and what they cannot say together. */
 
 import { resolve } from 'node:path';
-import { parseTemplate, type StorageSettings, type Template, type Visibility } from '../layout/index.ts';
+import {
+  parseTemplate,
+  type StorageKind,
+  type StorageSettings,
+  type Template,
+  type Visibility,
+} from '../layout/index.ts';
 import { forgeKeys } from './keys-forge.ts';
 import { storages, visibility } from './keys-storage.ts';
 import type { Values } from './values.ts';
@@ -16,6 +22,12 @@ export function storageSettings(values: Values, base: string): readonly StorageS
       values.refuse(
         owner,
         'git-config is not possible here, but only in [storage.repos] and [storage.wiki].',
+      );
+    }
+    if (source.by === 'forge' && !canForgeTell(values, storage)) {
+      values.refuse(
+        owner,
+        'forge is possible only with [forge] KIND = gitlab, in [storage.repos] and [storage.wiki]; the paths of other forges say whose a repository is.',
       );
     }
     const shared = values.take(sharedKey);
@@ -52,6 +64,11 @@ export function storageSettings(values: Values, base: string): readonly StorageS
     };
     return [settings];
   });
+}
+
+function canForgeTell(values: Values, storage: StorageKind): boolean {
+  const isRepository = storage === 'repos' || storage === 'wiki';
+  return isRepository && values.take(forgeKeys.kind) === 'gitlab';
 }
 
 /** With a forge its database tells, unless something else was written. */

@@ -22,7 +22,7 @@ import { forgeSource, type Ledger } from '../ledger/index.ts';
 import type { Schedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
-import { forgeLinkKind } from './kinds.ts';
+import { forgeLinkKind, ownerNameOf } from './kinds.ts';
 import { syncMembers } from './members.ts';
 import { type RefusedOwner, removeGone, removeLeftBehind, syncOwners } from './owners.ts';
 import { ForgeState } from './state.ts';
@@ -34,7 +34,7 @@ export interface ForgeSyncOptions {
   readonly log: Logger;
   /** Begins the schedule of full readings. */
   schedule(tick: () => void): Pick<Schedule, 'close' | 'interval'>;
-  /** Repositories have become public or private: those at the paths that `mayHave` takes. */
+  /** Repositories have become public or private, or another one's: those at the paths that `mayHave` takes. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
 }
 
@@ -70,11 +70,17 @@ export class ForgeSync {
   /** Names of renamed owners under which data may still be found. */
   #formerNames: readonly string[] = [];
   readonly #refused = new Map<string, RefusedOwner>();
+  /** Tells whether repositories whose paths name nobody may count for somebody else. */
+  #haveNamesChanged = false;
 
   constructor(options: ForgeSyncOptions) {
     this.#options = options;
     this.#reader = new ForgeReader(options.settings);
-    this.visibility = new ForgeVisibility(name => this.#reader.hashOf(name));
+    const { documents } = options.ledger;
+    this.visibility = new ForgeVisibility({
+      hashOf: name => this.#reader.hashOf(name),
+      ownerNameOf: id => ownerNameOf(documents, id),
+    });
   }
 
   start(): void {
@@ -156,6 +162,10 @@ export class ForgeSync {
     const result = await this.#takeAll(reading, link === undefined ? accounts : null);
     this.#state.counted();
     for (const chunk of accounts.splice(0)) await this.#takeAccounts(chunk);
+    if (this.#haveNamesChanged) {
+      this.#haveNamesChanged = false;
+      this.#options.visibilityChanged(() => true);
+    }
     return result;
   }
 
@@ -202,6 +212,7 @@ export class ForgeSync {
     const { refused, formerNames } = await ledger.documents.transactInSlices(transaction =>
       syncOwners(transaction, owners),
     );
+    this.#haveNamesChanged = this.#options.settings.kind === 'gitlab';
     this.#formerNames = [...this.#formerNames, ...formerNames].slice(-mostFormerNames);
     for (const { name } of owners) this.#refused.delete(name);
     for (const each of refused) {

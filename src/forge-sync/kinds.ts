@@ -1,7 +1,7 @@
 /** Documents that remember which owner is which one of the forge. */
 
 import { z } from 'zod';
-import type { Kind, Snapshot } from '../documents/index.ts';
+import type { Documents, Kind, Snapshot } from '../documents/index.ts';
 
 const link = z.strictObject({
   owner: z.number().int(),
@@ -31,4 +31,13 @@ export const forgeLinkKinds: readonly Kind<unknown>[] = [forgeLinkKind];
 export function forgeIdOf(snapshot: Snapshot, ownerId: number): number | undefined {
   for (const [key] of snapshot.ofOwner(forgeLinkKind, ownerId)) return Number(key);
   return undefined;
+}
+
+/** The name of the owner who is linked to an id of the forge; null if none is. */
+export function ownerNameOf(
+  { snapshot, owners }: Pick<Documents, 'snapshot' | 'owners'>,
+  forgeId: number,
+): string | null {
+  const link = snapshot.get(forgeLinkKind, String(forgeId));
+  return link === undefined ? null : (owners.byId(link.owner)?.name ?? null);
 }

@@ -35,6 +35,8 @@ export interface BytePart {
 
 export interface ForgeSchema {
   readonly needed: NeededColumns;
+  /** The table whose column `version` has the forge's own number of its tables' state. */
+  readonly versionTable: string;
   /** The tables of owners and members. */
   readonly accountTables: readonly string[];
   readonly repositoryTables: readonly string[];

@@ -10,7 +10,7 @@ export { ForgeFault, type ForgeFaultCode } from './fault.ts';
 export { sqliteFileOf } from './forge-config.ts';
 export { triedSchemaVersion } from './gitea/tables.ts';
 export type { Chunk, FigureDrift, ReadMode, ReadResult, RepositoryNames } from './messages.ts';
-export { isAmong } from './names.ts';
+export { isAmong, ownerIdIn, type PlaceOwnerColumns } from './names.ts';
 export {
   type ForgeMembers,
   type ForgeOwner,

@@ -21,8 +21,9 @@ export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv
   let db: ForgeDatabase | null = null;
   try {
     db = await openForgeDatabase(chosenAddressOf(settings, env));
-    await checkSchema(db, schemaOf(settings, env).needed, settings.kind);
-    return { database: db.product, schemaVersion: await schemaVersion(db) };
+    const { needed, versionTable } = schemaOf(settings, env);
+    await checkSchema(db, needed, settings.kind);
+    return { database: db.product, schemaVersion: await schemaVersion(db, versionTable) };
   } catch (error) {
     if (error instanceof ForgeFault) throw error;
     const mend = 'see the log of the database, then try again';
@@ -32,11 +33,10 @@ export async function probeForge(settings: ForgeSettings, env: NodeJS.ProcessEnv
   }
 }
 
-async function schemaVersion(db: ForgeDatabase): Promise<number | null> {
-  const table = 'version';
+async function schemaVersion(db: ForgeDatabase, table: string): Promise<number | null> {
   const columns = (await db.columns([table])).get(table);
   if (columns === undefined || !columns.has('version')) return null;
-  const [row] = await db.rows(`SELECT ${db.quoted('version')} FROM ${db.quoted(table)} LIMIT 1`, []);
+  const [row] = await db.rows(`SELECT MAX(${db.quoted('version')}) FROM ${db.quoted(table)}`, []);
   const version = Number(row?.[0]);
   return Number.isSafeInteger(version) ? version : null;
 }

@@ -3,14 +3,25 @@
 import type { ForgeDatabase } from './database.ts';
 import { ForgeFault } from './fault.ts';
 
-/** Columns by table. */
+/** Columns by table; `new or old`: a table that has another name in older versions. */
 export type NeededColumns = Readonly<Record<string, readonly string[]>>;
+
+/** The names of all tables, those of older versions among them. */
+export function tableNames(needed: NeededColumns): readonly string[] {
+  return Object.keys(needed).flatMap(namesOf);
+}
+
+function namesOf(table: string): readonly string[] {
+  return table.split(' or ');
+}
 
 /** Throws a `ForgeFault` that names everything that is missing. */
 export async function checkSchema(db: ForgeDatabase, needed: NeededColumns, forge: string): Promise<void> {
-  const present = await db.columns(Object.keys(needed));
+  const present = await db.columns(tableNames(needed));
   const missing = Object.entries(needed).flatMap(([table, columns]) => {
-    const there = present.get(table);
+    const there = namesOf(table)
+      .map(name => present.get(name))
+      .find(one => one !== undefined);
     if (there === undefined) return [`the table ${table}`];
     return columns.filter(column => !there.has(column)).map(column => `${table}.${column}`);
   });

@@ -3,15 +3,21 @@
 import { gogsAttachments } from './app-ini.ts';
 import type { ForgeSchema } from './forge-schema.ts';
 import { giteaSchema } from './gitea/schema.ts';
+import { gitlabSchema } from './gitlab/schema.ts';
 import { gogsSchema } from './gogs/schema.ts';
 import type { ForgeSettings } from './settings.ts';
 
-export function schemaOf({ kind, count, configFile }: ForgeSettings, env: NodeJS.ProcessEnv): ForgeSchema {
+export function schemaOf(
+  { kind, count, configFile, ownerLevel }: ForgeSettings,
+  env: NodeJS.ProcessEnv,
+): ForgeSchema {
   switch (kind) {
     case 'gitea':
     case 'forgejo':
       return giteaSchema(count);
     case 'gogs':
       return gogsSchema(count, () => gogsAttachments(configFile, env));
+    case 'gitlab':
+      return gitlabSchema(count, ownerLevel);
   }
 }

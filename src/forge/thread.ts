@@ -11,7 +11,7 @@ import type { Chunk, ReadMode, ReadResult, ThreadSettings } from './messages.ts'
 import { openForgeDatabase } from './open.ts';
 import { type ForgeOwner, type ForgeSummary, forgeLeaves, unitNames } from './picture.ts';
 import { accountsPart, ForgeReading, type News, repositoriesPart } from './reading.ts';
-import { checkSchema } from './schema.ts';
+import { checkSchema, tableNames } from './schema.ts';
 import { schemaOf } from './schemas.ts';
 import type { ForgeSettings } from './settings.ts';
 import { emptySums, unownedIn } from './sums.ts';
@@ -86,7 +86,7 @@ export class ForgeThread {
 
   /** Null: nothing had to be read. */
   async #readDue(db: ForgeDatabase, full: boolean): Promise<News | null> {
-    const marks = await db.marks(Object.keys(this.#schema.needed));
+    const marks = await db.marks(tableNames(this.#schema.needed));
     const { parts, unchanged } = this.#due.due(marks, full);
     if (parts.size === 0) return null;
     const news = await db.consistently(() => this.#reading.read(db, parts, unchanged));

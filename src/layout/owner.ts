@@ -17,7 +17,9 @@ import { beforeLook } from './watched.ts';
 export type Ownership =
   | { readonly owner: string }
   /** Nobody can be told; `fault` says why, for a person. */
-  | { readonly owner: null; readonly fault: string };
+  | { readonly owner: null; readonly fault: string }
+  /** The path does not say it. */
+  | { readonly owner: null; readonly fault: null };
 
 /**
  * The owner of the unit at `path`; `captured` is what its template's `{owner}` stands for. Throws
@@ -28,6 +30,8 @@ export function ownerOf(source: OwnerSource, path: string, captured: string | nu
   switch (source.by) {
     case 'fixed':
       return { owner: source.name };
+    case 'forge':
+      return { owner: null, fault: null };
     case 'path':
       if (captured === null) return nobody('its template has no {owner}, and no other OWNER is set');
       return isUtf8(captured) ? { owner: captured } : nobody("the owner's name is not UTF-8");

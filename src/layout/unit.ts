@@ -20,7 +20,9 @@ export type OwnerSource =
   | { readonly by: 'path' }
   | { readonly by: 'file'; readonly name: string }
   | { readonly by: 'git-config'; readonly key: string }
-  | { readonly by: 'fixed'; readonly name: string };
+  | { readonly by: 'fixed'; readonly name: string }
+  /** A forge's database tells, which no walk knows. */
+  | { readonly by: 'forge' };
 
 /** `[storage.repos] VISIBILITY`; with `forge` a forge's database tells, which no walk knows. */
 export type Visibility = 'export-ok' | 'public' | 'private' | 'forge';
@@ -57,7 +59,7 @@ export interface Unit {
   /** Physical and absolute (see path.ts for bytes that are not UTF-8). */
   readonly path: string;
   readonly kind: StorageKind;
-  /** Null where nobody can be told; `ownerFault` says why. */
+  /** Null where nobody can be told; `ownerFault` says why, unless a forge's database tells. */
   readonly owner: string | null;
   readonly ownerFault?: string;
   readonly leaf: Leaf;

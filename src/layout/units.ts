@@ -121,7 +121,8 @@ export function unitOf(path: string, { track, owner: captured }: State): Unit {
   const measured = ruler.by === 'xattr' ? { attribute: ruler.name } : {};
   const ownership = ownerOf(track.owner, path, captured);
   if (ownership.owner !== null) return { path, kind: track.kind, owner: ownership.owner, leaf, ...measured };
-  return { path, kind: track.kind, owner: null, ownerFault: ownership.fault, leaf, ...measured };
+  const fault = ownership.fault === null ? {} : { ownerFault: ownership.fault };
+  return { path, kind: track.kind, owner: null, ...fault, leaf, ...measured };
 }
 
 const leafOfKind: Readonly<Record<Exclude<StorageKind, 'repos'>, Leaf>> = {

@@ -44,6 +44,8 @@ const mostWaiting = 64;
 interface RepositoryVisibility {
   /** The leaf of the repository at this path; null while it is not known. */
   leafOf(path: string): Leaf | null;
+  /** The owner of the repository at this path; null for nobody, and undefined while it is not known. */
+  ownerOf(path: string): string | null | undefined;
 }
 
 interface MeasuringParts {
@@ -98,6 +100,7 @@ export class Measuring {
       measure: config.scan.measure,
       cacheFile: join(config.server.dataPath, 'scan.db'),
       ownerKey: name => ledger.documents.owners.keyOf(name),
+      ownerAt: path => ledger.units.unit(path)?.owner ?? null,
       knownBytes: path => ledger.units.unit(path)?.bytes,
       knownBelow: path => ledger.units.pathsBelow(path),
       rootRecord: path => ledger.walks.root(path),
@@ -189,8 +192,9 @@ export class Measuring {
       case 'unread':
         throw new SoftquotaError('not_ready', `${printable(located.path)} cannot be read: ${located.error}`);
       case 'unit': {
-        const { path: unitPath, owner } = located.unit;
+        const { path: unitPath } = located.unit;
         const leaf = this.#leafOf(unitPath, located.unit.leaf);
+        const owner = this.#ownerOf(unitPath, leaf, located.unit.owner);
         const bytes = this.#ledger.units.unit(unitPath)?.bytes ?? null;
         const isElsewhere = this.#leavesElsewhere.has(leaf);
         const exists = located.exists || isElsewhere;
@@ -264,15 +268,16 @@ export class Measuring {
   }
 
   /**
-   * Repositories at these paths may have become public or private in the forge. They count otherwise at once,
+   * Repositories at these paths may have become public or private, or another one's, in the forge. They count otherwise at once,
    * and are not walked for it.
    */
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
     await inSlices(this.#ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {
       if (!mayHave(unit.name)) return;
       const leaf = this.#leafOf(unit.name, unit.leaf);
-      if (leaf === unit.leaf) return;
-      const { owner, bytes, files, partial, measuredAt, seq } = unit;
+      const owner = this.#ownerOf(unit.name, leaf, unit.owner);
+      if (leaf === unit.leaf && owner === unit.owner) return;
+      const { bytes, files, partial, measuredAt, seq } = unit;
       this.#ledger.walks.record({ path: unit.name, owner, leaf, bytes, files, partial, measuredAt, seq });
     });
   }
@@ -282,6 +287,15 @@ export class Measuring {
     const isRepository = found === 'size:repos:public' || found === 'size:repos:private';
     if (!isRepository || this.#visibility === null || !this.#isForges) return found;
     return this.#visibility.leafOf(path) ?? this.#ledger.units.unit(path)?.leaf ?? found;
+  }
+
+  /** Nor whose it is, if `OWNER = forge`. */
+  #ownerOf(path: string, leaf: Leaf, found: string | null): string | null {
+    const kind = leaf === 'size:assets:wiki' ? 'wiki' : leaf.startsWith('size:repos:') ? 'repos' : null;
+    const isForges = this.#config.storages.some(one => one.kind === kind && one.owner.by === 'forge');
+    if (!isForges) return found;
+    const told = this.#visibility?.ownerOf(path);
+    return told === undefined ? (this.#ledger.units.unit(path)?.owner ?? null) : told;
   }
 
   get #isForges(): boolean {
@@ -312,8 +326,9 @@ export class Measuring {
       return;
     }
     const { unit, bytes, files, partial, isHeld, measuredAt, seq, formerOwners } = measurement;
-    const { path, owner } = unit;
+    const { path } = unit;
     const leaf = this.#leafOf(path, unit.leaf);
+    const owner = this.#ownerOf(path, leaf, unit.owner);
     // A walk may end when it is another host's to walk there.
     if (this.#leavesElsewhere.has(leaf)) return;
     this.#ledger.walks.record({ path, owner, leaf, bytes, files, partial, isHeld, measuredAt, seq });

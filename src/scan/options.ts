@@ -27,6 +27,8 @@ export interface ScannerOptions extends ScanSettings {
   readonly rootRecord: (path: string) => RootIdentity | undefined;
   /** The key function for names of owners. */
   readonly ownerKey: (name: string) => string;
+  /** The known owner of the unit at a path, where a walk cannot find one. */
+  readonly ownerAt: (path: string) => string | null;
   /** The next number in the order of things. */
   readonly nextSeq: () => number;
   /** Called for every unit that was measured, and for one that is known to be gone. */

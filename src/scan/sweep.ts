@@ -150,15 +150,23 @@ function take(
       run.problems.faults.add([{ path: one.path, what: one.what }]);
       return;
     case 'unit': {
-      const { path, owner } = one.unit;
+      const { path } = one.unit;
       seen.add(path);
-      const isWanted =
-        run.owners === null || (owner !== null && run.owners.includes(scanner.ownerKey(owner)));
+      const isWanted = run.owners === null || isOneOf(run.owners, one.unit, scanner);
       if (!isWanted) return;
       run.unitsFound += 1;
       walks.add(one);
     }
   }
+}
+
+function isOneOf(
+  owners: readonly string[],
+  { path, owner: found, ownerFault }: FoundUnit['unit'],
+  { ownerAt, ownerKey }: SweepOptions['scanner'],
+): boolean {
+  const owner = found ?? (ownerFault === undefined ? ownerAt(path) : null);
+  return owner !== null && owners.includes(ownerKey(owner));
 }
 
 async function walk(

@@ -140,6 +140,7 @@ function sectionLines({ kind, templates, owner }: StorageSettings, advice: reado
 }
 
 function ownerText(owner: Exclude<OwnerSource, { by: 'path' }>): string {
+  if (owner.by === 'forge') return owner.by;
   return owner.by === 'git-config' ? `git-config ${owner.key}` : `${owner.by} ${owner.name}`;
 }
 

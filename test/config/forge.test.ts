@@ -13,6 +13,7 @@ t.test('a forge is named by its kind, and its database by its own file or by an 
     configFile: '/etc/forgejo/app.ini',
     database: null,
     count: 'once',
+    ownerLevel: 'top',
     pollMs: 2000,
   });
   const other = '[forge]\nKIND = gitea\nDATABASE = sqlite:/srv/gitea.db\nCOUNT = as-forgejo\nPOLL = 1m\n';

@@ -12,7 +12,15 @@ import {
 } from '../../src/forge/index.ts';
 
 export function settingsFor(database: string, more: Partial<ForgeSettings> = {}): ForgeSettings {
-  return { kind: 'gitea', configFile: null, database, count: 'once', pollMs: 2000, ...more };
+  return {
+    kind: 'gitea',
+    configFile: null,
+    database,
+    count: 'once',
+    ownerLevel: 'top',
+    pollMs: 2000,
+    ...more,
+  };
 }
 
 interface Line {

@@ -99,6 +99,7 @@ export class Book {
     };
     const hear = (_: object, message: string): void => this.#hearing(message).resolve();
     return {
+      ownerAt: () => null,
       exclude: ['.snapshot'],
       measure: 'apparent',
       workers: 2,

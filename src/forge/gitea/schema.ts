@@ -11,6 +11,7 @@ import { giteaTables } from './tables.ts';
 export function giteaSchema(rule: CountRule): ForgeSchema {
   return {
     needed: giteaTables,
+    versionTable: 'version',
     accountTables: ['user', 'org_user', 'team', 'team_user'],
     repositoryTables: ['repository'],
     tellsOwners: false,

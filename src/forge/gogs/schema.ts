@@ -15,6 +15,7 @@ import { gogsTables } from './tables.ts';
 export function gogsSchema(rule: CountRule, attachmentsPath: () => string): ForgeSchema {
   return {
     needed: gogsTables,
+    versionTable: 'version',
     accountTables: ['user', 'org_user'],
     repositoryTables: ['repository', 'user'],
     tellsOwners: false,

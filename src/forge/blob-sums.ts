@@ -1,0 +1,68 @@
+/** Counts blobs that are known by a row of their own: each once for an owner, by the rows that say who has them. */
+
+import type { IdTable } from './id-table.ts';
+import type { ForgeLeaf, UnownedReason } from './picture.ts';
+import type { CountRule } from './settings.ts';
+import { PartSums } from './sums.ts';
+
+/** Rows of owners begin at 0. */
+const unseen = -1;
+/** The row of an owner whom the database does not have. */
+export const missingOwner = -2;
+
+export interface BlobSumsOptions {
+  readonly leaf: ForgeLeaf;
+  readonly owners: number;
+  /** By the ids of blobs. */
+  readonly sizes: IdTable;
+  readonly rule: CountRule;
+  /** Why a blob that nobody has is nobody's. */
+  readonly orphaned: UnownedReason;
+}
+
+export class BlobSums {
+  readonly #options: BlobSumsOptions;
+  readonly #sums: PartSums;
+  /** By the blob's row: the first owner who has it. Few blobs have others, too. */
+  readonly #firstOwners: Int32Array;
+  readonly #furtherOwners = new Map<number, number[]>();
+
+  constructor(options: BlobSumsOptions) {
+    this.#options = options;
+    this.#sums = new PartSums([options.leaf], options.owners);
+    this.#firstOwners = new Int32Array(options.sizes.size).fill(unseen);
+  }
+
+  /** `owner`: a row, or `missingOwner`. */
+  add(blobId: number, owner: number): void {
+    const { leaf, sizes, rule } = this.#options;
+    const blob = sizes.rowOf(blobId);
+    if (blob === -1) return;
+    const size = sizes.valueAt(blob);
+    const first = this.#firstOwners[blob];
+    if (first === unseen || (first === missingOwner && owner !== missingOwner)) {
+      this.#firstOwners[blob] = owner;
+      if (owner !== missingOwner) this.#sums.add(leaf, owner, size);
+      return;
+    }
+    if (owner === missingOwner) return;
+    const others = this.#furtherOwners.get(blob) ?? [];
+    const isFurther = first !== owner && !others.includes(owner);
+    if (isFurther) {
+      this.#furtherOwners.set(blob, [...others, owner]);
+      this.#sums.sharedBytes += size;
+    }
+    if (isFurther || rule === 'as-forgejo') this.#sums.add(leaf, owner, size);
+  }
+
+  /** After the last row. */
+  sums(): PartSums {
+    const { sizes, orphaned } = this.#options;
+    for (let blob = 0; blob < sizes.size; blob++) {
+      const owner = this.#firstOwners[blob];
+      if (owner === unseen) this.#sums.addUnowned(orphaned, sizes.valueAt(blob));
+      else if (owner === missingOwner) this.#sums.addUnowned('owner_missing', sizes.valueAt(blob));
+    }
+    return this.#sums;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Reads from GitLab's own configuration where its database is: from `gitlab.rb` of a package or a container, or from
+ * `database.yml` of an installation from source.
+ *
+ * `gitlab.rb` is a program, which is not run: values that are written as text or numbers are read, others are
+ * named.
+ */
+
+import { readBounded } from '../../bounded/index.ts';
+import { messageOf } from '../../errors.ts';
+import { printable } from '../../text/index.ts';
+import { type DatabaseServerAddress, defaultPorts, tlsModeOf } from '../address.ts';
+import { ForgeFault } from '../fault.ts';
+import { databaseYaml, type Setting } from './database-yaml.ts';
+
+/** As GitLab's package has them, unless something is written. */
+const packaged = {
+  host: '/var/opt/gitlab/postgresql',
+  username: 'gitlab',
+  database: 'gitlabhq_production',
+} as const;
+
+/** Throws a `ForgeFault` that names the file and the setting. */
+export function databaseOfGitlab(
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+): DatabaseServerAddress {
+  const text = textOf(file);
+  const isYaml = /\.ya?ml$/.test(file);
+  // The container's image runs the variable first, then the file.
+  const settings = isYaml ? databaseYaml(text) : rubySettings(`${env.GITLAB_OMNIBUS_CONFIG ?? ''}\n${text}`);
+  const value = (name: string, usual: string | null = null): string | null => {
+    const setting = settings.get(name);
+    if (setting === undefined) return usual;
+    if (setting.is === 'text') return setting.text === '' ? usual : setting.text;
+    const shown = isYaml ? name : `gitlab_rails['db_${name}']`;
+    throw faultIn(file, `${shown} is computed there, which softquota does not do`);
+  };
+  const adapter = value('adapter', 'postgresql') ?? '';
+  if (adapter !== 'postgresql') throw faultIn(file, `the adapter ${printable(adapter)} is not postgresql`);
+  const host = value('host', isYaml ? 'localhost' : packaged.host);
+  const user = value('username', isYaml ? null : packaged.username);
+  const database = value('database', isYaml ? null : packaged.database);
+  if (host === null || user === null || database === null) {
+    throw faultIn(file, 'production has no username or no database');
+  }
+  const tls = tlsModeOf(value('sslmode', 'disable') ?? 'disable');
+  if (tls === null) throw faultIn(file, 'sslmode is not known');
+  const port = Number(value('port', String(defaultPorts.postgres)));
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw faultIn(file, 'the port is not a number');
+  return {
+    engine: 'postgres',
+    host: host.split(',')[0]?.trim() ?? host,
+    port,
+    user,
+    password: value('password'),
+    database,
+    tls,
+    schema: null,
+  };
+}
+
+/** The settings `gitlab_rails['db_…']`, of which the last one counts. */
+function rubySettings(text: string): ReadonlyMap<string, Setting> {
+  const settings = new Map<string, Setting>();
+  const line =
+    /^[ \t]*gitlab_rails\[(["'])(?:databases\1\]\[(["'])main\2\]\[(["']))?db_(\w+)["']\][ \t]*=[ \t]*(.*)$/;
+  for (const statement of text.split(/\r?\n|;(?=\s*\w+(?:\[|\())/)) {
+    const match = line.exec(statement);
+    if (match?.[4] !== undefined) settings.set(match[4], rubyValue(match[5] ?? ''));
+  }
+  return settings;
+}
+
+function rubyValue(written: string): Setting {
+  const text =
+    /^(?:"((?:[^"\\#]|#(?!\{)|\\["\\])*)"|'((?:[^'\\]|\\['\\])*)'|(\d+)|(nil|false))\s*(?:#.*)?$/.exec(
+      written.trim(),
+    );
+  if (text === null) return { is: 'computed' };
+  const [, double, single, number] = text;
+  return { is: 'text', text: (double ?? single ?? number ?? '').replace(/\\(["'\\])/g, '$1') };
+}
+
+function textOf(file: string): string {
+  try {
+    const read = readBounded(file, { follow: true });
+    if (read.kind !== 'file') throw faultIn(file, read.kind === 'absent' ? 'is not there' : 'is not a file');
+    if (!read.whole) throw faultIn(file, 'is over 1 MiB');
+    return read.bytes.toString();
+  } catch (error) {
+    if (error instanceof ForgeFault) throw error;
+    throw new ForgeFault(
+      'rights',
+      `${printable(file)} cannot be read: ${messageOf(error)}`,
+      'set [forge] DATABASE with a user who can only read, instead of CONFIG',
+      { cause: error },
+    );
+  }
+}
+
+function faultIn(file: string, what: string): ForgeFault {
+  return new ForgeFault(
+    'configuration',
+    `${printable(file)}: ${what}`,
+    'set [forge] DATABASE in app.ini, with a user who can only read',
+  );
+}

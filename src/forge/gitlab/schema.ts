@@ -1,0 +1,51 @@
+/** GitLab: owners are namespaces, and no path says whose a repository is. */
+
+import type { ForgeSchema } from '../forge-schema.ts';
+import { IdTable } from '../id-table.ts';
+import type { CountRule, OwnerLevel } from '../settings.ts';
+import { eachOwner, membersIn } from './accounts.ts';
+import { countArtifacts, countLfs, countPackages, countUploads } from './count.ts';
+import { Namespaces } from './namespaces.ts';
+import { eachRepository } from './repositories.ts';
+import { artifactTables, gitlabTables } from './tables.ts';
+
+export function gitlabSchema(rule: CountRule, level: OwnerLevel): ForgeSchema {
+  const namespaces = new Namespaces(level);
+  let snippets = new IdTable();
+  return {
+    needed: gitlabTables,
+    versionTable: 'schema_migrations',
+    accountTables: ['namespaces', 'users', 'members'],
+    // A group that moves takes its projects along.
+    repositoryTables: ['projects', 'namespaces', 'snippets', 'pool_repositories'],
+    tellsOwners: true,
+    byteParts: {
+      lfs: {
+        tables: ['lfs_objects', 'lfs_objects_projects'],
+        isByRepository: true,
+        count: (db, whose) => countLfs(db, whose, rule),
+      },
+      uploads: {
+        tables: ['uploads', 'namespaces', 'snippets'],
+        isByRepository: true,
+        count: (db, whose) => countUploads(db, whose, namespaces, snippets),
+      },
+      artifacts: {
+        tables: [...artifactTables, 'ci_pipeline_artifacts'],
+        isByRepository: true,
+        count: countArtifacts,
+      },
+      packages: {
+        tables: ['packages_packages', 'packages_package_files'],
+        isByRepository: true,
+        count: countPackages,
+      },
+    },
+    eachOwner: (db, take) => eachOwner(db, namespaces, take),
+    members: db => membersIn(db, namespaces),
+    eachRepository: (db, _owners, take) => {
+      snippets = new IdTable();
+      return eachRepository(db, namespaces, snippets, take);
+    },
+  };
+}

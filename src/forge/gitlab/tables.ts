@@ -1,0 +1,22 @@
+/** The tables of GitLab, as far as they are read. GitLab 14 to 18 have them; see docs/forges. */
+
+import type { NeededColumns } from '../schema.ts';
+
+/** GitLab divided the table of artifacts, and gave it another name, in version 17. */
+export const artifactTables = ['p_ci_job_artifacts', 'ci_job_artifacts'] as const;
+
+export const gitlabTables = {
+  namespaces: ['id', 'path', 'type', 'parent_id', 'owner_id'],
+  users: ['id', 'email', 'admin'],
+  members: ['id', 'source_type', 'source_id', 'user_id', 'access_level', 'requested_at'],
+  projects: ['id', 'namespace_id', 'visibility_level'],
+  snippets: ['id', 'author_id', 'project_id', 'visibility_level'],
+  pool_repositories: ['id', 'disk_path', 'source_project_id'],
+  lfs_objects: ['id', 'size'],
+  lfs_objects_projects: ['id', 'lfs_object_id', 'project_id'],
+  uploads: ['id', 'size', 'model_type', 'model_id'],
+  'p_ci_job_artifacts or ci_job_artifacts': ['id', 'project_id', 'size'],
+  ci_pipeline_artifacts: ['id', 'project_id', 'size'],
+  packages_packages: ['id', 'project_id'],
+  packages_package_files: ['id', 'package_id', 'size'],
+} as const satisfies NeededColumns;

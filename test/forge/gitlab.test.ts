@@ -1,0 +1,113 @@
+/** A GitLab of made rows in a real PostgreSQL: each owner has what the one who made them counted. */
+
+import t, { type Test } from 'tap';
+import type { ForgeSettings } from '../../src/forge/index.ts';
+import {
+  dividedArtifacts,
+  gitlabExpected,
+  gitlabRows,
+  gitlabTables,
+  gitlabUnowned,
+  wholeArtifacts,
+} from './gitlab-world.ts';
+import { type MadeDatabase, openMade } from './made.ts';
+import { Readings, settingsFor } from './readings.ts';
+
+t.setTimeout(300_000);
+
+async function open(
+  t: Test,
+  more: Partial<ForgeSettings> = {},
+  version: 'divided' | 'whole' = 'divided',
+): Promise<MadeDatabase & { readonly readings: Readings }> {
+  const database = await (version === 'divided'
+    ? openMade(t, 'postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts)
+    : openMade(t, 'postgres', gitlabTables, gitlabRows('ci_job_artifacts'), wholeArtifacts));
+  const readings = new Readings(t, settingsFor(database.address, { kind: 'gitlab', ...more }));
+  return { ...database, readings };
+}
+
+function matches(t: Test, readings: Readings, level: 'top' | 'namespace'): void {
+  for (const [owner, leaves] of Object.entries(gitlabExpected[level])) {
+    t.strictSame(readings.bytesOf(owner), leaves, owner);
+  }
+  t.strictSame(
+    [...readings.owners.values()].map(({ name }) => name).sort(),
+    Object.keys(gitlabExpected[level]).sort(),
+  );
+}
+
+t.test('the top-level namespace owns what is below it', async t => {
+  const { readings, sql } = await open(t);
+  const { summary } = await readings.read();
+  matches(t, readings, 'top');
+  const owners = [...readings.owners.values()];
+  t.strictSame(
+    owners.map(({ name, type, email, isAdmin }) => [name, type, email, isAdmin]),
+    [
+      ['Alice', 'user', 'Alice@git.example', true],
+      ['bob', 'user', 'bob@git.example', false],
+      ['carol', 'user', 'carol@git.example', false],
+      ['team', 'organization', '', false],
+    ],
+  );
+  t.strictSame(
+    readings.members,
+    [{ organization: 10, owners: [1], members: [3] }],
+    'who only asks to be a member is none',
+  );
+  t.strictSame(summary?.unowned, gitlabUnowned);
+  t.equal(summary?.sharedBytes, 20_000, 'what two owners have is told');
+
+  await sql('UPDATE projects SET namespace_id = 2 WHERE id = 3');
+  await readings.read('full');
+  t.equal(
+    readings.bytesOf('bob')['size:assets:artifacts'],
+    700,
+    'a project that is moved takes along what it has',
+  );
+  t.equal(readings.bytesOf('bob')['size:git:lfs'], 21_000);
+  t.equal(readings.changedRepositories?.length, 1, 'and its repository is told as another one’s');
+
+  await sql('UPDATE namespaces SET parent_id = NULL WHERE id = 9');
+  await readings.read('full');
+  t.strictSame(readings.bytesOf('platform'), {
+    'size:git:lfs': 5,
+    'size:assets:attachments:issues': 220,
+    'size:assets:artifacts': 8000,
+    'size:assets:packages:all': 200,
+  });
+});
+
+t.test(
+  'with OWNER = namespace each group owns what is in it, and its owners are those above, too',
+  async t => {
+    const { readings } = await open(t, { ownerLevel: 'namespace' });
+    await readings.read();
+    matches(t, readings, 'namespace');
+    t.strictSame(readings.members, [
+      { organization: 9, owners: [1, 2], members: [3] },
+      { organization: 10, owners: [1], members: [3] },
+      { organization: 12, owners: [1, 2], members: [3] },
+    ]);
+  },
+);
+
+t.test('the table of artifacts is found by its former name, too', async t => {
+  const { readings } = await open(t, {}, 'whole');
+  await readings.read();
+  matches(t, readings, 'top');
+});
+
+t.test('columns and tables that GitLab lacks are named, and no figures are told', async t => {
+  const { readings, sql } = await open(t);
+  await sql(
+    'ALTER TABLE lfs_objects RENAME COLUMN size TO bytes; ALTER TABLE p_ci_job_artifacts RENAME TO artifacts',
+  );
+  await t.rejects(readings.read(), {
+    code: 'schema',
+    message:
+      /not as gitlab has it: lfs_objects\.size, the table p_ci_job_artifacts or ci_job_artifacts are missing/,
+  });
+  t.strictSame(readings.lines, []);
+});
