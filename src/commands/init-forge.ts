@@ -118,7 +118,7 @@ function notConfigured({ kind, passedOver }: ForgeFound): FaultReport {
   if (passedOver === null) {
     return {
       code: 'configuration',
-      message: `no app.ini of ${kind} is where one usually is`,
+      message: `no ${kind === 'gitlab' ? 'gitlab.rb or database.yml' : `app.ini of ${kind}`} is where one usually is`,
       mend: 'find it, and name it with --forge-config FILE',
     };
   }

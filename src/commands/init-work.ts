@@ -32,8 +32,10 @@ export interface InitTask {
 /** All or nothing: the configuration appears once everything is measured. */
 export async function initialise({ root, config: file, json, forgeConfig }: InitTask): Promise<Printed> {
   refuseExisting(file);
-  const found = await surveyed(root, forgeConfig);
-  const asked = found.forge === null ? null : await askForge(found.forge, process.env);
+  const first = await surveyed(root, forgeConfig);
+  const asked = first.forge === null ? null : await askForge(first.forge, process.env);
+  const isForgeAway = first.layout === 'gitlab' && asked !== null && asked.fault !== null;
+  const found = isForgeAway ? await survey(first.root, { forgeConfig, isForgeAway }) : first;
   const section = asked === null ? null : forgeSection(asked);
   const places = placesFor(file, found.gid);
   makeDirectories(file, places);

@@ -23,12 +23,15 @@ export function addInit(program: Command, exit: Exit): void {
     .summary('examine a directory, and write a configuration')
     .description(
       'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea,\n' +
-        'Forgejo, Gogs or GitLab. Of Gitea, Forgejo and Gogs it reads the database, too. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
+        'Forgejo, Gogs or GitLab. Of forges it reads the database, too. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
         'the largest owners, the owners that a limit would refuse, and the next steps.',
     )
     .argument('[root]', 'the directory with the repositories; default: the usual directories are tried')
     .option('--config <file>', 'the file to write; an existing file is never overwritten', 'app.ini')
-    .option('--forge-config <file>', "the forge's own app.ini, if it is not in one of the usual places")
+    .option(
+      '--forge-config <file>',
+      "the forge's own app.ini, gitlab.rb or database.yml, if it is not in one of the usual places",
+    )
     .addHelpText(
       'after',
       '\nIf root writes /etc/softquota/app.ini, the data is in /var/lib/softquota and the sockets are in\n' +

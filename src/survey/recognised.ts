@@ -26,7 +26,7 @@ export interface Proposal {
 
 /** A forge, as far as its files tell. */
 export interface ForgeFound {
-  readonly kind: 'gitea' | 'forgejo' | 'gogs';
+  readonly kind: 'gitea' | 'forgejo' | 'gogs' | 'gitlab';
   /** Its own configuration file; null: none was found that can be read. */
   readonly configFile: string | null;
   /** A file that may be its configuration, and why it was not taken; null: there is none. */

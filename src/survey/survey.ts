@@ -43,6 +43,8 @@ export interface SurveyOptions {
   readonly storesMs?: number;
   /** The forge's own configuration file, absolute; null: it is looked for in the usual places. */
   readonly forgeConfig?: string | null;
+  /** The forge's database cannot say whose a repository is. */
+  readonly isForgeAway?: boolean;
 }
 
 const storesMs = 10_000;
@@ -56,11 +58,12 @@ export async function survey(given: string, options: SurveyOptions = {}): Promis
   if (hangs(given)) throw hung(given);
   const gid = groupOf(given);
   const owner = ownerFor(given, options.accounts ?? systemAccounts());
-  const { forgeConfig = null } = options;
+  const { forgeConfig = null, isForgeAway = false } = options;
+  const hashed = gitlab(given, owner, { named: forgeConfig, isForgeAway });
   const marked =
     forgeConfig === null
-      ? (gitlab(given, owner) ?? gitolite(given, owner) ?? forge(given))
-      : forgeConfiguredBy(given, forgeConfig);
+      ? (hashed ?? gitolite(given, owner) ?? forge(given))
+      : (hashed ?? forgeConfiguredBy(given, forgeConfig));
   const place = marked?.root ?? given;
   const { repositories: all, unread } = await findRepositories([place]);
   const base = physical(place);
@@ -178,6 +181,7 @@ function ownerlessBy({ storages }: Proposal, repositories: readonly string[]): s
   const layout = resolveLayout(storages, excluded);
   return repositories.filter(path => {
     const located = inspect(layout, path);
-    return located.found !== 'unit' || located.unit.owner === null;
+    // Where nothing is wrong, a path, a file or the forge's database says whose it is.
+    return located.found !== 'unit' || located.unit.ownerFault !== undefined;
   });
 }

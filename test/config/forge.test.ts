@@ -64,3 +64,20 @@ t.test('keys of a forge without a kind are noted', async t => {
   const loaded = loadText(t, `${repositories}[forge]\nPOLL = 5s\n`);
   t.match(loaded.notes, ['[forge] has no KIND, so its POLL has no effect.']);
 });
+
+t.test('the database of GitLab says whose a repository is; the paths of other forges do', async t => {
+  const gitlab = '[forge]\nKIND = gitlab\nCONFIG = /etc/gitlab/gitlab.rb\nOWNER = namespace\n';
+  const hashed = (kind: string) => `[storage.${kind}]\nPATH = /srv/@hashed/*/*/{repo}.git\nOWNER = forge\n`;
+  const config = configOf(t, gitlab + hashed('repos'));
+  t.match(config.forge, { kind: 'gitlab', ownerLevel: 'namespace' });
+  t.strictSame(config.storages[0]?.owner, { by: 'forge' });
+  t.match(faultsOf(t, gitlab + hashed('lfs')), [/forge is possible only with \[forge\] KIND = gitlab/]);
+  const gitea = '[forge]\nKIND = gitea\nCONFIG = /etc/gitea/app.ini\n';
+  t.match(faultsOf(t, gitea + hashed('repos')), [/forge is possible only/]);
+  t.match(faultsOf(t, '[forge]\nKIND = gitlab\nDATABASE = mysql://a:b@c/d\n'), [
+    /GitLab has a PostgreSQL database/,
+  ]);
+  t.match(loadText(t, `${gitea}OWNER = top\n`).notes, [
+    '[forge] OWNER has an effect with KIND = gitlab only.',
+  ]);
+});

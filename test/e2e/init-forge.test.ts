@@ -10,8 +10,16 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { z } from 'zod';
 import { dataArchive, type Engine, expectedOf, startServer, writeSqlite } from '../forge/fixture.ts';
+import {
+  dividedArtifacts,
+  gitlabExpected,
+  gitlabRows,
+  gitlabTables,
+  makeHashedTree,
+} from '../forge/gitlab-world.ts';
 import { gogsExpected, gogsRows, gogsTables, writeAttachments } from '../forge/gogs-world.ts';
-import { openMade } from '../forge/made.ts';
+import { madeSql, openMade } from '../forge/made.ts';
+import { startPostgres } from '../forge/servers.ts';
 import { emptyFolder, file, repository } from '../survey/world.ts';
 import { ask, until } from './ask.ts';
 import { anyPort, Daemon, launcher } from './daemon.ts';
@@ -66,7 +74,7 @@ function init({ folder }: Pick<World, 'folder'>, ...args: readonly string[]): Pr
   return run(process.execPath, [launcher, 'init', ...args], { cwd: folder });
 }
 
-async function told(world: World, ...args: readonly string[]): Promise<Report> {
+async function told(world: Pick<World, 'folder'>, ...args: readonly string[]): Promise<Report> {
   const { code, stdout, stderr } = await init(world, ...args, '--json');
   if (code !== 0) throw new Error(`init: ${code}\n${stdout}${stderr}`);
   return report.parse(JSON.parse(stdout));
@@ -343,3 +351,53 @@ t.test('one command on the data of a Gogs counts what its database and its files
     /\n\[forge\]\nKIND = gogs\nCONFIG = \S+\/custom\/conf\/app\.ini\n/,
   );
 });
+
+t.test(
+  'one command on the data of a GitLab counts what its database says, hashed repositories too',
+  async t => {
+    const server = await startPostgres(t);
+    await server.sql('CREATE DATABASE gitlab;');
+    await server.sql(
+      madeSql('postgres', gitlabTables, gitlabRows('p_ci_job_artifacts'), dividedArtifacts),
+      'gitlab',
+    );
+    await server.sql(
+      "CREATE ROLE softquota LOGIN PASSWORD 'secret'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO softquota;",
+      'gitlab',
+    );
+    const folder = emptyFolder(t);
+    const root = join(folder, 'data/git-data/repositories');
+    const made = await makeHashedTree(root);
+    const rb = join(folder, 'config/gitlab.rb');
+    const settings = { host: server.host, database: 'gitlab', username: 'softquota', password: 'secret' };
+    const text = Object.entries(settings).map(([key, value]) => `gitlab_rails['db_${key}'] = '${value}'\n`);
+    file(rb, text.join(''));
+    const found = await told({ folder }, join(folder, 'data'));
+    t.match(found, {
+      layout: 'gitlab',
+      forge: {
+        kind: 'gitlab',
+        config: rb,
+        database: /^PostgreSQL/,
+        schema_version: 20250601000000,
+        fault: null,
+      },
+      unattributed: { stores: [] },
+      next: { forge: null },
+    });
+    for (const [owner, leaves] of Object.entries(gitlabExpected.top)) {
+      const walked = made.filter(one => one.owner === owner).map(({ bytes }) => bytes);
+      const total = [...walked, ...Object.values(leaves)].reduce((sum, bytes) => sum + bytes, 0);
+      t.equal(found.largest.find(({ name }) => name === owner)?.total ?? 0, total, owner);
+    }
+    const ini = await readFile(join(folder, 'app.ini'), 'utf8');
+    t.match(ini, /\n\[forge\]\nKIND = gitlab\nCONFIG = \S+\/config\/gitlab\.rb\n/);
+    t.match(ini, /\nOWNER = forge\n/);
+
+    await server.sql("ALTER ROLE softquota PASSWORD 'other'");
+    const closed = await told({ folder }, join(folder, 'data'), '--config', 'other/app.ini');
+    t.match(closed.forge, { fault: { code: 'rights', mend: /GRANT SELECT/ } });
+    t.notMatch(await readFile(join(folder, 'other/app.ini'), 'utf8'), /OWNER = forge/);
+    t.match(closed.next.forge, /softquota init \S+ --forge-config \S+gitlab\.rb --config /);
+  },
+);

@@ -55,7 +55,7 @@ export async function openMade(
   rows: Rows,
   more = '',
 ): Promise<MadeDatabase> {
-  const made = `${tablesSql(engine, tables)}\n${more}\n${rowsSql(engine, rows)}`;
+  const made = madeSql(engine, tables, rows, more);
   if (engine === 'sqlite') {
     const folder = mkdtempSync(join(tmpdir(), 'softquota-made-'));
     t.teardown(() => rmSync(folder, { recursive: true }));
@@ -83,6 +83,11 @@ export async function openMade(
   return { address: server.address('softquota', 'secret'), sql };
 }
 
+/** Statements that make the tables, do what is asked besides, and fill them. */
+export function madeSql(engine: Engine, tables: Tables, rows: Rows, more = ''): string {
+  return `${tablesSql(engine, tables)}\n${more}\n${rowsSql(engine, rows)}`;
+}
+
 function tablesSql(engine: Engine, tables: Tables): string {
   return Object.entries(tables)
     .map(([table, columns]) => {
@@ -94,7 +99,7 @@ function tablesSql(engine: Engine, tables: Tables): string {
     .join('\n');
 }
 
-export function rowsSql(engine: Engine, rows: Rows): string {
+function rowsSql(engine: Engine, rows: Rows): string {
   return Object.entries(rows)
     .flatMap(([table, list]) => list.map(row => insert(engine, table, row)))
     .join('\n');

@@ -1,0 +1,121 @@
+/** A daemon beside a GitLab: repositories under hashes count for the owners that its database names. */
+
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { until } from '../e2e/ask.ts';
+import { Server } from '../e2e/server.ts';
+import {
+  dividedArtifacts,
+  gitlabExpected,
+  gitlabRows,
+  gitlabTables,
+  type HashedRepository,
+  makeHashedTree,
+} from './gitlab-world.ts';
+import { openMade } from './made.ts';
+
+t.setTimeout(300_000);
+
+async function open(t: Test) {
+  const database = await openMade(
+    t,
+    'postgres',
+    gitlabTables,
+    gitlabRows('p_ci_job_artifacts'),
+    dividedArtifacts,
+  );
+  const server = await Server.open(t, { started: false });
+  const root = join(server.folder, 'repositories');
+  const made = await makeHashedTree(root);
+  const kinds = ['@hashed', '@snippets', '@pools'];
+  await server.configure({
+    forge: { KIND: 'gitlab', DATABASE: database.address, POLL: '1s' },
+    'storage.repos': {
+      PATH: kinds.map(kind => `${root}/${kind}/*/*/{repo}.git`).join(', '),
+      OWNER: 'forge',
+    },
+    'storage.wiki': { PATH: `${root}/@hashed/*/*/{repo}.wiki.git`, OWNER: 'forge' },
+    'storage.lfs': { PATH: null },
+    'storage.attachments.issues': { PATH: null },
+    quota: { ENABLED: 'true' },
+    'quota.default': { TOTAL: '1G' },
+  });
+  return { server, made, sql: database.sql };
+}
+
+/** What an owner has by the lists of the one who made it. */
+function expected(made: readonly HashedRepository[], owner: string): Readonly<Record<string, number>> {
+  const leaves: Record<string, number> = { ...gitlabExpected.top[owner] };
+  for (const one of made.filter(each => each.owner === owner)) {
+    leaves[one.leaf] = (leaves[one.leaf] ?? 0) + one.bytes;
+  }
+  return leaves;
+}
+
+function matches(server: Server, owner: string, wanted: Readonly<Record<string, number>>): Promise<true> {
+  return until(
+    async () =>
+      JSON.stringify(sorted(await server.usageByLeaf(owner))) === JSON.stringify(sorted(wanted)) || null,
+    () => `${owner} does not come to have ${JSON.stringify(wanted)}`,
+  );
+}
+
+function sorted(leaves: Readonly<Record<string, unknown>>): unknown {
+  return Object.entries(leaves).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+t.test('each repository counts for its owner, and goes with a transfer and a rename', async t => {
+  const { server, made, sql } = await open(t);
+  await server.start();
+  for (const owner of ['Alice', 'bob', 'team']) {
+    await matches(server, owner, expected(made, owner));
+  }
+  t.pass('every owner and leaf is as the maker counted');
+  const site = made.find(({ owner, leaf }) => owner === 'bob' && leaf === 'size:repos:private');
+  if (site === undefined) throw new Error('bob has a repository');
+  const check = await server.ask('gate', `/v1/check?path=${encodeURIComponent(site.path)}`);
+  t.match(JSON.parse(check.text), { allowed: true, owner: 'bob', subject: 'size:repos:private' });
+  const nobodys = made.find(({ owner }) => owner === null)?.path ?? '';
+  const other = await server.ask('gate', `/v1/check?path=${encodeURIComponent(nobodys)}`);
+  t.notMatch(other.text, /"owner":"(?:team|bob|Alice)"/, 'a repository of no project is nobody’s');
+
+  await sql('UPDATE projects SET visibility_level = 20, namespace_id = 10 WHERE id = 5');
+  const moved = made.map(one => (one === site ? { ...one, owner: 'team', leaf: 'size:repos:public' } : one));
+  await until(async () =>
+    (await server.usageByLeaf('bob'))['size:repos:private'] === undefined ? true : null,
+  );
+  const team = { ...expected(moved, 'team'), 'size:git:lfs': 21_005 };
+  await matches(server, 'team', team);
+  t.pass('a project that is transferred counts for the other one');
+
+  await sql("UPDATE namespaces SET path = 'crew' WHERE id = 10");
+  await matches(server, 'crew', team);
+  t.pass('a group that is renamed keeps what it has');
+  await server.scan();
+  await matches(server, 'crew', team);
+  await server.stop();
+  await server.start();
+  await matches(server, 'crew', team);
+});
+
+t.test('without a column the last figures stay, nothing is refused, and doctor names it', async t => {
+  const { server, made, sql } = await open(t);
+  await server.start();
+  await matches(server, 'team', expected(made, 'team'));
+  await sql('ALTER TABLE projects RENAME COLUMN visibility_level TO visibility');
+  const findings = await until(async () => {
+    const { stdout } = await server.softquota(['doctor', '--json']);
+    return stdout.includes('projects.visibility_level is missing') ? stdout : null;
+  });
+  t.match(findings, /forge_schema/);
+  await server.scan();
+  await matches(server, 'team', expected(made, 'team'));
+  const path = made.find(({ owner }) => owner === 'team')?.path ?? '';
+  t.equal((await server.ask('gate', `/v1/check?path=${encodeURIComponent(path)}`)).status, 200);
+  await server.stop();
+  await server.start({ ready: false });
+  await matches(server, 'team', expected(made, 'team'));
+  t.pass('also after a restart');
+  await sql('ALTER TABLE projects RENAME COLUMN visibility TO visibility_level');
+  await server.ready();
+});
