@@ -56,9 +56,9 @@ export interface ForgeSchema {
 }
 
 /** An owner's row, or why there is none. */
-export type OwnerRow = number | 'no repository' | 'no owner';
+export type RowOwner = number | 'no repository' | 'no owner';
 
-export function ownerOfRepository({ owners, repositories }: RowOwners, repositoryId: number): OwnerRow {
+export function ownerOfRepository({ owners, repositories }: RowOwners, repositoryId: number): RowOwner {
   const ownerId = repositories.get(repositoryId);
   if (ownerId === undefined) return 'no repository';
   const row = owners.rowOf(ownerId);

@@ -10,7 +10,7 @@ export function addMember(sets: UsersByOrganization, organization: number, user:
 }
 
 /** Gives the organizations by ascending ids; an owner is no member besides. */
-export function membersOf(
+export function membersById(
   owners: ReadonlyMap<number, ReadonlySet<number>>,
   all: ReadonlyMap<number, ReadonlySet<number>>,
 ): readonly ForgeMembers[] {

@@ -121,8 +121,9 @@ const packagedData = '/var/opt/gitlab';
 
 /** Tells whether a gitlab.rb is of the data here: where it says, or where the package has it. */
 function namesPlace(text: string, root: string): boolean {
-  const written = [...text.matchAll(/^[^#\n]*\bpath['"]?(?:[ \t]*=>|:)[ \t]*(["'])(\/[^"'\n]+)\1/gm)];
-  const places = [packagedData, ...written.map(([, , path = '']) => path)];
+  const lines = text.split('\n').filter(line => !line.trimStart().startsWith('#'));
+  const written = lines.flatMap(line => line.split(/["']/)).filter(word => /^\/./.test(word));
+  const places = [packagedData, ...written];
   return places.some(place => isDirectory(place) && liesIn(root, place));
 }
 

@@ -1,7 +1,7 @@
 /** Users and organizations of Gitea, Forgejo and Gogs, and who belongs to an organization. */
 
 import type { ForgeDatabase } from '../database.ts';
-import { addMember, membersOf } from '../members.ts';
+import { addMember, membersById } from '../members.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { ForgeMembers, ForgeOwner } from '../picture.ts';
 import { giteaTables } from './tables.ts';
@@ -36,5 +36,5 @@ export async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMember
   await eachRow(db, { table: 'org_user', columns: giteaTables.org_user.slice(1) }, (_, row) => {
     addMember(all, numberAt(row, 2), numberAt(row, 1));
   });
-  return membersOf(owners, all);
+  return membersById(owners, all);
 }

@@ -1,7 +1,7 @@
 /** Users and groups of GitLab, and who belongs to a group. */
 
 import type { ForgeDatabase } from '../database.ts';
-import { addMember, membersOf } from '../members.ts';
+import { addMember, membersById } from '../members.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { ForgeMembers, ForgeOwner } from '../picture.ts';
 import type { Namespaces } from './namespaces.ts';
@@ -11,7 +11,7 @@ import { gitlabTables } from './tables.ts';
 const ownerAccess = 50;
 
 /** Reads the namespaces anew, too. */
-export async function eachOwner(
+export async function eachGitlabOwner(
   db: ForgeDatabase,
   namespaces: Namespaces,
   take: (owner: ForgeOwner) => void,
@@ -37,7 +37,10 @@ export async function eachOwner(
 }
 
 /** Whoever is in a group is in its subgroups, too. */
-export async function membersIn(db: ForgeDatabase, namespaces: Namespaces): Promise<readonly ForgeMembers[]> {
+export async function gitlabMembers(
+  db: ForgeDatabase,
+  namespaces: Namespaces,
+): Promise<readonly ForgeMembers[]> {
   const direct = { owners: new Map<number, Set<number>>(), all: new Map<number, Set<number>>() };
   await eachRow(db, { table: 'members', columns: gitlabTables.members.slice(1) }, (_, row) => {
     const user = namespaces.ownerIdOfUser(numberAt(row, 3));
@@ -56,5 +59,5 @@ export async function membersIn(db: ForgeDatabase, namespaces: Namespaces): Prom
       for (const user of direct.owners.get(above) ?? []) addMember(owners, id, user);
     }
   }
-  return membersOf(owners, all);
+  return membersById(owners, all);
 }

@@ -63,10 +63,9 @@ export function databaseOfGitlab(
 /** The settings `gitlab_rails['db_…']`, of which the last one counts. */
 function rubySettings(text: string): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>();
-  const line =
-    /^[ \t]*gitlab_rails\[(["'])(?:databases\1\]\[(["'])main\2\]\[(["']))?db_(\w+)["']\][ \t]*=[ \t]*(.*)$/;
+  const line = /^gitlab_rails\[(["'])(?:databases\1\]\[(["'])main\2\]\[(["']))?db_(\w+)["']\]\s*=(.*)$/;
   for (const statement of text.split(/\r?\n|;(?=\s*\w+(?:\[|\())/)) {
-    const match = line.exec(statement);
+    const match = line.exec(statement.trim());
     if (match?.[4] !== undefined) settings.set(match[4], rubyValue(match[5] ?? ''));
   }
   return settings;

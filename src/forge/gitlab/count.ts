@@ -2,7 +2,7 @@
 
 import { BlobSums, missingOwner } from '../blob-sums.ts';
 import type { ForgeDatabase } from '../database.ts';
-import { type OwnerRow, ownerOfRepository, type RowOwners } from '../forge-schema.ts';
+import { ownerOfRepository, type RowOwner, type RowOwners } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
 import { eachRow, numberAt, textAt } from '../pages.ts';
 import type { ForgeLeaf, UnownedReason } from '../picture.ts';
@@ -11,7 +11,11 @@ import { PartSums } from '../sums.ts';
 import type { Namespaces } from './namespaces.ts';
 import { artifactTables, gitlabTables } from './tables.ts';
 
-export async function countLfs(db: ForgeDatabase, whose: RowOwners, rule: CountRule): Promise<PartSums> {
+export async function countGitlabLfs(
+  db: ForgeDatabase,
+  whose: RowOwners,
+  rule: CountRule,
+): Promise<PartSums> {
   const sizes = new IdTable();
   await eachRow(db, { table: 'lfs_objects', columns: gitlabTables.lfs_objects.slice(1) }, (id, row) =>
     sizes.add(id, numberAt(row, 1)),
@@ -37,7 +41,7 @@ export async function countLfs(db: ForgeDatabase, whose: RowOwners, rule: CountR
 function addTo(
   sums: PartSums,
   leaf: ForgeLeaf,
-  owner: OwnerRow,
+  owner: RowOwner,
   bytes: number,
   orphaned: UnownedReason,
 ): void {
@@ -54,12 +58,12 @@ export async function countUploads(
 ): Promise<PartSums> {
   const leaf = 'size:assets:attachments:issues';
   const sums = new PartSums([leaf], whose.owners.size);
-  const rowOfOwner = (ownerId: number | undefined): OwnerRow => {
+  const rowOfOwner = (ownerId: number | undefined): RowOwner => {
     if (ownerId === undefined) return 'no repository';
     const row = whose.owners.rowOf(ownerId);
     return row === -1 ? 'no owner' : row;
   };
-  const ownerOf = (type: string, id: number): OwnerRow => {
+  const ownerOf = (type: string, id: number): RowOwner => {
     switch (type) {
       case 'Project':
         return ownerOfRepository(whose, id);
@@ -84,7 +88,7 @@ export async function countUploads(
 }
 
 /** Rows of artifacts go when their files do. */
-export async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+export async function countGitlabArtifacts(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:artifacts';
   const sums = new PartSums([leaf], whose.owners.size);
   const present = await db.columns(artifactTables);
@@ -98,7 +102,7 @@ export async function countArtifacts(db: ForgeDatabase, whose: RowOwners): Promi
 }
 
 /** Each file of a package lies on the disk on its own, also if another one has the same content. */
-export async function countPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
+export async function countGitlabPackages(db: ForgeDatabase, whose: RowOwners): Promise<PartSums> {
   const leaf = 'size:assets:packages:all';
   const sums = new PartSums([leaf], whose.owners.size);
   const projects = new IdTable();

@@ -13,9 +13,10 @@ export function databaseYaml(text: string): ReadonlyMap<string, Setting> {
   /** The names above a line, with their indentation. */
   const above: { readonly indent: number; readonly name: string }[] = [];
   for (const line of text.split(/\r?\n/)) {
-    const match = /^( *)(["']?)([\w-]+)\2:(?:[ \t]+(.*))?$/.exec(line);
+    const match = /^( *)(["']?)([\w-]+)\2:(.*)$/.exec(line);
     if (match === null) continue;
     const [, spaces = '', , name = '', written = ''] = match;
+    if (/^\S/.test(written)) continue;
     while ((above.at(-1)?.indent ?? -1) >= spaces.length) above.pop();
     const path = above.map(one => one.name).join('.');
     above.push({ indent: spaces.length, name });

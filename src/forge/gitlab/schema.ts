@@ -3,8 +3,8 @@
 import type { ForgeSchema } from '../forge-schema.ts';
 import { IdTable } from '../id-table.ts';
 import type { CountRule, OwnerLevel } from '../settings.ts';
-import { eachOwner, membersIn } from './accounts.ts';
-import { countArtifacts, countLfs, countPackages, countUploads } from './count.ts';
+import { eachGitlabOwner, gitlabMembers } from './accounts.ts';
+import { countGitlabArtifacts, countGitlabLfs, countGitlabPackages, countUploads } from './count.ts';
 import { Namespaces } from './namespaces.ts';
 import { eachRepository } from './repositories.ts';
 import { artifactTables, gitlabTables } from './tables.ts';
@@ -23,7 +23,7 @@ export function gitlabSchema(rule: CountRule, level: OwnerLevel): ForgeSchema {
       lfs: {
         tables: ['lfs_objects', 'lfs_objects_projects'],
         isByRepository: true,
-        count: (db, whose) => countLfs(db, whose, rule),
+        count: (db, whose) => countGitlabLfs(db, whose, rule),
       },
       uploads: {
         tables: ['uploads', 'namespaces', 'snippets'],
@@ -33,16 +33,16 @@ export function gitlabSchema(rule: CountRule, level: OwnerLevel): ForgeSchema {
       artifacts: {
         tables: [...artifactTables, 'ci_pipeline_artifacts'],
         isByRepository: true,
-        count: countArtifacts,
+        count: countGitlabArtifacts,
       },
       packages: {
         tables: ['packages_packages', 'packages_package_files'],
         isByRepository: true,
-        count: countPackages,
+        count: countGitlabPackages,
       },
     },
-    eachOwner: (db, take) => eachOwner(db, namespaces, take),
-    members: db => membersIn(db, namespaces),
+    eachOwner: (db, take) => eachGitlabOwner(db, namespaces, take),
+    members: db => gitlabMembers(db, namespaces),
     eachRepository: (db, _owners, take) => {
       snippets = new IdTable();
       return eachRepository(db, namespaces, snippets, take);

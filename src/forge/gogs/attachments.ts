@@ -23,7 +23,7 @@ const releases = 'size:assets:attachments:releases';
 const pageRows = 1000;
 
 /** `directory`: where the files are. */
-export async function countAttachments(
+export async function countGogsAttachments(
   db: ForgeDatabase,
   whose: RowOwners,
   directory: string,

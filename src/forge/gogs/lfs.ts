@@ -8,7 +8,7 @@ import type { CountRule } from '../settings.ts';
 import type { PartSums } from '../sums.ts';
 import { gogsTables } from './tables.ts';
 
-export async function countLfs(db: ForgeDatabase, whose: RowOwners, rule: CountRule): Promise<PartSums> {
+export async function countGogsLfs(db: ForgeDatabase, whose: RowOwners, rule: CountRule): Promise<PartSums> {
   const lfs = new LfsSums(whose, rule);
   await eachObject(db, row => lfs.add(textAt(row, 1), numberAt(row, 2), numberAt(row, 0)));
   return lfs.sums();

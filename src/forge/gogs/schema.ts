@@ -3,12 +3,12 @@
 import type { ForgeDatabase } from '../database.ts';
 import type { ForgeSchema } from '../forge-schema.ts';
 import { eachOwner } from '../gitea/accounts.ts';
-import { addMember, membersOf } from '../members.ts';
+import { addMember, membersById } from '../members.ts';
 import { eachRow, flagAt, numberAt, textAt } from '../pages.ts';
 import type { ForgeMembers } from '../picture.ts';
 import type { CountRule } from '../settings.ts';
-import { countAttachments } from './attachments.ts';
-import { countLfs } from './lfs.ts';
+import { countGogsAttachments } from './attachments.ts';
+import { countGogsLfs } from './lfs.ts';
 import { gogsTables } from './tables.ts';
 
 /** `attachmentsPath`: finds out where the files of attachments are, each time that they are counted. */
@@ -23,12 +23,12 @@ export function gogsSchema(rule: CountRule, attachmentsPath: () => string): Forg
       lfs: {
         tables: ['lfs_object'],
         isByRepository: true,
-        count: (db, whose) => countLfs(db, whose, rule),
+        count: (db, whose) => countGogsLfs(db, whose, rule),
       },
       attachments: {
         tables: ['attachment', 'issue', 'release'],
         isByRepository: true,
-        count: (db, whose) => countAttachments(db, whose, attachmentsPath()),
+        count: (db, whose) => countGogsAttachments(db, whose, attachmentsPath()),
       },
     },
     eachOwner,
@@ -51,5 +51,5 @@ async function membersIn(db: ForgeDatabase): Promise<readonly ForgeMembers[]> {
     addMember(all, organization, user);
     if (flagAt(row, 3)) addMember(owners, organization, user);
   });
-  return membersOf(owners, all);
+  return membersById(owners, all);
 }
