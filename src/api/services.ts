@@ -10,7 +10,7 @@ import type { SecretKeys, SignInFlow } from '../oauth/index.ts';
 import type { Events, History, Totals } from '../overview/index.ts';
 import type { AutoGrant } from '../requests/index.ts';
 import type { Scanner } from '../scan/index.ts';
-import type { Finding } from '../wire/index.ts';
+import type { Finding, UnownedKind } from '../wire/index.ts';
 import type { FaultServices } from './faults.ts';
 
 export interface ApiServices extends FaultServices {
@@ -36,6 +36,8 @@ export interface ApiServices extends FaultServices {
   readonly autoCreate: boolean;
   /** Faults of this installation, as far as the daemon knows them. */
   findings(): Promise<readonly Finding[]>;
+  /** What is stored and belongs to nobody. */
+  unowned(): readonly UnownedKind[];
   /** Milliseconds since 1970. */
   now(): number;
   /** All that no walk would find again. */

@@ -5,7 +5,7 @@ import { backupOf } from '../backup/index.ts';
 import type { Fleet } from '../fleet/index.ts';
 import type { ForgeSync } from '../forge-sync/index.ts';
 import type { Refusals } from '../gate/index.ts';
-import { findings, type ObservedFleet } from '../health/index.ts';
+import { findings, type ObservedFleet, unownedKinds } from '../health/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Ledger } from '../ledger/index.ts';
 import type { Measuring } from '../measuring/index.ts';
@@ -109,6 +109,7 @@ function servicesOf(parts: ApiParts, signIn: SignInFlow, baseUrl: () => string):
         now: Date.now(),
       });
     },
+    unowned: () => unownedKinds(forge?.observed() ?? null, ledger.units.unowned),
     backup: () => backupOf(ledger, host),
   };
 }

@@ -53,7 +53,7 @@ const mostFormerNames = 10_000;
 export class ForgeSync {
   readonly #options: ForgeSyncOptions;
   readonly #reader: ForgeReader;
-  readonly #state = new ForgeState(Date.now);
+  readonly #state: ForgeState;
   readonly visibility: ForgeVisibility;
   #schedule: Pick<Schedule, 'close' | 'interval'> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -76,6 +76,7 @@ export class ForgeSync {
   constructor(options: ForgeSyncOptions) {
     this.#options = options;
     this.#reader = new ForgeReader(options.settings);
+    this.#state = new ForgeState(options.settings.kind, Date.now);
     const { documents } = options.ledger;
     this.visibility = new ForgeVisibility({
       hashOf: name => this.#reader.hashOf(name),

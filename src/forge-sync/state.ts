@@ -5,6 +5,7 @@ import type { ObservedForge } from '../health/index.ts';
 import type { RefusedOwner } from './owners.ts';
 
 export class ForgeState {
+  readonly #kind: string;
   readonly #now: () => number;
   #fault: ObservedForge['fault'] = null;
   #readAt: number | null = null;
@@ -13,7 +14,8 @@ export class ForgeState {
   #refused: readonly RefusedOwner[] = [];
   #absent = 0;
 
-  constructor(now: () => number) {
+  constructor(kind: string, now: () => number) {
+    this.#kind = kind;
     this.#now = now;
   }
 
@@ -55,6 +57,7 @@ export class ForgeState {
 
   observed(): ObservedForge {
     return {
+      kind: this.#kind,
       fault: this.#fault,
       readAt: this.#readAt,
       readingSince: this.#begunAt,

@@ -4,6 +4,7 @@ import { formatBytes, formatCount, printable } from '../text/index.ts';
 import type { Finding } from '../wire/index.ts';
 import { type DaemonFindingCode, daemonFindings } from './catalog.ts';
 import { forgeAway, type Observed, type ObservedForge } from './observed.ts';
+import { unownedKinds } from './unowned.ts';
 
 /** The findings of faults of the forge reader. */
 export const forgeFindingCodes = {
@@ -17,32 +18,16 @@ export const forgeFindingCodes = {
 const longReadingMs = 300_000;
 const mostNamed = 20;
 
-const unownedTexts: Readonly<Record<string, { readonly what: string; readonly mend: string }>> = {
-  lfs_orphaned: {
-    what: 'LFS objects of repositories that no longer exist',
-    mend: 'gitea doctor check --run gc-lfs --fix',
-  },
-  attachments_orphaned: {
-    what: 'attachments of repositories that no longer exist, or of none',
-    mend: 'see "What belongs to nobody" in docs/forges',
-  },
-  artifacts_orphaned: {
-    what: 'artifacts of repositories that no longer exist',
-    mend: 'see "What belongs to nobody" in docs/forges',
-  },
-  packages_orphaned: {
-    what: 'blobs of packages that no file refers to',
-    mend: 'nothing: the forge removes them after a day',
-  },
-  owner_missing: {
-    what: 'data of owners whom the database does not have',
-    mend: 'see "What belongs to nobody" in docs/forges',
-  },
-};
+/** With other forges a directory without an owner has a finding of its own. */
+const none = { count: 0, bytes: 0 };
 
-export function forgeFindings({ forge, now }: Pick<Observed, 'forge' | 'now'>): readonly Finding[] {
+export function forgeFindings({
+  forge,
+  ledger,
+  now,
+}: Pick<Observed, 'forge' | 'ledger' | 'now'>): readonly Finding[] {
   if (forge === null) return [];
-  const { fault, readingSince, unowned, refused, absent } = forge;
+  const { fault, readingSince, refused, absent } = forge;
   return [
     ...(fault === null ? [] : [finding(forgeFindingCodes[fault.code], forgeAway(fault), fault.mend)]),
     ...(readingSince === null || now - readingSince < longReadingMs
@@ -72,14 +57,14 @@ export function forgeFindings({ forge, now }: Pick<Observed, 'forge' | 'now'>): 
             'correct [forge] if it is another database; else delete them: softquota user delete NAME',
           ),
         ]),
-    ...unowned.map(({ reason, count, bytes }) => {
-      const { what = reason, mend = '' } = unownedTexts[reason] ?? {};
-      return finding(
-        'forge_unowned',
-        `${formatBytes(bytes)} in the forge belong to nobody: ${formatCount(count)} ${what}`,
-        mend,
-      );
-    }),
+    ...unownedKinds(forge, forge.kind === 'gitlab' ? ledger.units.unowned : none).map(
+      ({ what, count, bytes, mend }) =>
+        finding(
+          'forge_unowned',
+          `${formatBytes(bytes)} in the forge belong to nobody: ${formatCount(count)} ${what}`,
+          mend,
+        ),
+    ),
   ];
 }
 

@@ -22,3 +22,4 @@ export {
   type TroubledPlace,
   type WaitedFor,
 } from './observed.ts';
+export { unownedKinds } from './unowned.ts';

@@ -54,6 +54,8 @@ export interface ObservedHang extends WaitedFor {
 
 /** The state of the reader of a forge's database. Times are milliseconds since 1970. */
 export interface ObservedForge {
+  /** Which forge it is: `gitea`. */
+  readonly kind: string;
   /** Why the last reading failed, and since when readings fail; null if it did not. */
   readonly fault: {
     readonly code: 'configuration' | 'unreachable' | 'rights' | 'schema';

@@ -40,5 +40,6 @@ export type ReadableUnits = Pick<
   | 'units'
   | 'unitsOf'
   | 'unitsVersion'
+  | 'unowned'
   | 'walkedBefore'
 >;

@@ -18,6 +18,8 @@ export class UsageIndex {
   readonly #units: UnitTable;
   #accountsOpened = 0;
   #unitsVersion = 0;
+  /** Of units without an owner. */
+  readonly #unowned = { count: 0, bytes: 0 };
 
   /**
    * `onChange` is called, in the midst of it, when an owner's units or what is reported on top of them have
@@ -137,6 +139,11 @@ export class UsageIndex {
     this.#book.onChange(ownerKey);
   }
 
+  /** The units that have no owner. */
+  get unowned(): { readonly count: number; readonly bytes: number } {
+    return { ...this.#unowned };
+  }
+
   /** Forgets the account of an owner who has gone, and has no usage. */
   close(ownerKey: string): void {
     if (!this.hasUsage(ownerKey)) this.#accounts.delete(ownerKey);
@@ -152,11 +159,13 @@ export class UsageIndex {
     if (before !== undefined && before.owner === unit.owner) {
       this.#units.set(row, unit);
       account?.replaced(before, unit);
+      if (unit.owner === null) this.#unowned.bytes += unit.bytes - before.bytes;
       return;
     }
     if (before !== undefined) this.#remove(row, before);
     const added = this.#units.add(unit);
     account?.put(added, unit);
+    if (unit.owner === null) this.#countUnowned(1, unit.bytes);
   }
 
   remove(unit: UnitRecord): void {
@@ -192,6 +201,12 @@ export class UsageIndex {
     this.#unitsVersion += 1;
     this.#accountOf(unit)?.take(row, unit);
     this.#units.remove(row);
+    if (unit.owner === null) this.#countUnowned(-1, -unit.bytes);
+  }
+
+  #countUnowned(count: number, bytes: number): void {
+    this.#unowned.count += count;
+    this.#unowned.bytes += bytes;
   }
 
   #nameOf(ownerKey: string): string {

@@ -28,6 +28,20 @@ const refusalsOfDay = z
 
 export type RefusalsOfDay = z.infer<typeof refusalsOfDay>;
 
+const unownedKind = z
+  .object({
+    kind: z.string().meta({ description: 'Such as `lfs_orphaned` or `directories_without_owner`.' }),
+    what: z.string().meta({ description: 'For people: what it is.' }),
+    count,
+    bytes,
+    mend: z
+      .string()
+      .meta({ description: 'What of it can be deleted safely, and how: a sentence or a command.' }),
+  })
+  .meta({ id: 'UnownedKind', description: 'Stored data of which nobody is the owner.' });
+
+export type UnownedKind = z.infer<typeof unownedKind>;
+
 export const overview = z
   .object({
     mode,
@@ -45,6 +59,10 @@ export const overview = z
     }),
     total: bytes.meta({ description: 'The bytes of all owners and kinds of data; at most 2^53 - 1.' }),
     tree: usageTree,
+    nobody: z.object({ bytes, kinds: z.array(unownedKind).readonly() }).meta({
+      description:
+        "What is stored and has no owner, as far as this host's directories and the forge's database tell: it is in nobody's usage and not in `total`.",
+    }),
     disks: z.array(disk).readonly(),
     refusals: z.array(refusalsOfDay).readonly().meta({
       description: 'The refusals of the last 14 days, oldest first, as far as `[events] KEEP` goes back.',

@@ -54,6 +54,7 @@ export {
   type Overview,
   overview,
   type RefusalsOfDay,
+  type UnownedKind,
 } from './figures.ts';
 export {
   type CopiedTo,

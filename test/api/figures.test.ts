@@ -1,7 +1,7 @@
 /** All owners together, usage as it was, and what owners see of their own. */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
@@ -61,6 +61,7 @@ t.test('the overview tells sums, who is over and near, the disks, and when it wa
     owners: { total: 5, over: 1, near: 1 },
     total: 2600,
     tree: { size: { git: { LFS: 1801 }, assets: { wiki: 799 } } },
+    nobody: { bytes: 0, kinds: [] },
     measuring: null,
     measured_at: /^20/,
   });
@@ -76,6 +77,28 @@ t.test('the overview tells sums, who is over and near, the disks, and when it wa
   t.match(await overviewWith(world, 1, 1), { mode: 'report' });
   world.reload({ quota: { ENABLED: 'false' } });
   t.match(await overviewWith(world, 0, 0), { enabled: false });
+});
+
+t.test('what lies in storage without an owner is told as nobody’s, until it has one', async t => {
+  const world = await World.open(t, {
+    settings: { 'storage.lfs': { PATH: 'lfs/{repo}', OWNER: 'file OWNER' } },
+  });
+  for (const name of ['one', 'two']) {
+    mkdirSync(join(world.directory, 'lfs', name), { recursive: true });
+    writeFileSync(join(world.directory, 'lfs', name, 'object'), Buffer.alloc(700));
+  }
+  await measure(world);
+  t.match((await overviewOf(world)).nobody, {
+    bytes: 1400,
+    kinds: [{ kind: 'directories_without_owner', count: 2, bytes: 1400, mend: /OWNER/ }],
+  });
+  writeFileSync(join(world.directory, 'lfs/one/object'), Buffer.alloc(500));
+  writeFileSync(join(world.directory, 'lfs/two/OWNER'), 'alice\n');
+  await measure(world);
+  t.match((await overviewOf(world)).nobody, { bytes: 500, kinds: [{ count: 1, bytes: 500 }] });
+  rmSync(join(world.directory, 'lfs/one'), { recursive: true });
+  await measure(world);
+  t.strictSame((await overviewOf(world)).nobody, { bytes: 0, kinds: [] });
 });
 
 t.test('a disk that holds several roots is told once, with all that is stored on it', async t => {

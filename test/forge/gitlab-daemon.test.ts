@@ -9,6 +9,7 @@ import {
   gitlabExpected,
   gitlabRows,
   gitlabTables,
+  gitlabUnowned,
   type HashedRepository,
   makeHashedTree,
 } from './gitlab-world.ts';
@@ -78,6 +79,16 @@ t.test('each repository counts for its owner, and goes with a transfer and a ren
   const nobodys = made.find(({ owner }) => owner === null)?.path ?? '';
   const other = await server.ask('gate', `/v1/check?path=${encodeURIComponent(nobodys)}`);
   t.notMatch(other.text, /"owner":"(?:team|bob|Alice)"/, 'a repository of no project is nobody’s');
+  const overview = JSON.parse((await server.ask('admin', '/api/v1/admin/quota/overview')).text);
+  const left = made.filter(({ owner }) => owner === null).reduce((sum, { bytes }) => sum + bytes, 0);
+  const told = gitlabUnowned.reduce((sum, { bytes }) => sum + bytes, 0);
+  t.match(overview.nobody, {
+    bytes: left + told,
+    kinds: [
+      ...gitlabUnowned.map(({ reason, count, bytes }) => ({ kind: reason, count, bytes, mend: /./ })),
+      { kind: 'directories_without_owner', count: 1, bytes: left, mend: /list_orphans/ },
+    ],
+  });
 
   await sql('UPDATE projects SET visibility_level = 20, namespace_id = 10 WHERE id = 5');
   const moved = made.map(one => (one === site ? { ...one, owner: 'team', leaf: 'size:repos:public' } : one));

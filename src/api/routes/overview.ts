@@ -3,13 +3,17 @@
 import { z } from 'zod';
 import { totalOf } from '../../overview/index.ts';
 import { asTree } from '../../quota/index.ts';
-import { history, historyRanges, knownName, overview } from '../../wire/index.ts';
+import { history, historyRanges, knownName, overview, type UnownedKind } from '../../wire/index.ts';
 import { administrators } from '../access.ts';
 import { knownOwner } from '../owners.ts';
 import { type Route, route } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { pastShown } from './past.ts';
 import { scanShown } from './shapes.ts';
+
+function sumOf(kinds: readonly UnownedKind[]): number {
+  return kinds.reduce((sum, { bytes }) => sum + bytes, 0);
+}
 
 /** For each disk that hangs, and only the first time. */
 const diskDeadlineMs = 1000;
@@ -42,6 +46,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
         const running = scanner.runs().find(({ state }) => state === 'running');
         const { mode, enabled } = ledger.settings;
         const sweep = ledger.walks.lastSweep;
+        const kinds = services.unowned();
         return {
           mode,
           enabled,
@@ -49,6 +54,7 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
           owners: { total: owners, over, near },
           total: totalOf(usage),
           tree: asTree(usage),
+          nobody: { bytes: Math.min(sumOf(kinds), Number.MAX_SAFE_INTEGER), kinds },
           disks: disks.map(({ path, leaves, sizeBytes, freeBytes }) => ({
             path,
             subjects: leaves,

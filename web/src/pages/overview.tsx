@@ -33,6 +33,7 @@ export function Overview() {
               <div class="stack">
                 <Stored figures={figures} />
                 <Fullest figures={figures} />
+                <Nobodys figures={figures} />
               </div>
               <div class="stack">
                 <Panel title="Refusals, last 14 days (UTC)" actions={<a href={to('events')}>Events</a>}>
@@ -139,6 +140,31 @@ function Fullest({ figures: { owners } }: { figures: Figures }) {
             )
           }
         </Answered>
+      </div>
+    </Panel>
+  );
+}
+
+function Nobodys({ figures: { nobody } }: { figures: Figures }) {
+  if (nobody.kinds.length === 0) return null;
+  return (
+    <Panel title="Belongs to nobody">
+      <div class="stack">
+        <p>
+          <strong class="figure">
+            <Size bytes={nobody.bytes} />
+          </strong>{' '}
+          without an owner, counted for nobody
+        </p>
+        <ul class="findings">
+          {nobody.kinds.map(({ kind, what, count, bytes, mend }) => (
+            <li key={kind}>
+              <Size bytes={bytes} />: {printable(what)} ({count.toLocaleString('en-US')})
+              <br />
+              <code class="quiet-text">{printable(mend)}</code>
+            </li>
+          ))}
+        </ul>
       </div>
     </Panel>
   );

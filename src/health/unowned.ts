@@ -1,0 +1,81 @@
+/** Bytes that belong to nobody: what they are, and what of it can be deleted safely, and how. */
+
+import type { UnownedKind } from '../wire/index.ts';
+import type { ObservedForge } from './observed.ts';
+
+interface Words {
+  readonly what: string;
+  /** A sentence or a command for the administrator. */
+  readonly mend: string;
+}
+
+const seeDocs = (kind: string): string => `see "What belongs to nobody" in docs/forges/${docsOf(kind)}.md`;
+
+function docsOf(kind: string): string {
+  return kind === 'gogs' || kind === 'gitlab' ? kind : 'gitea';
+}
+
+/** By the reason for which the forge's database has no owner of them. */
+function wordsOf(kind: string, reason: string): Words {
+  const program = kind === 'forgejo' ? 'forgejo' : 'gitea';
+  switch (reason) {
+    case 'lfs_orphaned':
+      return { what: 'LFS objects of repositories that no longer exist', mend: lfsMend(kind, program) };
+    case 'attachments_orphaned':
+      return { what: 'attachments of repositories that no longer exist, or of none', mend: seeDocs(kind) };
+    case 'artifacts_orphaned':
+      return {
+        what: 'artifacts of repositories that no longer exist',
+        mend: kind === 'gitlab' ? 'gitlab-rake gitlab:cleanup:orphan_job_artifact_files' : seeDocs(kind),
+      };
+    case 'packages_orphaned':
+      return {
+        what:
+          kind === 'gitlab'
+            ? 'files of packages that no longer exist'
+            : 'blobs of packages that no file refers to',
+        mend: kind === 'gitlab' ? seeDocs(kind) : 'nothing: the forge removes them after a day',
+      };
+    case 'owner_missing':
+      return { what: 'data of owners whom the database does not have', mend: seeDocs(kind) };
+    default:
+      return { what: reason, mend: seeDocs(kind) };
+  }
+}
+
+function lfsMend(kind: string, program: string): string {
+  switch (kind) {
+    case 'gitlab':
+      return 'nothing: GitLab removes those that no project refers to every night';
+    case 'gogs':
+      return seeDocs(kind);
+    default:
+      return `${program} doctor check --run gc-lfs --fix`;
+  }
+}
+
+/** What the database of the forge has no owner of, and directories of this host whose owner nobody knows. */
+export function unownedKinds(
+  forge: Pick<ObservedForge, 'kind' | 'unowned'> | null,
+  directories: { readonly count: number; readonly bytes: number },
+): readonly UnownedKind[] {
+  const told = (forge?.unowned ?? []).map(({ reason, count, bytes }) => ({
+    kind: reason,
+    count,
+    bytes,
+    ...wordsOf(forge?.kind ?? '', reason),
+  }));
+  if (directories.count === 0) return told;
+  return [
+    ...told,
+    {
+      kind: 'directories_without_owner',
+      ...directories,
+      what: 'directories in storage of which nobody knows the owner',
+      mend:
+        forge?.kind === 'gitlab'
+          ? 'compare with gitlab-rake gitlab:cleanup:list_orphans before anything is deleted'
+          : 'softquota doctor names some; correct [storage.*] OWNER, or remove what is not needed',
+    },
+  ];
+}
