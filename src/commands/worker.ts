@@ -46,11 +46,12 @@ async function work(options: WorkerCommandOptions): Promise<number> {
   const stopAsked = new Promise<string>(resolve => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve(signal));
   });
-  const { storages, scan, server, hooks } = config;
+  const { storages, scan, server, hooks, forge } = config;
   const worker = new Worker({
     trustedSocket: server.trustedSocket,
     storages,
     exclude: scan.exclude,
+    isForge: forge?.kind === 'gitea' || forge?.kind === 'forgejo',
     guard: hooks.keep ? await guardFor(config, options.shared) : null,
     log,
   });

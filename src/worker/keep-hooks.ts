@@ -27,6 +27,8 @@ export interface KeepHooksOptions {
   readonly storages: readonly StorageSettings[];
   /** Names of directories that are left out. */
   readonly exclude: readonly string[];
+  /** All of them are a forge's, also where nothing in them says so yet. */
+  readonly isForge: boolean;
   readonly guard: Guard;
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called after something changed in the report. */
@@ -246,7 +248,7 @@ export class KeepHooks {
   }
 
   #isInForge(path: string): boolean {
-    return [...this.#forgeRoots].some(root => isWithin(path, root));
+    return this.#options.isForge || [...this.#forgeRoots].some(root => isWithin(path, root));
   }
 
   #rememberForge(path: string): void {

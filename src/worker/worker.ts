@@ -13,6 +13,8 @@ export interface WorkerOptions {
   readonly trustedSocket: string;
   readonly storages: readonly StorageSettings[];
   readonly exclude: readonly string[];
+  /** The repositories are those of a Gitea or Forgejo, also where nothing in them says so yet. */
+  readonly isForge: boolean;
   /** Null where `[hooks] KEEP` is false. */
   readonly guard: Guard | null;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -33,10 +35,10 @@ export class Worker {
 
   constructor(options: WorkerOptions) {
     this.#options = options;
-    const { guard, storages, exclude, log } = options;
+    const { guard, storages, exclude, isForge, log } = options;
     const ofGit = storages.filter(({ kind }) => kind === 'repos' || kind === 'wiki');
     const changed = (): void => this.#reportIn(gatherMs);
-    this.#hooks = guard && new KeepHooks({ storages: ofGit, exclude, guard, log, changed });
+    this.#hooks = guard && new KeepHooks({ storages: ofGit, exclude, isForge, guard, log, changed });
   }
 
   /** Resolves once every job has gone through all that there is. */

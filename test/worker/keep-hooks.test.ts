@@ -227,3 +227,16 @@ t.test('with the template not one push goes unasked, from the first on', async t
     t.equal(world.checksOf(path), 1, path);
   }
 });
+
+t.test('where a forge is configured, its first repository is guarded before its own hooks come', async t => {
+  const world = await World.open(t, null, { isForge: true });
+  await world.keeper.start();
+  const path = world.path('bob/new');
+  await world.server.repository('git/bob/new.git');
+  await world.line(path, put);
+  const guards = await readdir(join(path, 'hooks/pre-receive.d'));
+  t.ok(guards.includes('00-softquota'), guards.join());
+  await makeForgeHooks(path);
+  t.ok(await world.isProtected(path), 'the hooks of the forge take nothing out');
+  t.match(world.keeper.report(), { putBack: { count: 0 } });
+});

@@ -21,7 +21,7 @@ export class World {
   readonly said: (Line & { readonly message: string })[] = [];
   readonly #heard = new EventEmitter();
 
-  private constructor(server: Server, gate: Gate, guard: Guard) {
+  private constructor(server: Server, gate: Gate, guard: Guard, isForge: boolean) {
     this.server = server;
     this.gate = gate;
     const tell = (details: object, message: string): void => {
@@ -38,6 +38,7 @@ export class World {
         },
       ],
       exclude: [],
+      isForge,
       guard,
       log: { info: tell, warn: tell },
       changed: () => this.#heard.emit('line'),
@@ -45,13 +46,13 @@ export class World {
     this.#heard.setMaxListeners(0);
   }
 
-  /** `shared`: the directory below the server's of the one file that stubs run. */
-  static async open(t: Test, shared: string | null = null): Promise<World> {
+  /** `shared`: the directory below the server's of the one file that stubs run; `isForge`: the repositories are its. */
+  static async open(t: Test, shared: string | null = null, { isForge = false } = {}): Promise<World> {
     const server = await Server.open(t);
     const gate = await Gate.open(server.path('gate.sock'));
     const place = shared === null ? {} : { shared: await writeShared(server.path(shared)) };
     const guard = await Guard.open({ socket: gate.socket, hookConf: server.noConf, ...place });
-    const world = new World(server, gate, guard);
+    const world = new World(server, gate, guard, isForge);
     await server.git(['init', '-q', server.path('work')]);
     await server.git(['commit', '-q', '--allow-empty', '-m', 'x'], server.path('work'));
     await server.repository('git/first/first.git');
