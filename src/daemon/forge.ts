@@ -3,7 +3,7 @@
 import type { Config } from '../config/index.ts';
 import { ForgeSync } from '../forge-sync/index.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
-import { startSchedule } from '../scan/index.ts';
+import { type Patterns, startSchedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 
 /** Null: none is named. Repositories at the paths that `mayHave` takes have become public or private. */
@@ -14,14 +14,19 @@ export function openForge(
   visibilityChanged: (mayHave: (path: string) => boolean) => void,
 ): ForgeSync | null {
   if (forge === null) return null;
-  const { schedule: sweep, verify } = scan;
   return new ForgeSync({
     settings: forge,
     ledger,
     log,
-    schedule: tick => startSchedule({ sweep, verify }, tick),
+    patterns: patternsOf(scan),
+    schedule: (patterns, tick) => startSchedule(patterns, tick),
     visibilityChanged,
   });
+}
+
+/** All is read as often as all is measured. */
+export function patternsOf({ schedule, verify }: Config['scan']): Patterns {
+  return { sweep: schedule, verify };
 }
 
 /** The figures of a forge that is not read any more count no longer. */

@@ -19,7 +19,7 @@ import {
 } from '../forge/index.ts';
 import type { ObservedForge } from '../health/index.ts';
 import { forgeSource, type Ledger } from '../ledger/index.ts';
-import type { Schedule } from '../scan/index.ts';
+import type { Patterns, Schedule } from '../scan/index.ts';
 import type { Logger } from '../service/index.ts';
 import { inSlices } from '../slices.ts';
 import { forgeLinkKind, ownerNameOf } from './kinds.ts';
@@ -32,8 +32,10 @@ export interface ForgeSyncOptions {
   readonly settings: ForgeSettings;
   readonly ledger: Pick<Ledger, 'documents' | 'sources' | 'shares'>;
   readonly log: Logger;
-  /** Begins the schedule of full readings. */
-  schedule(tick: () => void): Pick<Schedule, 'close' | 'interval'>;
+  /** When full readings begin. */
+  readonly patterns: Patterns;
+  /** Begins their schedule. */
+  schedule(patterns: Patterns, tick: () => void): Pick<Schedule, 'close' | 'interval'>;
   /** Repositories have become public or private, or another one's: those at the paths that `mayHave` takes. */
   visibilityChanged(mayHave: (path: string) => boolean): void;
 }
@@ -55,6 +57,7 @@ export class ForgeSync {
   readonly #reader: ForgeReader;
   readonly #state: ForgeState;
   readonly visibility: ForgeVisibility;
+  #patterns: Patterns;
   #schedule: Pick<Schedule, 'close' | 'interval'> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #mode: ReadMode = 'new';
@@ -75,6 +78,7 @@ export class ForgeSync {
 
   constructor(options: ForgeSyncOptions) {
     this.#options = options;
+    this.#patterns = options.patterns;
     this.#reader = new ForgeReader(options.settings);
     this.#state = new ForgeState(options.settings.kind, Date.now);
     const { documents } = options.ledger;
@@ -85,11 +89,25 @@ export class ForgeSync {
   }
 
   start(): void {
-    this.#schedule = this.#options.schedule(() =>
+    this.#schedule = this.#startSchedule();
+    this.#next(0);
+  }
+
+  /** Full readings begin at other times from now on. */
+  reconfigure(patterns: Patterns): void {
+    const before = this.#patterns;
+    this.#patterns = patterns;
+    if (this.#schedule === null || this.#isClosed) return;
+    if (before.sweep === patterns.sweep && before.verify === patterns.verify) return;
+    this.#schedule.close();
+    this.#schedule = this.#startSchedule();
+  }
+
+  #startSchedule(): Pick<Schedule, 'close' | 'interval'> {
+    return this.#options.schedule(this.#patterns, () =>
       // Whoever was in the way may be gone by now.
       this.#atLeast(this.#refused.size === 0 ? 'full' : 'anew'),
     );
-    this.#next(0);
   }
 
   observed(): ObservedForge {
