@@ -43,7 +43,8 @@ export interface ForgeSyncOptions {
 /** A part of a reading that is about users and organizations. */
 type AccountsChunk = Exclude<Chunk, { readonly is: 'lines' | 'repositories' }>;
 
-const ownersAtOnce = 500;
+/** As many as a reading tells at a time: each commit of fewer writes the same pages of the store again. */
+const ownersAtOnce = 1000;
 const longestRestMs = 60_000;
 const leastStaleAfterMs = 3_600_000;
 /** A reading that puts figures rests so many times as long as that took. */
