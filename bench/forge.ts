@@ -5,8 +5,9 @@
 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ForgeReader, type ForgeSettings, type ReadMode } from '../src/forge/index.ts';
+import { ForgeReader, type ReadMode } from '../src/forge/index.ts';
 import { fixture, grants } from '../test/forge/fixture.ts';
+import { settingsFor } from '../test/forge/readings.ts';
 import { startPostgres } from '../test/forge/servers.ts';
 import { ask } from './asking.ts';
 import { startDaemon } from './daemon.ts';
@@ -42,15 +43,7 @@ async function measure(): Promise<void> {
   const database = server.address('softquota', 'secret');
 
   tell('reading it alone');
-  const settings: ForgeSettings = {
-    kind: 'gitea',
-    configFile: null,
-    database,
-    count: 'once',
-    ownerLevel: 'top',
-    pollMs: 2000,
-  };
-  const reader = new ForgeReader(settings);
+  const reader = new ForgeReader(settingsFor(database));
   const readMs = await timed(reader, 'full');
   const pollsMs: number[] = [];
   while (pollsMs.length < polls) pollsMs.push(await timed(reader, 'new'));

@@ -66,7 +66,9 @@ function neededFiles(
 ): readonly string[] {
   if (database !== null) {
     const parsed = parseDatabaseAddress(database);
-    return parsed.ok && parsed.address.engine === 'sqlite' ? [parsed.address.path] : [];
+    // Gogs' own file also says where attachments are.
+    const own = kind === 'gogs' && configFile !== null ? [configFile] : [];
+    return parsed.ok && parsed.address.engine === 'sqlite' ? [...own, parsed.address.path] : own;
   }
   if (configFile === null) return [];
   try {

@@ -7,10 +7,9 @@
 
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { readBounded } from '../bounded/index.ts';
-import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { type DatabaseAddress, defaultPorts, tlsModeOf } from './address.ts';
+import { textOfConfig } from './config-text.ts';
 import { ForgeFault } from './fault.ts';
 import { type IniValues, readIniText } from './ini-text.ts';
 import type { ForgeKind } from './settings.ts';
@@ -108,20 +107,11 @@ function outside(file: string, path: string): string {
 }
 
 function textOf(file: string): string {
-  try {
-    const read = readBounded(file, { follow: true });
-    if (read.kind !== 'file') throw faultIn(file, read.kind === 'absent' ? 'is not there' : 'is not a file');
-    if (!read.whole) throw faultIn(file, 'is over 1 MiB');
-    return read.bytes.toString();
-  } catch (error) {
-    if (error instanceof ForgeFault) throw error;
-    throw new ForgeFault(
-      'rights',
-      `${printable(file)} cannot be read: ${messageOf(error)}`,
-      `give the daemon's user read permission for ${printable(file)}, or set [forge] DATABASE instead of CONFIG`,
-      { cause: error },
-    );
-  }
+  return textOfConfig(
+    file,
+    what => faultIn(file, what),
+    `give the daemon's user read permission for ${printable(file)}, or set [forge] DATABASE instead of CONFIG`,
+  );
 }
 
 /** `GITEA__database__PASSWD`, whose `__FILE` names a file with the value; a dot is `_0X2E_`. */

@@ -5,9 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../src/config/index.ts';
-import { checkForge } from '../../src/doctor/forge.ts';
+import { checkForge, forgeReadFindings } from '../../src/doctor/forge.ts';
 import type { Installation } from '../../src/doctor/index.ts';
 import { writeSqlite } from '../forge/fixture.ts';
+import { settingsFor } from '../forge/readings.ts';
 import { folderFor, write } from './folder.ts';
 
 interface World {
@@ -100,3 +101,15 @@ t.test(
     ]);
   },
 );
+
+t.test('with Gogs its own file has to be readable besides the database', async t => {
+  const folder = folderFor(t);
+  chmodSync(folder, 0o755);
+  const configFile = write(join(folder, 'gogs.ini'), '[attachment]\n');
+  chmodSync(configFile, 0o600);
+  const settings = settingsFor('postgres://a:b@db.example/gogs', { kind: 'gogs', configFile });
+  const findings = await forgeReadFindings(settings, { uid: 4711, gid: 4711 }, {});
+  t.match(findings, [{ code: 'forge_rights', message: new RegExp(`may not read ${configFile} `) }]);
+  const gitea = { ...settings, kind: 'gitea' } as const;
+  t.strictSame(await forgeReadFindings(gitea, { uid: 4711, gid: 4711 }, {}), []);
+});

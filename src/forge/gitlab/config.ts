@@ -6,10 +6,9 @@
  * named.
  */
 
-import { readBounded } from '../../bounded/index.ts';
-import { messageOf } from '../../errors.ts';
 import { printable } from '../../text/index.ts';
 import { type DatabaseServerAddress, defaultPorts, tlsModeOf } from '../address.ts';
+import { textOfConfig } from '../config-text.ts';
 import { ForgeFault } from '../fault.ts';
 import { databaseYaml, type Setting } from './database-yaml.ts';
 
@@ -82,20 +81,11 @@ function rubyValue(written: string): Setting {
 }
 
 function textOf(file: string): string {
-  try {
-    const read = readBounded(file, { follow: true });
-    if (read.kind !== 'file') throw faultIn(file, read.kind === 'absent' ? 'is not there' : 'is not a file');
-    if (!read.whole) throw faultIn(file, 'is over 1 MiB');
-    return read.bytes.toString();
-  } catch (error) {
-    if (error instanceof ForgeFault) throw error;
-    throw new ForgeFault(
-      'rights',
-      `${printable(file)} cannot be read: ${messageOf(error)}`,
-      'set [forge] DATABASE with a user who can only read, instead of CONFIG',
-      { cause: error },
-    );
-  }
+  return textOfConfig(
+    file,
+    what => faultIn(file, what),
+    'set [forge] DATABASE with a user who can only read, instead of CONFIG',
+  );
 }
 
 function faultIn(file: string, what: string): ForgeFault {
