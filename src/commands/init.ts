@@ -23,8 +23,8 @@ export function addInit(program: Command, exit: Exit): void {
     .summary('examine a directory, and write a configuration')
     .description(
       'Recognises the contents of a directory: bare repositories with or without owner directories, gitolite, Gitea,\n' +
-        'Forgejo, Gogs or GitLab. Of forges it reads the database, too. Writes a configuration with MODE = report, which refuses nothing, measures once, and shows\n' +
-        'the largest owners, the owners that a limit would refuse, and the next steps.',
+        'Forgejo, Gogs or GitLab, whose databases it also reads. Writes a configuration with MODE = report, which refuses\n' +
+        'nothing, measures once, and shows the largest owners, the owners that a limit would refuse, and the next steps.',
     )
     .argument('[root]', 'the directory with the repositories; default: the usual directories are tried')
     .option('--config <file>', 'the file to write; an existing file is never overwritten', 'app.ini')

@@ -1,4 +1,4 @@
-/** What the forge's database says of repositories: which are public, and whose they are where no path says it. */
+/** What the forge's database says of repositories: which are public, and whose they are if no path says it. */
 
 import { isAmong, ownerIdIn, type PlaceOwnerColumns, type RepositoryNames } from '../forge/index.ts';
 import type { Leaf } from '../quota/index.ts';
@@ -24,11 +24,6 @@ export class ForgeVisibility {
     this.#owners = owners;
   }
 
-  /** Tells whether it says whose repositories are. */
-  get tellsOwners(): boolean {
-    return this.#owners !== null;
-  }
-
   /** The leaf of the repository at this path; null while nothing was read. */
   leafOf(path: string): Leaf | null {
     if (this.#publicHashes === null) return null;
@@ -45,8 +40,9 @@ export class ForgeVisibility {
 }
 
 /**
- * The name by which a forge's database knows a repository: `owner/name` in lower case, for `…/owner/name.git`. Of
- * GitLab's hashed directories the kind and the hash, `@hashed/…`: a project's wiki and its designs lie beside it.
+ * The name by which a forge's database knows a repository: `owner/name` in lower case, for `…/owner/name.git`.
+ * Of GitLab's hashed directories the kind and the hash, `@hashed/…`: a project's wiki and its designs lie beside
+ * it.
  */
 export function repositoryNameOf(path: string): string {
   const hashed =

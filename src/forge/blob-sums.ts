@@ -1,4 +1,4 @@
-/** Counts blobs that are known by a row of their own: each once for an owner, by the rows that say who has them. */
+/** Counts blobs that have a row of their own: each once for an owner, by the rows that say who has them. */
 
 import type { IdTable } from './id-table.ts';
 import type { ForgeLeaf, UnownedReason } from './picture.ts';

@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts';
 import { printable } from '../text/index.ts';
 import { ForgeFault } from './fault.ts';
 
-/** `faultIn` makes the fault of a file that is none, or too large; `mend`: what to do where it may not be read. */
+/** `faultIn` makes the fault of a file that is none, or too large; `mend` helps where it may not be read. */
 export function textOfConfig(file: string, faultIn: (what: string) => ForgeFault, mend: string): string {
   try {
     const read = readBounded(file, { follow: true });

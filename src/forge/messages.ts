@@ -43,7 +43,7 @@ export interface RepositoryNames {
   readonly publicHashes: Float64Array;
   /** Whose they are, where their paths do not say it. */
   readonly owners: PlaceOwnerColumns | null;
-  /** Repositories that have become public or private or another one's, by their names; null: too many to name. */
+  /** Names of repositories that have become public, private or another one's; null: too many to name. */
   readonly changed: readonly string[] | null;
 }
 

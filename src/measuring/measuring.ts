@@ -268,8 +268,8 @@ export class Measuring {
   }
 
   /**
-   * Repositories at these paths may have become public or private, or another one's, in the forge. They count otherwise at once,
-   * and are not walked for it.
+   * Repositories at these paths may have become public or private, or another one's, in the forge. They count
+   * otherwise at once, and are not walked for it.
    */
   async visibilityChanged(mayHave: (path: string) => boolean): Promise<void> {
     await inSlices(this.#ledger.units.walkedBefore(Number.POSITIVE_INFINITY), unit => {

@@ -76,6 +76,8 @@ t.test('each repository counts for its owner, and goes with a transfer and a ren
   if (site === undefined) throw new Error('bob has a repository');
   const check = await server.ask('gate', `/v1/check?path=${encodeURIComponent(site.path)}`);
   t.match(JSON.parse(check.text), { allowed: true, owner: 'bob', subject: 'size:repos:private' });
+  const scanned = await server.softquota(['scan', 'bob']);
+  t.equal(scanned.code, 0, `one owner's are measured, too: ${scanned.stdout}${scanned.stderr}`);
   const nobodys = made.find(({ owner }) => owner === null)?.path ?? '';
   const other = await server.ask('gate', `/v1/check?path=${encodeURIComponent(nobodys)}`);
   t.notMatch(other.text, /"owner":"(?:team|bob|Alice)"/, 'a repository of no project is nobody’s');

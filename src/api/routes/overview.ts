@@ -11,10 +11,6 @@ import type { ApiServices } from '../services.ts';
 import { pastShown } from './past.ts';
 import { scanShown } from './shapes.ts';
 
-function sumOf(kinds: readonly UnownedKind[]): number {
-  return kinds.reduce((sum, { bytes }) => sum + bytes, 0);
-}
-
 /** For each disk that hangs, and only the first time. */
 const diskDeadlineMs = 1000;
 /** How long a page waits for a changed policy to be held against all owners. */
@@ -97,4 +93,8 @@ export function overviewRoutes(services: ApiServices): readonly Route[] {
       },
     }),
   ];
+}
+
+function sumOf(kinds: readonly UnownedKind[]): number {
+  return kinds.reduce((sum, { bytes }) => sum + bytes, 0);
 }

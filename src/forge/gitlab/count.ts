@@ -49,7 +49,7 @@ function addTo(
   else sums.addUnowned(owner === 'no owner' ? 'owner_missing' : orphaned, bytes);
 }
 
-/** A file that was uploaded belongs to a project, a group, a user or a snippet. `snippets`: owners by their ids. */
+/** An uploaded file belongs to a project, a group, a user or a snippet. `snippets`: owners by their ids. */
 export async function countUploads(
   db: ForgeDatabase,
   whose: RowOwners,

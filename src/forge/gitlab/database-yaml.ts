@@ -1,8 +1,8 @@
 /**
  * The settings of `production` in GitLab's database.yml: of `main` below it, or, in older files, right there.
  *
- * Only what such a file is made of is read: names and values by indentation. Values that are computed (`<%= … %>`,
- * anchors) are told as such.
+ * Only what such a file is made of is read: names and values by indentation. Values that are computed
+ * (`<%= … %>`, anchors) are told as such.
  */
 
 /** A value that is written, or one that only GitLab knows. */

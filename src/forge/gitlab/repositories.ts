@@ -16,7 +16,7 @@ const publicLevel = 20;
 /** No namespace has this id. */
 const noOwner = 0;
 
-/** Gives projects first, which have an id; `snippets` is filled with the ids of owners by the ids of snippets. */
+/** Gives projects first, which have an id; fills `snippets` with the ids of owners by the ids of snippets. */
 export async function eachRepository(
   db: ForgeDatabase,
   namespaces: Namespaces,
