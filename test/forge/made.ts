@@ -85,7 +85,8 @@ export async function openMade(
 
 /** Statements that make the tables, do what is asked besides, and fill them. */
 export function madeSql(engine: Engine, tables: Tables, rows: Rows, more = ''): string {
-  return `${tablesSql(engine, tables)}\n${more}\n${rowsSql(engine, rows)}`;
+  // One commit for all rows: each for itself would wait for the disk.
+  return `${tablesSql(engine, tables)}\n${more}\nBEGIN;\n${rowsSql(engine, rows)}\nCOMMIT;\n`;
 }
 
 function tablesSql(engine: Engine, tables: Tables): string {
