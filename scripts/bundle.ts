@@ -4,14 +4,18 @@
  * Each entry is built for itself: it does its work when it is loaded, so no file may import it for something
  * that both need, as the bundler would have it if it saw them together. What the commands load when they run is
  * in files of its own. `bin` comes last: if it is there, all of them are.
+ *
+ * The client for programs is built in the same way, with its types beside it.
  */
 
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import * as http from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'vite';
-import { bundledName, entries } from '../src/package.ts';
+import { bundledName, type Entry, entries } from '../src/package.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const outDir = join(root, 'dist');
@@ -38,8 +42,11 @@ ${names.map(name => `export const ${name} = http.${name};`).join('\n')}`;
   },
 };
 
+/** What `softquota/client` is. */
+const client = 'client/index';
+
 /** The entries that together need every package, and the files that their licenses go into. */
-function licensesOf(entry: (typeof entries)[number]): { readonly license?: { readonly fileName: string } } {
+function licensesOf(entry: Entry | typeof client): { readonly license?: { readonly fileName: string } } {
   if (entry === 'bin') return { license: { fileName: 'licenses.txt' } };
   return entry === 'forge/worker' ? { license: { fileName: 'licenses-forge.txt' } } : {};
 }
@@ -48,7 +55,8 @@ await mkdir(outDir, { recursive: true });
 for (const name of await readdir(outDir)) {
   if (!others.includes(name)) await rm(join(outDir, name), { recursive: true });
 }
-for (const entry of entries) {
+await writeTypes();
+for (const entry of [client, ...entries] as const) {
   await build({
     root,
     configFile: false,
@@ -63,10 +71,20 @@ for (const entry of entries) {
       emptyOutDir: false,
       ...licensesOf(entry),
       rolldownOptions: {
-        input: { [bundledName(entry)]: `src/${entry}.ts` },
+        input: { [entry === client ? 'client' : bundledName(entry)]: `src/${entry}.ts` },
         treeshake: { moduleSideEffects: id => !id.startsWith(`${root}src/`) },
         output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
       },
     },
   });
+}
+
+/** The client's types, which name the files that they need as every compiler finds them. */
+async function writeTypes(): Promise<void> {
+  execFileSync('tsc', ['-p', join(root, 'src/client')], { stdio: 'inherit' });
+  for (const name of globSync('client/*.d.ts', { cwd: outDir })) {
+    const file = join(outDir, name);
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replaceAll(/(?<= from '\.\/[\w-]+)\.ts(?=')/g, '.js'));
+  }
 }

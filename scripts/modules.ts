@@ -8,6 +8,7 @@
 
 /** By name, the modules that each may import. */
 export const modules: Readonly<Record<string, readonly string[]>> = {
+  client: [],
   bounded: [],
   text: [],
   quota: ['text'],

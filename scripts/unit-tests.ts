@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 const modules: Readonly<Record<string, readonly string[]>> = {
   bounded: ['file'],
+  client: [],
   config: [],
   daemon: [],
   documents: [],

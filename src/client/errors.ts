@@ -1,0 +1,34 @@
+/** The errors of the client. Each class has one reason, so that a program can tell them apart with `instanceof`. */
+
+import type { QuotaAnswer } from './answers.ts';
+
+/** The quota refuses the upload. `message` is for the person who uploads. */
+export class QuotaExceededError extends Error {
+  override readonly name = 'QuotaExceededError';
+  readonly answer: QuotaAnswer;
+
+  constructor(answer: QuotaAnswer) {
+    super(answer.message);
+    this.answer = answer;
+  }
+}
+
+/** The daemon did not answer in time, or not so that it can be understood. Another try may succeed. */
+export class QuotaUnavailableError extends Error {
+  override readonly name = 'QuotaUnavailableError';
+}
+
+/** The daemon does not take what was sent, such as a subject that it does not know. The same again will fail, too. */
+export class QuotaRequestError extends Error {
+  override readonly name = 'QuotaRequestError';
+  /** The HTTP status. */
+  readonly status: number;
+  /** As in docs/errors.md, such as `unknown_path`; empty if the daemon named none. */
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}

@@ -1,0 +1,85 @@
+/** The questions and reports of programs, and the client that takes them. */
+
+import type { QuotaAnswer, QuotaLeaf, QuotaSubject, QuotaUsage } from './answers.ts';
+import type { QuotaUnavailableError } from './errors.ts';
+import type { ReservationAnswer, ReservationQuestion } from './reservation.ts';
+
+export interface ClientOptions {
+  /**
+   * The path of the socket; `/run/softquota/gate.sock` unless given ([server] SOCKET), and with `trusted`
+   * `/run/softquota/trusted.sock` ([server] TRUSTED_SOCKET).
+   */
+  readonly socket?: string;
+  /** The socket is TRUSTED_SOCKET, so that `usage` and reports of bytes are possible; false unless given. */
+  readonly trusted?: boolean;
+  /** Milliseconds for a call with all its tries, from 100 to 60,000; 2,000 unless given. */
+  readonly timeoutMs?: number;
+  /**
+   * What `check`, `reserve` and `withQuota` do if the daemon does not answer: allow the upload (unless given
+   * otherwise), deny it, or throw QuotaUnavailableError.
+   */
+  readonly onError?: 'allow' | 'deny' | 'throw';
+  /** Called each time when the daemon does not answer, such as to log it. */
+  readonly onUnavailable?: (error: QuotaUnavailableError) => void;
+}
+
+export interface OwnerQuestion {
+  readonly owner: string;
+  readonly subject: QuotaSubject;
+  /** Bytes about to be added, if they are known. */
+  readonly size?: number;
+  /** The user who acts, for the record. */
+  readonly actor?: string;
+}
+
+export interface PathQuestion extends Omit<OwnerQuestion, 'owner' | 'subject'> {
+  /** The absolute path of a unit, or of anything inside one. */
+  readonly path: string;
+  readonly subject?: QuotaSubject;
+}
+
+export interface PathChange {
+  /** The unit at this path is measured again soon. */
+  readonly path: string;
+  /** The id of a reservation, which ends. */
+  readonly reservation?: string;
+}
+
+/** Bytes that came or went; needs `trusted`. */
+export interface OwnerChange {
+  readonly owner: string;
+  readonly subject: QuotaLeaf;
+  /** May be negative. */
+  readonly delta: number;
+  readonly reservation?: string;
+}
+
+/** An upload that `withQuota` has let start. */
+export interface UploadInProgress {
+  readonly owner: string;
+  /** Says how many bytes were really stored, if they are not `size`. */
+  stored(bytes: number): void;
+}
+
+export interface QuotaClient {
+  /** Asks whether an upload may start. Rejects with QuotaRequestError if the question is wrong. */
+  check(question: OwnerQuestion | PathQuestion): Promise<QuotaAnswer>;
+  /** Asks the same, and keeps the room free for up to `seconds` (600 unless given, at most 3,600). */
+  reserve(question: ReservationQuestion): Promise<ReservationAnswer>;
+  /** Reports what changed. Rejects if the daemon did not take it, whatever `onError` is. */
+  changed(change: PathChange | OwnerChange): Promise<void>;
+  /**
+   * Reserves room, runs `action` and gives its result; then releases the room, and with `trusted` reports the bytes.
+   * Rejects with QuotaExceededError if the quota refuses, and then `action` does not run.
+   */
+  withQuota<Result>(
+    owner: string,
+    subject: QuotaLeaf,
+    size: number,
+    action: (upload: UploadInProgress) => Result | Promise<Result>,
+  ): Promise<Result>;
+  /** Tells what an owner uses; needs `trusted`. */
+  usage(owner: string): Promise<QuotaUsage>;
+  /** Closes the connections. Calls under way fail. */
+  close(): void;
+}

@@ -1,0 +1,62 @@
+/** Room that is reserved for an upload: it counts as used until it is released, reported, or its time ends. */
+
+import { dateOf, fieldsOf, type QuotaAnswer, readAnswer, stringOf } from './answers.ts';
+import { faultOf, type GateConnection } from './connection.ts';
+import { QuotaUnavailableError } from './errors.ts';
+
+export type ReservationQuestion =
+  | { readonly owner: string; readonly subject: string; readonly size: number; readonly seconds?: number }
+  | { readonly path: string; readonly subject?: string; readonly size: number; readonly seconds?: number };
+
+export interface QuotaReservation {
+  /** Null if the daemon could not be asked, and `onError` allowed the upload: then nothing is reserved. */
+  readonly id: string | null;
+  readonly expiresAt: Date | null;
+  /** Set if `id` is null: why the daemon could not be asked. */
+  readonly error: Error | null;
+  /** Gives the room back. Does no harm if its time is over, or if it is called again. */
+  release(): Promise<void>;
+}
+
+export type ReservationAnswer =
+  | { readonly allowed: true; readonly reservation: QuotaReservation }
+  | { readonly allowed: false; readonly answer: QuotaAnswer };
+
+/** Rejects with QuotaUnavailableError and QuotaRequestError. */
+export async function reserveRoom(
+  connection: GateConnection,
+  parameters: Readonly<Record<string, string>>,
+): Promise<ReservationAnswer> {
+  const answer = await connection.call({
+    method: 'POST',
+    address: 'reservations',
+    parameters,
+    isRepeatable: false,
+  });
+  if (answer.status === 413 && answer.decision === 'refused') {
+    return { allowed: false, answer: readAnswer(answer.json, false) };
+  }
+  if (answer.status !== 201) throw faultOf(answer);
+  const { id, expires_at: expiresAt } = fieldsOf(answer.json);
+  const name = stringOf(id);
+  if (name === null) throw new QuotaUnavailableError('the daemon reserved room without an id');
+  const release = () => releaseRoom(connection, name);
+  return { allowed: true, reservation: { id: name, expiresAt: dateOf(expiresAt), error: null, release } };
+}
+
+/** Nothing is reserved, and the upload may start all the same. */
+export function withoutRoom(error: Error): ReservationAnswer {
+  return { allowed: true, reservation: { id: null, expiresAt: null, error, release: async () => {} } };
+}
+
+async function releaseRoom(connection: GateConnection, id: string): Promise<void> {
+  const answer = await connection.call({
+    method: 'DELETE',
+    address: `reservations/${encodeURIComponent(id)}`,
+    parameters: {},
+    isRepeatable: true,
+  });
+  // Its time was over.
+  if (answer.status === 204 || answer.status === 404) return;
+  throw faultOf(answer);
+}
