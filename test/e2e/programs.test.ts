@@ -1,0 +1,165 @@
+/** The programs of docs/programs.md as they stand there, before a daemon that answers, is away, is slow, restarts. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { until } from './ask.ts';
+import { readGuide } from './guide.ts';
+import { plainEnvironment, type Run, run } from './run.ts';
+import { Server } from './server.ts';
+import { freePort } from './transports.ts';
+
+t.setTimeout(600_000);
+
+const guide = await readGuide('programs.md');
+const words = 'Quota exceeded: alice uses 1.2 MB of 1 MB (120 %).';
+const packages = 'size:assets:packages:all';
+const issues = 'size:assets:attachments:issues';
+
+/** A block of the page as a file, with the sockets and places that are here. */
+async function program(server: Server, name: string): Promise<string> {
+  const found = guide.find(({ kind }) => kind.split(' ')[1] === name);
+  if (found === undefined) throw new Error(`docs/programs.md has no ${name}`);
+  const folder = join(server.folder, 'program');
+  await mkdir(join(folder, 'node_modules'), { recursive: true });
+  const installed = (path: string) => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+  const links = { softquota: '.', express: 'node_modules/express', fastify: 'node_modules/fastify' };
+  if (name.endsWith('.js')) {
+    await writeFile(join(folder, 'package.json'), '{"type": "module"}');
+    for (const [link, path] of Object.entries(links)) {
+      await symlink(installed(path), join(folder, 'node_modules', link));
+    }
+  }
+  const file = join(folder, name);
+  const socket = (kind: 'gate' | 'trusted') => [`/run/softquota/${kind}.sock`, server.socket(kind)] as const;
+  const places = [socket('gate'), socket('trusted'), ['/srv/', `${server.folder}/`]] as const;
+  const text = places.reduce((all, [there, here]) => all.replaceAll(there, here), found.text);
+  // The client has the usual places by itself.
+  const options = (more: string) => `createClient({ socket: '${server.socket('gate')}', ${more}`;
+  const trusted = `createClient({ socket: '${server.socket('trusted')}', trusted`;
+  await writeFile(
+    file,
+    text.replace('createClient({ trusted', trusted).replace('createClient({ on', options('on')),
+  );
+  return file;
+}
+
+/** Makes alice use so many bytes of attachments. */
+async function uses(t: Test, server: Server, bytes: number): Promise<void> {
+  const body = { owner: 'alice', subject: issues, unit: 'x', bytes };
+  t.equal((await server.ask('trusted', '/v1/units', { body })).status, 200);
+}
+
+/** How each program is started; some are compiled before. */
+const languages: Readonly<
+  Record<string, (file: string) => Promise<readonly [string, ...(readonly string[])]>>
+> = {
+  'check.js': async file => [process.execPath, file],
+  'check.sh': async file => ['sh', file],
+  'check.py': async file => ['python3', file],
+  'check.php': async file => ['php', file],
+  'check.go': async file => {
+    const built = await run('go', ['build', '-o', `${file}.bin`, file], {
+      env: { GOCACHE: `${file}.cache`, CGO_ENABLED: '0', GOTOOLCHAIN: 'local', HOME: join(file, '..') },
+    });
+    if (built.code !== 0) throw new Error(built.stderr);
+    return [`${file}.bin`];
+  },
+  'check.rs': async file => {
+    const built = await run('rustc', ['-o', `${file}.bin`, file], {
+      env: { HOME: process.env.HOME ?? '/root' },
+    });
+    if (built.code !== 0) throw new Error(built.stderr);
+    return [`${file}.bin`];
+  },
+};
+
+for (const [name, prepare] of Object.entries(languages)) {
+  t.test(`${name} asks, and goes on without a daemon`, async t => {
+    const server = await Server.open(t);
+    const [command, ...args] = await prepare(await program(server, name));
+    const check = (owner: string, size = '1'): Promise<Run> => run(command, [...args, owner, packages, size]);
+    const refused = { code: 1, stdout: '', stderr: new RegExp(words.replaceAll(/[.()]/g, '\\$&')) };
+    const undecided = {
+      code: 0,
+      stdout: '',
+      stderr: /The quota could not be checked|did not answer|does not answer/,
+    };
+
+    await uses(t, server, 1_200_000);
+    t.match(await check('alice'), refused);
+    t.match(await check('jürgen & co'), { code: 0, stdout: '', stderr: '' });
+    await uses(t, server, 900_000);
+    t.match(await check('alice'), { code: 0 });
+    await uses(t, server, 1_200_000);
+
+    server.daemon.child.kill('SIGSTOP');
+    t.match(await check('alice'), undecided, 'a daemon that is slow');
+    server.daemon.child.kill('SIGCONT');
+    t.match(await check('alice'), refused);
+
+    await server.stop('SIGKILL');
+    t.match(await check('alice'), undecided, 'a daemon that is away');
+    await server.start();
+    t.match(await check('alice'), refused, 'and is back');
+  });
+}
+
+for (const name of ['express.js', 'fastify.js']) {
+  t.test(`${name} refuses an upload before it stores anything`, async t => {
+    const server = await Server.open(t);
+    const file = await program(server, name);
+    const port = await freePort();
+    const web = spawn(process.execPath, [file], {
+      cwd: join(file, '..'),
+      env: { ...plainEnvironment, PORT: String(port) },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    });
+    let log = '';
+    web.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text;
+    });
+    t.teardown(async () => {
+      web.kill();
+      await once(web, 'exit');
+    });
+    const upload = async (owner: string) => {
+      const body = Buffer.alloc(300_000);
+      const url = `http://127.0.0.1:${port}/upload/${owner}`;
+      const answer = await fetch(url, {
+        method: 'PUT',
+        body,
+        headers: { 'Content-Type': 'application/zip' },
+      });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const stored = () => readdir(join(server.folder, 'attachments/alice')).catch(() => []);
+    await until(
+      () => upload('bob').catch(() => null),
+      () => `it does not come up\n${log}`,
+    );
+
+    t.match(await upload('alice'), { status: 201 });
+    await server.usageIs('alice', bytes => bytes === 300_000);
+    await uses(t, server, 900_000);
+    t.match(await upload('alice'), {
+      status: 413,
+      text: /"message":"Quota exceeded: alice uses 1\.2 MB of 1 MB/,
+    });
+    t.equal((await stored()).length, 1);
+    t.match(await upload('..%2Fgit'), { status: 404 });
+
+    server.daemon.child.kill('SIGSTOP');
+    t.match(await upload('alice'), { status: 201 }, 'a daemon that is slow');
+    t.match(log, 'did not answer within 2000 ms');
+    server.daemon.child.kill('SIGCONT');
+    await server.stop('SIGKILL');
+    t.match(await upload('alice'), { status: 201 }, 'a daemon that is away');
+    await server.start();
+    t.match(await upload('alice'), { status: 413 }, 'and is back');
+    t.equal((await stored()).length, 3);
+  });
+}
